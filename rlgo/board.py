@@ -1,0 +1,465 @@
+"""The Go board for compiled code: one record, `play`, legality, eyes, area score.
+
+Start reading at `play`. Everything here knows rules only: no features, no weights, no search.
+
+Rules
+-----
+* Two colours alternate; a move is a stone on an empty point, or a pass. Two passes end the game.
+* Chains without liberties are captured. Suicide, of one stone or of many, is illegal.
+* Simple ko: a stone that captured one stone, and now stands alone with one liberty, may not be taken back
+  at once. (Positional superko needs the history of a real game and lives in `game.py`.)
+* Area scoring: a side owns its stones and the empty regions that touch only its colour. Every stone on the
+  board counts as alive. White adds komi. A drawn score is z = 0.5.
+
+Layout
+------
+Points are indices into a padded board of stride `size + 1`: point (row, col), both from 0 at A1, is
+`(row + 1) * stride + col + 1`. One border column serves both sides; the rows above and below are border.
+Point 0 is border and doubles as `PASS`.
+
+Speed (figures for 9x9 uniform random playouts on one core)
+-----
+* One structured record per board, of fields as small as the size allows: twice as fast as separate arrays.
+* A chain's pseudo-liberties are one uint64 that packs their count, the sum of their points and the sum of
+  their squares, so that one addition counts a liberty, and a merger is one addition too. By Cauchy-Schwarz
+  count * squares = sum^2 exactly if all pseudo-liberties are the same point: the chain is in atari.
+* The border belongs to chain 0, whose counters hold rubbish: neighbours are updated without asking.
+* Small functions are inlined by force: 151,000 playouts/s against 121,000 with numba's own choice.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from rlgo.jit import inline, njit, random_below
+
+EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3
+PASS = 0
+MIN_SIZE, MAX_SIZE = 5, 19
+
+# Pseudo-liberties of a chain, packed: bits 0-11 count, 12-31 sum of points, 32-63 sum of squares.
+# The worst case, 19x19: 1,444 pseudo-liberties at points below 421.
+_COUNT_MASK = np.uint64(0xFFF)
+_SUM_MASK = np.uint64(0xFFFFF)
+_SUM_SHIFT = np.uint64(12)
+_SQUARE_SHIFT = np.uint64(32)
+
+# Neighbour counts of a point, packed: black bits 0-3, white bits 4-7, empty bits 8-11. Border points count
+# as both black and white, which makes "all neighbours are mine" one comparison.
+_ADD = np.array([0, 1 - 256, 16 - 256], np.int64)  # a stone of this colour appears next door
+
+
+def n_points(size: int) -> int:
+    """Length of a padded board array."""
+    return (size + 1) * (size + 2) + 1
+
+
+@cache
+def board_dtype(size: int) -> np.dtype:
+    """The record type of a board of this size; numba compiles its kernels once for each.
+
+    Fields (P = `n_points(size)`, N = size * size)
+    ------
+    size, stride, to_play, ko : scalars; `ko` is the point forbidden by simple ko, or 0
+    n_moves, n_passes : moves played (passes included), consecutive passes
+    n_stones[3] : stones by colour (index 0 unused)
+    hash : Zobrist hash of the stones only (not of colour to play or ko)
+    color[P], nbr[P] : colour of each point; packed neighbour counts
+    chain[P], next[P] : representative point of a stone's chain; next stone in its circular list
+    libs[P], n_chain[P] : per chain (at its representative): packed pseudo-liberties; number of stones
+    empties[N], empty_at[P], n_empty : the empty points in no order, and each one's place in that list
+    changed[N], n_changed : points whose colour the last move changed; the stone played comes first
+    """
+    if not MIN_SIZE <= size <= MAX_SIZE:
+        raise ValueError(f"board size {size}: expected {MIN_SIZE} to {MAX_SIZE}")
+    points, area = n_points(size), size * size
+    index = np.uint8 if points <= 256 else np.uint16
+    fields = [
+        ("hash", np.uint64),
+        ("size", np.int32),
+        ("stride", np.int32),
+        ("to_play", np.int32),
+        ("ko", np.int32),
+        ("n_moves", np.int32),
+        ("n_passes", np.int32),
+        ("n_empty", np.int32),
+        ("n_changed", np.int32),
+        ("n_stones", np.int32, (3,)),
+        ("libs", np.uint64, (points,)),
+        ("nbr", np.uint16, (points,)),
+        ("n_chain", np.uint16, (points,)),
+        ("color", np.uint8, (points,)),
+        ("chain", index, (points,)),
+        ("next", index, (points,)),
+        ("empty_at", index, (points,)),
+        ("empties", index, (area,)),
+        ("changed", index, (area,)),
+    ]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+def new_boards(n: int, size: int) -> np.ndarray:
+    """n empty boards, Black to play, as an array of `board_dtype(size)`.
+
+    `boards[i]` is a record that shares memory with the array; `boards[i] = boards[j]` copies a board.
+    Raises ValueError outside sizes 5 to 19.
+    """
+    boards = np.zeros(n, board_dtype(size))
+    clear(boards[0], size)
+    boards[1:] = boards[0]
+    return boards
+
+
+def new_board(size: int) -> np.record:
+    """One empty board, Black to play, as a record."""
+    return new_boards(1, size)[0]
+
+
+@cache
+def zobrist(size: int) -> np.ndarray:
+    """Zobrist keys, uint64[3, P]; fixed for all time, so that hashes may be stored."""
+    keys = np.random.Generator(np.random.PCG64(20120521)).integers(
+        1, 2**64 - 1, (3, n_points(size)), np.uint64, endpoint=True
+    )
+    keys[EMPTY] = 0
+    keys.flags.writeable = False
+    return keys
+
+
+@njit
+def point_at(b, row, col):
+    """The point of (row, col), both from 0 at A1."""
+    return (row + 1) * b.stride + col + 1
+
+
+@njit
+def clear(b, size):
+    """Make `b` the empty board, Black to play."""
+    stride = size + 1
+    b.hash = 0
+    b.size = size
+    b.stride = stride
+    b.to_play = BLACK
+    b.ko = 0
+    b.n_moves = 0
+    b.n_passes = 0
+    b.n_changed = 0
+    b.n_stones[:] = 0
+    b.libs[:] = 0
+    b.n_chain[:] = 0
+    b.color[:] = BORDER
+    b.chain[:] = 0
+    b.next[:] = 0
+    b.empty_at[:] = 0
+    b.nbr[:] = 0
+    n = 0
+    for row in range(size):
+        for col in range(size):
+            p = (row + 1) * stride + col + 1
+            b.color[p] = EMPTY
+            b.empties[n] = p
+            b.empty_at[p] = n
+            n += 1
+            border = (row == 0) + (row == size - 1) + (col == 0) + (col == size - 1)
+            b.nbr[p] = border * (1 + 16) + (4 - border) * 256
+    b.n_empty = n
+
+
+# ---------------------------------------------------------------------------------------------
+# Questions
+# ---------------------------------------------------------------------------------------------
+
+
+@inline
+def _packed(p):
+    """What one pseudo-liberty at point p adds to its chain."""
+    return np.uint64(1) + (np.uint64(p) << _SUM_SHIFT) + (np.uint64(p * p) << _SQUARE_SHIFT)
+
+
+@inline
+def last_liberty(b, chain):
+    """The one liberty of a chain in atari, or 0 where it has more (`chain`: its representative)."""
+    packed = b.libs[np.uint64(chain)]
+    count = packed & _COUNT_MASK
+    total = (packed >> _SUM_SHIFT) & _SUM_MASK
+    squares = packed >> _SQUARE_SHIFT
+    if count * squares == total * total:
+        return np.int64(total // count)
+    return 0
+
+
+@inline
+def in_atari(b, p):
+    """Whether the chain of the stone at p has exactly one liberty."""
+    packed = b.libs[np.uint64(b.chain[np.uint64(p)])]
+    total = (packed >> _SUM_SHIFT) & _SUM_MASK
+    return (packed & _COUNT_MASK) * (packed >> _SQUARE_SHIFT) == total * total
+
+
+@inline
+def is_eye(b, p, color):
+    """Whether empty point p is a single-point eye of `color`.
+
+    All neighbours are its own, and fewer than two diagonals are the enemy's (none at the edge).
+    """
+    if (b.nbr[np.uint64(p)] >> (4 * (color - 1))) & 15 != 4:
+        return False
+    enemy = 3 - color
+    stride = b.stride
+    n_enemy = 0
+    at_edge = 0
+    for q in (p - stride - 1, p - stride + 1, p + stride - 1, p + stride + 1):
+        c = b.color[np.uint64(q)]
+        n_enemy += c == enemy
+        at_edge |= c == BORDER
+    return n_enemy + at_edge < 2
+
+
+@inline
+def breathes(b, p, color):
+    """Whether a stone of `color` at empty point p would have a liberty, after its captures."""
+    if b.nbr[np.uint64(p)] >= 256:
+        return True
+    stride = b.stride
+    for q in (p - stride, p - 1, p + 1, p + stride):
+        c = b.color[np.uint64(q)]
+        # An own chain must have a liberty besides p; an enemy chain in atari is captured.
+        if (c != BORDER) & ((c == color) != in_atari(b, q)):
+            return True
+    return False
+
+
+@inline
+def is_legal(b, p):
+    """Whether the colour to play may play at p (any point of the padded board, or PASS): simple ko, no suicide."""
+    if p == PASS:
+        return True
+    return b.color[np.uint64(p)] == EMPTY and p != b.ko and breathes(b, p, b.to_play)
+
+
+@inline
+def is_sensible(b, p):
+    """Legal at the empty point p, and not in an own single-point eye: what self-play and playouts choose among."""
+    color = b.to_play
+    if b.nbr[np.uint64(p)] >= 256:
+        return True
+    return p != b.ko and not is_eye(b, p, color) and breathes(b, p, color)
+
+
+# ---------------------------------------------------------------------------------------------
+# Moves
+# ---------------------------------------------------------------------------------------------
+
+
+@njit
+def _remove_chain(b, p, color, zobrist):
+    """Take the chain of `color` at p off the board; return its number of stones."""
+    stride = b.stride
+    delta = -_ADD[color]
+    n_changed = b.n_changed
+    n = 0
+    stone = p
+    while True:
+        s = np.int64(stone)
+        b.color[np.uint64(s)] = EMPTY
+        b.chain[np.uint64(s)] = 0
+        b.hash ^= zobrist[color, np.uint64(s)]
+        b.empty_at[np.uint64(s)] = b.n_empty
+        b.empties[np.uint64(b.n_empty)] = s
+        b.n_empty += 1
+        b.changed[np.uint64(n_changed)] = s
+        n_changed += 1
+        n += 1
+        liberty = _packed(s)
+        for q in (s - stride, s - 1, s + 1, s + stride):
+            b.nbr[np.uint64(q)] = np.int64(b.nbr[np.uint64(q)]) + delta
+            b.libs[np.uint64(b.chain[np.uint64(q)])] += liberty
+        stone = np.int64(b.next[np.uint64(s)])
+        if stone == p:
+            break
+    b.n_changed = n_changed
+    b.n_stones[color] -= n
+    return n
+
+
+@njit
+def _merge(b, chain, other):
+    """Join two chains, given by representative, under the larger one's name; return it."""
+    if b.n_chain[np.uint64(chain)] < b.n_chain[np.uint64(other)]:
+        chain, other = other, chain
+    b.libs[np.uint64(chain)] += b.libs[np.uint64(other)]
+    b.n_chain[np.uint64(chain)] += b.n_chain[np.uint64(other)]
+    stone = other
+    while True:
+        b.chain[np.uint64(stone)] = chain
+        stone = np.int64(b.next[np.uint64(stone)])
+        if stone == other:
+            break
+    after = b.next[np.uint64(chain)]
+    b.next[np.uint64(chain)] = b.next[np.uint64(other)]
+    b.next[np.uint64(other)] = after
+    return chain
+
+
+@inline
+def play_pass(b):
+    """Pass."""
+    b.to_play = 3 - b.to_play
+    b.ko = 0
+    b.n_moves += 1
+    b.n_passes += 1
+    b.n_changed = 0
+
+
+@inline
+def play_stone(b, p, zobrist):
+    """Play a stone of the colour to play at p, which must be legal (not checked here)."""
+    color = b.to_play
+    enemy = 3 - color
+    stride = b.stride
+    # A ko can only arise where the stone comes to stand among enemies and border alone.
+    surrounded = (b.nbr[np.uint64(p)] >> (4 * (enemy - 1))) & 15 == 4
+
+    last = b.n_empty - 1
+    moved = b.empties[np.uint64(last)]
+    place = b.empty_at[np.uint64(p)]
+    b.empties[np.uint64(place)] = moved
+    b.empty_at[np.uint64(moved)] = place
+    b.n_empty = last
+    b.color[np.uint64(p)] = color
+    b.hash ^= zobrist[color, np.uint64(p)]
+    b.n_stones[color] += 1
+    b.changed[0] = p
+    b.n_changed = 1
+
+    # The point stops being a liberty of its neighbours, and its empty neighbours become its own liberties.
+    liberty = _packed(p)
+    delta = _ADD[color]
+    own = np.uint64(0)
+    for q in (p - stride, p - 1, p + 1, p + stride):
+        b.nbr[np.uint64(q)] = np.int64(b.nbr[np.uint64(q)]) + delta
+        b.libs[np.uint64(b.chain[np.uint64(q)])] -= liberty
+        own += _packed(q) * np.uint64(b.color[np.uint64(q)] == EMPTY)
+    b.libs[np.uint64(p)] = own
+    b.n_chain[np.uint64(p)] = 1
+    b.chain[np.uint64(p)] = p
+    b.next[np.uint64(p)] = p
+
+    chain = np.int64(p)
+    captured = 0
+    ko = 0
+    for q in (p - stride, p - 1, p + 1, p + stride):
+        c = b.color[np.uint64(q)]
+        if c == color:
+            other = np.int64(b.chain[np.uint64(q)])
+            if other != chain:
+                chain = _merge(b, chain, other)
+        elif c == enemy:
+            if b.libs[np.uint64(b.chain[np.uint64(q)])] & _COUNT_MASK == 0:
+                captured += _remove_chain(b, q, enemy, zobrist)
+                ko = q
+    b.ko = ko if surrounded and captured == 1 else 0
+    b.to_play = enemy
+    b.n_moves += 1
+    b.n_passes = 0
+
+
+@inline
+def play(b, p, zobrist):
+    """Play a legal move at p, or PASS. The changed points are left in `b.changed[:b.n_changed]`."""
+    if p == PASS:
+        play_pass(b)
+    else:
+        play_stone(b, p, zobrist)
+
+
+@inline
+def random_move(b, rng):
+    """A move chosen exactly uniformly among the sensible ones; PASS where there are none.
+
+    Rejected points are swapped to the tail of the list of empty points: no point is asked twice, and the
+    choice among the rest stays uniform (a random start with a walk onwards, 1-3 % faster, is biased).
+    """
+    n = b.n_empty
+    while n > 0:
+        i = random_below(rng, n)
+        p = np.int64(b.empties[np.uint64(i)])
+        if is_sensible(b, p):
+            return p
+        n -= 1
+        tail = b.empties[np.uint64(n)]
+        b.empties[np.uint64(i)] = tail
+        b.empty_at[np.uint64(tail)] = i
+        b.empties[np.uint64(n)] = p
+        b.empty_at[np.uint64(p)] = n
+    return PASS
+
+
+# ---------------------------------------------------------------------------------------------
+# The score
+# ---------------------------------------------------------------------------------------------
+
+
+@njit
+def area_score(b):
+    """Black's area minus White's, before komi."""
+    score = np.int64(b.n_stones[BLACK]) - np.int64(b.n_stones[WHITE])
+    alone = True
+    for i in range(b.n_empty):
+        nbr = b.nbr[np.uint64(b.empties[i])]
+        if nbr >= 256:
+            alone = False
+            break
+        score += (nbr & 15 == 4) - ((nbr >> 4) & 15 == 4)
+    if alone:
+        # Every empty point is a region by itself, as at the end of nearly all playouts.
+        return score
+    return _area_score_by_flood(b)
+
+
+@njit
+def _area_score_by_flood(b):
+    score = np.int64(b.n_stones[BLACK]) - np.int64(b.n_stones[WHITE])
+    stride = b.stride
+    seen = np.zeros(b.color.shape[0], np.uint8)
+    stack = np.empty(b.empties.shape[0], np.int64)
+    for i in range(b.n_empty):
+        start = np.int64(b.empties[i])
+        if seen[start]:
+            continue
+        seen[start] = 1
+        stack[0] = start
+        top = 1
+        region = 0
+        touches = 0  # bit 1: black, bit 2: white
+        while top > 0:
+            top -= 1
+            p = stack[top]
+            region += 1
+            for q in (p - stride, p - 1, p + 1, p + stride):
+                c = b.color[np.uint64(q)]
+                if c == EMPTY:
+                    if not seen[q]:
+                        seen[q] = 1
+                        stack[top] = q
+                        top += 1
+                elif c != BORDER:
+                    touches |= np.int64(c)
+        if touches == BLACK:
+            score += region
+        elif touches == WHITE:
+            score -= region
+    return score
+
+
+@njit
+def outcome(b, komi):
+    """z of a finished game: 1 Black wins, 0 White wins, 0.5 a draw (TD paper, Section 2.4)."""
+    margin = area_score(b) - komi
+    if margin > 0:
+        return 1.0
+    if margin < 0:
+        return 0.0
+    return 0.5

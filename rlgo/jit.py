@@ -1,0 +1,137 @@
+"""The one njit decorator, the on-disk cache of machine code, and the random numbers of compiled code.
+
+Start reading elsewhere: nothing here knows about Go.
+
+numba's own cache looks only at the file of the function that it caches. A callee or a constant that
+changes in *another* file leaves stale machine code behind, without a word. So the cache folder is named
+by a digest of all sources that hold compiled code: any change starts with an empty folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+_ROOT = Path(__file__).resolve().parent.parent
+_COMPILED_PACKAGES = ("rlgo", "mcts")
+_CACHES_KEPT = 4
+
+
+def _digest() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for package in _COMPILED_PACKAGES:
+        for path in sorted((_ROOT / package).glob("*.py")):
+            digest.update(path.name.encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_dir() -> Path:
+    """The folder for this version of the sources; older versions beyond a few are swept out."""
+    base = os.environ.get("RLGO_CACHE_DIR") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rlgo"
+    )
+    folder = Path(base) / _digest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        others = sorted(Path(base).iterdir(), key=lambda p: p.stat().st_mtime, reverse=True)
+        for old in others[_CACHES_KEPT:]:
+            shutil.rmtree(old, ignore_errors=True)
+        probe = folder / f".probe-{os.getpid()}"
+        probe.touch()
+        probe.unlink(missing_ok=True)
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix="rlgo-cache-"))
+    return folder
+
+
+CACHE_DIR = _cache_dir()
+numba.config.CACHE_DIR = str(CACHE_DIR)
+
+
+def njit(function: Any = None, **options: Any) -> Any:
+    """`numba.njit` as every kernel of the house wants it.
+
+    Cached on disk, free of the interpreter lock, and with numpy's error model (no test for a zero
+    divisor in hot loops). Use as `@njit` or `@njit(fastmath=...)`.
+    """
+    options = {"cache": True, "nogil": True, "error_model": "numpy", **options}
+    decorate = numba.njit(**options)
+    return decorate if function is None else decorate(function)
+
+
+def inline(function: Any) -> Any:
+    """`njit` for the small functions of hot loops: the machine code is always inlined into the caller."""
+    return njit(function, forceinline=True)
+
+
+@contextmanager
+def compiling(what: str) -> Iterator[None]:
+    """Say on stderr that `what` is about to be compiled, if this version of the sources never was.
+
+    Parameters
+    ----------
+    what : what is compiled, for a reader, for instance ``"self-play, 9x9"``.
+    """
+    marker = CACHE_DIR / ("done-" + "".join(c if c.isalnum() else "-" for c in what))
+    if marker.exists() or numba.config.DISABLE_JIT:
+        yield
+        return
+    print(f"compiling {what} (first use only) ...", end=" ", file=sys.stderr, flush=True)
+    start = time.perf_counter()
+    try:
+        yield
+    except BaseException:
+        print(file=sys.stderr)
+        raise
+    print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    try:
+        marker.touch()
+    except OSError:
+        pass
+
+
+# ---------------------------------------------------------------------------------------------
+# Random numbers. A state is an array of one uint64, passed to whoever draws from it (SplitMix64:
+# Steele, Lea & Flood 2014). The interpreted form wraps by hand: numpy scalars would warn.
+# ---------------------------------------------------------------------------------------------
+
+
+def make_rng(seed: int | np.random.SeedSequence) -> np.ndarray:
+    """A random state for compiled code, uint64[1], from a seed or a `SeedSequence` (for workers: `spawn`)."""
+    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    return sequence.generate_state(1, np.uint64)
+
+
+@inline
+def random_u64(rng):
+    """The next 64 random bits of SplitMix64; `rng` is uint64[1]."""
+    rng[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = rng[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@inline
+def random_below(rng, n):
+    """A uniform integer in [0, n), 0 < n < 2^31 (multiply and shift; bias below n / 2^32)."""
+    return np.int64(((random_u64(rng) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+@inline
+def random_unit(rng):
+    """A uniform float in [0, 1), 53 bits."""
+    return np.float64(random_u64(rng) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
