@@ -1,0 +1,67 @@
+"""What ships with rlgo besides code: configs and reference weights, and which version this is.
+
+An installed wheel carries both folders inside the package. In a source tree, also one installed in editable
+mode, they stand at the root, beside the package.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib.metadata
+import importlib.resources
+from pathlib import Path
+
+from rlgo.errors import RlgoError
+
+
+def version() -> str:
+    """The version of the installed distribution; ``unknown`` in a source tree that was never installed."""
+    try:
+        return importlib.metadata.version("rlgo")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _folder(name: str) -> Path:
+    package = Path(str(importlib.resources.files("rlgo")))
+    for folder in (package / name, package.parent / name):
+        if folder.is_dir():
+            return folder
+    raise RlgoError(f"{name}: expected this folder of shipped files in {package} or beside it")
+
+
+def checkpoints_dir() -> Path:
+    """The folder of the shipped reference weights."""
+    return _folder("checkpoints")
+
+
+def list_configs() -> list[str]:
+    """The names of the shipped configs, without ``.toml``."""
+    return sorted(path.stem for path in _folder("configs").glob("*.toml"))
+
+
+def config_path(name: str) -> Path:
+    """The config file that `name` means.
+
+    Parameters
+    ----------
+    name : a path; or a shipped config, written ``quick``, ``quick.toml`` or ``configs/quick.toml``, the last
+        of which so that one command line serves in a source tree and anywhere else.
+
+    Raises
+    ------
+    RlgoError : if there is no such file.
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    shipped = list_configs()
+    stem = path.name.removesuffix(".toml")
+    if stem in shipped and path.parent in (Path(), Path("configs")):
+        return _folder("configs") / f"{stem}.toml"
+    what = "expected a file, this is a folder" if path.is_dir() else "no such config file"
+    near = difflib.get_close_matches(stem, shipped, 1)
+    raise RlgoError(
+        f"{name}: {what}; shipped configs: {', '.join(shipped)}"
+        + (f" (did you mean {near[0]}?)" if near else "")
+    )

@@ -1,0 +1,347 @@
+"""Local shape features: every configuration of every k x k window, k = 1..3, and how they share weights.
+
+Start reading at `make_features`. TD paper, Sections 3.1.2 and 3.1.3, Table 1.
+
+A *window* is a k x k square of the board at one anchor. Its *configuration* is a number in base 3, one digit
+a cell (empty 0, black 1, white 2). A *shape* is a configuration at a window; exactly one shape a window is
+active in any position, so phi(s) has one entry a window.
+
+Shapes related by a symmetry share one weight, theta_i, with a sign:
+
+============  ======================================================================  =================
+block         symmetries                                                              9x9, k = 1, 2, 3
+============  ======================================================================  =================
+LI            rotation, reflection, colour inversion, translation                     1, 8, 1418
+LD            rotation and reflection of the whole board, colour inversion            15, 344, 61517
+inversion     colour inversion                                                        81, 2560, 482209
+none          none                                                                    162, 5120, 964418
+============  ======================================================================  =================
+
+Colour inversion flips the sign. A shape that some symmetry maps onto its own inversion is *neutral*: its
+weight would be its own negative. Neutral shapes are removed; so are all-empty shapes, under any sharing.
+The weights of a block are numbered by ascending canonical index, the smallest raw index in the class, where
+raw index = anchor * 3^(k*k) + configuration, the anchor counts from A1 along the rows, and the digit of the
+cell (row j, column i) of a window is worth 3^(j*k + i). (The same numbering as the original RLGO's.)
+
+Layout for compiled code
+------------------------
+`theta_bar` is theta written out for look-up: the weight of every shape, with its sign, so that the value of a
+shape is `theta_bar[ld_base[window] + configuration] + theta_bar[li_base[window] + configuration]`: its
+location-dependent and its location-independent weight (absent blocks read zeros).
+
+Under LI and LD, windows that a symmetry of the board maps onto each other read one table: each window lists
+its cells in the order of the *canonical* window of its orbit, so that its configuration is an index into the
+canonical window's table. On 9x9 that leaves 10 tables of 3^9 instead of 49, which fit the second-level cache.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rlgo.board import EMPTY, n_points
+from rlgo.errors import RlgoError
+
+SIZES = (1, 2, 3)
+SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("inversion",), "none": ("none",)}
+SLOTS = 14  # windows over one point: 1 + 4 + 9
+STRIP = 8  # points renewed at once, one vector of float32
+_PAD = 2 * 3**9  # tables end in zeros: cells that hold a stone are looked up too, and thrown away
+
+
+def padded_points(size: int) -> int:
+    """Points of a board array, with room for strips and whole vectors."""
+    return (n_points(size) + STRIP + 31) // 32 * 32
+
+
+class Block(NamedTuple):
+    """The weights of one window size under one kind of sharing: theta[start:stop]."""
+
+    name: str  # for instance "3x3-LD"
+    size: int
+    kind: str  # "LI", "LD", "inversion" or "none"
+    start: int
+    stop: int
+
+
+@cache
+def geometry_dtype(size: int) -> np.dtype:
+    """The record that tells compiled code about the windows (W of them, P padded points).
+
+    A record, not a tuple of arrays: numba counts references to arrays in tuples, which cost a fifth of
+    self-play's time.
+
+    Fields
+    ------
+    n_windows : windows in use; n_cells[W] : cells of each
+    cell_point[W, 9] : the point of each cell, in digit order
+    cell_slot[W, 9] : the window's place in `Shapes.part`: slot at that point * P + point
+    n_slots[P] : windows over each point; slot_window[P, SLOTS] : which
+    slot_power[P, SLOTS] : 3^digit of the point in each
+    near[P], near_rows[P] : first point, and number of rows, of the square of points that share a window
+    ld_base[W], li_base[W] : where each window's two tables start in theta_bar
+    """
+    windows = sum((size - k + 1) ** 2 for k in SIZES)
+    points = padded_points(size)
+    fields = [
+        ("n_windows", np.int32),
+        ("n_cells", np.int32, (windows,)),
+        ("ld_base", np.int32, (windows,)),
+        ("li_base", np.int32, (windows,)),
+        ("near", np.int32, (points,)),
+        ("near_rows", np.int32, (points,)),
+        ("n_slots", np.int32, (points,)),
+        ("slot_power", np.int32, (points, SLOTS)),
+        ("slot_window", np.uint16, (points, SLOTS)),
+        ("cell_point", np.uint16, (windows, 9)),
+        ("cell_slot", np.uint16, (windows, 9)),
+    ]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+class Classes(NamedTuple):
+    """Which shapes share which weight: what learning needs. K location-dependent shapes, n weights.
+
+    theta is stored from index 1 on: index 0 is where neutral shapes point, and is never looked at.
+    """
+
+    classes: np.ndarray  # int32, aligned with theta_bar: sign * index into theta; 0 neutral or absent
+    slots: np.ndarray  # uint8[K]: weights that an active shape has: 0 (neutral), 1 or 2
+    member_start: np.ndarray  # int64[n + 2]: shapes of weight i are members[member_start[i]:member_start[i + 1]]
+    members: np.ndarray  # int32: sign * (index into theta_bar + 1)
+
+
+class FeatureSet:
+    """A feature set of one board size: its windows, classes and blocks.
+
+    Attributes
+    ----------
+    size : board size N
+    sizes : window sizes, for instance (1, 2, 3)
+    sharing : a key of `SHARINGS`
+    blocks : the `Block`s, in order
+    n_weights : unique weights (theta without its index 0)
+    n_features : raw features, sum of (N-k+1)^2 * 3^(k*k)
+    windows : list of (k, row, col), the anchor of every window, in order
+    geometry : `geometry_dtype(size)` record, for whoever follows a board
+    classes : `Classes`, for whoever learns
+    """
+
+    def __init__(self, size: int, sizes: tuple[int, ...], sharing: str):
+        self.size, self.sizes, self.sharing = size, sizes, sharing
+        self.windows = [
+            (k, row, col) for k in sizes for row in range(size - k + 1) for col in range(size - k + 1)
+        ]
+        self.n_features = sum((size - k + 1) ** 2 * 3 ** (k * k) for k in sizes)
+        self.blocks: list[Block] = []
+        self.geometry = np.zeros(1, geometry_dtype(size))[0]
+        self.classes = self._number_weights(self._place_windows())
+        self.n_weights = self.blocks[-1].stop - 1
+        self._list_slots()
+
+    @property
+    def name(self) -> str:
+        """For people and files: for instance ``9x9 1x1+2x2+3x3 LI+LD``."""
+        return f"{self.size}x{self.size} " + "+".join(f"{k}x{k}" for k in self.sizes) + f" {self.sharing}"
+
+    def expand(self, theta: np.ndarray) -> np.ndarray:
+        """theta_bar, float32, of theta, float32[n_weights + 1] (index 0 unused and 0)."""
+        classes = self.classes.classes
+        return (np.sign(classes) * theta[np.abs(classes)]).astype(np.float32)
+
+    def _place_windows(self) -> dict[int, dict[tuple[int, int], int]]:
+        """Say where each window reads, and in what order its cells count.
+
+        Returns for each k the canonical anchors with their tables' starts.
+        """
+        n, g = self.size, self.geometry
+        shares_orbits = self.sharing in ("LI+LD", "LI", "LD")
+        anchors: dict[int, dict[tuple[int, int], int]] = {k: {} for k in self.sizes}
+        self._li_start = n_tables = 0
+        g.n_windows = len(self.windows)
+        for w, (k, row, col) in enumerate(self.windows):
+            images = [_move_window(i, k, row, col, n) for i in (range(8) if shares_orbits else range(1))]
+            symmetry = min(range(len(images)), key=lambda i: images[i])
+            if images[symmetry] not in anchors[k]:
+                anchors[k][images[symmetry]] = n_tables
+                n_tables += 3 ** (k * k)
+            g.ld_base[w] = anchors[k][images[symmetry]]
+            g.n_cells[w] = k * k
+            for j in range(k):
+                for i in range(k):
+                    jj, ii = _move_point(symmetry, j, i, k)
+                    g.cell_point[w, jj * k + ii] = _point(row + j, col + i, n)
+        # Behind them one location-independent table for each k.
+        li_start = {k: n_tables + sum(3 ** (j * j) for j in self.sizes if j < k) for k in self.sizes}
+        for w, (k, _, _) in enumerate(self.windows):
+            g.li_base[w] = li_start[k]
+        self._li_start = n_tables
+        return anchors
+
+    def _number_weights(self, anchors: dict[int, dict[tuple[int, int], int]]) -> Classes:
+        """Number the classes, block by block, and list the shapes of each."""
+        n, li_base = self.size, self._li_start
+        classes = np.zeros(li_base + sum(3 ** (k * k) for k in self.sizes) + _PAD, np.int32)
+        slots = np.zeros(li_base, np.uint8)
+        n_theta = 1
+        for k in self.sizes:
+            span = 3 ** (k * k)
+            for kind in SHARINGS[self.sharing]:
+                start = n_theta
+                if kind == "LI":
+                    found, n_classes = _classes(k, tuple(range(8)), True)
+                    classes[li_base : li_base + span] = _offset(found, n_theta)
+                    n_theta += n_classes
+                else:
+                    for (row, col), base in sorted(anchors[k].items()):
+                        stabiliser = tuple(i for i in range(8) if _move_window(i, k, row, col, n) == (row, col))
+                        found, n_classes = _classes(k, stabiliser if kind == "LD" else (0,), kind != "none")
+                        classes[base : base + span] = _offset(found, n_theta)
+                        n_theta += n_classes
+                self.blocks.append(Block(f"{k}x{k}-{kind}", k, kind, start, n_theta))
+            for base in anchors[k].values():
+                slots[base : base + span] = (classes[base : base + span] != 0).astype(np.uint8) + (
+                    classes[li_base : li_base + span] != 0
+                )
+            li_base += span
+        owner = np.abs(classes)
+        order = np.argsort(owner, kind="stable")
+        member_start = np.searchsorted(owner[order], np.arange(n_theta + 1))
+        signed = np.where(classes < 0, -1, 1) * (np.arange(classes.size) + 1)
+        return Classes(classes, slots, member_start, signed[order].astype(np.int32))
+
+    def _list_slots(self) -> None:
+        """List the windows over each point.
+
+        Slots are ordered as seen from the point's canonical image, so that sums over the slots of
+        symmetric points run in the same order: equal values are equal to the last bit.
+        """
+        n, g = self.size, self.geometry
+        index_of = {window: w for w, window in enumerate(self.windows)}
+        reach = max(self.sizes) - 1
+        for row in range(n):
+            for col in range(n):
+                p = _point(row, col, n)
+                symmetry = min(range(8), key=lambda i: _move_point(i, row, col, n))
+                over = [
+                    (k, r, c)
+                    for k in self.sizes
+                    for r in range(max(0, row - k + 1), min(row, n - k) + 1)
+                    for c in range(max(0, col - k + 1), min(col, n - k) + 1)
+                ]
+                over.sort(key=lambda v: (v[0], _move_window(symmetry, v[0], v[1], v[2], n)))
+                g.n_slots[p] = len(over)
+                for slot, window in enumerate(over):
+                    w = index_of[window]
+                    digit = int(np.flatnonzero(g.cell_point[w, : g.n_cells[w]] == p)[0])
+                    g.slot_window[p, slot] = w
+                    g.slot_power[p, slot] = 3**digit
+                    g.cell_slot[w, digit] = slot * padded_points(n) + p
+                g.near[p] = _point(max(0, row - reach), max(0, col - reach), n)
+                g.near_rows[p] = min(n - 1, row + reach) - max(0, row - reach) + 1
+
+    def shape_of(self, weight: int) -> tuple[Block, int, int, np.ndarray]:
+        """The canonical shape of weight `weight` (1 <= weight <= n_weights).
+
+        Returns (block, row, col, cells): the window's anchor (0, 0 for LI) and its cells, uint8[k, k] with
+        rows from the bottom of the board, EMPTY, BLACK or WHITE.
+        """
+        block = next(b for b in self.blocks if b.start <= weight < b.stop)
+        members = self.classes.members[slice(*self.classes.member_start[weight : weight + 2])]
+        place = int(min(m for m in members if m > 0)) - 1
+        k, bases = block.size, self.geometry.li_base if block.kind == "LI" else self.geometry.ld_base
+        windows = [w for w, v in enumerate(self.windows) if v[0] == k and bases[w] <= place < bases[w] + 3 ** (k * k)]
+        anchor = (0, 0) if block.kind == "LI" else min(self.windows[w][1:] for w in windows)
+        configuration = place - int(bases[windows[0]])
+        cells = np.array([configuration // 3**d % 3 for d in range(k * k)], np.uint8).reshape(k, k)
+        return block, anchor[0], anchor[1], cells
+
+
+@cache
+def make_features(size: int, sizes: tuple[int, ...] = SIZES, sharing: str = "LI+LD") -> FeatureSet:
+    """The feature set of a board size (cached; well under a second on 9x9).
+
+    Parameters
+    ----------
+    size : board size, 5 to 19
+    sizes : window sizes, an ascending subset of (1, 2, 3)
+    sharing : "LI+LD", "LI", "LD", "inversion" or "none"
+
+    Raises
+    ------
+    RlgoError : if the sizes or the sharing are none of these.
+    """
+    if not sizes or list(sizes) != sorted(set(sizes)) or not set(sizes) <= set(SIZES):
+        raise RlgoError(f"features.sizes = {list(sizes)}: expected an ascending subset of [1, 2, 3]")
+    if sharing not in SHARINGS:
+        raise RlgoError(f"features.sharing = {sharing!r}: expected one of {', '.join(SHARINGS)}")
+    return FeatureSet(size, sizes, sharing)
+
+
+# ---------------------------------------------------------------------------------------------
+# Symmetries. Number g = 0..7: bit 0 flips the rows, bit 1 flips the columns, bit 2 then transposes.
+# ---------------------------------------------------------------------------------------------
+
+
+def _point(row: int, col: int, size: int) -> int:
+    return (row + 1) * (size + 1) + col + 1
+
+
+def _move_point(g: int, row: int, col: int, size: int) -> tuple[int, int]:
+    """Where symmetry g of a size x size square takes the cell (row, col)."""
+    row = size - 1 - row if g & 1 else row
+    col = size - 1 - col if g & 2 else col
+    return (col, row) if g & 4 else (row, col)
+
+
+def _move_window(g: int, k: int, row: int, col: int, size: int) -> tuple[int, int]:
+    """The anchor of the image of the k x k window at (row, col): anchors move as cells of a smaller square."""
+    return _move_point(g, row, col, size - k + 1)
+
+
+@cache
+def _moved(k: int) -> np.ndarray:
+    """int32[2, 8, 3^(k*k)]: each configuration under each symmetry of the window, [1] with colours inverted."""
+    n = 3 ** (k * k)
+    digits = np.arange(n)[:, None] // 3 ** np.arange(k * k) % 3
+    inverted = np.array([0, 2, 1])[digits]
+    out = np.zeros((2, 8, n), np.int32)
+    for g in range(8):
+        power = np.zeros(k * k, np.int64)
+        for j in range(k):
+            for i in range(k):
+                jj, ii = _move_point(g, j, i, k)
+                power[j * k + i] = 3 ** (jj * k + ii)
+        out[0, g] = digits @ power
+        out[1, g] = inverted @ power
+    return out
+
+
+@cache
+def _classes(k: int, symmetries: tuple[int, ...], inversion: bool) -> tuple[np.ndarray, int]:
+    """Classes of the configurations of one window under some symmetries.
+
+    Returns (int32[3^(k*k)], number of classes): sign * (class + 1), 0 for neutral and all-empty
+    configurations; classes are numbered by their smallest configuration.
+    """
+    moved = _moved(k)[:, symmetries]
+    same = moved[0].min(0)
+    if inversion:
+        other = moved[1].min(0)
+        canonical = np.minimum(same, other)
+        sign = np.where(same < other, 1, -1)
+        neutral = same == other
+    else:
+        canonical, sign = same, np.ones_like(same)
+        neutral = canonical == EMPTY
+    names, number = np.unique(canonical[~neutral], return_inverse=True)
+    classes = np.zeros(canonical.size, np.int32)
+    classes[~neutral] = sign[~neutral] * (number + 1)
+    return classes, len(names)
+
+
+def _offset(classes: np.ndarray, start: int) -> np.ndarray:
+    """Classes 1, 2, ... as indices into theta from `start` on, signs kept."""
+    return np.where(classes == 0, 0, np.sign(classes) * (np.abs(classes) + start - 1)).astype(np.int32)

@@ -1,0 +1,494 @@
+"""The value function: V(s) = sigmoid(phi(s) . theta), kept up to date move by move, and all afterstates.
+
+Start reading at `observe` (what a move changes) and `best_afterstate`; people call `ValueFunction`.
+TD paper, equation 9 and Section 3.2. V is always P(Black wins); colours are flipped once, in `best_afterstate`.
+
+A `Shapes` record follows one board. It holds every window's configuration, and for each colour the *gain* of a
+stone at each point: by how much phi . theta grows for that colour. A window contributes to the gains of its own
+cells alone, so a move renews only the contributions of the windows that it touched: 14 of 194 on 9x9, and the
+sums of the 25 points around. A move that captures touches more windows; its value is found by difference, and
+only if somebody asks. Whether a point may be played is renewed only where a neighbour, a diagonal, a ko or a
+last liberty changed. The best of all afterstates is then one pass over an array.
+
+The weights are constant while a record lives (learning happens between games), or `rebuild` is called.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rlgo.board import (
+    BLACK,
+    EMPTY,
+    PASS,
+    WHITE,
+    board_dtype,
+    breathes,
+    is_eye,
+    is_legal,
+    last_liberty,
+    new_boards,
+    zobrist,
+)
+from rlgo.jit import inline, njit, random_below
+from rlgo.shapes import SLOTS, STRIP, FeatureSet, padded_points
+
+LOGISTIC, LINEAR = 0, 1
+VALUES = {"logistic": LOGISTIC, "linear": LINEAR}
+_FORBIDDEN = np.float32(-np.inf)
+_POWER = np.array([3**d for d in range(9)], np.int64)
+
+
+@inline
+def sigma(x):
+    """The logistic function 1 / (1 + e^-x), TD paper Section 2.4."""
+    return 1.0 / (1.0 + math.exp(-x))
+
+
+@inline
+def squash(kind, x):
+    """V from x = phi(s) . theta: logistic (equation 9), or linear, 1/2 + x.
+
+    Without neutral shapes x is odd under colour inversion, so a linear V needs the 1/2 that
+    sigma(0) gives the logistic one.
+    """
+    return sigma(x) if kind == LOGISTIC else 0.5 + x
+
+
+@cache
+def shapes_dtype(size: int) -> np.dtype:
+    """The record that follows one board of this size (P padded points, W windows; colour index c - 1).
+
+    Fields
+    ------
+    configuration[W] : the configuration of each window
+    x[2] : phi(s) . theta by the tables of Black's and of White's player
+    now[2, W] : the weight of the shape in each window
+    gain[2, P] : what a stone of this colour adds for its player (valid at empty points, captures left out)
+    part[2, SLOTS * P] : the contributions that `gain` sums, by window
+    mask[2, P] : 0 where this colour may choose the point, else -inf; captures are -inf too
+    captures[2, P], n_captures[2] : the points where this colour may capture; is_capture[2, P] the same
+    gain_capture[2, P] : the gain of a capturing move, valid where is_fresh[2, P]
+    touched[P] : the last move (its number, one byte) that changed a window over the point
+    last_liberty[P] : by chain, as `board.last_liberty`
+    ko : the ko point that the masks know
+    dirty[W] : scratch; changed[W], n_changed : windows that the last move changed
+    delta[W] : scratch of `_capture_gain`
+    """
+    points = padded_points(size)
+    windows = sum((size - k + 1) ** 2 for k in (1, 2, 3))
+    fields = [
+        ("x", np.float64, (2,)),
+        ("n_captures", np.int32, (2,)),
+        ("n_changed", np.int32),
+        ("ko", np.int32),
+        ("part", np.float32, (2, SLOTS * points)),
+        ("gain", np.float32, (2, points)),
+        ("gain_capture", np.float32, (2, points)),
+        ("mask", np.float32, (2, points)),
+        ("delta", np.int32, (windows,)),
+        ("now", np.float32, (2, windows)),
+        ("configuration", np.uint16, (windows,)),
+        ("changed", np.uint16, (windows,)),
+        ("captures", np.uint16, (2, points)),
+        ("last_liberty", np.uint16, (points,)),
+        ("is_capture", np.uint8, (2, points)),
+        ("is_fresh", np.uint8, (2, points)),
+        ("touched", np.uint8, (points,)),
+        ("dirty", np.uint8, (windows,)),
+    ]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+def new_shapes(n: int, size: int) -> np.ndarray:
+    """n records of `shapes_dtype(size)`; each needs `rebuild` before use."""
+    return np.zeros(n, shapes_dtype(size))
+
+
+# ---------------------------------------------------------------------------------------------
+# Following a board
+# ---------------------------------------------------------------------------------------------
+
+
+@inline
+def shape_value(g, theta_bar, window, configuration):
+    """The weight of the shape that a window holds: sign_LD theta_LD + sign_LI theta_LI (equation 9)."""
+    return (
+        theta_bar[np.uint64(g.ld_base[np.uint64(window)] + configuration)]
+        + theta_bar[np.uint64(g.li_base[np.uint64(window)] + configuration)]
+    )
+
+
+@inline
+def _renew_window(sh, g, black, white, w):
+    """Recompute the contributions of window w to `x` and to the gains of its cells.
+
+    Cells that hold a stone are looked up as well and never used: cheaper than a branch that half the
+    time goes the other way. The tables are padded for it.
+    """
+    c = np.int64(sh.configuration[np.uint64(w)])
+    ld = np.int64(g.ld_base[np.uint64(w)]) + c
+    li = np.int64(g.li_base[np.uint64(w)]) + c
+    now_black = black[np.uint64(ld)] + black[np.uint64(li)]
+    now_white = white[np.uint64(ld)] + white[np.uint64(li)]
+    sh.x[0] += np.float64(now_black) - np.float64(sh.now[0, np.uint64(w)])
+    sh.x[1] += np.float64(now_white) - np.float64(sh.now[1, np.uint64(w)])
+    sh.now[0, np.uint64(w)] = now_black
+    sh.now[1, np.uint64(w)] = now_white
+    n = g.n_cells[np.uint64(w)]
+    if n == 9:  # constant loops, so that they are unrolled
+        for d in range(9):
+            _renew_cell(sh, g, black, white, w, d, ld, li, now_black, now_white)
+    else:
+        for d in range(n):
+            _renew_cell(sh, g, black, white, w, d, ld, li, now_black, now_white)
+
+
+@inline
+def _renew_cell(sh, g, black, white, w, d, ld, li, now_black, now_white):
+    one = _POWER[np.uint64(d)]
+    two = 2 * one
+    slot = np.uint64(g.cell_slot[np.uint64(w), np.uint64(d)])
+    sh.part[0, slot] = black[np.uint64(ld + one)] + black[np.uint64(li + one)] - now_black
+    sh.part[1, slot] = now_white - (white[np.uint64(ld + two)] + white[np.uint64(li + two)])
+
+
+@inline
+def _renew_strip(sh, color_index, start):
+    """Sum the contributions to the gains of STRIP points in a row (one vector addition a slot)."""
+    c = np.uint64(color_index)
+    width = np.uint64(sh.gain.shape[1])
+    for i in range(STRIP):
+        p = np.uint64(start + i)
+        total = np.float32(0.0)
+        for slot in range(SLOTS):
+            total += sh.part[c, np.uint64(slot) * width + p]
+        sh.gain[c, p] = total
+
+
+@inline
+def _renew_masks(b, sh, p):
+    """Recompute for both colours whether they may choose the point p, and whether they would capture there."""
+    if b.color[np.uint64(p)] != EMPTY:
+        _set_mask(sh, p, 0, False, False)
+        _set_mask(sh, p, 1, False, False)
+        return
+    stride = b.stride
+    doomed = 0  # colours that p captures: bit 1 black, bit 2 white (no chain: last liberty 0)
+    for q in (p - stride, p - 1, p + 1, p + stride):
+        last = sh.last_liberty[np.uint64(b.chain[np.uint64(q)])] == p
+        doomed |= np.int64(last) * np.int64(b.color[np.uint64(q)])
+    if (b.nbr[np.uint64(p)] >= 256) & (doomed == 0):
+        _set_mask(sh, p, 0, True, False)
+        _set_mask(sh, p, 1, True, False)
+    else:
+        _set_mask(sh, p, 0, _may_choose(b, p, BLACK), doomed & WHITE != 0)
+        _set_mask(sh, p, 1, _may_choose(b, p, WHITE), doomed & BLACK != 0)
+
+
+@njit
+def _may_choose(b, p, color):
+    """`board.is_sensible`, for either colour."""
+    if b.nbr[np.uint64(p)] >= 256:
+        return True
+    return (p != b.ko or color != b.to_play) and not is_eye(b, p, color) and breathes(b, p, color)
+
+
+@inline
+def _set_mask(sh, p, color_index, may, captures):
+    c = np.uint64(color_index)
+    captures &= may
+    sh.mask[c, np.uint64(p)] = np.float32(0.0) if may & (not captures) else _FORBIDDEN
+    sh.is_fresh[c, np.uint64(p)] = 0
+    if captures != (sh.is_capture[c, np.uint64(p)] == 1):
+        _set_capture(sh, p, c, captures)
+
+
+@njit
+def _set_capture(sh, p, c, captures):
+    """Add the point to the colour's list of captures, or take it out."""
+    n = sh.n_captures[c]
+    if captures:
+        sh.captures[c, np.uint64(n)] = p
+        sh.n_captures[c] = n + 1
+    else:
+        for i in range(n):
+            if sh.captures[c, np.uint64(i)] == p:
+                sh.captures[c, np.uint64(i)] = sh.captures[c, np.uint64(n - 1)]
+                break
+        sh.n_captures[c] = n - 1
+    sh.is_capture[c, np.uint64(p)] = captures
+
+
+@inline
+def _follow_chain(b, sh, q):
+    """Notice a new or a lost last liberty of the chain at q; the masks of both points depend on it."""
+    c = b.color[np.uint64(q)]
+    if (c == BLACK) | (c == WHITE):
+        chain = np.int64(b.chain[np.uint64(q)])
+        old = np.int64(sh.last_liberty[np.uint64(chain)])
+        new = last_liberty(b, chain)
+        if old != new:
+            sh.last_liberty[np.uint64(chain)] = new
+            if old != 0:
+                _renew_masks(b, sh, old)
+            if new != 0:
+                _renew_masks(b, sh, new)
+
+
+@njit
+def observe(b, sh, g, black, white):
+    """Bring `sh` up to date after a move on `b` (call once after every `play`).
+
+    g : geometry record; black, white : theta_bar of the player of each colour (the same, in self-play).
+    The windows that changed are left in `sh.changed[:sh.n_changed]`.
+    """
+    n = np.int64(0)
+    for i in range(b.n_changed):
+        p = np.int64(b.changed[np.uint64(i)])
+        # The stone played comes first; the others are captured stones, of the colour to play.
+        digit = np.int64(3 - b.to_play) if i == 0 else -np.int64(b.to_play)
+        for slot in range(g.n_slots[np.uint64(p)]):
+            w = g.slot_window[np.uint64(p), np.uint64(slot)]
+            if sh.dirty[np.uint64(w)] == 0:
+                sh.dirty[np.uint64(w)] = 1
+                sh.changed[np.uint64(n)] = w
+                n += 1
+            sh.configuration[np.uint64(w)] = (
+                np.int64(sh.configuration[np.uint64(w)]) + digit * g.slot_power[np.uint64(p), np.uint64(slot)]
+            )
+    sh.n_changed = n
+    for i in range(n):
+        w = sh.changed[np.uint64(i)]
+        sh.dirty[np.uint64(w)] = 0
+        _renew_window(sh, g, black, white, w)
+
+    # The last liberties first: the masks read them.
+    stride = b.stride
+    stamp = np.uint8(b.n_moves & 255)
+    for i in range(b.n_changed):
+        p = np.int64(b.changed[np.uint64(i)])
+        for q in (p, p - stride, p - 1, p + 1, p + stride):
+            _follow_chain(b, sh, q)
+    for i in range(b.n_changed):
+        p = np.int64(b.changed[np.uint64(i)])
+        start = np.int64(g.near[np.uint64(p)])
+        for _ in range(g.near_rows[np.uint64(p)]):
+            _renew_strip(sh, 0, start)
+            _renew_strip(sh, 1, start)
+            for j in range(STRIP):
+                sh.touched[np.uint64(start + j)] = stamp
+            start += stride
+        for row in (p - stride, p, p + stride):
+            for q in range(row - 1, row + 2):
+                _renew_masks(b, sh, q)
+    if sh.ko != b.ko:
+        old = np.int64(sh.ko)
+        sh.ko = b.ko
+        if old != 0:
+            _renew_masks(b, sh, old)
+        if b.ko != 0:
+            _renew_masks(b, sh, np.int64(b.ko))
+    for c in range(2):
+        for i in range(sh.n_captures[c]):
+            p = np.int64(sh.captures[c, np.uint64(i)])
+            if sh.is_fresh[c, np.uint64(p)] == 1 and _capture_touched(b, sh, p, c + 1, stamp):
+                sh.is_fresh[c, np.uint64(p)] = 0
+
+
+@njit
+def _capture_touched(b, sh, p, color, stamp):
+    """Whether a window over p, or over a stone that `color` captures there, changed in move `stamp`."""
+    if sh.touched[np.uint64(p)] == stamp:
+        return True
+    stride = b.stride
+    for q in (p - stride, p - 1, p + 1, p + stride):
+        if b.color[np.uint64(q)] == 3 - color:
+            chain = np.int64(b.chain[np.uint64(q)])
+            if sh.last_liberty[np.uint64(chain)] == p:
+                stone = chain
+                while True:
+                    if sh.touched[np.uint64(stone)] == stamp:
+                        return True
+                    stone = np.int64(b.next[np.uint64(stone)])
+                    if stone == chain:
+                        break
+    return False
+
+
+@njit
+def rebuild(b, sh, g, black, white):
+    """Compute `sh` anew from the board (at a root, or after the weights changed)."""
+    sh.n_captures[:] = 0
+    sh.n_changed = 0
+    sh.ko = b.ko
+    sh.mask[:] = _FORBIDDEN
+    sh.is_capture[:] = 0
+    sh.last_liberty[:] = 0
+    sh.part[:] = 0
+    for w in range(g.n_windows):
+        configuration = np.int64(0)
+        for d in range(g.n_cells[w]):
+            configuration += _POWER[d] * np.int64(b.color[np.uint64(g.cell_point[w, d])])
+        sh.configuration[w] = configuration
+        sh.dirty[w] = 0
+        sh.delta[w] = 0
+    revalue(sh, g, black, white)
+    for p in range(b.color.shape[0]):
+        c = b.color[p]
+        if c == BLACK or c == WHITE:
+            chain = np.int64(b.chain[p])
+            sh.last_liberty[chain] = last_liberty(b, chain)
+    for i in range(b.n_empty):
+        _renew_masks(b, sh, np.int64(b.empties[i]))
+
+
+@njit
+def revalue(sh, g, black, white):
+    """Recompute values and gains of `sh` from its configurations, after the weights changed."""
+    sh.x[:] = 0.0
+    sh.now[:] = 0.0
+    for w in range(g.n_windows):
+        _renew_window(sh, g, black, white, w)
+    for start in range(0, sh.gain.shape[1], STRIP):
+        _renew_strip(sh, 0, start)
+        _renew_strip(sh, 1, start)
+    sh.is_fresh[:] = 0
+
+
+@njit
+def x_of(configuration, g, theta_bar):
+    """phi(s) . theta of a list of window configurations."""
+    x = 0.0
+    for w in range(g.n_windows):
+        x += shape_value(g, theta_bar, w, np.int64(configuration[w]))
+    return x
+
+
+# ---------------------------------------------------------------------------------------------
+# Afterstates
+# ---------------------------------------------------------------------------------------------
+
+
+@njit
+def _capture_gain(b, sh, g, theta_bar, p):
+    """The gain, for the colour to play, of the capturing move p: all windows over p and the captured stones."""
+    color = np.int64(b.to_play)
+    stride = b.stride
+    n = np.int64(0)
+    gain = 0.0
+    done = (0, 0, 0)
+    # Shift the digits of the windows over p and over each captured stone ...
+    n = _shift_digits(sh, g, p, color, n)
+    for q in (p - stride, p - 1, p + 1, p + stride):
+        if b.color[np.uint64(q)] == 3 - color:
+            chain = np.int64(b.chain[np.uint64(q)])
+            if sh.last_liberty[np.uint64(chain)] == p and chain not in done:
+                done = (done[1], done[2], chain)
+                stone = chain
+                while True:
+                    n = _shift_digits(sh, g, stone, color - 3, n)
+                    stone = np.int64(b.next[np.uint64(stone)])
+                    if stone == chain:
+                        break
+    # ... and sum what they change.
+    for i in range(n):
+        w = sh.changed[np.uint64(i)]
+        old = np.int64(sh.configuration[np.uint64(w)])
+        gain += shape_value(g, theta_bar, w, old + sh.delta[np.uint64(w)]) - shape_value(g, theta_bar, w, old)
+        sh.delta[np.uint64(w)] = 0
+    return gain if color == BLACK else -gain
+
+
+@inline
+def _shift_digits(sh, g, p, digit, n):
+    for slot in range(g.n_slots[np.uint64(p)]):
+        w = g.slot_window[np.uint64(p), np.uint64(slot)]
+        # A window's delta is 0 only before its first shift: shifts at different cells never cancel.
+        if sh.delta[np.uint64(w)] == 0:
+            sh.changed[np.uint64(n)] = w
+            n += 1
+        sh.delta[np.uint64(w)] += digit * g.slot_power[np.uint64(p), np.uint64(slot)]
+    return n
+
+
+@njit
+def gain_of(b, sh, g, theta_bar, p):
+    """By how much phi . theta grows for the colour to play with a stone at p, which must be legal."""
+    c = b.to_play - 1
+    stride = b.stride
+    for q in (p - stride, p - 1, p + 1, p + stride):
+        if b.color[np.uint64(q)] == 3 - b.to_play and sh.last_liberty[np.uint64(b.chain[np.uint64(q)])] == p:
+            return _capture_gain(b, sh, g, theta_bar, p)
+    return np.float64(sh.gain[c, np.uint64(p)])
+
+
+@njit(fastmath={"reassoc"}, forceinline=True)
+def _best_quiet(gain, mask, color_index):
+    """The largest gain among the unmasked points, how many have it, the sum of these, and all unmasked ones.
+
+    Floats are compared as integers of the same order: LLVM makes vectors of an integer maximum, not of a
+    float one (37 ns against 84 ns for both passes).
+    """
+    c = np.uint64(color_index)
+    most = np.int32(-2147483648)
+    for i in range(gain.shape[1]):
+        p = np.uint64(i)
+        most = max(most, _ordered(np.float32(gain[c, p] + mask[c, p]).view(np.int32)))
+    best = np.int32(_ordered(most)).view(np.float32)
+    n = np.float32(0.0)
+    total = np.float32(0.0)
+    unmasked = np.float32(0.0)
+    for i in range(gain.shape[1]):
+        p = np.uint64(i)
+        equal = np.float32(1.0) if gain[c, p] + mask[c, p] == best else np.float32(0.0)
+        n += equal
+        total += equal * np.float32(i)
+        unmasked += np.float32(1.0) + max(mask[c, p], np.float32(-1.0))
+    return best, np.int64(n), np.int64(total), np.int64(unmasked)
+
+
+@inline
+def _ordered(bits):
+    """The bits of a float as an integer that sorts like it; its own inverse."""
+    return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
+
+
+@njit
+def best_afterstate(b, sh, g, black, white, rng):
+    """argmax (Black) or argmin (White) of V(s o a), ties broken uniformly; and the number of candidates.
+
+    Returns (point, or PASS without any candidate; candidates).
+
+    Candidates are the sensible moves: legal, and not in an own single-point eye. Overwrites `sh.changed`.
+    """
+    c = b.to_play - 1
+    best, ties, choice, n_candidates = _best_quiet(sh.gain, sh.mask, c)
+    if n_candidates == 0:
+        ties, choice = 0, PASS
+    if ties > 1:
+        k = random_below(rng, ties)
+        for p in range(sh.gain.shape[1]):
+            if sh.gain[c, np.uint64(p)] + sh.mask[c, np.uint64(p)] == best:
+                if k == 0:
+                    choice = p
+                    break
+                k -= 1
+    for i in range(sh.n_captures[c]):
+        p = np.int64(sh.captures[c, np.uint64(i)])
+        if sh.is_fresh[c, np.uint64(p)] == 0:
+            theta_bar = black if c == 0 else white
+            sh.gain_capture[c, np.uint64(p)] = _capture_gain(b, sh, g, theta_bar, p)
+            sh.is_fresh[c, np.uint64(p)] = 1
+        gain = sh.gain_capture[c, np.uint64(p)]
+        if ties == 0 or gain > best:
+            best, ties, choice = gain, 1, p
+        elif gain == best:
+            ties += 1
+            if random_below(rng, ties) == 0:
+                choice = p
+    return choice, n_candidates + sh.n_captures[c]

@@ -1,0 +1,24 @@
+"""What several test files share."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+def find_gnugo() -> str | None:
+    """The path of GNU Go, or None. Debian installs games where PATH often does not look."""
+    path = shutil.which("gnugo")
+    games = Path("/usr/games/gnugo")
+    return path or (str(games) if games.exists() else None)
+
+
+@pytest.fixture(scope="session")
+def gnugo() -> str:
+    """The path of GNU Go; without it, the test is skipped."""
+    path = find_gnugo()
+    if path is None:
+        pytest.skip("GNU Go (Debian package gnugo) is not installed")
+    return path

@@ -1,0 +1,346 @@
+"""Configs: frozen dataclasses <- TOML, with ``--set section.key=value`` on top.
+
+Start reading at `Run` to `Policy`, the sections: they name every key, its default and what it may be. A
+value is checked wherever it comes from (`_Section.__post_init__`); an unknown key is an error that names the
+nearest valid one. TD stands for Silver, Sutton & Mueller 2012: settings, sections and equations are theirs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+from rlgo.errors import RlgoError
+from rlgo.resources import config_path
+
+# ---------------------------------------------------------------------------------------------
+# How values are written
+# ---------------------------------------------------------------------------------------------
+
+
+def _toml(value: Any) -> str:
+    # For the values of a config (finite numbers, printable strings), JSON is TOML.
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _shown(value: Any) -> str:
+    """A wrong value as an error message shows it: on one line, and not too long."""
+    text = _toml(value) if isinstance(value, str | bool) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _kind(value: Any) -> str:
+    """What TOML calls the type of a value."""
+    kinds = {
+        bool: "a boolean",
+        int: "an integer",
+        float: "a float",
+        str: "a string",
+        list: "an array",
+        dict: "a table",
+    }
+    return kinds.get(type(value), f"a {type(value).__name__}")
+
+
+# ---------------------------------------------------------------------------------------------
+# What a value may be. `accept` gives the value as its field holds it, or None where it is out of range.
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Check:
+    """One kind of value: its types in TOML, how it reads in an error message, and the test that it passes."""
+
+    types: tuple[type, ...]
+    expected: str
+    accept: Callable[[Any], Any]
+
+    def __call__(self, key: str, value: Any) -> Any:
+        # By exact type, since bool is a subclass of int, and `games = true` is a mistake.
+        typed = type(value) in self.types
+        accepted = self.accept(value) if typed else None
+        if accepted is None:
+            found = "" if typed else f", found {_kind(value)}"
+            raise RlgoError(f"{key} = {_shown(value)}: expected {self.expected}{found}")
+        return accepted
+
+
+def _setting(default: Any, check: Check) -> Any:
+    return field(default=default, metadata={"check": check})
+
+
+def _integer(low: int, high: int | None = None) -> Check:
+    bounds = f"of at least {low}" if high is None else f"from {low} to {high}"
+    return Check(
+        (int,), f"an integer {bounds}", lambda n: n if n >= low and (high is None or n <= high) else None
+    )
+
+
+def _number(expected: str, holds: Callable[[float], bool]) -> Check:
+    def accept(value: int | float) -> float | None:
+        try:
+            number = float(value)
+        except OverflowError:
+            return None
+        return number if math.isfinite(number) and holds(number) else None
+
+    return Check((int, float), expected, accept)
+
+
+def _choice(*choices: str | int) -> Check:
+    expected = "one of " + ", ".join(_toml(choice) for choice in choices)
+    return Check((type(choices[0]),), expected, lambda value: value if value in choices else None)
+
+
+def _text(expected: str, pattern: str) -> Check:
+    matches = re.compile(pattern).fullmatch
+    return Check((str,), expected, lambda text: text if text.isprintable() and matches(text) else None)
+
+
+def _window_sizes(value: list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
+    integers = all(type(k) is int for k in value)
+    return tuple(value) if integers and value and list(value) == sorted({*value} & {1, 2, 3}) else None
+
+
+_POSITIVE = _number("a number above 0", lambda x: x > 0)
+_NOT_NEGATIVE = _number("a number of at least 0", lambda x: x >= 0)
+_UNIT = _number("a number from 0 to 1", lambda x: 0 <= x <= 1)
+_SIZES = Check((list, tuple), "an ascending subset of [1, 2, 3], not empty", _window_sizes)
+
+
+class _Section:
+    """A table of the TOML file. Values are checked on construction, however it comes about."""
+
+    def __post_init__(self) -> None:
+        for f in dataclasses.fields(self):  # type: ignore[arg-type]
+            key = f"{type(self).__name__.lower()}.{f.name}"
+            object.__setattr__(self, f.name, f.metadata["check"](key, getattr(self, f.name)))
+
+
+# ---------------------------------------------------------------------------------------------
+# The sections
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Run(_Section):
+    """How long to train, and what to write where."""
+
+    # Name of the run folder, below `out`.
+    name: str = _setting(
+        "run", _text("a folder name of letters, digits, '.', '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9._-]*")
+    )
+    # Every random number of the run comes from it: the same seed gives the same weights.
+    seed: int = _setting(1, _integer(0, 2**63 - 1))
+    # Games of self-play (TD: a million).
+    games: int = _setting(1_000_000, _integer(1))
+    # Folder of run folders.
+    out: str = _setting("runs", _text("the path of a folder", r".+"))
+    # Games between two points of the logs.
+    log_every: int = _setting(10_000, _integer(1))
+    # Games between two measurements of strength; 0 measures at the end alone.
+    eval_every: int = _setting(100_000, _integer(0))
+    # Games of each measurement, against each opponent.
+    eval_games: int = _setting(1_000, _integer(2))
+
+
+@dataclass(frozen=True)
+class Board(_Section):
+    """The board and the score."""
+
+    # Points along a side (the same limits as in rlgo/board.py).
+    size: int = _setting(9, _integer(5, 19))
+    # Points added to White's score (TD: 7.5); a drawn score is worth 1/2.
+    komi: float = _setting(7.5, _number("a number from -361 to 361", lambda x: abs(x) <= 361))
+
+
+@dataclass(frozen=True)
+class Features(_Section):
+    """Local shape features; see rlgo/shapes.py."""
+
+    # Sides of the windows, ascending (TD, Section 3.1: 1x1 to 3x3).
+    sizes: tuple[int, ...] = _setting((1, 2, 3), _SIZES)
+    # Which shapes share a weight (TD, Section 3.1.3): LI independent of, LD dependent on the location.
+    sharing: str = _setting("LI+LD", _choice("LI+LD", "LI", "LD", "inversion", "none"))
+
+
+@dataclass(frozen=True)
+class Learning(_Section):
+    """The update; see rlgo/td.py."""
+
+    # Step size before normalisation (TD: 0.1).
+    alpha: float = _setting(0.1, _POSITIVE)
+    # How alpha falls from game to game.
+    alpha_schedule: str = _setting("constant", _choice("constant", "linear", "harmonic", "exponential"))
+    # Schedules linear and exponential: alpha at the last game.
+    alpha_final: float = _setting(0.01, _NOT_NEGATIVE)
+    # Schedule harmonic, alpha * half / (half + game): games until alpha has halved.
+    alpha_half: float = _setting(100_000.0, _POSITIVE)
+    # Trace decay of TD(lambda); 0 is TD(0) (TD's), 1 is Monte-Carlo. In TOML `lambda` will do.
+    lambda_: float = _setting(0.0, _UNIT)
+    # Plies between the two ends of a backup (TD, equation 10: 2, so that the same colour is to play at both).
+    plies: int = _setting(2, _choice(1, 2))
+    # Value function: sigma(phi . theta) (TD, equation 9), or 1/2 + phi . theta.
+    value: str = _setting("logistic", _choice("logistic", "linear"))
+    # When the weights change: at the game's end, or after every move (as TD prints it).
+    update: str = _setting("game", _choice("game", "step"))
+    # What alpha is divided by: non-neutral windows (TD), weights in use, ||phi||^2, or nothing.
+    normalise: str = _setting("active", _choice("active", "slots", "norm2", "none"))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.alpha_schedule == "exponential" and self.alpha_final == 0:
+            raise RlgoError(
+                'learning.alpha_final = 0: expected a number above 0 for alpha_schedule = "exponential"'
+            )
+
+
+@dataclass(frozen=True)
+class Policy(_Section):
+    """How self-play chooses its moves; see rlgo/policy.py."""
+
+    # epsilon_greedy (TD), greedy (no exploration at all), or softmax over the values of all moves.
+    kind: str = _setting("epsilon_greedy", _choice("epsilon_greedy", "greedy", "softmax"))
+    # Probability of a uniformly random move, for epsilon_greedy (TD: 0.1).
+    epsilon: float = _setting(0.1, _UNIT)
+    # For softmax, in units of V: a move's probability goes with exp(V / temperature).
+    temperature: float = _setting(0.1, _POSITIVE)
+    # Plies; a longer game is discarded and counted. 0 stands for 3 * size * size.
+    max_moves: int = _setting(0, _integer(0, 10_000))
+
+
+@dataclass(frozen=True)
+class Config:
+    """A training run, whole. `Config()` has the settings of the TD paper."""
+
+    run: Run = Run()
+    board: Board = Board()
+    features: Features = Features()
+    learning: Learning = Learning()
+    policy: Policy = Policy()
+
+
+_SECTIONS: dict[str, type[_Section]] = {f.name: type(f.default) for f in dataclasses.fields(Config)}  # type: ignore[misc]
+_KEYS = [f"{name}.{f.name}" for name, section in _SECTIONS.items() for f in dataclasses.fields(section)]  # type: ignore[arg-type]
+_ALIASES = {"learning.lambda": "learning.lambda_"}
+
+
+# ---------------------------------------------------------------------------------------------
+# Reading
+# ---------------------------------------------------------------------------------------------
+
+
+def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
+    """Read a config.
+
+    Parameters
+    ----------
+    path : a TOML file, or the name of a shipped config (see `resources.config_path`)
+    overrides : ``section.key=value`` each; the value is read as TOML, and as a plain string where it is none
+
+    Raises
+    ------
+    RlgoError : naming the file (or ``--set``), the key and what was expected.
+    """
+    file = config_path(str(path))
+    try:
+        data = tomllib.loads(file.read_text("utf-8"))
+    except UnicodeDecodeError as error:
+        raise RlgoError(f"{file}: expected a TOML file in UTF-8: {error.reason}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise RlgoError(f"{file}: not valid TOML: {error}") from None
+    except OSError as error:
+        raise RlgoError(f"{file}: cannot be read: {error.strerror}") from None
+    # The file first by itself, so that an error names where the mistake stands.
+    tables = _tables(data, str(file))
+    config = _build(tables, str(file))
+    overrides = list(overrides)
+    if not overrides:
+        return config
+    for text in overrides:
+        for section, values in _tables(_parse_override(text), f"--set {text}").items():
+            tables.setdefault(section, {}).update(values)
+    return _build(tables, "--set")
+
+
+def config_from_dict(data: Mapping[str, Any], source: str = "config") -> Config:
+    """The config of a nested mapping, section -> key -> value; `source` stands in front of error messages."""
+    return _build(_tables(data, source), source)
+
+
+def _tables(data: Mapping[str, Any], source: str) -> dict[str, dict[str, Any]]:
+    """Check the names of sections and keys and resolve aliases; values are not looked at."""
+    tables: dict[str, dict[str, Any]] = {}
+    for section, values in data.items():
+        if section not in _SECTIONS:
+            first = f".{next(iter(values))}" if isinstance(values, Mapping) and values else ""
+            raise _unknown(section + first, source)
+        if not isinstance(values, Mapping):
+            raise RlgoError(f"{source}: {section} = {_shown(values)}: expected a table [{section}]")
+        table = tables[section] = {}
+        for key, value in values.items():
+            name = f"{section}.{key}"
+            name = _ALIASES.get(name, name)
+            if name not in _KEYS:
+                raise _unknown(name, source)
+            leaf = name.partition(".")[2]
+            if leaf in table:
+                raise RlgoError(f"{source}: {section}.{key}: given twice, as {leaf} too")
+            table[leaf] = value
+    return tables
+
+
+def _build(tables: dict[str, dict[str, Any]], source: str) -> Config:
+    try:
+        return Config(**{name: _SECTIONS[name](**values) for name, values in tables.items()})  # type: ignore[arg-type]
+    except RlgoError as error:
+        raise RlgoError(f"{source}: {error}") from None
+
+
+def _parse_override(text: str) -> dict[str, Any]:
+    """``section.key=value`` as the nested mapping that TOML would make of it."""
+    name, equals, raw = text.partition("=")
+    section, dot, key = name.strip().partition(".")
+    if not equals or not section:
+        raise RlgoError(f"--set {text}: expected section.key=value")
+    raw = raw.strip()
+    try:
+        parsed = tomllib.loads(f"value = {raw}")
+    except tomllib.TOMLDecodeError:
+        parsed = {}
+    # More than one key means that the value brought a line of its own: then it is no TOML value.
+    value = parsed["value"] if list(parsed) == ["value"] else raw
+    return {section: {key: value}} if dot else {section: value}
+
+
+def _unknown(name: str, source: str) -> RlgoError:
+    def likeness(key: str) -> float:
+        # The last part counts again by itself, so that a key in a wrong section, or in none, is found.
+        pairs = (name, key), (name.rpartition(".")[2], key.rpartition(".")[2])
+        return sum(SequenceMatcher(None, a, b).ratio() for a, b in pairs)
+
+    return RlgoError(f"{source}: unknown key {name}; the nearest valid key is {max(_KEYS, key=likeness)}")
+
+
+# ---------------------------------------------------------------------------------------------
+# Writing
+# ---------------------------------------------------------------------------------------------
+
+
+def to_toml(config: Config) -> str:
+    """The whole config as TOML: what `load_config` reads back as the same config."""
+    lines = []
+    for section in _SECTIONS:
+        lines.append(f"[{section}]")
+        for key, value in dataclasses.asdict(getattr(config, section)).items():
+            lines.append(f"{key} = {_toml(value)}")
+        lines.append("")
+    return "\n".join(lines)
