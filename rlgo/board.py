@@ -62,7 +62,7 @@ def board_dtype(size: int) -> np.dtype:
 
     Fields (P = `n_points(size)`, N = size * size)
     ------
-    size, stride, to_play, ko : scalars; `ko` is the point forbidden by simple ko, or 0
+    board_size, stride, to_play, ko : scalars; `ko` is the point forbidden by simple ko, or 0
     n_moves, n_passes : moves played (passes included), consecutive passes
     n_stones[3] : stones by colour (index 0 unused)
     hash : Zobrist hash of the stones only (not of colour to play or ko)
@@ -78,7 +78,7 @@ def board_dtype(size: int) -> np.dtype:
     index = np.uint8 if points <= 256 else np.uint16
     fields = [
         ("hash", np.uint64),
-        ("size", np.int32),
+        ("board_size", np.int32),
         ("stride", np.int32),
         ("to_play", np.int32),
         ("ko", np.int32),
@@ -139,7 +139,7 @@ def clear(b, size):
     """Make `b` the empty board, Black to play."""
     stride = size + 1
     b.hash = 0
-    b.size = size
+    b.board_size = size
     b.stride = stride
     b.to_play = BLACK
     b.ko = 0
@@ -412,7 +412,7 @@ def area_score(b):
         if nbr >= 256:
             alone = False
             break
-        score += (nbr & 15 == 4) - ((nbr >> 4) & 15 == 4)
+        score += np.int64(nbr & 15 == 4) - np.int64((nbr >> 4) & 15 == 4)
     if alone:
         # Every empty point is a region by itself, as at the end of nearly all playouts.
         return score

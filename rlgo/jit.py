@@ -22,6 +22,8 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
 
 _ROOT = Path(__file__).resolve().parent.parent
 _COMPILED_PACKAGES = ("rlgo", "mcts")
@@ -137,3 +139,33 @@ def random_below(rng, n):
 def random_unit(rng):
     """A uniform float in [0, 1), 53 bits."""
     return np.float64(random_u64(rng) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+# ---------------------------------------------------------------------------------------------
+# Copying records. `array[i] = array[j]` copies a record byte by byte in the eyes of LLVM, which takes
+# seconds to compile for records of some kilobytes; this is one memcpy.
+# ---------------------------------------------------------------------------------------------
+
+
+def copy_record(source, target):
+    """Copy one record onto another of the same type; for boards, shapes and whatever else is one block."""
+    for name in source.dtype.names:
+        target[name] = source[name]
+
+
+@intrinsic
+def _copy_record(typing_context, source, target):  # type: ignore[no-untyped-def]
+    if source != target or not isinstance(source, types.Record):
+        return None
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        to, origin = (builder.bitcast(a, cgutils.voidptr_t) for a in (arguments[1], arguments[0]))
+        cgutils.raw_memcpy(builder, to, origin, context.get_constant(types.intp, source.size), 1)
+        return context.get_dummy_value()
+
+    return types.void(source, target), codegen
+
+
+@overload(copy_record)
+def _overload_copy_record(source, target):  # type: ignore[no-untyped-def]
+    return lambda source, target: _copy_record(source, target)

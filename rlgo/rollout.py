@@ -6,7 +6,7 @@ Start reading at `playout`.
 from __future__ import annotations
 
 from rlgo.board import outcome, play, random_move
-from rlgo.jit import njit
+from rlgo.jit import copy_record, njit
 
 
 @njit
@@ -29,11 +29,11 @@ def playouts(boards, komi, n, zobrist, rng):
     Returns (sum of z, moves played).
     """
     b = boards[1]
-    max_moves = 3 * boards[0].size * boards[0].size
+    max_moves = 3 * boards[0].board_size * boards[0].board_size
     wins = 0.0
     moves = 0
     for _ in range(n):
-        boards[1] = boards[0]
+        copy_record(boards[0], b)
         wins += playout(b, komi, max_moves, zobrist, rng)
         moves += b.n_moves - boards[0].n_moves
     return wins, moves

@@ -270,6 +270,8 @@ def observe(b, sh, g, black, white):
     # The last liberties first: the masks read them.
     stride = b.stride
     stamp = np.uint8(b.n_moves & 255)
+    if b.n_changed > 0:
+        sh.last_liberty[np.uint64(b.changed[0])] = 0  # of a chain long gone that had this name
     for i in range(b.n_changed):
         p = np.int64(b.changed[np.uint64(i)])
         for q in (p, p - stride, p - 1, p + 1, p + stride):

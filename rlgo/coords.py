@@ -1,0 +1,122 @@
+"""Points and their names.
+
+Compiled code knows points as indices into a padded board (see "Layout" in `board.py`). People and files write
+them in one of three ways. On a 9x9 board:
+
+==================  ===========  =====  =====
+point               (row, col)   GTP    SGF
+==================  ===========  =====  =====
+lower left corner   (0, 0)       A1     ai
+lower right         (0, 8)       J1     ii
+upper left          (8, 0)       A9     aa
+centre              (4, 4)       E5     ee
+pass                             pass   empty
+==================  ===========  =====  =====
+
+Rows count upwards in (row, col) and GTP, downwards in SGF. GTP letters columns without I and ignores case.
+SGF files up to 19x19 may also write a pass as tt.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rlgo.board import PASS
+from rlgo.errors import RlgoError
+
+COLUMNS = "ABCDEFGHJKLMNOPQRST"
+_SGF = "abcdefghijklmnopqrs"
+_VERTEX = re.compile("([A-HJ-T])([1-9][0-9]?)")
+
+
+def to_row_col(point: int, size: int) -> tuple[int, int]:
+    """(row, col) of a point, both from 0 at A1. PASS has none: ValueError."""
+    row, col = divmod(int(point), size + 1)
+    if not (1 <= row <= size and 1 <= col <= size):
+        raise ValueError(f"point {point}: not on the {size}x{size} board")
+    return row - 1, col - 1
+
+
+def from_row_col(row: int, col: int, size: int) -> int:
+    """The point of (row, col). ValueError off the board."""
+    if not (0 <= row < size and 0 <= col < size):
+        raise ValueError(f"(row, col) = ({row}, {col}): not on the {size}x{size} board")
+    return (row + 1) * (size + 1) + col + 1
+
+
+def to_vertex(point: int, size: int) -> str:
+    """The GTP vertex of a point, or ``pass``."""
+    if point == PASS:
+        return "pass"
+    row, col = to_row_col(point, size)
+    return f"{COLUMNS[col]}{row + 1}"
+
+
+def from_vertex(text: str, size: int) -> int:
+    """The point of a GTP vertex, or PASS. RlgoError names a vertex that is malformed or off the board."""
+    if text.lower() == "pass":
+        return PASS
+    # Other scripts have letters whose capital is an ASCII one.
+    match = _VERTEX.fullmatch(text.upper()) if text.isascii() else None
+    if match is None:
+        raise RlgoError(f"vertex {text!r}: expected a letter (no I) and a number, such as D4, or pass")
+    row, col = int(match[2]) - 1, COLUMNS.index(match[1])
+    if row >= size or col >= size:
+        raise RlgoError(f"vertex {text!r}: not on the {size}x{size} board (A1 to {COLUMNS[size - 1]}{size})")
+    return from_row_col(row, col, size)
+
+
+def to_sgf(point: int, size: int) -> str:
+    """The SGF coordinates of a point; a pass is the empty string."""
+    if point == PASS:
+        return ""
+    row, col = to_row_col(point, size)
+    return _SGF[col] + _SGF[size - 1 - row]
+
+
+def from_sgf(text: str, size: int) -> int:
+    """The point of SGF coordinates, or PASS. RlgoError names what is malformed or off the board."""
+    if text in ("", "tt"):
+        return PASS
+    letters = _SGF[:size]
+    if len(text) != 2 or text[0] not in letters or text[1] not in letters:
+        raise RlgoError(
+            f"SGF point {text!r}: expected two letters from a to {letters[-1]}, or nothing for a pass"
+        )
+    return from_row_col(size - 1 - letters.index(text[1]), letters.index(text[0]), size)
+
+
+# ---------------------------------------------------------------------------------------------
+# Star points
+# ---------------------------------------------------------------------------------------------
+
+
+def max_fixed_handicap(size: int) -> int:
+    """The largest fixed handicap (GTP 2, Section 4.1.1): none below 7x7; the corners on 7x7 and even sizes."""
+    if size < 7:
+        return 0
+    return 9 if size % 2 and size > 7 else 4
+
+
+def handicap_points(size: int, n: int) -> list[int]:
+    """The traditional points of 2 to 9 handicap stones (GTP 2, Section 4.1.1), the centre last.
+
+    They stand on the fourth line from 13x13 on, and on the third below; on 5x5 and 6x6, which have no fixed
+    handicap, on the second.
+    """
+    low = 3 if size >= 13 else 2 if size >= 7 else 1
+    middle, high = size // 2, size - 1 - low
+    corners = [(low, low), (high, high), (high, low), (low, high)]
+    sides = [(middle, low), (middle, high), (low, middle), (high, middle)]
+    # Beyond the corners, sides come in pairs, and the centre takes the odd stone.
+    points = corners[:n] + sides[: max(0, n - 4) // 2 * 2]
+    if n > 4 and n % 2:
+        points.append((middle, middle))
+    return [from_row_col(row, col, size) for row, col in points]
+
+
+def star_points(size: int) -> list[int]:
+    """The points that a drawn board marks with dots."""
+    if size < 7:
+        return []
+    return handicap_points(size, 4 if max_fixed_handicap(size) == 4 else 9 if size >= 15 else 5)

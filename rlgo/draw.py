@@ -1,0 +1,218 @@
+"""Boards, shapes and maps of values, as text and as pictures. Plain functions; everything that draws is here.
+
+Start reading at `board_text` and `board_image`.
+
+*Colours* are uint8[rows, cols] of EMPTY, BLACK, WHITE, and row 0 is the lowest, as everywhere in rlgo: a
+board's come from `colors_of`, a shape is such an array already. Pictures are uint8[height, width, 3] (RGB,
+the highest row first), ready for TensorBoard; `png` makes a file of one.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from rlgo.board import EMPTY, PASS
+from rlgo.coords import COLUMNS, star_points, to_row_col
+
+_ASCII, _UNICODE = ".XO", ".●○"
+
+
+def colors_of(board: np.record) -> np.ndarray:
+    """The stones of a board record: uint8[size, size], row 0 is the board's row 1."""
+    size, stride = int(board.board_size), int(board.stride)
+    return board.color[stride : stride * (size + 1)].reshape(size, stride)[:, 1:].copy()
+
+
+# ---------------------------------------------------------------------------------------------
+# Text
+# ---------------------------------------------------------------------------------------------
+
+
+def board_text(board: np.record, last: int | None = None, unicode: bool = False) -> str:
+    """A board with its coordinates, as GTP's showboard prints it.
+
+    last : the point of the last move, put into parentheses; PASS or None marks nothing.
+    unicode : stones as ● ○ instead of X O (X and ● are Black).
+    """
+    colors = colors_of(board)
+    size = len(colors)
+    marks = _UNICODE if unicode else _ASCII
+    stars = {to_row_col(p, size) for p in star_points(size)}
+    header = "   " + " ".join(COLUMNS[:size])
+    lines = [header]
+    for row in range(size - 1, -1, -1):
+        # Between the cells of a row, and at both its ends, stands one character.
+        gaps = [" "] * (size + 1)
+        if last is not None and last != PASS and to_row_col(last, size)[0] == row:
+            col = to_row_col(last, size)[1]
+            gaps[col : col + 2] = "()"
+        cells = [marks[c] if c or (row, col) not in stars else "+" for col, c in enumerate(colors[row])]
+        body = "".join(gap + cell for gap, cell in zip(gaps, cells, strict=False)) + gaps[-1]
+        lines.append(f"{row + 1:2}{body}{row + 1}")
+    return "\n".join([*lines, header])
+
+
+def shapes_text(
+    shapes: Sequence[np.ndarray],
+    captions: Sequence[str] = (),
+    unicode: bool = True,
+    width: int = 100,
+) -> str:
+    """Small shapes side by side, as many in a line as fit into `width`, each with its caption below.
+
+    shapes : colours (see above), of any sizes; they stand on a common floor.
+    """
+    marks = _UNICODE if unicode else _ASCII
+    named = [*captions, *[""] * (len(shapes) - len(captions))]
+    blocks = []
+    for shape, caption in zip(shapes, named, strict=True):
+        rows = [" ".join(marks[c] for c in row) for row in reversed(shape)]
+        columns = max(len(text) for text in [*rows, caption])
+        blocks.append([text.ljust(columns) for text in [*rows, *([caption] if captions else [])]])
+
+    lines: list[list[list[str]]] = [[]]
+    used = 0
+    for block in blocks:
+        needed = len(block[0]) + 3
+        if lines[-1] and used + needed - 3 > width:
+            lines.append([])
+            used = 0
+        lines[-1].append(block)
+        used += needed
+    texts = []
+    for line in lines:
+        height = max((len(block) for block in line), default=0)
+        padded = [[" " * len(block[0])] * (height - len(block)) + block for block in line]
+        texts.append("\n".join("   ".join(parts).rstrip() for parts in zip(*padded, strict=True)))
+    return "\n\n".join(texts)
+
+
+# ---------------------------------------------------------------------------------------------
+# Pictures
+# ---------------------------------------------------------------------------------------------
+
+_WOOD = np.array([222, 184, 120], np.float64)
+_INK = np.array([60, 45, 25], np.float64)
+_HIGH, _LOW = np.array([205, 50, 45], np.float64), np.array([40, 90, 200], np.float64)  # red: good for Black
+_MARK = np.array([230, 60, 50], np.float64)
+_STONE = {1: np.array([20, 20, 20], np.float64), 2: np.array([245, 245, 245], np.float64)}
+
+
+def board_image(
+    board: np.record, last: int | None = None, values: np.ndarray | None = None, cell: int = 24
+) -> np.ndarray:
+    """A picture of a board, uint8[size * cell, size * cell, 3].
+
+    last : the point of the last move, marked by a dot; PASS or None marks nothing.
+    values : float[size, size], a map under the stones; see `picture`.
+    cell : pixels from point to point.
+    """
+    colors = colors_of(board)
+    mark = None if last is None or last == PASS else to_row_col(last, len(colors))
+    stars = [to_row_col(p, len(colors)) for p in star_points(len(colors))]
+    return picture(colors, values, mark, stars, cell)
+
+
+def shapes_image(
+    shapes: Sequence[np.ndarray], values: Sequence[float] = (), columns: int = 10, cell: int = 24
+) -> np.ndarray:
+    """A picture of small shapes in rows of `columns`, each on its own piece of wood.
+
+    shapes : colours (see above), of any sizes.
+    values : one in [-1, 1] for each shape, that tints its wood: red is good for Black, blue for White.
+    """
+    if not shapes:
+        return np.full((cell, cell, 3), 255, np.uint8)
+    side = max(max(shape.shape) for shape in shapes) * cell + cell // 2
+    columns = min(columns, len(shapes))
+    rows = -(-len(shapes) // columns)
+    image = np.full((rows * side, columns * side, 3), 255, np.uint8)
+    for i, shape in enumerate(shapes):
+        ground = np.full(shape.shape, values[i] / 2 + 0.5) if len(values) else None
+        part = picture(shape, ground, cell=cell, whole=False)
+        y, x = i // columns * side + cell // 4, i % columns * side + cell // 4
+        image[y : y + part.shape[0], x : x + part.shape[1]] = part
+    return image
+
+
+def picture(
+    colors: np.ndarray,
+    values: np.ndarray | None = None,
+    mark: tuple[int, int] | None = None,
+    stars: Sequence[tuple[int, int]] = (),
+    cell: int = 24,
+    whole: bool = True,
+) -> np.ndarray:
+    """Wood, a map of values, the grid, the stones and a mark, in this order from the bottom.
+
+    Parameters
+    ----------
+    colors : uint8[rows, cols]
+    values : float[rows, cols] of P(Black wins): red towards 1, blue towards 0, plain wood at 0.5 and at NaN
+    mark : (row, col) of a dot on top
+    stars : (row, col) of the grid's small dots
+    cell : pixels from point to point
+    whole : a whole board, whose lines end at the outer points; the lines of a part of one run on
+
+    Returns
+    -------
+    uint8[rows * cell, cols * cell, 3]
+    """
+    n_rows, n_cols = colors.shape
+    image = np.empty((n_rows * cell, n_cols * cell, 3))
+    image[:] = _WOOD
+    if values is not None:
+        tint = np.clip(np.nan_to_num(np.flipud(values), nan=0.5) * 2 - 1, -1, 1)
+        tint = np.kron(tint, np.ones((cell, cell)))[..., None]
+        image += np.abs(tint) * (np.where(tint > 0, _HIGH, _LOW) - image)
+
+    # A point is the middle of its cell.
+    thickness = max(1.0, cell / 24)
+    beyond = thickness if whole else cell
+    y, x = np.ogrid[0.5 : n_rows * cell, 0.5 : n_cols * cell]
+    inside_y = (y > cell / 2 - beyond) & (y < (n_rows - 0.5) * cell + beyond)
+    inside_x = (x > cell / 2 - beyond) & (x < (n_cols - 0.5) * cell + beyond)
+    horizontal = np.clip(thickness / 2 - np.abs(y % cell - cell / 2) + 0.5, 0, 1) * inside_x
+    vertical = np.clip(thickness / 2 - np.abs(x % cell - cell / 2) + 0.5, 0, 1) * inside_y
+    _blend(image, np.maximum(horizontal, vertical), _INK)
+
+    for row, col in stars:
+        _disc(image, row, col, 0.1 * cell, _INK, cell)
+    for row, col in np.argwhere(colors != EMPTY):
+        color = int(colors[row, col])
+        _disc(image, row, col, 0.47 * cell, _INK, cell)
+        _disc(image, row, col, 0.47 * cell - thickness, _STONE[color], cell)
+    if mark is not None:
+        _disc(image, *mark, 0.16 * cell, _MARK, cell)
+    return np.rint(image).astype(np.uint8)
+
+
+def _blend(image: np.ndarray, cover: np.ndarray, color: np.ndarray) -> None:
+    image += cover[..., None] * (color - image)
+
+
+def _disc(image: np.ndarray, row: int, col: int, radius: float, color: np.ndarray, cell: int) -> None:
+    """An anti-aliased disc around a point: a pixel is covered as far as its centre lies inside."""
+    top = image.shape[0] - (row + 1) * cell
+    part = image[top : top + cell, col * cell : (col + 1) * cell]
+    y, x = np.ogrid[0.5:cell, 0.5:cell]
+    distance = np.hypot(y - cell / 2, x - cell / 2)
+    _blend(part, np.clip(radius - distance + 0.5, 0, 1), color)
+
+
+def png(image: np.ndarray) -> bytes:
+    """A picture as the bytes of a PNG file."""
+    height, width, _ = image.shape
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    # Every line begins with its filter, 0 for none.
+    lines = np.concatenate([np.zeros((height, 1), np.uint8), image.reshape(height, -1)], axis=1)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines.tobytes(), 9)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + body

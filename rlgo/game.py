@@ -1,0 +1,307 @@
+"""A real game: a board, the moves that led there, positional superko, komi and the result.
+
+Start reading at `Game.play`. The rules are those in the header of `board.py`, and one more: a stone may not
+be played if it would repeat any earlier whole-board position, whoever is to play (positional superko).
+Positions are told apart by their 64-bit hashes. Passes are always legal.
+
+Nothing here is fast in the sense of `board.py`: searches copy `Game.board` and play on the copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+import numpy as np
+
+from rlgo.board import (
+    BLACK,
+    BORDER,
+    EMPTY,
+    MAX_SIZE,
+    MIN_SIZE,
+    PASS,
+    WHITE,
+    area_score,
+    breathes,
+    is_eye,
+    is_legal,
+    new_board,
+    new_boards,
+    play,
+    play_stone,
+    zobrist,
+)
+from rlgo.coords import handicap_points, max_fixed_handicap, to_vertex
+from rlgo.errors import RlgoError
+from rlgo.jit import compiling, njit
+
+COLOR_NAMES = {BLACK: "Black", WHITE: "White"}
+
+_LEGAL, _KO, _SUICIDE = 0, 1, 2
+
+
+@njit
+def _list_moves(boards, sensible, zobrist, points, hashes):
+    """List the legal points of boards[0], ascending, and the hash after each; return their number.
+
+    sensible : leave out own single-point eyes. boards[1] is scratch. Superko is not looked at.
+    """
+    b = boards[0]
+    n = 0
+    for p in range(b.color.shape[0]):
+        if b.color[p] == EMPTY and is_legal(b, p) and not (sensible and is_eye(b, p, b.to_play)):
+            boards[1] = b
+            play_stone(boards[1], p, zobrist)
+            points[n] = p
+            hashes[n] = boards[1].hash
+            n += 1
+    return n
+
+
+@njit
+def _try_move(boards, p, color, zobrist):
+    """Play `color` at p (empty, or PASS) on boards[1], made a copy of boards[0]; _LEGAL, _KO or _SUICIDE."""
+    boards[1] = boards[0]
+    b = boards[1]
+    if b.to_play != color:
+        b.to_play = color
+        b.ko = 0  # binds the other colour only
+    if p != PASS:
+        if p == b.ko:
+            return _KO
+        if not breathes(b, p, color):
+            return _SUICIDE
+    play(b, p, zobrist)
+    return _LEGAL
+
+
+@cache
+def _compile(size: int) -> None:
+    """Compile all that a game needs, so that a first use says so, and no game stops in its midst."""
+    with compiling(f"the rules of the game, {size}x{size}"):
+        boards, room = new_boards(2, size), size * size
+        _list_moves(boards, False, zobrist(size), np.zeros(room, np.int64), np.zeros(room, np.uint64))
+        _try_move(boards, PASS, BLACK, zobrist(size))
+        area_score(boards[0])
+
+
+class Game:
+    """A game in progress, or finished.
+
+    Attributes
+    ----------
+    size, komi : points along a side; points added to White's score
+    board : the position, a record of `board_dtype(size)`; to be read and copied only
+    setup : the stones the game began with, (colour, point) each; handicap stones for instance
+    moves : the moves since, (colour, point) each, PASS included
+    resigned : the colour that has resigned, or EMPTY
+    """
+
+    def __init__(self, size: int = 9, komi: float = 7.5) -> None:
+        """An empty board, Black to play. RlgoError outside sizes 5 to 19."""
+        if not MIN_SIZE <= size <= MAX_SIZE:
+            raise RlgoError(f"board size {size}: expected {MIN_SIZE} to {MAX_SIZE}")
+        _compile(size)
+        self.size = size
+        self.komi = komi
+        self.setup: list[tuple[int, int]] = []
+        self.moves: list[tuple[int, int]] = []
+        self.resigned = EMPTY
+        self._first = BLACK
+        self._boards = new_boards(2, size)  # the position, and scratch
+        self._points = np.zeros(size * size, np.int64)
+        self._hashes = np.zeros(size * size, np.uint64)
+        self._seen = {int(self._boards[0].hash)}
+        self.board: np.record = self._boards[0]
+
+    def copy(self) -> Game:
+        """The same game, to be played on independently."""
+        other = Game(self.size, self.komi)
+        other.setup = self.setup.copy()
+        other.moves = self.moves.copy()
+        other.resigned = self.resigned
+        other._first = self._first
+        other._boards[:] = self._boards
+        other._seen = self._seen.copy()
+        return other
+
+    # --- moves ---
+
+    @property
+    def to_play(self) -> int:
+        """The colour to play. It may be set: a side may play twice (GTP allows it); a simple ko then ends."""
+        return int(self.board.to_play)
+
+    @to_play.setter
+    def to_play(self, color: int) -> None:
+        if color != self.board.to_play:
+            self.board.to_play = color
+            self.board.ko = 0
+
+    @property
+    def last_move(self) -> int | None:
+        """The point of the last move, PASS for a pass, None at the start."""
+        return self.moves[-1][1] if self.moves else None
+
+    def play(self, p: int, color: int | None = None) -> None:
+        """Play at point p, or PASS, for the colour to play or for `color`; the other colour is to play next.
+
+        RlgoError says why a move is illegal. A finished game may be played on.
+        """
+        color = self.to_play if color is None else color
+        why = self.why_illegal(p, color)
+        if why is not None:
+            name = to_vertex(p, self.size) if why != "outside" else f"point {p}"
+            raise RlgoError(f"illegal move {COLOR_NAMES[color]} {name}: {why}")
+        self._boards[0] = self._boards[1]  # where `why_illegal` has played it
+        self._seen.add(int(self.board.hash))
+        self.moves.append((color, int(p)))
+
+    def undo(self) -> None:
+        """Take the last move back, by playing all others again. Stones set up at the start stay.
+
+        RlgoError without a move.
+        """
+        if not self.moves:
+            raise RlgoError("no move to undo")
+        self.resigned = EMPTY
+        moves, self.moves = self.moves[:-1], []
+        self._restart()
+        for color, p in moves:
+            self.play(p, color)
+
+    def resign(self, color: int | None = None) -> None:
+        """End the game: the colour to play, or `color`, resigns."""
+        self.resigned = self.to_play if color is None else color
+
+    # --- legality ---
+
+    def why_illegal(self, p: int, color: int | None = None) -> str | None:
+        """Why a colour (default: the colour to play) may not play at p; None if it may.
+
+        One of ``outside``, ``occupied``, ``ko``, ``suicide``, ``superko``.
+        """
+        color = self.to_play if color is None else color
+        if p != PASS:
+            if not 0 <= p < len(self.board.color) or self.board.color[p] == BORDER:
+                return "outside"
+            if self.board.color[p] != EMPTY:
+                return "occupied"
+        found = _try_move(self._boards, p, color, zobrist(self.size))
+        if found != _LEGAL:
+            return "ko" if found == _KO else "suicide"
+        if p != PASS and int(self._boards[1].hash) in self._seen:
+            return "superko"
+        return None
+
+    def is_legal(self, p: int, color: int | None = None) -> bool:
+        """Whether a colour (default: the colour to play) may play at p, superko included."""
+        return self.why_illegal(p, color) is None
+
+    def legal_moves(self) -> list[int]:
+        """The points where the colour to play may play, ascending. PASS, always legal, is not listed."""
+        return self._moves(sensible=False)
+
+    def sensible_moves(self) -> list[int]:
+        """`legal_moves` without own single-point eyes: what a learned policy chooses among (none: PASS)."""
+        return self._moves(sensible=True)
+
+    def _moves(self, sensible: bool) -> list[int]:
+        n = _list_moves(self._boards, sensible, zobrist(self.size), self._points, self._hashes)
+        moves = zip(self._points[:n].tolist(), self._hashes[:n].tolist(), strict=True)
+        return [p for p, after in moves if after not in self._seen]
+
+    # --- the end ---
+
+    def is_over(self) -> bool:
+        """Whether the last two moves were passes, or a side has resigned."""
+        return self.resigned != EMPTY or self.board.n_passes >= 2
+
+    def score(self) -> float:
+        """Black's area minus White's minus komi; every stone on the board counts as alive."""
+        return int(area_score(self.board)) - self.komi
+
+    @property
+    def outcome(self) -> float:
+        """z of the game as it stands: 1 Black wins, 0 White wins, 0.5 a draw (TD paper, Section 2.4)."""
+        if self.resigned != EMPTY:
+            return 1.0 if self.resigned == WHITE else 0.0
+        score = self.score()
+        return 0.5 if score == 0 else float(score > 0)
+
+    @property
+    def result(self) -> str:
+        """The result as the game stands: ``B+3.5``, ``W+0.5``, ``W+R`` (Black resigned), ``0`` (a draw)."""
+        winner = {1.0: "B+", 0.0: "W+", 0.5: "0"}[self.outcome]
+        if self.resigned != EMPTY:
+            return winner + "R"
+        return winner if winner == "0" else f"{winner}{abs(self.score()):g}"
+
+    # --- stones set up at the start ---
+
+    def set_up(self, stones: Iterable[tuple[int, int]], to_play: int = BLACK) -> None:
+        """Begin with a position: (colour, point) of each stone, and who plays first.
+
+        RlgoError, with the game unchanged, if stones were played or set up already, if two stones share a
+        point, or if a chain would have no liberty.
+        """
+        if self.board.n_stones.any() or self.setup:
+            raise RlgoError("board not empty")
+        setup = [(int(color), int(p)) for color, p in stones]
+        trial = Game(self.size, self.komi)
+        n_stones = 0
+        for color, p in setup:
+            # Where every chain breathes in the end, nothing is captured on the way, in whatever order.
+            trial.to_play = color
+            n_stones += 1
+            if p == PASS or trial.why_illegal(p) or trial._boards[1].n_stones.sum() != n_stones:
+                why = "outside" if p == PASS else trial.why_illegal(p) or "takes stones"
+                name = f"point {p}" if why == "outside" else to_vertex(p, self.size)
+                raise RlgoError(f"setup {COLOR_NAMES[color]} {name}: {why}")
+            trial.play(p)
+        self.setup, self.moves, self._first, self.resigned = setup, [], to_play, EMPTY
+        self._restart()
+
+    def fixed_handicap(self, n: int) -> list[int]:
+        """Set n handicap stones up on their traditional points, White to play; returns the points.
+
+        RlgoError, with the game unchanged, where the board is not empty or has no such handicap.
+        """
+        most = max_fixed_handicap(self.size)
+        if not 2 <= n <= most:
+            expected = f"expected 2 to {most}" if most else "there is none below 7x7"
+            raise RlgoError(f"fixed handicap {n} on {self.size}x{self.size}: {expected}")
+        return self.set_free_handicap(handicap_points(self.size, n))
+
+    def place_free_handicap(self, n: int) -> list[int]:
+        """Set up to n handicap stones up where rlgo likes them, White to play; returns the points.
+
+        They stand as in `fixed_handicap`, and are fewer where that has fewer (GTP allows it).
+        """
+        if n < 2:
+            raise RlgoError(f"handicap {n}: expected at least 2")
+        most = max_fixed_handicap(self.size) or 4
+        return self.set_free_handicap(handicap_points(self.size, min(n, most)))
+
+    def set_free_handicap(self, points: list[int]) -> list[int]:
+        """Set handicap stones up on given points, White to play; returns the points.
+
+        RlgoError, with the game unchanged, where the board is not empty or the points will not do.
+        """
+        if not 2 <= len(points) < self.size * self.size:
+            most = self.size * self.size - 1
+            raise RlgoError(f"handicap of {len(points)} stones: expected 2 to {most}")
+        self.set_up([(BLACK, p) for p in points], WHITE)
+        return points
+
+    def _restart(self) -> None:
+        """Put the board back to where the moves begin."""
+        self._boards[0] = new_board(self.size)
+        for color, p in self.setup:
+            self.board.to_play = color
+            _try_move(self._boards, p, color, zobrist(self.size))
+            self._boards[0] = self._boards[1]
+        self.board.to_play = self._first
+        self.board.ko = self.board.n_moves = self.board.n_passes = self.board.n_changed = 0
+        self._seen = {int(self.board.hash)}

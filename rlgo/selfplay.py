@@ -1,0 +1,171 @@
+"""Self-play: one episode, and many; with learning or without; between one player and itself, or two.
+
+Start reading at `play_episode`. TD paper, Section 3.2.1.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rlgo.board import board_dtype, new_boards, outcome, play, random_move, zobrist
+from rlgo.jit import copy_record, njit
+from rlgo.policy import Policy, choose_move
+from rlgo.shapes import FeatureSet
+from rlgo.td import (
+    GAME,
+    Learning,
+    begin_episode,
+    begin_steps,
+    episode_dtype,
+    learn_game,
+    learn_step,
+    make_scratch,
+    record_move,
+    step_size,
+)
+from rlgo.value import new_shapes, observe, rebuild, revalue, squash
+
+
+@cache
+def tally_dtype() -> np.dtype:
+    """What a batch of games adds up to.
+
+    games, discarded : games finished; games over the length cap, which neither learn nor count below
+    moves : moves played in finished games
+    black_wins : sum of z
+    evaluations : candidate afterstates considered
+    error, errors : sum of |delta V_t| and its number of terms
+    """
+    fields = [("games", "i8"), ("discarded", "i8"), ("moves", "i8"), ("evaluations", "i8"), ("errors", "i8")]
+    return np.dtype((np.record, np.dtype([*fields, ("black_wins", "f8"), ("error", "f8")])))
+
+
+@njit
+def play_episode(b, sh, g, black, white, policy, komi, max_moves, episode, keep, zobrist, rng):
+    """Play one game from the position on `b`, which `sh` must follow, with constant weights.
+
+    black, white : theta_bar of each player. With `keep`, `episode` records what `td.learn_game` needs.
+    Returns (finished, candidate afterstates considered); unfinished means `max_moves` further moves were
+    played without two passes.
+    """
+    evaluations = 0
+    if keep:
+        begin_episode(episode, sh, g, squash(policy.value, sh.x[0]))
+    for _ in range(max_moves):
+        p, n = choose_move(b, sh, g, black, white, policy, rng)
+        evaluations += n
+        play(b, p, zobrist)
+        observe(b, sh, g, black, white)
+        if keep:
+            record_move(episode, sh, p, squash(policy.value, sh.x[0]))
+        if b.n_passes >= 2:
+            return True, evaluations
+    return False, evaluations
+
+
+@njit
+def learn_episodes(
+    n, first, boards, shapes, g, classes, theta, theta_bar, policy, learning, komi, max_moves, episode, scratch,
+    zobrist, rng, tally,
+):  # fmt: skip
+    """Play and learn from n games of self-play, the first of which has the number `first` (from 0).
+
+    boards[0], shapes[0] : the position that games start from; [1] is played on. theta and theta_bar are
+    updated in place, and `tally` is added to.
+    """
+    b, sh = boards[1], shapes[1]
+    for game in range(first, first + n):
+        alpha = step_size(learning, game)
+        copy_record(boards[0], b)
+        if learning.update == GAME:
+            copy_record(shapes[0], sh)
+            revalue(sh, g, theta_bar, theta_bar)
+            finished, evaluations = play_episode(
+                b, sh, g, theta_bar, theta_bar, policy, komi, max_moves, episode, True, zobrist, rng
+            )
+            plies = np.int64(episode.n)
+            z = outcome(b, komi)
+            error = 0.0
+            if finished:
+                error = learn_game(episode, z, alpha, learning, g, classes, theta, theta_bar, scratch)
+        else:
+            copy_record(shapes[0], sh)
+            finished, evaluations, plies, z, error = _learn_while_playing(
+                b, sh, g, classes, theta, theta_bar, policy, learning, alpha, komi, max_moves, episode,
+                scratch, zobrist, rng,
+            )  # fmt: skip
+        tally.evaluations += evaluations
+        if finished:
+            tally.games += 1
+            tally.moves += plies
+            tally.black_wins += z
+            tally.error += error
+            tally.errors += plies
+        else:
+            tally.discarded += 1
+
+
+@njit
+def _learn_while_playing(
+    b, sh, g, classes, theta, theta_bar, policy, learning, alpha, komi, max_moves, episode, scratch, zobrist, rng
+):
+    """One game with `update = "step"`. A game over the cap has taught already when it is found out.
+
+    Returns (finished, afterstates considered, moves, z, sum of |delta V_t|).
+    """
+    plies = learning.plies
+    evaluations = 0
+    error = 0.0
+    revalue(sh, g, theta_bar, theta_bar)
+    begin_steps(sh, scratch)
+    n_windows = scratch.recent.shape[1]
+    for t in range(1, max_moves + 1):  # s_t follows the t-th move
+        p, n = choose_move(b, sh, g, theta_bar, theta_bar, policy, rng)
+        evaluations += n
+        episode.moves[t - 1] = p
+        episode.n = t
+        play(b, p, zobrist)
+        observe(b, sh, g, theta_bar, theta_bar)
+        if b.n_passes >= 2:
+            z = outcome(b, komi)
+            for u in range(max(0, t - plies), t):
+                error += learn_step(u, z, alpha, learning, g, classes, theta, theta_bar, scratch)
+            return True, evaluations, t, z, error
+        for w in range(n_windows):
+            scratch.recent[t % 3, w] = sh.configuration[w]
+        if t >= plies:
+            v = squash(learning.value, sh.x[0])
+            error += learn_step(t - plies, v, alpha, learning, g, classes, theta, theta_bar, scratch)
+            revalue(sh, g, theta_bar, theta_bar)
+    return False, evaluations, max_moves, 0.0, error
+
+
+@njit
+def play_pairs(
+    n, boards, shapes, g, bars_a, bars_b, policy, komi, max_moves, opening, episode, zobrist, rng, scores
+):
+    """n pairs of games between players A and B: a random opening, played twice with colours swapped.
+
+    opening : uniformly random sensible moves before the players take over. scores (float64[n, 2]) gets A's
+    result as Black and as White. Games over the cap are scored as they stand. Returns how many these were.
+    """
+    b, sh = boards[1], shapes[1]
+    capped = 0
+    for pair in range(n):
+        copy_record(boards[0], boards[2])
+        for _ in range(opening):
+            play(boards[2], random_move(boards[2], rng), zobrist)
+        for color in range(2):
+            black, white = (bars_a, bars_b) if color == 0 else (bars_b, bars_a)
+            copy_record(boards[2], b)
+            rebuild(b, sh, g, black, white)
+            finished, _n = play_episode(
+                b, sh, g, black, white, policy, komi, max_moves, episode, False, zobrist, rng
+            )
+            capped += not finished
+            z = outcome(b, komi)
+            scores[pair, color] = z if color == 0 else 1.0 - z
+    return capped

@@ -1,0 +1,439 @@
+"""The TD update: logistic or linear, one- or two-ply, TD(0) or TD(lambda), normalised.
+
+Start reading at `learn_game`. TD paper, Sections 2.3, 2.4, 3.2 and 3.3.4.
+
+Normalised, two-ply, logistic TD(0), "NTD2(0)" (TD paper, equation 10):
+
+    delta theta = alpha * phi(s_t) / ||phi(s_t)||^2 * (V(s_t+2) - V(s_t))
+
+for theta_LI and theta_LD alike. States s_0 ... s_T-1 of an episode learn; the final state s_T does not, and the
+targets at or past it are the outcome z.
+
+Two ways to apply it
+--------------------
+`update = "game"` (`learn_game`): the weights stay constant during a game, and all updates are applied at its
+end. Then a shape that stays on the board from s_t0 to s_t1-1 collects
+alpha * sum over t in [t0, t1) of e_t / ||phi(s_t)||^2, a difference of prefix sums: ONE update for its whole
+life instead of one a move, about 1,300 a game instead of 194 x 100. The errors e_t obey the backward recursion
+of the lambda-return, so that TD(lambda) equals its forward view exactly, and costs the same.
+
+`update = "step"` (`learn_step`): after every move, as the paper prints it, with eligibility traces.
+
+Two-ply traces run over states of the same parity: with lambda = 1 each state's error is z - V(s_t), which is
+Monte-Carlo.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rlgo.jit import inline, njit
+from rlgo.value import squash, x_of
+
+ACTIVE, SLOTS, NORM2, NONE = 0, 1, 2, 3
+NORMALISATIONS = {"active": ACTIVE, "slots": SLOTS, "norm2": NORM2, "none": NONE}
+CONSTANT, LINEAR, HARMONIC, EXPONENTIAL = 0, 1, 2, 3
+SCHEDULES = {"constant": CONSTANT, "linear": LINEAR, "harmonic": HARMONIC, "exponential": EXPONENTIAL}
+GAME, STEP = 0, 1
+UPDATES = {"game": GAME, "step": STEP}
+
+
+class Learning(NamedTuple):
+    """How to learn; the names are the config's."""
+
+    alpha: float
+    schedule: int  # CONSTANT, LINEAR, HARMONIC or EXPONENTIAL
+    alpha_final: float
+    alpha_half: float
+    games: int  # that the schedule spans
+    lambda_: float
+    plies: int  # 1 or 2
+    value: int  # value.LOGISTIC or value.LINEAR
+    update: int  # GAME or STEP
+    normalise: int  # ACTIVE, SLOTS, NORM2 or NONE
+
+
+# ---------------------------------------------------------------------------------------------
+# The formulas
+# ---------------------------------------------------------------------------------------------
+
+
+@inline
+def td_error(v_t, v_next):
+    """delta V_t = V(s_t+1) - V(s_t), or V(s_t+2) - V(s_t): TD paper, Section 2.3 and equation 10.
+
+    No intermediate rewards; v_next is z at or past the end. The gradient of the logistic function is left
+    out: the update then descends the cross-entropy (Section 2.4).
+    """
+    return v_next - v_t
+
+
+@inline
+def lambda_error(delta_t, lambda_, e_next):
+    """e_t = delta_t + lambda * e_next, with e_next = e_t+1 or e_t+2: the error of the lambda-return.
+
+    Unrolled: e_t = sum over k of lambda^k delta_t+k*plies = G_t(lambda) - V(s_t).
+    """
+    return delta_t + lambda_ * e_next
+
+
+@inline
+def step_size(learning, game):
+    """alpha before game number `game` (from 0) of `learning.games`."""
+    if learning.schedule == LINEAR:
+        return learning.alpha + (learning.alpha_final - learning.alpha) * min(1.0, game / learning.games)
+    if learning.schedule == HARMONIC:
+        return learning.alpha * learning.alpha_half / (learning.alpha_half + game)
+    if learning.schedule == EXPONENTIAL:
+        return learning.alpha * (learning.alpha_final / learning.alpha) ** min(1.0, game / learning.games)
+    return learning.alpha
+
+
+@inline
+def shape_norm(slots, normalise):
+    """What one active shape adds to ||phi||^2, but for NORM2: by the number of weights it has (0, 1 or 2).
+
+    ACTIVE counts the non-neutral windows (the paper's words), SLOTS their weights, LI and LD counted
+    separately (the original RLGO). NORM2 is the sum of squared signed class counts; see `count_shape`.
+    """
+    if normalise == ACTIVE:
+        return 1 if slots > 0 else 0
+    return np.int64(slots)
+
+
+@inline
+def step_over_norm(alpha, norm, normalise):
+    """alpha / ||phi(s)||^2; 0 where nothing is active (the empty board), alpha itself without normalisation."""
+    if normalise == NONE:
+        return alpha
+    return alpha / norm if norm > 0 else 0.0
+
+
+# ---------------------------------------------------------------------------------------------
+# Records
+# ---------------------------------------------------------------------------------------------
+
+
+def max_plies(size: int) -> int:
+    """The longest episode that a record holds."""
+    return 4 * size * size
+
+
+@cache
+def episode_dtype(size: int) -> np.dtype:
+    """The record of one game, as learning needs it (W windows, T <= `max_plies`).
+
+    Fields
+    ------
+    n : T, moves played; moves[T] : which
+    v[T + 1] : V(s_t) during play
+    first[W] : configurations in s_0
+    n_events, event_window, event_configuration : changes of windows, in order, with the new configuration
+    event_end[T + 1] : events up to and including move t - 1, those that led to s_t
+    rate[T + 1] : prefix sums, over t, of alpha * e_t / ||phi(s_t)||^2
+    norm[T + 1] : ||phi(s_t)||^2
+    since[W], now[W] : scratch of `learn_game`: each shape's first state, and its configuration
+    """
+    windows = sum((size - k + 1) ** 2 for k in (1, 2, 3))
+    plies = max_plies(size)
+    events = windows * plies // 2  # a move that changes every window needs a board full of stones before it
+    fields = [
+        ("n", np.int32),
+        ("n_events", np.int32),
+        ("v", np.float64, (plies + 1,)),
+        ("rate", np.float64, (plies + 1,)),
+        ("norm", np.float64, (plies + 1,)),
+        ("event_end", np.int32, (plies + 1,)),
+        ("since", np.int32, (windows,)),
+        ("now", np.uint16, (windows,)),
+        ("first", np.uint16, (windows,)),
+        ("moves", np.uint16, (plies,)),
+        ("event_window", np.uint16, (events,)),
+        ("event_configuration", np.uint16, (events,)),
+    ]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+class Scratch(NamedTuple):
+    """What the update needs besides the weights; one for each worker. n weights, W windows."""
+
+    touched: np.ndarray  # int32[n + 2]: weights changed by this update, their number first ...
+    is_touched: np.ndarray  # uint8[n + 1]: ... and whether a weight is among them
+    count: np.ndarray  # int32[n + 1]: signed class counts, for NORM2
+    trace: np.ndarray  # float32[2, n + 1]: eligibility traces by parity, for STEP
+    traced: np.ndarray  # int32[2, n + 1]: weights with a trace ...
+    is_traced: np.ndarray  # uint8[2, n + 1]: ... whether a weight is among them (a trace may cancel to 0) ...
+    n_traced: np.ndarray  # int64[2]: ... and how many
+    recent: np.ndarray  # uint16[3, W]: configurations of the last states, for STEP
+
+
+def make_scratch(n_weights: int, n_windows: int) -> Scratch:
+    """Zeroed scratch for a feature set."""
+    n = n_weights + 1
+    return Scratch(
+        np.zeros(n + 1, np.int32),
+        np.zeros(n, np.uint8),
+        np.zeros(n, np.int32),
+        np.zeros((2, n), np.float32),
+        np.zeros((2, n), np.int32),
+        np.zeros((2, n), np.uint8),
+        np.zeros(2, np.int64),
+        np.zeros((3, n_windows), np.uint16),
+    )
+
+
+@inline
+def begin_episode(episode, sh, g, v):
+    """Start recording at the state that `sh` holds, with value v."""
+    episode.n = 0
+    episode.n_events = 0
+    episode.v[0] = v
+    episode.event_end[0] = 0
+    for w in range(g.n_windows):
+        episode.first[np.uint64(w)] = sh.configuration[np.uint64(w)]
+
+
+@inline
+def record_move(episode, sh, p, v):
+    """Record move p and the state after it: its value, and the windows that the move changed."""
+    episode.moves[np.uint64(episode.n)] = p
+    n = np.int64(episode.n_events)
+    for i in range(sh.n_changed):
+        w = sh.changed[np.uint64(i)]
+        episode.event_window[np.uint64(n)] = w
+        episode.event_configuration[np.uint64(n)] = sh.configuration[np.uint64(w)]
+        n += 1
+    episode.n_events = n
+    t = np.int64(episode.n) + 1
+    episode.n = t
+    episode.v[np.uint64(t)] = v
+    episode.event_end[np.uint64(t)] = n
+
+
+# ---------------------------------------------------------------------------------------------
+# update = "game"
+# ---------------------------------------------------------------------------------------------
+
+
+@njit
+def learn_game(episode, z, alpha, learning, g, classes, theta, theta_bar, scratch):
+    """Apply NTD(lambda) for a whole game, with the values of `episode.v`. Returns the sum of |delta V_t|.
+
+    theta (float32[n + 1]) and theta_bar are updated in place. classes : `shapes.Classes`.
+    """
+    _norms(episode, learning.normalise, g, classes, scratch.count)
+    total = _rates(episode, z, alpha, learning)
+    _sweep(episode, g, classes.classes, theta, scratch.touched, scratch.is_touched)
+    _write_touched(classes, theta, theta_bar, scratch.touched, scratch.is_touched)
+    return total
+
+
+@njit
+def _rates(episode, z, alpha, learning):
+    """Errors backwards, then prefix sums of alpha * e_t / ||phi(s_t)||^2."""
+    n = np.int64(episode.n)
+    plies = learning.plies
+    total = 0.0
+    e_next, e_later = 0.0, 0.0  # e_t+1, e_t+2
+    for t in range(n - 1, -1, -1):
+        v_t = episode.v[np.uint64(t)]
+        v_next = episode.v[np.uint64(t + plies)] if t + plies < n else z
+        delta = td_error(v_t, v_next)
+        total += abs(delta)
+        e_t = lambda_error(delta, learning.lambda_, e_later if plies == 2 else e_next)
+        episode.rate[np.uint64(t + 1)] = e_t
+        e_later, e_next = e_next, e_t
+    episode.rate[0] = 0.0
+    for t in range(n):
+        step = step_over_norm(alpha, episode.norm[np.uint64(t)], learning.normalise)
+        episode.rate[np.uint64(t + 1)] = episode.rate[np.uint64(t)] + step * episode.rate[np.uint64(t + 1)]
+    return total
+
+
+@njit
+def _norms(episode, normalise, g, classes, count):
+    """||phi(s_t)||^2 of every state."""
+    if normalise == NONE:
+        return
+    norm = np.int64(0)
+    slots = classes.slots
+    for w in range(g.n_windows):
+        c = np.int64(episode.first[np.uint64(w)])
+        episode.now[np.uint64(w)] = c
+        if normalise == NORM2:
+            norm += count_shape(g, classes.classes, count, w, c, 1)
+        else:
+            norm += shape_norm(slots[np.uint64(g.ld_base[np.uint64(w)] + c)], normalise)
+    episode.norm[0] = norm
+    i = np.int64(0)
+    for t in range(1, episode.n):
+        while i < episode.event_end[np.uint64(t)]:
+            w = np.int64(episode.event_window[np.uint64(i)])
+            new = np.int64(episode.event_configuration[np.uint64(i)])
+            old = np.int64(episode.now[np.uint64(w)])
+            if normalise == NORM2:
+                norm += count_shape(g, classes.classes, count, w, old, -1)
+                norm += count_shape(g, classes.classes, count, w, new, 1)
+            else:
+                base = np.int64(g.ld_base[np.uint64(w)])
+                norm += shape_norm(slots[np.uint64(base + new)], normalise)
+                norm -= shape_norm(slots[np.uint64(base + old)], normalise)
+            episode.now[np.uint64(w)] = new
+            i += 1
+        episode.norm[np.uint64(t)] = norm
+    if normalise == NORM2:
+        for w in range(g.n_windows):
+            count_shape(g, classes.classes, count, w, np.int64(episode.now[np.uint64(w)]), -1)
+
+
+@inline
+def count_shape(g, classes, count, w, configuration, n):
+    """Add n (1 or -1) of a window's shape to the class counts; return what that adds to the sum of squares."""
+    grown = np.int64(0)
+    for base in (g.ld_base[np.uint64(w)], g.li_base[np.uint64(w)]):
+        c = np.int64(classes[np.uint64(base + configuration)])
+        if c != 0:
+            signed = n if c > 0 else -n
+            i = np.uint64(abs(c))
+            before = np.int64(count[i])
+            count[i] = before + signed
+            grown += 2 * before * signed + 1
+    return grown
+
+
+@njit
+def _sweep(episode, g, classes, theta, touched, is_touched):
+    """One forward sweep: each shape's weights get the difference of the prefix sums over its life."""
+    n_touched = np.int64(0)
+    for w in range(g.n_windows):
+        episode.now[np.uint64(w)] = episode.first[np.uint64(w)]
+        episode.since[np.uint64(w)] = 0
+    i = np.int64(0)
+    for t in range(1, episode.n):
+        rate = episode.rate[np.uint64(t)]
+        while i < episode.event_end[np.uint64(t)]:
+            w = np.int64(episode.event_window[np.uint64(i)])
+            gained = rate - episode.rate[np.uint64(episode.since[np.uint64(w)])]
+            c = np.int64(episode.now[np.uint64(w)])
+            n_touched = _add(g, classes, theta, touched, is_touched, n_touched, w, c, gained)
+            episode.now[np.uint64(w)] = episode.event_configuration[np.uint64(i)]
+            episode.since[np.uint64(w)] = t
+            i += 1
+    rate = episode.rate[np.uint64(episode.n)]
+    for w in range(g.n_windows):
+        gained = rate - episode.rate[np.uint64(episode.since[np.uint64(w)])]
+        c = np.int64(episode.now[np.uint64(w)])
+        n_touched = _add(g, classes, theta, touched, is_touched, n_touched, w, c, gained)
+    touched[0] = n_touched
+
+
+@inline
+def _add(g, classes, theta, touched, is_touched, n_touched, w, configuration, gained):
+    """Add sign * gained to the weights of a window's shape; note them as touched (from index 1 on)."""
+    ld = np.int64(classes[np.uint64(g.ld_base[np.uint64(w)] + configuration)])
+    li = np.int64(classes[np.uint64(g.li_base[np.uint64(w)] + configuration)])
+    for c in (ld, li):
+        # Neutral shapes add to theta[0], which nobody reads: cheaper than a branch.
+        i = np.uint64(abs(c))
+        theta[i] += np.float32(gained if c > 0 else -gained)
+        if is_touched[i] == 0:
+            is_touched[i] = 1
+            n_touched += 1
+            touched[np.uint64(n_touched)] = i
+    return n_touched
+
+
+@njit
+def _write_touched(classes, theta, theta_bar, touched, is_touched):
+    """Write the touched weights through to theta_bar, and forget them."""
+    theta[0] = 0.0
+    for k in range(1, touched[0] + 1):
+        i = np.int64(touched[np.uint64(k)])
+        is_touched[np.uint64(i)] = 0
+        if i == 0:
+            continue
+        value = theta[np.uint64(i)]
+        for m in range(classes.member_start[np.uint64(i)], classes.member_start[np.uint64(i + 1)]):
+            place = np.int64(classes.members[np.uint64(m)])
+            theta_bar[np.uint64(abs(place) - 1)] = value if place > 0 else -value
+
+
+# ---------------------------------------------------------------------------------------------
+# update = "step"
+# ---------------------------------------------------------------------------------------------
+
+
+@njit
+def begin_steps(sh, scratch):
+    """Forget all traces and recent states; `sh` holds s_0."""
+    for parity in range(2):
+        for k in range(scratch.n_traced[parity]):
+            scratch.trace[parity, scratch.traced[parity, k]] = 0.0
+            scratch.is_traced[parity, scratch.traced[parity, k]] = 0
+        scratch.n_traced[parity] = 0
+    scratch.recent[0, :] = sh.configuration[: scratch.recent.shape[1]]
+
+
+@njit
+def learn_step(t, v_next, alpha, learning, g, classes, theta, theta_bar, scratch):
+    """Update V(s_t) towards v_next, which is V(s_t+1) or V(s_t+2) by the current weights, or z.
+
+    e <- lambda e + phi(s_t) / ||phi(s_t)||^2; theta <- theta + alpha delta V_t e (TD paper, Section 3.3.4),
+    where e is the trace of the states of the same parity for two-ply updates. s_t is `scratch.recent[t % 3]`.
+    Returns |delta V_t|.
+    """
+    parity = t % 2 if learning.plies == 2 else 0
+    configuration = scratch.recent[t % 3]
+    trace, traced, is_traced = scratch.trace[parity], scratch.traced[parity], scratch.is_traced[parity]
+    n = scratch.n_traced[parity]
+
+    delta = td_error(squash(learning.value, x_of(configuration, g, theta_bar)), v_next)
+
+    kept = 0
+    for k in range(n):
+        i = traced[k]
+        trace[i] *= np.float32(learning.lambda_)
+        if trace[i] != 0.0:
+            traced[kept] = i
+            kept += 1
+        else:
+            is_traced[i] = 0
+    n = kept
+    step = step_over_norm(1.0, _norm(configuration, learning.normalise, g, classes, scratch.count), learning.normalise)
+    for w in range(g.n_windows):
+        for base in (g.ld_base[w], g.li_base[w]):
+            c = np.int64(classes.classes[base + np.int64(configuration[w])])
+            if c != 0 and step > 0.0:
+                i = abs(c)
+                if is_traced[i] == 0:
+                    is_traced[i] = 1
+                    traced[n] = i
+                    n += 1
+                trace[i] += np.float32(step if c > 0 else -step)
+    scratch.n_traced[parity] = n
+
+    for k in range(n):
+        i = traced[k]
+        theta[i] += np.float32(alpha * delta) * trace[i]
+        scratch.touched[k + 1] = i
+    scratch.touched[0] = n
+    _write_touched(classes, theta, theta_bar, scratch.touched, scratch.is_touched)
+    return abs(delta)
+
+
+@njit
+def _norm(configuration, normalise, g, classes, count):
+    """||phi||^2 of one state, from its configurations."""
+    norm = np.int64(0)
+    if normalise == NORM2:
+        for w in range(g.n_windows):
+            norm += count_shape(g, classes.classes, count, w, np.int64(configuration[w]), 1)
+        for w in range(g.n_windows):
+            count_shape(g, classes.classes, count, w, np.int64(configuration[w]), -1)
+    elif normalise != NONE:
+        for w in range(g.n_windows):
+            norm += shape_norm(classes.slots[g.ld_base[w] + np.int64(configuration[w])], normalise)
+    return np.float64(norm)
