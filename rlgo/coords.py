@@ -92,7 +92,7 @@ def from_sgf(text: str, size: int) -> int:
 
 
 def max_fixed_handicap(size: int) -> int:
-    """The largest fixed handicap (GTP 2, Section 4.1.1): none below 7x7; the corners on 7x7 and even sizes."""
+    """The largest fixed handicap (GTP 2, Section 4.1.1): none below 7x7; corners on 7x7 and even sizes."""
     if size < 7:
         return 0
     return 9 if size % 2 and size > 7 else 4

@@ -89,7 +89,7 @@ class GtpEngine:
         self.player.new_game()
 
     def handle(self, line: str) -> str | None:
-        """Carry out one line; returns the answer, which ends in an empty line, or None to a blank or a comment.
+        """Carry out one line; returns the answer, with its empty line, or None to a blank line or a comment.
 
         A failure leaves the state as it was, and its answer starts with ``?``. Nothing but KeyboardInterrupt
         and the like escapes: a player's bug is answered as ``? internal error``, its traceback on stderr.
@@ -282,7 +282,7 @@ def _answer(mark: str, id_: str, text: str) -> str:
 
 
 def _take(args: list[str], names: str, *parsers: Callable[[str], object]) -> list:
-    """The leading arguments, parsed. ValueError, or a missing one, is a syntax error that tells their names."""
+    """The leading arguments, parsed. ValueError, or one missing, is a syntax error that tells their names."""
     if len(args) >= len(parsers):
         with contextlib.suppress(ValueError):
             return [parse(text) for parse, text in zip(parsers, args, strict=False)]
@@ -349,7 +349,8 @@ def read_sgf(data: bytes, komi: float = 7.5, n_moves: int | None = None) -> Game
         to_play = colors[root.get("PL")] if root.has_property("PL") else EMPTY
     except ValueError as error:
         raise RlgoError(f"not an SGF game record: {error}") from None
-    stones = [(colors[c], from_row_col(row, col, game.size)) for c, (row, col) in board.list_occupied_points()]
+    occupied = board.list_occupied_points()
+    stones = [(colors[color], from_row_col(row, col, game.size)) for color, (row, col) in occupied]
     if stones:
         handicap = all(color == BLACK for color, _ in stones)
         game.set_up(stones, to_play or (WHITE if handicap else BLACK))

@@ -76,7 +76,7 @@ class AfterstateValues(Protocol):
 
 
 class GreedyPlayer(Player):
-    """One-ply search: the best afterstate, for Black the largest V, for White the smallest (TD paper, Section 3.2).
+    """One-ply search (TD paper, Section 3.2): Black's best afterstate has the highest V, White's the lowest.
 
     Chooses among the sensible moves; exact ties are broken uniformly. It passes where there are none, and to
     end a game that it has won: after a pass of the opponent's, if the area counts for it, all stones alive.

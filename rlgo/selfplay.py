@@ -6,13 +6,12 @@ Start reading at `play_episode`. TD paper, Section 3.2.1.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
-
 import numpy as np
 
-from rlgo.board import board_dtype, new_boards, outcome, play, random_move, zobrist
-from rlgo.jit import copy_record, njit
-from rlgo.policy import Policy, choose_move
+from rlgo.board import new_boards, outcome, play, random_move, zobrist
+from rlgo.errors import RlgoError
+from rlgo.jit import copy_record, make_rng, njit
+from rlgo.policy import EPSILON_GREEDY, Policy, choose_move
 from rlgo.shapes import FeatureSet
 from rlgo.td import (
     GAME,
@@ -23,10 +22,11 @@ from rlgo.td import (
     learn_game,
     learn_step,
     make_scratch,
+    max_plies,
     record_move,
     step_size,
 )
-from rlgo.value import new_shapes, observe, rebuild, revalue, squash
+from rlgo.value import LOGISTIC, new_shapes, observe, rebuild, revalue, squash
 
 
 @cache
@@ -109,6 +109,25 @@ def learn_episodes(
 
 
 @njit
+def play_episodes(n, boards, shapes, g, theta_bar, policy, komi, max_moves, episode, zobrist, rng, tally):
+    """n games of self-play with constant weights, from boards[0], which shapes[0] must follow."""
+    b, sh = boards[1], shapes[1]
+    for _ in range(n):
+        copy_record(boards[0], b)
+        copy_record(shapes[0], sh)
+        finished, evaluations = play_episode(
+            b, sh, g, theta_bar, theta_bar, policy, komi, max_moves, episode, False, zobrist, rng
+        )
+        tally.evaluations += evaluations
+        if finished:
+            tally.games += 1
+            tally.moves += b.n_moves
+            tally.black_wins += outcome(b, komi)
+        else:
+            tally.discarded += 1
+
+
+@njit
 def _learn_while_playing(
     b, sh, g, classes, theta, theta_bar, policy, learning, alpha, komi, max_moves, episode, scratch, zobrist, rng
 ):
@@ -169,3 +188,108 @@ def play_pairs(
             z = outcome(b, komi)
             scores[pair, color] = z if color == 0 else 1.0 - z
     return capped
+
+
+# ---------------------------------------------------------------------------------------------
+# For people
+# ---------------------------------------------------------------------------------------------
+
+
+class Learner:
+    """Learning by self-play from the empty board, as many games at a time as you like.
+
+    The games, and so the weights, depend on the seed alone, not on how they are divided into calls.
+
+    Parameters
+    ----------
+    features : `shapes.FeatureSet`
+    learning : `td.Learning`
+    policy : `policy.Policy`
+    komi : points
+    max_moves : plies; a longer game is discarded; 0 is 3 * size * size
+    seed : an int or a `numpy.random.SeedSequence`
+
+    Attributes
+    ----------
+    theta : float32[n_weights + 1], the weights (index 0 unused)
+    games : games played so far, discarded ones included
+    episode : record of the last game (`td.episode_dtype`)
+    """
+
+    def __init__(
+        self,
+        features: FeatureSet,
+        learning: Learning,
+        policy: Policy,
+        komi: float = 7.5,
+        max_moves: int = 0,
+        seed: int | np.random.SeedSequence = 1,
+    ):
+        self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
+        self.max_moves = max_moves or 3 * features.size**2
+        if self.max_moves > max_plies(features.size):
+            raise RlgoError(
+                f"policy.max_moves = {max_moves}: expected at most {max_plies(features.size)} (4 * size * size)"
+            )
+        self.theta = np.zeros(features.n_weights + 1, np.float32)
+        self.theta_bar = features.expand(self.theta)
+        self.games = 0
+        self.episode = np.zeros(1, episode_dtype(features.size))[0]
+        self._boards, self._shapes = new_boards(2, features.size), new_shapes(2, features.size)
+        self._scratch = make_scratch(features.n_weights, len(features.windows))
+        self._rng = make_rng(seed)
+        self._start()
+
+    def _start(self) -> None:
+        bar = self.theta_bar
+        rebuild(self._boards[0], self._shapes[0], self.features.geometry, bar, bar)
+
+    def learn(self, games: int) -> np.record:
+        """Play and learn from this many games; returns their tally (`tally_dtype`)."""
+        tally = np.zeros(1, tally_dtype())[0]
+        learn_episodes(
+            games, self.games, self._boards, self._shapes, self.features.geometry, self.features.classes, self.theta,
+            self.theta_bar, self.policy, self.learning, self.komi, self.max_moves, self.episode, self._scratch,
+            zobrist(self.features.size), self._rng, tally,
+        )  # fmt: skip
+        self.games += games
+        return tally
+
+    def play(self, games: int) -> np.record:
+        """The same without learning; returns the tally. Does not count as games played."""
+        tally = np.zeros(1, tally_dtype())[0]
+        self._start()
+        play_episodes(
+            games, self._boards, self._shapes, self.features.geometry, self.theta_bar, self.policy, self.komi,
+            self.max_moves, self.episode, zobrist(self.features.size), self._rng, tally,
+        )  # fmt: skip
+        return tally
+
+
+def meet(
+    features: FeatureSet,
+    theta_a: np.ndarray,
+    theta_b: np.ndarray,
+    games: int,
+    seed: int | np.random.SeedSequence,
+    komi: float = 7.5,
+    opening: int = 4,
+) -> np.ndarray:
+    """Games between two greedy players inside compiled code: thousands a second.
+
+    Each random opening is played twice with colours swapped. All-zero weights are a uniformly random player.
+
+    Returns
+    -------
+    float64[games // 2, 2] : A's results as Black and as White (1 won, 0 lost, 0.5 a draw); games over the
+        length cap of 3 * size * size are scored as they stand.
+    """
+    size = features.size
+    boards, shapes = new_boards(3, size), new_shapes(2, size)
+    scores = np.zeros((games // 2, 2))
+    play_pairs(
+        games // 2, boards, shapes, features.geometry, features.expand(theta_a), features.expand(theta_b),
+        Policy(EPSILON_GREEDY, 0.0, 1.0, LOGISTIC), float(komi), 3 * size * size, opening,
+        np.zeros(1, episode_dtype(size))[0], zobrist(size), make_rng(seed), scores,
+    )  # fmt: skip
+    return scores

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,11 +31,10 @@ from rlgo.board import (
     is_eye,
     is_legal,
     last_liberty,
-    new_boards,
-    zobrist,
 )
-from rlgo.jit import inline, njit, random_below
-from rlgo.shapes import SLOTS, STRIP, FeatureSet, padded_points
+from rlgo.errors import RlgoError
+from rlgo.jit import compiling, inline, njit, random_below
+from rlgo.shapes import SLOTS, STRIP, padded_points
 
 LOGISTIC, LINEAR = 0, 1
 VALUES = {"logistic": LOGISTIC, "linear": LINEAR}
@@ -494,3 +493,61 @@ def best_afterstate(b, sh, g, black, white, rng):
             if random_below(rng, ties) == 0:
                 choice = p
     return choice, n_candidates + sh.n_captures[c]
+
+
+# ---------------------------------------------------------------------------------------------
+# For people
+# ---------------------------------------------------------------------------------------------
+
+
+@njit
+def _all_afterstates(b, sh, g, theta_bar, kind, out):
+    """V after every legal move of the colour to play, rows from A1, and after a pass; NaN where illegal."""
+    sign = 1.0 if b.to_play == BLACK else -1.0
+    n = b.board_size
+    for row in range(n):
+        for col in range(n):
+            p = (row + 1) * b.stride + col + 1
+            out[row * n + col] = np.nan
+            if is_legal(b, p):
+                out[row * n + col] = squash(kind, sh.x[0] + sign * gain_of(b, sh, g, theta_bar, p))
+    out[n * n] = squash(kind, sh.x[0])
+
+
+class ValueFunction:
+    """V(s) = P(Black wins) of positions, and of all afterstates.
+
+    Parameters
+    ----------
+    weights : a `weights.Weights`
+    """
+
+    def __init__(self, weights: Any):
+        self.weights = weights
+        self.size: int = weights.features.size
+        self._kind = VALUES[weights.value]
+        self._shapes = new_shapes(1, self.size)[0]
+
+    def _follow(self, board: np.record) -> None:
+        if board.dtype != board_dtype(self.size):
+            raise RlgoError(f"weights for board size {self.size}: expected a board of that size")
+        bar = self.weights.theta_bar
+        with compiling(f"value function, {self.size}x{self.size}"):
+            rebuild(board, self._shapes, self.weights.features.geometry, bar, bar)
+
+    def value(self, board: np.record) -> float:
+        """V(s) of a board record (`board.new_board`)."""
+        self._follow(board)
+        return float(squash(self._kind, float(self._shapes.x[0])))
+
+    def afterstates(self, board: np.record) -> np.ndarray:
+        """V(s o a) for every action of the colour to play: float64[size * size + 1].
+
+        Index row * size + col, both from 0 at A1; the last entry is the pass. NaN where a move is illegal by
+        the board's rules (single-point eyes are legal; superko is a matter of `game.Game`).
+        """
+        self._follow(board)
+        out = np.empty(self.size * self.size + 1)
+        f = self.weights
+        _all_afterstates(board, self._shapes, f.features.geometry, f.theta_bar, self._kind, out)
+        return out

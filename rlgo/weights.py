@@ -1,0 +1,202 @@
+"""Weight files: save, load, describe. Versioned, checksummed, written atomically.
+
+Start reading at `save_weights`. A weight file is an ordinary uncompressed `.npz` with two arrays:
+
+* ``theta``: float32[n], the weights, block after block (see `shapes.py` for the numbering);
+* ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, provenance.
+
+The archive's comment, its last bytes, is the SHA-256 of everything before it: one flipped bit anywhere in the
+file is noticed. `numpy.load` reads the file all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import struct
+import tempfile
+import zipfile
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlgo.board import MAX_SIZE, MIN_SIZE
+from rlgo.errors import RlgoError
+from rlgo.resources import checkpoints_dir
+from rlgo.shapes import Block, FeatureSet, make_features
+from rlgo.value import VALUES
+
+FORMAT, VERSION = "rlgo-weights", 1
+_COMMENT = b"sha256:"
+_HEX = 64
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A learned value function.
+
+    Attributes
+    ----------
+    features : the `FeatureSet` (board size, window sizes, sharing)
+    theta : float32[n_weights + 1]; theta[0] is unused and 0
+    komi : points, what the games of training were scored with
+    value : "logistic" or "linear"
+    games : games of self-play behind it
+    provenance : how it was made: seed, command, versions ... (JSON)
+    """
+
+    features: FeatureSet
+    theta: np.ndarray
+    komi: float = 7.5
+    value: str = "logistic"
+    games: int = 0
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def theta_bar(self) -> np.ndarray:
+        """theta written out by shape, float32 (see `shapes.py`)."""
+        return self.features.expand(self.theta)
+
+    def block(self, block: Block) -> np.ndarray:
+        """The weights of one block, a view."""
+        return self.theta[block.start : block.stop]
+
+    def meta(self) -> dict[str, Any]:
+        """The JSON of the file, but for the weights."""
+        f = self.features
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "size": f.size,
+            "komi": self.komi,
+            "sizes": list(f.sizes),
+            "sharing": f.sharing,
+            "value": self.value,
+            "games": self.games,
+            "blocks": {b.name: b.stop - b.start for b in f.blocks},
+            "provenance": self.provenance,
+        }
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that at any moment either the old or the new content is there, whole."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def save_weights(path: str | Path, weights: Weights) -> None:
+    """Write a weight file, atomically. Raises RlgoError where the folder cannot be written."""
+    meta = json.dumps(weights.meta(), sort_keys=True).encode()
+    archive = io.BytesIO()
+    np.savez(archive, theta=weights.theta[1:], meta=np.frombuffer(meta, np.uint8))
+    with zipfile.ZipFile(archive, "a") as z:
+        z.comment = _COMMENT + b"0" * _HEX
+    data = archive.getvalue()[:-_HEX]
+    try:
+        write_atomically(Path(path), data + hashlib.sha256(data).hexdigest().encode())
+    except OSError as error:
+        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def load_weights(path: str | Path, size: int | None = None) -> Weights:
+    """Read a weight file.
+
+    Parameters
+    ----------
+    path : the file
+    size : the board size that is needed; None takes any
+
+    Raises
+    ------
+    RlgoError : if the file is missing, damaged, no weight file, of a newer version, or of another board size.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise RlgoError(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        body, digest = data[:-_HEX], data[-_HEX:]
+        sealed = body.endswith(_COMMENT)
+        if sealed and hashlib.sha256(body).hexdigest().encode() != digest:
+            raise RlgoError(f"{path}: damaged: its checksum does not match its content")
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            meta = json.loads(bytes(arrays["meta"]))
+            theta = np.concatenate([np.zeros(1, np.float32), arrays["theta"]])
+    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError, struct.error, NotImplementedError):
+        raise RlgoError(f"{path}: not a weight file of rlgo, or a damaged or truncated one") from None
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT or not sealed:
+        raise RlgoError(f"{path}: expected a sealed weight file of rlgo")
+    if meta["version"] > VERSION:
+        raise RlgoError(f"{path}: weight file version {meta['version']}: this rlgo reads up to {VERSION}")
+    if size is not None and meta["size"] != size:
+        raise RlgoError(f"{path}: weights for board size {meta['size']}, expected board size {size}")
+    if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
+        raise RlgoError(f"{path}: board size {meta['size']}, value {meta['value']}: not known to this rlgo")
+    features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"])
+    if theta.shape != (features.n_weights + 1,) or theta.dtype != np.float32:
+        raise RlgoError(
+            f"{path}: {theta.size - 1} weights, expected {features.n_weights} of the feature set {features.name}"
+        )
+    return Weights(features, theta, meta["komi"], meta["value"], meta["games"], meta["provenance"])
+
+
+def shipped_weights(size: int) -> Path:
+    """The shipped weight file for a board size; of several, the one with the most games behind it.
+
+    Raises RlgoError if there is none.
+    """
+    found = [(load_weights(p).games, p) for p in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
+    if not found:
+        raise RlgoError(f"no shipped weights for board size {size}: name a file, weights=FILE")
+    return max(found)[1]
+
+
+def describe(weights: Weights) -> str:
+    """What a weight file holds, for people."""
+    f = weights.features
+    lines = [
+        f"board      {f.size}x{f.size}, komi {weights.komi:g}",
+        f"features   {f.name}: {f.n_weights:,} weights of {f.n_features:,} shapes",
+        f"value      {weights.value}",
+        f"games      {weights.games:,}",
+        "",
+        f"{'block':14s}{'weights':>9s}{'in use':>9s}{'|theta|':>10s}{'largest':>10s}",
+    ]
+    for block in f.blocks:
+        w = weights.block(block)
+        norm, largest = float(np.linalg.norm(w)), float(np.abs(w).max(initial=0))
+        lines.append(f"{block.name:14s}{w.size:9,d}{np.count_nonzero(w):9,d}{norm:10.3f}{largest:10.4f}")
+    if weights.provenance:
+        lines.append("")
+        lines += [f"{key:10s} {value}" for key, value in sorted(weights.provenance.items())]
+    return "\n".join(lines)
+
+
+def strongest(weights: Weights, block: Block, top: int) -> list[tuple[float, np.ndarray, int, int]]:
+    """The `top` shapes of a block with the largest |theta|.
+
+    Returns (weight, cells, row, col) each: the weight as it counts for Black, the shape turned so that it is
+    above 0, cells uint8[k, k] with rows from the bottom, and the anchor of the canonical window.
+    """
+    w = weights.block(block)
+    out = []
+    for i in np.argsort(-np.abs(w), kind="stable")[:top]:
+        _, row, col, cells = weights.features.shape_of(block.start + int(i))
+        if w[i] < 0:
+            cells = np.array([0, 2, 1], np.uint8)[cells]
+        out.append((abs(float(w[i])), cells, row, col))
+    return out
