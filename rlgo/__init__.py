@@ -1,0 +1,37 @@
+"""rlgo: reinforcement learning for computer Go.
+
+The names below are loaded when first used, so that `import rlgo` itself is light. Where to start reading:
+`td.py` for the update, `value.py` for the value function, `shapes.py` for the features, `board.py` for the rules.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Game": "rlgo.game",
+    "GreedyPlayer": "rlgo.player",
+    "Learner": "rlgo.selfplay",
+    "Learning": "rlgo.td",
+    "Policy": "rlgo.policy",
+    "RandomPlayer": "rlgo.player",
+    "RlgoError": "rlgo.errors",
+    "ValueFunction": "rlgo.value",
+    "Weights": "rlgo.weights",
+    "load_weights": "rlgo.weights",
+    "make_features": "rlgo.shapes",
+    "meet": "rlgo.selfplay",
+    "new_board": "rlgo.board",
+    "save_weights": "rlgo.weights",
+    "shipped_weights": "rlgo.weights",
+}
+__all__ = list(_HOME)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'rlgo' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

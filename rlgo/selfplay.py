@@ -208,6 +208,7 @@ class Learner:
     komi : points
     max_moves : plies; a longer game is discarded; 0 is 3 * size * size
     seed : an int or a `numpy.random.SeedSequence`
+    theta : weights to start from, copied; None: zeros
 
     Attributes
     ----------
@@ -224,6 +225,7 @@ class Learner:
         komi: float = 7.5,
         max_moves: int = 0,
         seed: int | np.random.SeedSequence = 1,
+        theta: np.ndarray | None = None,
     ):
         self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
         self.max_moves = max_moves or 3 * features.size**2
@@ -231,7 +233,7 @@ class Learner:
             raise RlgoError(
                 f"policy.max_moves = {max_moves}: expected at most {max_plies(features.size)} (4 * size * size)"
             )
-        self.theta = np.zeros(features.n_weights + 1, np.float32)
+        self.theta = np.zeros(features.n_weights + 1, np.float32) if theta is None else theta.copy()
         self.theta_bar = features.expand(self.theta)
         self.games = 0
         self.episode = np.zeros(1, episode_dtype(features.size))[0]

@@ -36,7 +36,7 @@ canonical window's table. On 9x9 that leaves 10 tables of 3^9 instead of 49, whi
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +47,7 @@ from rlgo.errors import RlgoError
 SIZES = (1, 2, 3)
 SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("inversion",), "none": ("none",)}
 SLOTS = 14  # windows over one point: 1 + 4 + 9
+GROUP = 4  # places of a weight are listed in groups of so many, so that loops over them rarely mispredict
 STRIP = 8  # points renewed at once, one vector of float32
 _PAD = 2 * 3**9  # tables end in zeros: cells that hold a stone are looked up too, and thrown away
 
@@ -102,15 +103,14 @@ def geometry_dtype(size: int) -> np.dtype:
 
 
 class Classes(NamedTuple):
-    """Which shapes share which weight: what learning needs. K location-dependent shapes, n weights.
+    """Which shapes share which weight: what learning needs; n weights, K places in theta_bar.
 
-    theta is stored from index 1 on: index 0 is where neutral shapes point, and is never looked at.
+    theta is stored from index 1 on: theta[0] is where neutral and absent shapes point, and is nobody's.
     """
 
-    classes: np.ndarray  # int32, aligned with theta_bar: sign * index into theta; 0 neutral or absent
-    slots: np.ndarray  # uint8[K]: weights that an active shape has: 0 (neutral), 1 or 2
-    member_start: np.ndarray  # int64[n + 2]: shapes of weight i are members[member_start[i]:member_start[i + 1]]
-    members: np.ndarray  # int32: sign * (index into theta_bar + 1)
+    classes: np.ndarray  # int32[K]: sign * index into theta
+    start: np.ndarray  # int32[n + 2]: the places of weight i are members[start[i]:start[i + 1]] ...
+    members: np.ndarray  # int32: ... as place, or ~place where the sign is -1, in groups of GROUP
 
 
 class FeatureSet:
@@ -137,7 +137,7 @@ class FeatureSet:
         self.n_features = sum((size - k + 1) ** 2 * 3 ** (k * k) for k in sizes)
         self.blocks: list[Block] = []
         self.geometry = np.zeros(1, geometry_dtype(size))[0]
-        self.classes = self._number_weights(self._place_windows())
+        self.classes = _list_members(self._number_weights(self._place_windows()))
         self.n_weights = self.blocks[-1].stop - 1
         self._list_slots()
 
@@ -180,11 +180,10 @@ class FeatureSet:
         self._li_start = n_tables
         return anchors
 
-    def _number_weights(self, anchors: dict[int, dict[tuple[int, int], int]]) -> Classes:
-        """Number the classes, block by block, and list the shapes of each."""
+    def _number_weights(self, anchors: dict[int, dict[tuple[int, int], int]]) -> np.ndarray:
+        """Number the classes, block by block; returns `Classes.classes`."""
         n, li_base = self.size, self._li_start
         classes = np.zeros(li_base + sum(3 ** (k * k) for k in self.sizes) + _PAD, np.int32)
-        slots = np.zeros(li_base, np.uint8)
         n_theta = 1
         for k in self.sizes:
             span = 3 ** (k * k)
@@ -201,16 +200,8 @@ class FeatureSet:
                         classes[base : base + span] = _offset(found, n_theta)
                         n_theta += n_classes
                 self.blocks.append(Block(f"{k}x{k}-{kind}", k, kind, start, n_theta))
-            for base in anchors[k].values():
-                slots[base : base + span] = (classes[base : base + span] != 0).astype(np.uint8) + (
-                    classes[li_base : li_base + span] != 0
-                )
             li_base += span
-        owner = np.abs(classes)
-        order = np.argsort(owner, kind="stable")
-        member_start = np.searchsorted(owner[order], np.arange(n_theta + 1))
-        signed = np.where(classes < 0, -1, 1) * (np.arange(classes.size) + 1)
-        return Classes(classes, slots, member_start, signed[order].astype(np.int32))
+        return classes
 
     def _list_slots(self) -> None:
         """List the windows over each point.
@@ -242,6 +233,12 @@ class FeatureSet:
                 g.near[p] = _point(max(0, row - reach), max(0, col - reach), n)
                 g.near_rows[p] = min(n - 1, row + reach) - max(0, row - reach) + 1
 
+    @cached_property
+    def _canonical(self) -> np.ndarray:
+        """The first place of each weight's canonical shape, its smallest with a positive sign."""
+        names, places = np.unique(self.classes.classes, return_index=True)
+        return places[names >= 0] if names[names >= 0][0] == 0 else np.append(0, places[names >= 0])
+
     def shape_of(self, weight: int) -> tuple[Block, int, int, np.ndarray]:
         """The canonical shape of weight `weight` (1 <= weight <= n_weights).
 
@@ -249,8 +246,7 @@ class FeatureSet:
         rows from the bottom of the board, EMPTY, BLACK or WHITE.
         """
         block = next(b for b in self.blocks if b.start <= weight < b.stop)
-        members = self.classes.members[slice(*self.classes.member_start[weight : weight + 2])]
-        place = int(min(m for m in members if m > 0)) - 1
+        place = int(self._canonical[weight])
         k, bases = block.size, self.geometry.li_base if block.kind == "LI" else self.geometry.ld_base
         windows = [w for w, v in enumerate(self.windows) if v[0] == k and bases[w] <= place < bases[w] + 3 ** (k * k)]
         anchor = (0, 0) if block.kind == "LI" else min(self.windows[w][1:] for w in windows)
@@ -340,6 +336,21 @@ def _classes(k: int, symmetries: tuple[int, ...], inversion: bool) -> tuple[np.n
     classes = np.zeros(canonical.size, np.int32)
     classes[~neutral] = sign[~neutral] * (number + 1)
     return classes, len(names)
+
+
+def _list_members(classes: np.ndarray) -> Classes:
+    """The places of each weight, padded to whole groups by repeating the last."""
+    owner = np.abs(classes)
+    order = np.argsort(owner, kind="stable").astype(np.int32)
+    count = np.bincount(owner)
+    first = np.cumsum(count) - count
+    groups = -(-count // GROUP)
+    groups[0] = 0  # nobody's
+    start = np.append(0, np.cumsum(groups)) * GROUP
+    weight = np.repeat(np.arange(count.size), groups * GROUP)
+    rank = np.minimum(np.arange(weight.size) - start[weight], count[weight] - 1)
+    place = order[first[weight] + rank]
+    return Classes(classes, start.astype(np.int32), np.where(classes[place] < 0, ~place, place))
 
 
 def _offset(classes: np.ndarray, start: int) -> np.ndarray:

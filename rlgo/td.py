@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.jit import inline, njit
+from rlgo.shapes import GROUP
 from rlgo.value import squash, x_of
 
 ACTIVE, SLOTS, NORM2, NONE = 0, 1, 2, 3
@@ -93,15 +94,15 @@ def step_size(learning, game):
 
 
 @inline
-def shape_norm(slots, normalise):
-    """What one active shape adds to ||phi||^2, but for NORM2: by the number of weights it has (0, 1 or 2).
+def shape_norm(g, classes, w, configuration, normalise):
+    """What the shape in one window adds to ||phi||^2, but for NORM2.
 
     ACTIVE counts the non-neutral windows (the paper's words), SLOTS their weights, LI and LD counted
     separately (the original RLGO). NORM2 is the sum of squared signed class counts; see `count_shape`.
     """
-    if normalise == ACTIVE:
-        return 1 if slots > 0 else 0
-    return np.int64(slots)
+    ld = classes[np.uint64(g.ld_base[np.uint64(w)] + configuration)] != 0
+    li = classes[np.uint64(g.li_base[np.uint64(w)] + configuration)] != 0
+    return np.int64(ld | li) if normalise == ACTIVE else np.int64(ld) + np.int64(li)
 
 
 @inline
@@ -160,7 +161,7 @@ def episode_dtype(size: int) -> np.dtype:
 class Scratch(NamedTuple):
     """What the update needs besides the weights; one for each worker. n weights, W windows."""
 
-    touched: np.ndarray  # int32[n + 2]: weights changed by this update, their number first ...
+    touched: np.ndarray  # int32[n + 2]: weights changed by this update ...
     is_touched: np.ndarray  # uint8[n + 1]: ... and whether a weight is among them
     count: np.ndarray  # int32[n + 1]: signed class counts, for NORM2
     trace: np.ndarray  # float32[2, n + 1]: eligibility traces by parity, for STEP
@@ -222,12 +223,12 @@ def record_move(episode, sh, p, v):
 def learn_game(episode, z, alpha, learning, g, classes, theta, theta_bar, scratch):
     """Apply NTD(lambda) for a whole game, with the values of `episode.v`. Returns the sum of |delta V_t|.
 
-    theta (float32[n + 1]) and theta_bar are updated in place. classes : `shapes.Classes`.
+    theta (float32[n + 1]) and theta_bar are updated in place; classes as in `shapes.FeatureSet`.
     """
-    _norms(episode, learning.normalise, g, classes, scratch.count)
+    _norms(episode, learning.normalise, g, classes.classes, scratch.count)
     total = _rates(episode, z, alpha, learning)
-    _sweep(episode, g, classes.classes, theta, scratch.touched, scratch.is_touched)
-    _write_touched(classes, theta, theta_bar, scratch.touched, scratch.is_touched)
+    n_touched = _sweep(episode, g, classes.classes, theta, scratch.touched, scratch.is_touched)
+    _write_through(n_touched, classes.start, classes.members, theta, theta_bar, scratch.touched, scratch.is_touched)
     return total
 
 
@@ -259,14 +260,13 @@ def _norms(episode, normalise, g, classes, count):
     if normalise == NONE:
         return
     norm = np.int64(0)
-    slots = classes.slots
     for w in range(g.n_windows):
         c = np.int64(episode.first[np.uint64(w)])
         episode.now[np.uint64(w)] = c
         if normalise == NORM2:
-            norm += count_shape(g, classes.classes, count, w, c, 1)
+            norm += count_shape(g, classes, count, w, c, 1)
         else:
-            norm += shape_norm(slots[np.uint64(g.ld_base[np.uint64(w)] + c)], normalise)
+            norm += shape_norm(g, classes, w, c, normalise)
     episode.norm[0] = norm
     i = np.int64(0)
     for t in range(1, episode.n):
@@ -275,18 +275,16 @@ def _norms(episode, normalise, g, classes, count):
             new = np.int64(episode.event_configuration[np.uint64(i)])
             old = np.int64(episode.now[np.uint64(w)])
             if normalise == NORM2:
-                norm += count_shape(g, classes.classes, count, w, old, -1)
-                norm += count_shape(g, classes.classes, count, w, new, 1)
+                norm += count_shape(g, classes, count, w, old, -1)
+                norm += count_shape(g, classes, count, w, new, 1)
             else:
-                base = np.int64(g.ld_base[np.uint64(w)])
-                norm += shape_norm(slots[np.uint64(base + new)], normalise)
-                norm -= shape_norm(slots[np.uint64(base + old)], normalise)
+                norm += shape_norm(g, classes, w, new, normalise) - shape_norm(g, classes, w, old, normalise)
             episode.now[np.uint64(w)] = new
             i += 1
         episode.norm[np.uint64(t)] = norm
     if normalise == NORM2:
         for w in range(g.n_windows):
-            count_shape(g, classes.classes, count, w, np.int64(episode.now[np.uint64(w)]), -1)
+            count_shape(g, classes, count, w, np.int64(episode.now[np.uint64(w)]), -1)
 
 
 @inline
@@ -306,7 +304,10 @@ def count_shape(g, classes, count, w, configuration, n):
 
 @njit
 def _sweep(episode, g, classes, theta, touched, is_touched):
-    """One forward sweep: each shape's weights get the difference of the prefix sums over its life."""
+    """One forward sweep: each shape's weights get the difference of the prefix sums over its life.
+
+    Returns how many weights were touched; `touched` lists them.
+    """
     n_touched = np.int64(0)
     for w in range(g.n_windows):
         episode.now[np.uint64(w)] = episode.first[np.uint64(w)]
@@ -327,38 +328,38 @@ def _sweep(episode, g, classes, theta, touched, is_touched):
         gained = rate - episode.rate[np.uint64(episode.since[np.uint64(w)])]
         c = np.int64(episode.now[np.uint64(w)])
         n_touched = _add(g, classes, theta, touched, is_touched, n_touched, w, c, gained)
-    touched[0] = n_touched
+    return n_touched
 
 
 @inline
 def _add(g, classes, theta, touched, is_touched, n_touched, w, configuration, gained):
-    """Add sign * gained to the weights of a window's shape; note them as touched (from index 1 on)."""
-    ld = np.int64(classes[np.uint64(g.ld_base[np.uint64(w)] + configuration)])
-    li = np.int64(classes[np.uint64(g.li_base[np.uint64(w)] + configuration)])
-    for c in (ld, li):
-        # Neutral shapes add to theta[0], which nobody reads: cheaper than a branch.
+    """Add sign * gained to the weights of a window's shape; list the weights touched.
+
+    Without branches: neutral shapes add to theta[0], which is nobody's, and a weight listed before is
+    written behind the end of the list.
+    """
+    for base in (g.ld_base[np.uint64(w)], g.li_base[np.uint64(w)]):
+        c = np.int64(classes[np.uint64(base + configuration)])
         i = np.uint64(abs(c))
         theta[i] += np.float32(gained if c > 0 else -gained)
-        if is_touched[i] == 0:
-            is_touched[i] = 1
-            n_touched += 1
-            touched[np.uint64(n_touched)] = i
+        touched[np.uint64(n_touched)] = i
+        n_touched += 1 - np.int64(is_touched[i])
+        is_touched[i] = 1
     return n_touched
 
 
 @njit
-def _write_touched(classes, theta, theta_bar, touched, is_touched):
-    """Write the touched weights through to theta_bar, and forget them."""
+def _write_through(n_touched, start, members, theta, theta_bar, touched, is_touched):
+    """Write the touched weights to all their places in theta_bar, and forget that they were touched."""
     theta[0] = 0.0
-    for k in range(1, touched[0] + 1):
-        i = np.int64(touched[np.uint64(k)])
-        is_touched[np.uint64(i)] = 0
-        if i == 0:
-            continue
-        value = theta[np.uint64(i)]
-        for m in range(classes.member_start[np.uint64(i)], classes.member_start[np.uint64(i + 1)]):
-            place = np.int64(classes.members[np.uint64(m)])
-            theta_bar[np.uint64(abs(place) - 1)] = value if place > 0 else -value
+    for k in range(n_touched):
+        i = np.uint64(touched[np.uint64(k)])
+        is_touched[i] = 0
+        value = theta[i]
+        for group in range(start[i], start[i + np.uint64(1)], GROUP):
+            for m in range(GROUP):
+                place = np.int64(members[np.uint64(group + m)])
+                theta_bar[np.uint64(place if place >= 0 else ~place)] = value if place >= 0 else -value
 
 
 # ---------------------------------------------------------------------------------------------
@@ -371,8 +372,9 @@ def begin_steps(sh, scratch):
     """Forget all traces and recent states; `sh` holds s_0."""
     for parity in range(2):
         for k in range(scratch.n_traced[parity]):
-            scratch.trace[parity, scratch.traced[parity, k]] = 0.0
-            scratch.is_traced[parity, scratch.traced[parity, k]] = 0
+            i = scratch.traced[parity, k]
+            scratch.trace[parity, i] = 0.0
+            scratch.is_traced[parity, i] = 0
         scratch.n_traced[parity] = 0
     scratch.recent[0, :] = sh.configuration[: scratch.recent.shape[1]]
 
@@ -402,7 +404,7 @@ def learn_step(t, v_next, alpha, learning, g, classes, theta, theta_bar, scratch
         else:
             is_traced[i] = 0
     n = kept
-    step = step_over_norm(1.0, _norm(configuration, learning.normalise, g, classes, scratch.count), learning.normalise)
+    step = step_over_norm(1.0, _norm(configuration, learning.normalise, g, classes.classes, scratch.count), learning.normalise)
     for w in range(g.n_windows):
         for base in (g.ld_base[w], g.li_base[w]):
             c = np.int64(classes.classes[base + np.int64(configuration[w])])
@@ -418,9 +420,7 @@ def learn_step(t, v_next, alpha, learning, g, classes, theta, theta_bar, scratch
     for k in range(n):
         i = traced[k]
         theta[i] += np.float32(alpha * delta) * trace[i]
-        scratch.touched[k + 1] = i
-    scratch.touched[0] = n
-    _write_touched(classes, theta, theta_bar, scratch.touched, scratch.is_touched)
+    _write_through(n, classes.start, classes.members, theta, theta_bar, traced, scratch.is_touched)
     return abs(delta)
 
 
@@ -430,10 +430,10 @@ def _norm(configuration, normalise, g, classes, count):
     norm = np.int64(0)
     if normalise == NORM2:
         for w in range(g.n_windows):
-            norm += count_shape(g, classes.classes, count, w, np.int64(configuration[w]), 1)
+            norm += count_shape(g, classes, count, w, np.int64(configuration[w]), 1)
         for w in range(g.n_windows):
-            count_shape(g, classes.classes, count, w, np.int64(configuration[w]), -1)
+            count_shape(g, classes, count, w, np.int64(configuration[w]), -1)
     elif normalise != NONE:
         for w in range(g.n_windows):
-            norm += shape_norm(classes.slots[g.ld_base[w] + np.int64(configuration[w])], normalise)
+            norm += shape_norm(g, classes, w, np.int64(configuration[w]), normalise)
     return np.float64(norm)

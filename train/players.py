@@ -25,6 +25,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
 
+from rlgo.board import new_board
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
@@ -82,6 +83,7 @@ def _greedy(size: int, seed: Seed, weights: str | None = None, epsilon: float = 
     if value_function.size != size:
         n = value_function.size
         raise RlgoError(f"{path}: expected weights for {size}x{size}, these are for {n}x{n}")
+    value_function.afterstates(new_board(size))  # compiles now, not when a clock runs
     return GreedyPlayer(value_function, seed, epsilon)
 
 
@@ -111,7 +113,8 @@ def parse_spec(text: str) -> Spec:
     name, *parts = (part.strip() for part in text.split(","))
     if name not in PLAYERS:
         names = [*PLAYERS, "gtp:COMMAND"]
-        raise RlgoError(f"player {name!r}: unknown; the nearest is {_nearest(name, names)} ({', '.join(names)})")
+        near = _nearest(name, names)
+        raise RlgoError(f"player {name!r}: unknown; the nearest is {near} ({', '.join(names)})")
     keys = PLAYERS[name].keys
     values: dict[str, Any] = {}
     for part in parts:
@@ -139,7 +142,7 @@ def make_player(spec: str, size: int, seed: Seed = None) -> Player:
 
     Raises
     ------
-    RlgoError : for a bad spec, for want of weights, and for an engine that does not start or refuses the size.
+    RlgoError : for a bad spec, for want of weights, for an engine that does not start or refuses the size.
     """
     name, values = parse_spec(spec)
     if name == "gtp":
@@ -202,8 +205,6 @@ class GtpClient(Player):
         self._told: _Told | None = None
         try:
             self._start()
-            self.name = " ".join(self.send("name").split())
-            self.version = " ".join(self.send("version").split())
             self.send(f"boardsize {size}")
         except BaseException:
             self.close()
@@ -264,7 +265,7 @@ class GtpClient(Player):
     # --- the process ---
 
     def send(self, command: str) -> str:
-        """Send one command and return the text of its answer. EngineError if it fails or none comes in time."""
+        """Send one command; returns the text of its answer. EngineError if it fails or none comes in time."""
         if self._process is None:
             raise EngineError(f"{self._label}: has been closed")
         assert self._process.stdin is not None
@@ -324,6 +325,8 @@ class GtpClient(Player):
         ]
         for reader in self._readers:
             reader.start()
+        self.name = " ".join(self.send("name").split())
+        self.version = " ".join(self.send("version").split())
 
     def _read_answer(self, command: str) -> list[str]:
         """The lines of one answer, without the empty line at its end."""
