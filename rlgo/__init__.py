@@ -24,7 +24,7 @@ _HOME = {
     "save_weights": "rlgo.weights",
     "shipped_weights": "rlgo.weights",
 }
-__all__ = list(_HOME)  # noqa: PLE0605
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -80,9 +80,7 @@ def from_sgf(text: str, size: int) -> int:
         return PASS
     letters = _SGF[:size]
     if len(text) != 2 or text[0] not in letters or text[1] not in letters:
-        raise RlgoError(
-            f"SGF point {text!r}: expected two letters from a to {letters[-1]}, or nothing for a pass"
-        )
+        raise RlgoError(f"SGF point {text!r}: expected two letters from a to {letters[-1]}, or nothing for a pass")
     return from_row_col(size - 1 - letters.index(text[1]), letters.index(text[0]), size)
 
 

@@ -154,11 +154,11 @@ def copy_record(source, target):
 
 
 @intrinsic
-def _copy_record(typing_context, source, target):  # type: ignore[no-untyped-def]
+def _copy_record(typing_context, source, target):
     if source != target or not isinstance(source, types.Record):
         return None
 
-    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, arguments):
         to, origin = (builder.bitcast(a, cgutils.voidptr_t) for a in (arguments[1], arguments[0]))
         cgutils.raw_memcpy(builder, to, origin, context.get_constant(types.intp, source.size), 1)
         return context.get_dummy_value()
@@ -167,5 +167,5 @@ def _copy_record(typing_context, source, target):  # type: ignore[no-untyped-def
 
 
 @overload(copy_record)
-def _overload_copy_record(source, target):  # type: ignore[no-untyped-def]
+def _overload_copy_record(source, target):
     return lambda source, target: _copy_record(source, target)

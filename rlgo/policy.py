@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from rlgo.board import EMPTY, PASS, random_move
 from rlgo.jit import njit, random_unit
 from rlgo.value import best_afterstate, gain_of, squash

@@ -62,6 +62,5 @@ def config_path(name: str) -> Path:
     what = "expected a file, this is a folder" if path.is_dir() else "no such config file"
     near = difflib.get_close_matches(stem, shipped, 1)
     raise RlgoError(
-        f"{name}: {what}; shipped configs: {', '.join(shipped)}"
-        + (f" (did you mean {near[0]}?)" if near else "")
+        f"{name}: {what}; shipped configs: {', '.join(shipped)}" + (f" (did you mean {near[0]}?)" if near else "")
     )

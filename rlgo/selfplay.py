@@ -6,6 +6,7 @@ Start reading at `play_episode`. TD paper, Section 3.2.1.
 from __future__ import annotations
 
 from functools import cache
+
 import numpy as np
 
 from rlgo.board import new_boards, outcome, play, random_move, zobrist
@@ -163,9 +164,7 @@ def _learn_while_playing(
 
 
 @njit
-def play_pairs(
-    n, boards, shapes, g, bars_a, bars_b, policy, komi, max_moves, opening, episode, zobrist, rng, scores
-):
+def play_pairs(n, boards, shapes, g, bars_a, bars_b, policy, komi, max_moves, opening, episode, zobrist, rng, scores):
     """n pairs of games between players A and B: a random opening, played twice with colours swapped.
 
     opening : uniformly random sensible moves before the players take over. scores (float64[n, 2]) gets A's
@@ -181,9 +180,7 @@ def play_pairs(
             black, white = (bars_a, bars_b) if color == 0 else (bars_b, bars_a)
             copy_record(boards[2], b)
             rebuild(b, sh, g, black, white)
-            finished, _n = play_episode(
-                b, sh, g, black, white, policy, komi, max_moves, episode, False, zobrist, rng
-            )
+            finished, _n = play_episode(b, sh, g, black, white, policy, komi, max_moves, episode, False, zobrist, rng)
             capped += not finished
             z = outcome(b, komi)
             scores[pair, color] = z if color == 0 else 1.0 - z

@@ -131,9 +131,7 @@ class FeatureSet:
 
     def __init__(self, size: int, sizes: tuple[int, ...], sharing: str):
         self.size, self.sizes, self.sharing = size, sizes, sharing
-        self.windows = [
-            (k, row, col) for k in sizes for row in range(size - k + 1) for col in range(size - k + 1)
-        ]
+        self.windows = [(k, row, col) for k in sizes for row in range(size - k + 1) for col in range(size - k + 1)]
         self.n_features = sum((size - k + 1) ** 2 * 3 ** (k * k) for k in sizes)
         self.blocks: list[Block] = []
         self.geometry = np.zeros(1, geometry_dtype(size))[0]

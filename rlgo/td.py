@@ -163,7 +163,7 @@ class Scratch(NamedTuple):
 
     touched: np.ndarray  # int32[n + 2]: weights changed by this update ...
     is_touched: np.ndarray  # uint8[n + 1]: ... and whether a weight is among them
-    count: np.ndarray  # int32[n + 1]: signed class counts, for NORM2
+    counts: np.ndarray  # int32[n + 1]: signed class counts, for NORM2
     trace: np.ndarray  # float32[2, n + 1]: eligibility traces by parity, for STEP
     traced: np.ndarray  # int32[2, n + 1]: weights with a trace ...
     is_traced: np.ndarray  # uint8[2, n + 1]: ... whether a weight is among them (a trace may cancel to 0) ...
@@ -225,7 +225,7 @@ def learn_game(episode, z, alpha, learning, g, classes, theta, theta_bar, scratc
 
     theta (float32[n + 1]) and theta_bar are updated in place; classes as in `shapes.FeatureSet`.
     """
-    _norms(episode, learning.normalise, g, classes.classes, scratch.count)
+    _norms(episode, learning.normalise, g, classes.classes, scratch.counts)
     total = _rates(episode, z, alpha, learning)
     n_touched = _sweep(episode, g, classes.classes, theta, scratch.touched, scratch.is_touched)
     _write_through(n_touched, classes.start, classes.members, theta, theta_bar, scratch.touched, scratch.is_touched)
@@ -404,7 +404,9 @@ def learn_step(t, v_next, alpha, learning, g, classes, theta, theta_bar, scratch
         else:
             is_traced[i] = 0
     n = kept
-    step = step_over_norm(1.0, _norm(configuration, learning.normalise, g, classes.classes, scratch.count), learning.normalise)
+    step = step_over_norm(
+        1.0, _norm(configuration, learning.normalise, g, classes.classes, scratch.counts), learning.normalise
+    )
     for w in range(g.n_windows):
         for base in (g.ld_base[w], g.li_base[w]):
             c = np.int64(classes.classes[base + np.int64(configuration[w])])

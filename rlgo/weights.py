@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 
 from rlgo.board import MAX_SIZE, MIN_SIZE
+from rlgo.coords import from_row_col, to_vertex
+from rlgo.draw import shapes_image, shapes_text
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
 from rlgo.shapes import Block, FeatureSet, make_features
@@ -182,8 +184,10 @@ def describe(weights: Weights) -> str:
         lines.append(f"{block.name:14s}{w.size:9,d}{np.count_nonzero(w):9,d}{norm:10.3f}{largest:10.4f}")
     if weights.provenance:
         lines.append("")
-        lines += [f"{key:10s} {value}" for key, value in sorted(weights.provenance.items())]
-    return "\n".join(lines)
+        rest = {key: value for key, value in weights.provenance.items() if key != "config"}
+        lines += [f"{key:10s} {value}" for key, value in sorted(rest.items())]
+        lines += ["", weights.provenance.get("config", "")]
+    return "\n".join(lines).rstrip()
 
 
 def strongest(weights: Weights, block: Block, top: int) -> list[tuple[float, np.ndarray, int, int]]:
@@ -200,3 +204,28 @@ def strongest(weights: Weights, block: Block, top: int) -> list[tuple[float, np.
             cells = np.array([0, 2, 1], np.uint8)[cells]
         out.append((abs(float(w[i])), cells, row, col))
     return out
+
+
+def show(weights: Weights, top: int = 10, unicode: bool = True) -> str:
+    """The strongest shapes of each block, drawn as stones, from Black's side; LD shapes with their lowest vertex."""
+    size = weights.features.size
+    parts = []
+    for block in weights.features.blocks:
+        shapes, captions = [], []
+        for weight, cells, row, col in strongest(weights, block, top):
+            shapes.append(cells)
+            place = "" if block.kind == "LI" else " " + to_vertex(from_row_col(row, col, size), size)
+            captions.append(f"{weight:+.3f}{place}")
+        parts.append(f"{block.name}\n\n{shapes_text(shapes, captions, unicode)}")
+    return "\n\n\n".join(parts)
+
+
+def show_image(weights: Weights, top: int = 10) -> np.ndarray:
+    """The same as a picture, uint8[height, width, 3]: one row of shapes a block, redder where stronger."""
+    rows = []
+    for block in weights.features.blocks:
+        found = strongest(weights, block, top)
+        largest = max((w for w, *_ in found), default=0.0) or 1.0
+        rows.append(shapes_image([s for _, s, *_ in found], [w / largest for w, *_ in found], columns=top))
+    width = max(row.shape[1] for row in rows)
+    return np.concatenate([np.pad(r, ((0, 0), (0, width - r.shape[1]), (0, 0)), constant_values=255) for r in rows])

@@ -128,7 +128,6 @@ def _pin() -> set[int]:
 
 
 def _machine() -> dict[str, str]:
-    import llvmlite
     import numba
 
     from rlgo.resources import version
@@ -145,7 +144,6 @@ def _machine() -> dict[str, str]:
         "system": platform.system(),
         "python": platform.python_version(),
         "numba": numba.__version__,
-        "llvmlite": llvmlite.__version__,
         "numpy": np.__version__,
         "rlgo": version(),
     }

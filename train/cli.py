@@ -43,10 +43,13 @@ def _weights_info(args: argparse.Namespace) -> None:
 
 
 def _weights_show(args: argparse.Namespace) -> None:
-    from rlgo.weights import load_weights
-    from train.show import show_weights
+    from rlgo.draw import png
+    from rlgo.weights import load_weights, show, show_image
 
-    print(show_weights(load_weights(args.file), top=args.top, png=args.png))
+    weights = load_weights(args.file)
+    print(show(weights, args.top, unicode=(sys.stdout.encoding or "").lower().startswith("utf")))
+    if args.png is not None:
+        args.png.write_bytes(png(show_image(weights, args.top)))
 
 
 def _gtp(args: argparse.Namespace) -> None:
@@ -152,9 +155,7 @@ def make_parser() -> argparse.ArgumentParser:
     players = "A player is written NAME[,key=value...], for instance random or greedy,weights=FILE."
 
     sub = command(commands, "train", _train, "train a value function by self-play")
-    sub.add_argument(
-        "config", metavar="CONFIG", help="a TOML file, or the name of a shipped config: quick ..."
-    )
+    sub.add_argument("config", metavar="CONFIG", help="a TOML file, or the name of a shipped config: quick ...")
     sub.add_argument(
         "--set",
         metavar="KEY=VALUE",
@@ -165,22 +166,16 @@ def make_parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--out", metavar="DIR", help="folder for the run's folder (run.out of the config)")
 
-    weights = commands.add_parser(
-        "weights", help="look into a weight file", description="Look into a weight file."
-    )
+    weights = commands.add_parser("weights", help="look into a weight file", description="Look into a weight file.")
     what = weights.add_subparsers(metavar="COMMAND", required=True)
     sub = command(what, "info", _weights_info, "print what a weight file holds and where it comes from")
     sub.add_argument("file", metavar="FILE", type=Path)
     sub = command(what, "show", _weights_show, "draw the strongest shapes of each block")
     sub.add_argument("file", metavar="FILE", type=Path)
-    sub.add_argument(
-        "--top", type=_at_least(1), default=10, metavar="N", help="shapes of each block (default: 10)"
-    )
+    sub.add_argument("--top", type=_at_least(1), default=10, metavar="N", help="shapes of each block (default: 10)")
     sub.add_argument("--png", type=Path, metavar="FILE", help="draw them into a picture too")
 
-    sub = command(
-        commands, "gtp", _gtp, "play over the Go Text Protocol, on standard input and output", players
-    )
+    sub = command(commands, "gtp", _gtp, "play over the Go Text Protocol, on standard input and output", players)
     sub.add_argument("--player", required=True, metavar="SPEC", help="who plays")
     add_board(sub)
 
@@ -189,8 +184,7 @@ def make_parser() -> argparse.ArgumentParser:
         "match",
         _match,
         "play two players against each other",
-        players
-        + "\nAn outside engine is written gtp:COMMAND. Every opening is played twice, colours swapped.",
+        players + "\nAn outside engine is written gtp:COMMAND. Every opening is played twice, colours swapped.",
     )
     sub.add_argument("a", metavar="A", help="a player; results are told from its side")
     sub.add_argument("b", metavar="B", help="its opponent")

@@ -79,9 +79,7 @@ def _setting(default: Any, check: Check) -> Any:
 
 def _integer(low: int, high: int | None = None) -> Check:
     bounds = f"of at least {low}" if high is None else f"from {low} to {high}"
-    return Check(
-        (int,), f"an integer {bounds}", lambda n: n if n >= low and (high is None or n <= high) else None
-    )
+    return Check((int,), f"an integer {bounds}", lambda n: n if n >= low and (high is None or n <= high) else None)
 
 
 def _number(expected: str, holds: Callable[[float], bool]) -> Check:
@@ -198,9 +196,7 @@ class Learning(_Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.alpha_schedule == "exponential" and self.alpha_final == 0:
-            raise RlgoError(
-                'learning.alpha_final = 0: expected a number above 0 for alpha_schedule = "exponential"'
-            )
+            raise RlgoError('learning.alpha_final = 0: expected a number above 0 for alpha_schedule = "exponential"')
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,7 @@ class MatchResult:
         low, high = self.ci95
         lines = [
             f"{self.a} against {self.b}, {self.size}x{self.size}, komi {self.komi:g}",
-            f"{self.a} won {self.wins:g} of {self.games}: {self.win_rate:.1%}"
-            f" (95 % interval {low:.1%} to {high:.1%})",
+            f"{self.a} won {self.wins:g} of {self.games}: {self.win_rate:.1%} (95 % interval {low:.1%} to {high:.1%})",
             f"{self.distinct} distinct games of {self.mean_length:.0f} moves; Black won {self.black_wins:g}",
         ]
         for count, what in (

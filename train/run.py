@@ -152,7 +152,7 @@ def _learn(
             slice_games = max(1, int(n * min(4.0, _SLICE_SECONDS / max(took, 1e-9))))
             spent += took
             bar.update(n)
-            for name in tally.dtype.names:
+            for name in tally.dtype.names or ():
                 window[name] = window.get(name, 0.0) + float(tally[name])
             if learner.games % run.log_every == 0 or learner.games == run.games:
                 _check_finite(config, learner)
@@ -205,7 +205,7 @@ def _measure(
     out = {}
     for name, theta in opponents.items():
         scores = meet(learner.features, learner.theta, theta, games, seed.spawn(1)[0], config.board.komi)
-        out[name] = (float(scores.mean()), clustered_interval(scores))
+        out[name] = (float(scores.mean()), clustered_interval(scores.tolist()))
     return out
 
 
