@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rlgo.board import EMPTY, PASS, random_move
 from rlgo.jit import njit, random_unit
-from rlgo.value import best_afterstate, gain_of, squash
+from rlgo.value import LOGISTIC, best_afterstate, gain_of, squash
 
 EPSILON_GREEDY, SOFTMAX = 0, 1
 POLICIES = {"epsilon_greedy": EPSILON_GREEDY, "greedy": EPSILON_GREEDY, "softmax": SOFTMAX}
@@ -19,10 +19,10 @@ POLICIES = {"epsilon_greedy": EPSILON_GREEDY, "greedy": EPSILON_GREEDY, "softmax
 class Policy(NamedTuple):
     """A policy over afterstate values; greedy is epsilon-greedy with epsilon = 0."""
 
-    kind: int  # EPSILON_GREEDY or SOFTMAX
-    epsilon: float  # probability of a uniformly random move
-    temperature: float  # of the softmax, in units of V
-    value: int  # LOGISTIC or LINEAR: what V the softmax weighs
+    kind: int = EPSILON_GREEDY  # or SOFTMAX
+    epsilon: float = 0.1  # probability of a uniformly random move
+    temperature: float = 0.1  # of the softmax, in units of V
+    value: int = LOGISTIC  # or LINEAR: what V the softmax weighs
 
 
 @njit

@@ -32,7 +32,7 @@ import numpy as np
 
 from rlgo.jit import inline, njit
 from rlgo.shapes import GROUP
-from rlgo.value import squash, x_of
+from rlgo.value import LOGISTIC, squash, x_of
 
 ACTIVE, SLOTS, NORM2, NONE = 0, 1, 2, 3
 NORMALISATIONS = {"active": ACTIVE, "slots": SLOTS, "norm2": NORM2, "none": NONE}
@@ -43,18 +43,18 @@ UPDATES = {"game": GAME, "step": STEP}
 
 
 class Learning(NamedTuple):
-    """How to learn; the names are the config's."""
+    """How to learn; names and defaults are the config's."""
 
-    alpha: float
-    schedule: int  # CONSTANT, LINEAR, HARMONIC or EXPONENTIAL
-    alpha_final: float
-    alpha_half: float
-    games: int  # that the schedule spans
-    lambda_: float
-    plies: int  # 1 or 2
-    value: int  # value.LOGISTIC or value.LINEAR
-    update: int  # GAME or STEP
-    normalise: int  # ACTIVE, SLOTS, NORM2 or NONE
+    alpha: float = 0.1
+    schedule: int = CONSTANT  # or LINEAR, HARMONIC, EXPONENTIAL
+    alpha_final: float = 0.01
+    alpha_half: float = 100_000.0
+    games: int = 1_000_000  # that the schedule spans
+    lambda_: float = 0.0
+    plies: int = 2  # or 1
+    value: int = LOGISTIC  # or value.LINEAR
+    update: int = GAME  # or STEP
+    normalise: int = SLOTS  # or ACTIVE, NORM2, NONE
 
 
 # ---------------------------------------------------------------------------------------------

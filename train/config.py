@@ -190,8 +190,9 @@ class Learning(_Section):
     value: str = _setting("logistic", _choice("logistic", "linear"))
     # When the weights change: at the game's end, or after every move (as TD prints it).
     update: str = _setting("game", _choice("game", "step"))
-    # What alpha is divided by: non-neutral windows (TD), weights in use, ||phi||^2, or nothing.
-    normalise: str = _setting("active", _choice("active", "slots", "norm2", "none"))
+    # What alpha is divided by: non-neutral windows (TD's words), their weights (the original RLGO; the best of
+    # the three at a million games, see checkpoints/README.md), ||phi||^2, or nothing.
+    normalise: str = _setting("slots", _choice("active", "slots", "norm2", "none"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -215,7 +216,7 @@ class Policy(_Section):
 
 @dataclass(frozen=True)
 class Config:
-    """A training run, whole. `Config()` has the settings of the TD paper."""
+    """A training run, whole. `Config()` has the settings of the TD paper, but for `learning.normalise`."""
 
     run: Run = Run()
     board: Board = Board()
