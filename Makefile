@@ -18,7 +18,7 @@ help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 train: $(VENV)/train.stamp  ## train the quick config (or CONFIG=...) and show how strong it plays
-	$(BIN)/rlgo train $(CONFIG)
+	$(BIN)/rlgo train $(CONFIG) --set run.name=$(basename $(notdir $(CONFIG)))-$$(date +%Y%m%d-%H%M%S)
 
 # Three times: all tests on compiled code; a subset on the same code without numba; a subset with array bounds
 # checked. numba does not key its cache by the last, hence the separate folder.

@@ -6,13 +6,14 @@ Start reading at `play_episode`. TD paper, Section 3.2.1.
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from rlgo.board import new_boards, outcome, play, random_move, zobrist
 from rlgo.errors import RlgoError
-from rlgo.jit import copy_record, make_rng, njit
-from rlgo.policy import EPSILON_GREEDY, Policy, choose_move
+from rlgo.jit import copy_record, make_rng, njit, random_u64
+from rlgo.policy import Policy, choose_move
 from rlgo.shapes import FeatureSet
 from rlgo.td import (
     GAME,
@@ -27,7 +28,7 @@ from rlgo.td import (
     record_move,
     step_size,
 )
-from rlgo.value import LOGISTIC, new_shapes, observe, rebuild, revalue, squash
+from rlgo.value import new_shapes, observe, rebuild, revalue, squash
 
 
 @cache
@@ -164,27 +165,42 @@ def _learn_while_playing(
 
 
 @njit
-def play_pairs(n, boards, shapes, g, bars_a, bars_b, policy, komi, max_moves, opening, episode, zobrist, rng, scores):
+def play_pairs(
+    n, boards, shapes, g, bar_a, bar_b, policy, komi, max_moves, opening, episode, zobrist, rng,
+    scores, lengths, digests,
+):  # fmt: skip
     """n pairs of games between players A and B: a random opening, played twice with colours swapped.
 
-    opening : uniformly random sensible moves before the players take over. scores (float64[n, 2]) gets A's
-    result as Black and as White. Games over the cap are scored as they stand. Returns how many these were.
+    opening : uniformly random sensible moves before the players take over; max_moves : plies, opening
+    included, after which a game is scored as it stands. Fills what `Meeting` describes, each [n, 2].
     """
     b, sh = boards[1], shapes[1]
-    capped = 0
+    # Each pair draws from a state of its own, so that openings do not depend on who plays.
+    own = np.empty(1, np.uint64)
     for pair in range(n):
+        own[0] = random_u64(rng)
         copy_record(boards[0], boards[2])
+        digest = np.uint64(14695981039346656037)  # FNV-1a over the moves
         for _ in range(opening):
-            play(boards[2], random_move(boards[2], rng), zobrist)
+            p = random_move(boards[2], own)
+            digest = (digest ^ np.uint64(p)) * np.uint64(1099511628211)
+            play(boards[2], p, zobrist)
+        after_opening = own[0]
         for color in range(2):
-            black, white = (bars_a, bars_b) if color == 0 else (bars_b, bars_a)
+            own[0] = after_opening
+            black, white = (bar_a, bar_b) if color == 0 else (bar_b, bar_a)
             copy_record(boards[2], b)
             rebuild(b, sh, g, black, white)
-            finished, _n = play_episode(b, sh, g, black, white, policy, komi, max_moves, episode, False, zobrist, rng)
-            capped += not finished
+            finished, _ = play_episode(
+                b, sh, g, black, white, policy, komi, max_moves - opening, episode, True, zobrist, own
+            )
             z = outcome(b, komi)
             scores[pair, color] = z if color == 0 else 1.0 - z
-    return capped
+            lengths[pair, color] = b.n_moves if finished else -b.n_moves
+            d = digest
+            for t in range(episode.n):
+                d = (d ^ np.uint64(episode.moves[t])) * np.uint64(1099511628211)
+            digests[pair, color] = d
 
 
 # ---------------------------------------------------------------------------------------------
@@ -265,6 +281,41 @@ class Learner:
         return tally
 
 
+class Meeting(NamedTuple):
+    """Games between two players, by opening and by the colour of A (0 Black, 1 White); n openings."""
+
+    scores: np.ndarray  # float64[n, 2]: A's results: 1 won, 0 lost, 0.5 a draw
+    lengths: np.ndarray  # int64[n, 2]: moves played; negative where the length cap ended the game
+    digests: np.ndarray  # uint64[n, 2]: hashes of the moves, to count distinct games
+
+
+def hold_meeting(
+    features: FeatureSet,
+    theta_a: np.ndarray,
+    theta_b: np.ndarray,
+    games: int,
+    seed: int | np.random.SeedSequence,
+    komi: float = 7.5,
+    opening: int = 4,
+    max_moves: int = 0,
+) -> Meeting:
+    """Games between two greedy players inside compiled code: thousands a second.
+
+    Each random opening is played twice with colours swapped. All-zero weights are a uniformly random player.
+    Rules as in simulations: simple ko, and after `max_moves` plies (0: 3 * size * size) scored as it stands.
+    Players of different feature sets: see `shapes.unshare`.
+    """
+    size, n = features.size, games // 2
+    boards, shapes = new_boards(3, size), new_shapes(2, size)
+    meeting = Meeting(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
+    play_pairs(
+        n, boards, shapes, features.geometry, features.expand(theta_a), features.expand(theta_b),
+        Policy(epsilon=0.0), float(komi), max_moves or 3 * size * size, opening,
+        np.zeros(1, episode_dtype(size))[0], zobrist(size), make_rng(seed), *meeting,
+    )  # fmt: skip
+    return meeting
+
+
 def meet(
     features: FeatureSet,
     theta_a: np.ndarray,
@@ -274,21 +325,5 @@ def meet(
     komi: float = 7.5,
     opening: int = 4,
 ) -> np.ndarray:
-    """Games between two greedy players inside compiled code: thousands a second.
-
-    Each random opening is played twice with colours swapped. All-zero weights are a uniformly random player.
-
-    Returns
-    -------
-    float64[games // 2, 2] : A's results as Black and as White (1 won, 0 lost, 0.5 a draw); games over the
-        length cap of 3 * size * size are scored as they stand.
-    """
-    size = features.size
-    boards, shapes = new_boards(3, size), new_shapes(2, size)
-    scores = np.zeros((games // 2, 2))
-    play_pairs(
-        games // 2, boards, shapes, features.geometry, features.expand(theta_a), features.expand(theta_b),
-        Policy(EPSILON_GREEDY, 0.0, 1.0, LOGISTIC), float(komi), 3 * size * size, opening,
-        np.zeros(1, episode_dtype(size))[0], zobrist(size), make_rng(seed), scores,
-    )  # fmt: skip
-    return scores
+    """The scores of `hold_meeting`, float64[games // 2, 2]: A's results as Black and as White."""
+    return hold_meeting(features, theta_a, theta_b, games, seed, komi, opening).scores

@@ -274,6 +274,36 @@ def make_features(size: int, sizes: tuple[int, ...] = SIZES, sharing: str = "LI+
     return FeatureSet(size, sizes, sharing)
 
 
+def unshare(features: FeatureSet, theta: np.ndarray) -> tuple[FeatureSet, np.ndarray]:
+    """The same value function without weight sharing: over all shapes of all sizes, one weight each.
+
+    theta_unshared[shape] = sign_LI * theta_LI + sign_LD * theta_LD, and 0 for sizes that `features` lacks.
+    Any two value functions of a board size can meet in this form.
+
+    Returns
+    -------
+    (the feature set "none" of sizes 1 to 3, float32[its n_weights + 1])
+    """
+    whole = make_features(features.size, SIZES, "none")
+    bar = features.expand(theta)
+    old, new = features.geometry, whole.geometry
+    index_of = {window: w for w, window in enumerate(features.windows)}
+    out = np.zeros(whole.n_weights + 1, np.float32)
+    for w, window in enumerate(whole.windows):
+        if window not in index_of:
+            continue
+        v, n = index_of[window], int(new.n_cells[w])
+        # The old window may list its cells in another order.
+        digit = {int(p): 3**d for d, p in enumerate(old.cell_point[v, :n])}
+        power = np.array([digit[int(p)] for p in new.cell_point[w, :n]])
+        configurations = np.arange(3**n)
+        moved = configurations[:, None] // 3 ** np.arange(n) % 3 @ power
+        weights = whole.classes.classes[new.ld_base[w] + configurations]
+        out[weights] = bar[old.ld_base[v] + moved] + bar[old.li_base[v] + moved]
+    out[0] = 0
+    return whole, out
+
+
 # ---------------------------------------------------------------------------------------------
 # Symmetries. Number g = 0..7: bit 0 flips the rows, bit 1 flips the columns, bit 2 then transposes.
 # ---------------------------------------------------------------------------------------------

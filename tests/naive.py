@@ -6,7 +6,9 @@ for the names of the colours. Each section says how its points are named.
 
 from __future__ import annotations
 
+import math
 from functools import cache
+from typing import Any
 
 from rlgo.board import BLACK, EMPTY, WHITE
 
@@ -174,3 +176,175 @@ class NaiveBoard:
 
     def __str__(self) -> str:
         return diagram(self.size, self.stones)
+
+
+# ---------------------------------------------------------------------------------------------
+# Local shape features: every window looked at by itself, every symmetry tried. A position is its Stones. A
+# weight is named (k, kind, raw): the size of its window, "LI", "LD", "inversion" or "none", and the smallest
+# raw index of its shapes, anchor * 3^(k*k) + configuration (header of `rlgo.shapes`).
+# ---------------------------------------------------------------------------------------------
+
+Weight = tuple[int, str, int]
+KINDS = {"LI+LD": ("LI", "LD")}  # of weights, under each sharing; under the others, the one of that name
+
+
+def images(size: int, p: Point) -> list[Point]:
+    """Where the eight symmetries of the board take a point, always in the same order."""
+    out = []
+    for row, col in (p, p[::-1]):
+        for r in (row, size - 1 - row):
+            for c in (col, size - 1 - col):
+                out.append((r, c))
+    return out
+
+
+@cache
+def canonical(k: int, anchor: Point, cells: tuple[int, ...], size: int, kind: str) -> tuple[int, int]:
+    """(sign, smallest raw index) of a shape's class; sign 0 for neutral and all-empty shapes.
+
+    cells : the colours in the window, row by row from the anchor, its lowest point.
+    """
+    if not any(cells):
+        return 0, 0
+    points = [(anchor[0] + j, anchor[1] + i) for j in range(k) for i in range(k)]
+    found: dict[int, list[int]] = {1: [], -1: []}
+    for g in range(8 if kind in ("LI", "LD") else 1):
+        moved = {images(size, p)[g]: c for p, c in zip(points, cells, strict=True)}
+        row, col = min(moved)
+        for sign in (1, -1) if kind != "none" else (1,):
+            configuration = 0
+            for n, (r, c) in enumerate((row + j, col + i) for j in range(k) for i in range(k)):
+                color = moved[r, c]
+                configuration += 3**n * (color if sign == 1 or color == 0 else 3 - color)
+            start = 0 if kind == "LI" else row * (size - k + 1) + col
+            found[sign].append(start * 3 ** (k * k) + configuration)
+    best = min(found[1] + found[-1])
+    if best in found[1] and best in found[-1]:
+        return 0, 0
+    return (1 if best in found[1] else -1), best
+
+
+def active_shapes(stones: Stones, size: int, sizes: tuple[int, ...], sharing: str) -> list[dict[Weight, int]]:
+    """For each window the weights of the shape in it, with their signs; neutral ones left out."""
+    out = []
+    for k in sizes:
+        for row in range(size - k + 1):
+            for col in range(size - k + 1):
+                cells = tuple(stones.get((row + j, col + i), EMPTY) for j in range(k) for i in range(k))
+                weights = {}
+                for kind in KINDS.get(sharing, (sharing,)):
+                    anywhere = kind == "LI"  # then in a corner of the smallest board, to ask less often
+                    sign, raw = canonical(
+                        k, (0, 0) if anywhere else (row, col), cells, k if anywhere else size, kind
+                    )
+                    if sign:
+                        weights[k, kind, raw] = sign
+                out.append(weights)
+    return out
+
+
+def phi(shapes: list[dict[Weight, int]]) -> dict[Weight, int]:
+    """phi(s): signed counts of the active shapes, by weight."""
+    counts: dict[Weight, int] = {}
+    for weights in shapes:
+        for name, sign in weights.items():
+            counts[name] = counts.get(name, 0) + sign
+    return {name: n for name, n in counts.items() if n}
+
+
+def squared_norm(shapes: list[dict[Weight, int]], normalise: str) -> int:
+    """||phi(s)||^2 as each normalisation understands it."""
+    if normalise == "none":
+        return 1
+    if normalise == "active":
+        return sum(bool(weights) for weights in shapes)
+    if normalise == "slots":
+        return sum(len(weights) for weights in shapes)
+    return sum(n * n for n in phi(shapes).values())
+
+
+def to_place(features: Any, window: int, cells: tuple[int, ...]) -> int:
+    """Where a shape's location-dependent weight stands behind `ld_base`, by `rlgo.shapes`; LI: `li_base`.
+
+    cells : the colours in the window, row by row from the anchor. The window says in which order they count.
+    """
+    g, size = features.geometry, features.size
+    k, row, col = features.windows[window]
+    colors = {to_core(size, (row + n // k, col + n % k)): c for n, c in enumerate(cells)}
+    return sum(3**d * colors[int(p)] for d, p in enumerate(g.cell_point[window, : k * k]))
+
+
+def to_index(features: Any, weight: Weight) -> int:
+    """The index into theta that `rlgo.shapes` gives to a weight."""
+    k, kind, raw = weight
+    anchor, configuration = divmod(raw, 3 ** (k * k))
+    window = features.windows.index((k, *divmod(anchor, features.size - k + 1)))
+    base = (features.geometry.li_base if kind == "LI" else features.geometry.ld_base)[window]
+    cells = tuple(configuration // 3**d % 3 for d in range(k * k))
+    return abs(int(features.classes.classes[base + to_place(features, window, cells)]))
+
+
+def value(theta: dict[Weight, float], features: dict[Weight, int], kind: str = "logistic") -> float:
+    """V(s), logistic or linear, of phi(s)."""
+    x = sum(n * theta.get(name, 0.0) for name, n in features.items())
+    return 1 / (1 + math.exp(-x)) if kind == "logistic" else 0.5 + x
+
+
+# ---------------------------------------------------------------------------------------------
+# TD learning: dense, one state after the other, in double precision.
+# ---------------------------------------------------------------------------------------------
+
+
+def learn(
+    theta: dict[Weight, float],
+    states: list[list[dict[Weight, int]]],
+    z: float,
+    *,
+    alpha: float,
+    lambda_: float,
+    plies: int,
+    value_kind: str,
+    update: str,
+    normalise: str,
+) -> float:
+    """TD(lambda) over one game, term by term from the paper; theta is updated in place.
+
+    states : the `active_shapes` of s_0 ... s_T; z : the outcome. Returns the sum of |delta V_t|.
+    """
+    last, error = len(states) - 1, 0.0
+    features = [phi(s) for s in states]
+    norms = [squared_norm(s, normalise) for s in states]
+    if update == "game":  # the forward view, with the values from before the game
+        v = [value(theta, f, value_kind) for f in features]
+        change: dict[Weight, float] = {}
+        for t in range(last):
+            error += abs((v[t + plies] if t + plies < last else z) - v[t])
+            # G_t = (1 - lambda) sum_n lambda^(n-1) V(s_t+n*plies), what is left of the weight on z
+            target, weight, u = 0.0, 1.0, t + plies
+            while u < last:
+                target += weight * (1 - lambda_) * v[u]
+                weight *= lambda_
+                u += plies
+            target += weight * z
+            if norms[t]:
+                for name, n in features[t].items():
+                    change[name] = change.get(name, 0.0) + alpha * (target - v[t]) * n / norms[t]
+        for name, d in change.items():
+            theta[name] = theta.get(name, 0.0) + d
+        return error
+    traces: list[dict[Weight, float]] = [{} for _ in range(plies)]  # the backward view, state by state
+    for t in range(last):
+        trace = traces[t % plies]
+        for name in list(trace):
+            trace[name] *= lambda_
+            if not trace[name]:
+                del trace[name]
+        if norms[t]:
+            for name, n in features[t].items():
+                trace[name] = trace.get(name, 0.0) + n / norms[t]
+        target = z if t + plies >= last else value(theta, features[t + plies], value_kind)
+        delta = target - value(theta, features[t], value_kind)
+        error += abs(delta)
+        for name, e in trace.items():
+            theta[name] = theta.get(name, 0.0) + alpha * delta * e
+    return error

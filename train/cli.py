@@ -67,7 +67,9 @@ def _match(args: argparse.Namespace) -> None:
 
     from train.match import play_match
 
-    result = play_match(args.a, args.b, games=args.games, size=board.size, komi=board.komi, seed=args.seed)
+    result = play_match(
+        args.a, args.b, games=args.games, size=board.size, komi=board.komi, seed=args.seed, fast=args.fast
+    )
     print(result)
     _write_json(args.json, result.to_json())
 
@@ -192,6 +194,9 @@ def make_parser() -> argparse.ArgumentParser:
     add_board(sub)
     sub.add_argument(
         "--seed", type=_at_least(0), default=1, metavar="N", help="of the openings and players (default: 1)"
+    )
+    sub.add_argument(
+        "--fast", action="store_true", help="play inside compiled code: greedy and random players, simple ko"
     )
     sub.add_argument("--json", type=Path, metavar="FILE", help="write the result here too")
 

@@ -86,9 +86,10 @@ def train(config: Config, progress: bool | None = None) -> Result:
     """
     play_seed, eval_seed = np.random.SeedSequence(config.run.seed).spawn(2)
     size = config.board.size
+    folder = _free_folder(config)
     with compiling(f"board and value function, {size}x{size}"):
         learner = make_learner(config, play_seed)
-    folder = _make_folder(config)
+    _make(folder)
     provenance = _provenance(config)
     write_atomically(folder / "config.toml", to_toml(config).encode())
     _write_json(folder / "run.json", provenance)
@@ -222,15 +223,18 @@ def _check_finite(config: Config, learner: Learner) -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-def _make_folder(config: Config) -> Path:
+def _free_folder(config: Config) -> Path:
     folder = Path(config.run.out) / config.run.name
     if folder.exists():
         raise RlgoError(f"{folder}: holds a run already; expected a new name, --set run.name=NAME")
+    return folder
+
+
+def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True)
     except OSError as error:
         raise RlgoError(f"{folder}: cannot be made: {error.strerror}") from None
-    return folder
 
 
 def _provenance(config: Config) -> dict[str, Any]:
