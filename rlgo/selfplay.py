@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import new_boards, outcome, play, random_move, zobrist
-from rlgo.errors import RlgoError
 from rlgo.jit import copy_record, make_rng, njit, random_u64
 from rlgo.policy import Policy, choose_move
 from rlgo.shapes import FeatureSet
@@ -20,11 +19,11 @@ from rlgo.td import (
     Learning,
     begin_episode,
     begin_steps,
+    check_max_moves,
     episode_dtype,
     learn_game,
     learn_step,
     make_scratch,
-    max_plies,
     record_move,
     step_size,
 )
@@ -241,11 +240,7 @@ class Learner:
         theta: np.ndarray | None = None,
     ):
         self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
-        self.max_moves = max_moves or 3 * features.size**2
-        if self.max_moves > max_plies(features.size):
-            raise RlgoError(
-                f"policy.max_moves = {max_moves}: expected at most {max_plies(features.size)} (4 * size * size)"
-            )
+        self.max_moves = check_max_moves(max_moves, features.size)
         self.theta = np.zeros(features.n_weights + 1, np.float32) if theta is None else theta.copy()
         self.theta_bar = features.expand(self.theta)
         self.games = 0
@@ -310,7 +305,7 @@ def hold_meeting(
     meeting = Meeting(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
     play_pairs(
         n, boards, shapes, features.geometry, features.expand(theta_a), features.expand(theta_b),
-        Policy(epsilon=0.0), float(komi), max_moves or 3 * size * size, opening,
+        Policy(epsilon=0.0), float(komi), check_max_moves(max_moves, size), opening,
         np.zeros(1, episode_dtype(size))[0], zobrist(size), make_rng(seed), *meeting,
     )  # fmt: skip
     return meeting

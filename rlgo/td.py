@@ -30,8 +30,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rlgo.errors import RlgoError
 from rlgo.jit import inline, njit
 from rlgo.shapes import GROUP
+from rlgo.shapes import SLOTS as OVER_POINT
 from rlgo.value import LOGISTIC, squash, x_of
 
 ACTIVE, SLOTS, NORM2, NONE = 0, 1, 2, 3
@@ -123,6 +125,13 @@ def max_plies(size: int) -> int:
     return 4 * size * size
 
 
+def check_max_moves(max_moves: int, size: int) -> int:
+    """The cap on a game's moves, with 0 as 3 * size * size; RlgoError where no record holds such a game."""
+    if max_moves > max_plies(size):
+        raise RlgoError(f"policy.max_moves = {max_moves}: expected at most {max_plies(size)} (4 * size * size)")
+    return max_moves or 3 * size * size
+
+
 @cache
 def episode_dtype(size: int) -> np.dtype:
     """The record of one game, as learning needs it (W windows, T <= `max_plies`).
@@ -140,7 +149,7 @@ def episode_dtype(size: int) -> np.dtype:
     """
     windows = sum((size - k + 1) ** 2 for k in (1, 2, 3))
     plies = max_plies(size)
-    events = windows * plies // 2  # a move that changes every window needs a board full of stones before it
+    events = 2 * OVER_POINT * plies  # every stone comes once and goes at most once, and changes at most so many
     fields = [
         ("n", np.int32),
         ("n_events", np.int32),

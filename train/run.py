@@ -19,7 +19,7 @@ import shlex
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +42,22 @@ _SLICE_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
+class Strength:
+    """The measured strength of the greedy player: its win rate against one opponent."""
+
+    opponent: str  # for people
+    games: int
+    win_rate: float
+    ci95: tuple[float, float]  # see `match.clustered_interval`
+
+
+@dataclass(frozen=True)
 class Result:
-    """What a run leaves: its folder, its weights, and their last measured win rates by opponent."""
+    """What a run leaves: its folder, its weights, and their last measured strength ("random", "earlier_self")."""
 
     folder: Path
     weights: Weights
-    strength: dict[str, tuple[float, tuple[float, float]]]
+    strength: dict[str, Strength]
 
 
 def make_learner(config: Config, seed: int | np.random.SeedSequence) -> Learner:
@@ -117,12 +127,12 @@ def train(config: Config, progress: bool | None = None) -> Result:
         seconds = time.perf_counter() - started
         save_weights(folder / "weights.npz", weights())
         provenance["seconds"] = round(seconds, 1)
-        _write_json(folder / "run.json", {**provenance, "strength": strength})
+        _write_json(folder / "run.json", {**provenance, "strength": {k: asdict(s) for k, s in strength.items()}})
         say(f"{learner.games:,} games in {seconds:.0f} s, strength measurements included")
-        for opponent, (rate, (low, high)) in strength.items():
+        for s in strength.values():
             say(
-                f"greedy against {opponent.replace('_', ' ')}: won {rate:.1%} of {config.run.eval_games:,} games "
-                f"(95 % interval {low:.1%} to {high:.1%})"
+                f"greedy against {s.opponent}: won {s.win_rate:.1%} of {s.games:,} games "
+                f"(95 % interval {s.ci95[0]:.1%} to {s.ci95[1]:.1%})"
             )
         _say_what_next(folder, size, say)
     return Result(folder, weights(), strength)
@@ -130,12 +140,12 @@ def train(config: Config, progress: bool | None = None) -> Result:
 
 def _learn(
     config: Config, learner: Learner, monitor: Monitor, eval_seed: np.random.SeedSequence, progress: bool
-) -> dict[str, tuple[float, tuple[float, float]]]:
+) -> dict[str, Strength]:
     from tqdm import tqdm
 
     run, size = config.run, config.board.size
     snapshots = [(0, learner.theta.copy())]
-    strength: dict[str, tuple[float, tuple[float, float]]] = {}
+    strength: dict[str, Strength] = {}
     window: dict[str, float] = {}
     slice_games, spent = 1, 0.0
     with tqdm(total=run.games, unit=" games", smoothing=0.1, disable=not progress) as bar:
@@ -161,9 +171,9 @@ def _learn(
                 window, spent = {}, 0.0
             if (run.eval_every and learner.games % run.eval_every == 0) or learner.games == run.games:
                 strength = _measure(config, learner, snapshots, eval_seed)
-                monitor.log(learner.games, {f"strength/{k}": rate for k, (rate, _) in strength.items()})
+                monitor.log(learner.games, {f"strength/win_rate_{k}": s.win_rate for k, s in strength.items()})
                 snapshots.append((learner.games, learner.theta.copy()))
-                bar.set_postfix_str(", ".join(f"{k} {rate:.0%}" for k, (rate, _) in strength.items()))
+                bar.set_postfix_str(", ".join(f"{k} {s.win_rate:.0%}" for k, s in strength.items()))
     return strength
 
 
@@ -196,17 +206,17 @@ def _measure(
     learner: Learner,
     snapshots: list[tuple[int, np.ndarray]],
     seed: np.random.SeedSequence,
-) -> dict[str, tuple[float, tuple[float, float]]]:
+) -> dict[str, Strength]:
     """Win rates, with 95 % intervals, against a random player and against the snapshot of half the games ago."""
     games = config.run.eval_games // 2 * 2
-    earlier = max(s for s in snapshots if s[0] <= learner.games // 2)
-    opponents = {"random": np.zeros_like(learner.theta)}
-    if earlier[0]:
-        opponents[f"itself_at_{earlier[0]}_games"] = earlier[1]
+    earlier, theta = max((s for s in snapshots if s[0] <= learner.games // 2), key=lambda s: s[0])
+    opponents = {"random": ("random play", np.zeros_like(learner.theta))}
+    if earlier:
+        opponents["earlier_self"] = (f"itself of {earlier:,} games", theta)
     out = {}
-    for name, theta in opponents.items():
+    for key, (name, theta) in opponents.items():
         scores = meet(learner.features, learner.theta, theta, games, seed.spawn(1)[0], config.board.komi)
-        out[name] = (float(scores.mean()), clustered_interval(scores.tolist()))
+        out[key] = Strength(name, games, float(scores.mean()), clustered_interval(scores.tolist()))
     return out
 
 

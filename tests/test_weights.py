@@ -1,0 +1,307 @@
+"""Weight files: what is saved is loaded, what is damaged is noticed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rlgo.errors import RlgoError
+from rlgo.resources import checkpoints_dir
+from rlgo.shapes import make_features
+from rlgo.weights import (
+    VERSION,
+    Weights,
+    describe,
+    load_weights,
+    save_weights,
+    shipped_weights,
+    strongest,
+    write_atomically,
+)
+
+PROVENANCE = {"seed": 12345678901234, "command": "rlgo train x --set run.name='ä'", "nested": {"a": [1, 2.5, None]}}
+
+
+def some_weights(size=5, sizes=(1, 2), sharing="LI+LD", **other) -> Weights:
+    features = make_features(size, sizes, sharing)
+    theta = np.random.default_rng(1).normal(size=features.n_weights + 1).astype(np.float32)
+    theta[0] = 0
+    return Weights(features, theta, **{"komi": 6.5, "games": 123, "provenance": PROVENANCE, **other})
+
+
+@pytest.fixture
+def saved(tmp_path) -> Path:
+    path = tmp_path / "w.npz"
+    save_weights(path, some_weights())
+    return path
+
+
+def refused(path: Path, *words: str, size: int | None = None) -> None:
+    """That a file is refused in one line that names it."""
+    with pytest.raises(RlgoError) as error:
+        load_weights(path, size)
+    line = str(error.value)
+    assert line.startswith(f"{path}: ")
+    assert "\n" not in line
+    for word in words:
+        assert word in line
+
+
+# ---------------------------------------------------------------------------------------------
+# Saving and loading
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        some_weights(),
+        some_weights(9, (1, 2, 3), value="linear", komi=-0.5),
+        some_weights(7, (3,), "none", games=10**12),
+        some_weights(19, (1,), "inversion", provenance={}),
+    ],
+    ids=lambda weights: weights.features.name,
+)
+def test_what_is_saved_is_loaded(tmp_path, weights):
+    save_weights(tmp_path / "w.npz", weights)
+    loaded = load_weights(tmp_path / "w.npz", weights.features.size)
+    assert loaded.features is weights.features
+    assert loaded.theta.dtype == np.float32
+    assert loaded.theta.tobytes() == weights.theta.tobytes()
+    assert loaded.meta() == weights.meta()
+    for name in ("komi", "value", "games", "provenance"):
+        assert getattr(loaded, name) == getattr(weights, name), name
+    assert loaded.theta_bar.tobytes() == weights.features.expand(weights.theta).tobytes()
+    save_weights(tmp_path / "again.npz", loaded)
+    assert load_weights(tmp_path / "again.npz").theta.tobytes() == weights.theta.tobytes()
+
+
+def test_numpy_reads_the_file_too(saved):
+    with np.load(saved, allow_pickle=False) as arrays:
+        assert (arrays["theta"] == some_weights().theta[1:]).all()
+        meta = json.loads(bytes(arrays["meta"]))
+    assert meta["blocks"] == {"1x1-LI": 1, "1x1-LD": 6, "2x2-LI": 8, "2x2-LD": 92}
+    assert (meta["format"], meta["version"], meta["size"], meta["komi"]) == ("rlgo-weights", 1, 5, 6.5)
+    assert zipfile.ZipFile(saved).testzip() is None
+
+
+def test_saving_replaces_the_file_and_leaves_nothing_else(saved):
+    save_weights(saved, some_weights(games=456))
+    assert load_weights(saved).games == 456
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_a_write_that_fails_leaves_the_old_file(saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    for step in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"os.{step}", fail)
+            with pytest.raises(RlgoError, match=rf"{re.escape(str(saved))}: cannot be written: No space left"):
+                save_weights(saved, some_weights(games=456))
+        assert saved.read_bytes() == before
+        assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_a_write_that_is_interrupted_leaves_the_old_file(saved, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(saved, b"new")
+    assert load_weights(saved).games == 123
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+@pytest.mark.parametrize("folder", ["missing", "file"])
+def test_a_folder_that_is_none(tmp_path, folder):
+    (tmp_path / "file").write_text("in the way")
+    path = tmp_path / folder / "w.npz"
+    with pytest.raises(RlgoError, match=rf"{re.escape(str(path))}: cannot be written: (No such|Not a dir)"):
+        save_weights(path, some_weights())
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+# ---------------------------------------------------------------------------------------------
+# Damage
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_missing_file_and_a_folder(tmp_path):
+    refused(tmp_path / "none.npz", "cannot be read", "No such file")
+    refused(tmp_path, "cannot be read")
+
+
+def test_truncated_files(saved):
+    data = saved.read_bytes()
+    lengths = {0, 1, 4, 30, 100, 192, len(data) - 1, len(data) - 63, len(data) - 64, len(data) - 65, len(data) - 80}
+    for length in lengths | set(range(0, len(data), len(data) // 40)):
+        saved.write_bytes(data[:length])
+        refused(saved)
+
+
+def test_a_longer_file(saved):
+    data = saved.read_bytes()
+    for more in (b"\0", b"0" * 64, data):
+        saved.write_bytes(data + more)
+        refused(saved)
+
+
+def test_every_flipped_bit_is_noticed(saved):
+    data = saved.read_bytes()
+    rng = np.random.default_rng(1)
+    # Anywhere; and at both ends of the file, which its formats look at first.
+    anywhere, end = rng.choice(8 * len(data), 300, replace=False), rng.choice(8 * 96, 100, replace=False)
+    for bit in [*range(32), *anywhere.tolist(), *(8 * len(data) - 1 - end).tolist()]:
+        broken = bytearray(data)
+        broken[bit // 8] ^= 1 << bit % 8
+        saved.write_bytes(broken)
+        refused(saved)
+    saved.write_bytes(data)
+    assert load_weights(saved).games == 123
+
+
+def test_files_of_another_kind(tmp_path):
+    path = tmp_path / "w.npz"
+    for content in (b"", b"garbage", b"PK\x05\x06" + bytes(18), np.random.default_rng(1).bytes(5000), b"\x93NUMPY"):
+        path.write_bytes(content)
+        refused(path, "weight file")
+    np.savez(path, a=np.arange(3))
+    refused(path, "weight file")
+    np.savez(path, theta=np.zeros(107, np.float32), meta=np.frombuffer(b"{}", np.uint8))
+    refused(path, "weight file")
+    np.savez(path, theta=np.zeros(107, np.float32), meta=np.frombuffer(b"[1", np.uint8))
+    refused(path, "weight file")
+    with path.open("wb") as file:
+        np.save(file, np.zeros(107, np.float32))
+    refused(path, "weight file")
+
+
+def sealed(path: Path, theta: np.ndarray, change: dict) -> Path:
+    """A file with a right checksum and other content: a key of its metadata changed, or left out (None)."""
+    meta = {**some_weights().meta(), **change}
+    meta = {key: value for key, value in meta.items() if value is not None}
+    archive = io.BytesIO()
+    np.savez(archive, theta=theta, meta=np.frombuffer(json.dumps(meta).encode(), np.uint8))
+    with zipfile.ZipFile(archive, "a") as z:
+        z.comment = b"sha256:" + b"0" * 64
+    body = archive.getvalue()[:-64]
+    path.write_bytes(body + hashlib.sha256(body).hexdigest().encode())
+    return path
+
+
+def test_a_sealed_file_is_taken(tmp_path):
+    theta = some_weights().theta[1:]
+    assert (load_weights(sealed(tmp_path / "w.npz", theta, {})).theta[1:] == theta).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"version": VERSION + 1}, [f"version {VERSION + 1}", f"up to {VERSION}"]),
+        ({"format": "other"}, ["weight file of rlgo"]),
+        ({"sizes": [1, 2, 3]}, ["107 weights, expected 13135", "5x5 1x1+2x2+3x3 LI+LD"]),
+        ({"sharing": "none"}, ["107 weights, expected 1330", "5x5 1x1+2x2 none"]),
+        ({"size": 9}, ["107 weights, expected 368", "9x9"]),
+        ({"size": 4}, ["board size 4"]),
+        ({"size": 20}, ["board size 20"]),
+        ({"value": "cubic"}, ["value cubic"]),
+        ({"sizes": [4]}, []),
+        ({"sharing": "every"}, []),
+        ({"sizes": None}, []),
+        ({"games": None}, []),
+    ],
+    ids=str,
+)
+def test_metadata_that_does_not_fit(tmp_path, change, words):
+    refused(sealed(tmp_path / "w.npz", some_weights().theta[1:], change), *words)
+
+
+@pytest.mark.parametrize("theta", [np.zeros(106, np.float32), np.zeros(108, np.float32), np.zeros((107, 1), np.float32)])
+def test_weights_that_do_not_fit(tmp_path, theta):
+    refused(sealed(tmp_path / "w.npz", theta, {}))
+
+
+def test_doubles_are_no_weights(tmp_path):
+    refused(sealed(tmp_path / "w.npz", np.zeros(107, np.float64), {}))
+
+
+def test_another_board_size(saved):
+    assert load_weights(saved, 5).features.size == 5
+    refused(saved, "board size 5, expected board size 9", size=9)
+
+
+# ---------------------------------------------------------------------------------------------
+# For people
+# ---------------------------------------------------------------------------------------------
+
+
+def test_describe():
+    weights = some_weights(9, (1, 2, 3), games=1_000_000)
+    text = describe(weights)
+    assert "9x9, komi 6.5" in text
+    assert "63,303 weights of 969,894 shapes" in text
+    assert "1,000,000" in text
+    for name, n in {"1x1-LI": "1", "1x1-LD": "15", "2x2-LI": "8", "2x2-LD": "344", "3x3-LD": "61,517"}.items():
+        assert re.search(rf"^{name} +{n} +{n} ", text, re.M), name
+    assert re.search(r"^seed +12345678901234$", text, re.M)
+    block = weights.features.blocks[-2]
+    norm, largest = np.linalg.norm(weights.block(block)), np.abs(weights.block(block)).max()
+    assert re.search(rf"^3x3-LI +1,418 +1,418 +{norm:.3f} +{largest:.4f}$", text, re.M)
+    weights.theta[1:] = 0
+    assert re.search(r"^3x3-LI +1,418 +0 +0.000 +0.0000$", describe(weights), re.M)
+
+
+def test_strongest_shapes_come_first_and_count_for_black():
+    weights = some_weights()
+    for block in weights.features.blocks:
+        found = strongest(weights, block, 5)
+        values = [weight for weight, *_ in found]
+        assert values == sorted(np.abs(weights.block(block)).tolist(), reverse=True)[:5]
+        for weight, cells, row, col in found:
+            # As it is drawn, the shape adds `weight` to phi . theta.
+            k, features = block.size, weights.features
+            window = features.windows.index((k, row, col))
+            points = features.geometry.cell_point[window, : k * k]
+            places = {(row + j + 1) * 6 + col + i + 1: int(cells[j, i]) for j in range(k) for i in range(k)}
+            configuration = sum(3**d * places[int(p)] for d, p in enumerate(points))
+            g = features.geometry
+            base = (g.li_base if block.kind == "LI" else g.ld_base)[window]
+            assert weights.theta_bar[base + configuration] == np.float32(weight) > 0
+
+
+# ---------------------------------------------------------------------------------------------
+# Shipped weights
+# ---------------------------------------------------------------------------------------------
+
+
+def test_shipped_weights_load():
+    files = sorted(checkpoints_dir().glob("*.npz"))
+    assert files
+    for path in files:
+        weights = load_weights(path)
+        size = weights.features.size
+        assert path.name.startswith(f"{size}x{size}-")
+        assert np.isfinite(weights.theta).all()
+        assert np.abs(weights.theta).max() > 0.01
+        assert weights.games > 0
+        assert weights.provenance
+
+
+def test_the_shipped_weights_of_a_size_are_those_with_most_games():
+    path = shipped_weights(9)
+    files = checkpoints_dir().glob("9x9-*.npz")
+    assert load_weights(path, 9).games == max(load_weights(p).games for p in files)
+    with pytest.raises(RlgoError, match="no shipped weights for board size 18"):
+        shipped_weights(18)
