@@ -29,13 +29,32 @@ from train.run import make_learner
 make_learner(Config(), 1).play(1)
 """
 
+# The peak memory of a process that trains, in MB.
+_PEAK_MEMORY = """
+import resource
+from train.config import Config
+from train.run import make_learner
+make_learner(Config(), 1).learn(1000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
 
-def main() -> dict[str, Any]:
-    """Measure everything, print a table, and return it: flat keys to numbers, and "machine"."""
+
+def main(scale: float = 1.0) -> dict[str, Any]:
+    """Measure everything, print a table, and return it: flat keys to numbers, and "machine".
+
+    scale : of the work behind each number; below 1 the numbers are rough.
+    """
     result: dict[str, Any] = {}
     cpus = _pin()
     try:
-        for numbers in (_playouts(9, 100_000), _playouts(19, 20_000), _selfplay(5_000), _training(20_000), _start()):
+        for numbers in (
+            _playouts(9, _scaled(100_000, scale)),
+            _playouts(19, _scaled(20_000, scale)),
+            _selfplay(_scaled(5_000, scale)),
+            _training(_scaled(20_000, scale)),
+            _start(),
+            _memory(),
+        ):
             for key, value in numbers:
                 result[key] = value
                 print(f"{key:28s} {value:>16,.2f}" if value < 100 else f"{key:28s} {value:>16,.0f}", flush=True)
@@ -45,6 +64,10 @@ def main() -> dict[str, Any]:
     result["machine"] = _machine()
     print("  ".join(f"{key} {value}" for key, value in result["machine"].items()))
     return result
+
+
+def _scaled(n: int, scale: float) -> int:
+    return max(1, round(n * scale))
 
 
 Numbers = Iterator[tuple[str, float]]
@@ -116,6 +139,11 @@ def _start() -> Numbers:
         subprocess.run([sys.executable, "-c", _FIRST_EPISODE], check=True, stderr=subprocess.DEVNULL)
         seconds.append(time.perf_counter() - start)
     yield "warm_start_s", statistics.median(seconds[1:])
+
+
+def _memory() -> Numbers:
+    run = [sys.executable, "-c", _PEAK_MEMORY]
+    yield "train_memory_mb", float(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
 
 
 def _pin() -> set[int]:

@@ -1,0 +1,45 @@
+"""The speed table: which numbers it holds, not how large they are."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from train.bench import main
+from train.cli import main as rlgo
+
+
+def test_keys():
+    before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    result = main(scale=0.001)
+    machine = result.pop("machine")
+    assert list(result) == [
+        "playouts_9x9_per_s",
+        "playouts_19x19_per_s",
+        "selfplay_games_per_s",
+        "selfplay_evals_per_s",
+        "train_games_per_s",
+        "warm_start_s",
+        "train_memory_mb",
+    ]
+    assert all(isinstance(value, float) and value > 0 for value in result.values())
+    assert result["selfplay_evals_per_s"] > 1000 * result["selfplay_games_per_s"]
+    assert {"cpu", "python", "numba", "rlgo"} <= set(machine)
+    if before is not None:
+        assert os.sched_getaffinity(0) == before
+
+
+def test_json_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("train.bench.main", lambda: {"a": 1.5, "machine": {}})
+    assert rlgo(["bench", "--json", str(tmp_path / "b.json")]) == 0
+    assert json.loads((tmp_path / "b.json").read_text()) == {"a": 1.5, "machine": {}}
+
+
+@pytest.mark.parametrize("path", ["nowhere/b.json", "."])
+def test_unwritable_json_is_noticed_first(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("train.bench.main", lambda: pytest.fail("measured all the same"))
+    assert rlgo(["bench", "--json", path]) == 2
+    assert path in capsys.readouterr().err
