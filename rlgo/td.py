@@ -96,15 +96,29 @@ def step_size(learning, game):
 
 
 @inline
-def shape_norm(g, classes, w, configuration, normalise):
-    """What the shape in one window adds to ||phi||^2, but for NORM2.
+def norm_change(ld, li, n, normalise, counts):
+    """By how much ||phi||^2 grows when a shape with the classes ld and li (0: none) comes (n = 1) or goes (-1).
 
     ACTIVE counts the non-neutral windows (the paper's words), SLOTS their weights, LI and LD counted
-    separately (the original RLGO). NORM2 is the sum of squared signed class counts; see `count_shape`.
+    separately (the original RLGO). NORM2 is the sum of the squares of the signed class counts, in `counts`.
     """
-    ld = classes[np.uint64(g.ld_base[np.uint64(w)] + configuration)] != 0
-    li = classes[np.uint64(g.li_base[np.uint64(w)] + configuration)] != 0
-    return np.int64(ld | li) if normalise == ACTIVE else np.int64(ld) + np.int64(li)
+    if normalise == ACTIVE:
+        return n * np.int64((ld != 0) | (li != 0))
+    if normalise == SLOTS:
+        return n * (np.int64(ld != 0) + np.int64(li != 0))
+    if normalise == NORM2:
+        return _square_change(ld, n, counts) + _square_change(li, n, counts)
+    return 0
+
+
+@inline
+def _square_change(c, n, counts):
+    if c == 0:
+        return 0
+    signed = n if c > 0 else -n
+    before = np.int64(counts[np.uint64(abs(c))])
+    counts[np.uint64(abs(c))] = before + signed
+    return 2 * before * signed + 1
 
 
 @inline
@@ -143,9 +157,8 @@ def episode_dtype(size: int) -> np.dtype:
     first[W] : configurations in s_0
     n_events, event_window, event_configuration : changes of windows, in order, with the new configuration
     event_end[T + 1] : events up to and including move t - 1, those that led to s_t
-    rate[T + 1] : prefix sums, over t, of alpha * e_t / ||phi(s_t)||^2
-    norm[T + 1] : ||phi(s_t)||^2
-    since[W], now[W] : scratch of `learn_game`: each shape's first state, and its configuration
+    e[T] : the errors e_t; rate[T + 1] : prefix sums, over t, of alpha * e_t / ||phi(s_t)||^2
+    since[W], ld[W], li[W] : scratch of `learn_game`: the first state of each window's shape, and its classes
     """
     windows = sum((size - k + 1) ** 2 for k in (1, 2, 3))
     plies = max_plies(size)
@@ -155,10 +168,11 @@ def episode_dtype(size: int) -> np.dtype:
         ("n_events", np.int32),
         ("v", np.float64, (plies + 1,)),
         ("rate", np.float64, (plies + 1,)),
-        ("norm", np.float64, (plies + 1,)),
+        ("e", np.float64, (plies + 1,)),
         ("event_end", np.int32, (plies + 1,)),
         ("since", np.int32, (windows,)),
-        ("now", np.uint16, (windows,)),
+        ("ld", np.int32, (windows,)),
+        ("li", np.int32, (windows,)),
         ("first", np.uint16, (windows,)),
         ("moves", np.uint16, (plies,)),
         ("event_window", np.uint16, (events,)),
@@ -234,126 +248,92 @@ def learn_game(episode, z, alpha, learning, g, classes, theta, theta_bar, scratc
 
     theta (float32[n + 1]) and theta_bar are updated in place; classes as in `shapes.FeatureSet`.
     """
-    _norms(episode, learning.normalise, g, classes.classes, scratch.counts)
-    total = _rates(episode, z, alpha, learning)
-    n_touched = _sweep(episode, g, classes.classes, theta, scratch.touched, scratch.is_touched)
+    total = _errors(episode, z, learning)
+    n_touched = _sweep(
+        episode, alpha, learning.normalise, g, classes.classes, scratch.counts, theta, scratch.touched,
+        scratch.is_touched,
+    )  # fmt: skip
     _write_through(n_touched, classes.start, classes.members, theta, theta_bar, scratch.touched, scratch.is_touched)
     return total
 
 
 @njit
-def _rates(episode, z, alpha, learning):
-    """Errors backwards, then prefix sums of alpha * e_t / ||phi(s_t)||^2."""
+def _errors(episode, z, learning):
+    """The errors e_t of all states, backwards. Returns the sum of |delta V_t|."""
     n = np.int64(episode.n)
     plies = learning.plies
     total = 0.0
     e_next, e_later = 0.0, 0.0  # e_t+1, e_t+2
     for t in range(n - 1, -1, -1):
-        v_t = episode.v[np.uint64(t)]
         v_next = episode.v[np.uint64(t + plies)] if t + plies < n else z
-        delta = td_error(v_t, v_next)
+        delta = td_error(episode.v[np.uint64(t)], v_next)
         total += abs(delta)
         e_t = lambda_error(delta, learning.lambda_, e_later if plies == 2 else e_next)
-        episode.rate[np.uint64(t + 1)] = e_t
+        episode.e[np.uint64(t)] = e_t
         e_later, e_next = e_next, e_t
-    episode.rate[0] = 0.0
-    for t in range(n):
-        step = step_over_norm(alpha, episode.norm[np.uint64(t)], learning.normalise)
-        episode.rate[np.uint64(t + 1)] = episode.rate[np.uint64(t)] + step * episode.rate[np.uint64(t + 1)]
     return total
 
 
 @njit
-def _norms(episode, normalise, g, classes, count):
-    """||phi(s_t)||^2 of every state."""
-    if normalise == NONE:
-        return
-    norm = np.int64(0)
-    for w in range(g.n_windows):
-        c = np.int64(episode.first[np.uint64(w)])
-        episode.now[np.uint64(w)] = c
-        if normalise == NORM2:
-            norm += count_shape(g, classes, count, w, c, 1)
-        else:
-            norm += shape_norm(g, classes, w, c, normalise)
-    episode.norm[0] = norm
-    i = np.int64(0)
-    for t in range(1, episode.n):
-        while i < episode.event_end[np.uint64(t)]:
-            w = np.int64(episode.event_window[np.uint64(i)])
-            new = np.int64(episode.event_configuration[np.uint64(i)])
-            old = np.int64(episode.now[np.uint64(w)])
-            if normalise == NORM2:
-                norm += count_shape(g, classes, count, w, old, -1)
-                norm += count_shape(g, classes, count, w, new, 1)
-            else:
-                norm += shape_norm(g, classes, w, new, normalise) - shape_norm(g, classes, w, old, normalise)
-            episode.now[np.uint64(w)] = new
-            i += 1
-        episode.norm[np.uint64(t)] = norm
-    if normalise == NORM2:
-        for w in range(g.n_windows):
-            count_shape(g, classes, count, w, np.int64(episode.now[np.uint64(w)]), -1)
-
-
-@inline
-def count_shape(g, classes, count, w, configuration, n):
-    """Add n (1 or -1) of a window's shape to the class counts; return what that adds to the sum of squares."""
-    grown = np.int64(0)
-    for base in (g.ld_base[np.uint64(w)], g.li_base[np.uint64(w)]):
-        c = np.int64(classes[np.uint64(base + configuration)])
-        if c != 0:
-            signed = n if c > 0 else -n
-            i = np.uint64(abs(c))
-            before = np.int64(count[i])
-            count[i] = before + signed
-            grown += 2 * before * signed + 1
-    return grown
-
-
-@njit
-def _sweep(episode, g, classes, theta, touched, is_touched):
-    """One forward sweep: each shape's weights get the difference of the prefix sums over its life.
+def _sweep(episode, alpha, normalise, g, classes, counts, theta, touched, is_touched):
+    """One forward sweep: each shape's weights get what alpha e_t / ||phi(s_t)||^2 sums to over its life.
 
     Returns how many weights were touched; `touched` lists them.
     """
     n_touched = np.int64(0)
+    norm = np.int64(0)
     for w in range(g.n_windows):
-        episode.now[np.uint64(w)] = episode.first[np.uint64(w)]
+        configuration = np.int64(episode.first[np.uint64(w)])
+        ld = np.int64(classes[np.uint64(g.ld_base[np.uint64(w)] + configuration)])
+        li = np.int64(classes[np.uint64(g.li_base[np.uint64(w)] + configuration)])
+        norm += norm_change(ld, li, 1, normalise, counts)
+        episode.ld[np.uint64(w)] = ld
+        episode.li[np.uint64(w)] = li
         episode.since[np.uint64(w)] = 0
+    n = np.int64(episode.n)
     i = np.int64(0)
-    for t in range(1, episode.n):
-        rate = episode.rate[np.uint64(t)]
-        while i < episode.event_end[np.uint64(t)]:
+    rate = 0.0
+    episode.rate[0] = 0.0
+    for t in range(n):
+        rate += step_over_norm(alpha, norm, normalise) * episode.e[np.uint64(t)]
+        episode.rate[np.uint64(t + 1)] = rate
+        end = np.int64(episode.event_end[np.uint64(t + 1)]) if t + 1 < n else i
+        while i < end:  # the shapes that the move from s_t to s_t+1 ends, and begins
             w = np.int64(episode.event_window[np.uint64(i)])
+            configuration = np.int64(episode.event_configuration[np.uint64(i)])
             gained = rate - episode.rate[np.uint64(episode.since[np.uint64(w)])]
-            c = np.int64(episode.now[np.uint64(w)])
-            n_touched = _add(g, classes, theta, touched, is_touched, n_touched, w, c, gained)
-            episode.now[np.uint64(w)] = episode.event_configuration[np.uint64(i)]
-            episode.since[np.uint64(w)] = t
+            ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
+            n_touched = _add(ld, gained, theta, touched, is_touched, n_touched)
+            n_touched = _add(li, gained, theta, touched, is_touched, n_touched)
+            norm += norm_change(ld, li, -1, normalise, counts)
+            ld = np.int64(classes[np.uint64(g.ld_base[np.uint64(w)] + configuration)])
+            li = np.int64(classes[np.uint64(g.li_base[np.uint64(w)] + configuration)])
+            norm += norm_change(ld, li, 1, normalise, counts)
+            episode.ld[np.uint64(w)] = ld
+            episode.li[np.uint64(w)] = li
+            episode.since[np.uint64(w)] = t + 1
             i += 1
-    rate = episode.rate[np.uint64(episode.n)]
     for w in range(g.n_windows):
         gained = rate - episode.rate[np.uint64(episode.since[np.uint64(w)])]
-        c = np.int64(episode.now[np.uint64(w)])
-        n_touched = _add(g, classes, theta, touched, is_touched, n_touched, w, c, gained)
+        ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
+        n_touched = _add(ld, gained, theta, touched, is_touched, n_touched)
+        n_touched = _add(li, gained, theta, touched, is_touched, n_touched)
+        norm_change(ld, li, -1, normalise, counts)  # leaves the counts at 0
     return n_touched
 
 
 @inline
-def _add(g, classes, theta, touched, is_touched, n_touched, w, configuration, gained):
-    """Add sign * gained to the weights of a window's shape; list the weights touched.
+def _add(c, gained, theta, touched, is_touched, n_touched):
+    """Add sign * gained to the weight of class c, and list it as touched.
 
     Without branches: neutral shapes add to theta[0], which is nobody's, and a weight listed before is
     written behind the end of the list.
     """
-    for base in (g.ld_base[np.uint64(w)], g.li_base[np.uint64(w)]):
-        c = np.int64(classes[np.uint64(base + configuration)])
-        i = np.uint64(abs(c))
-        theta[i] += np.float32(gained if c > 0 else -gained)
-        touched[np.uint64(n_touched)] = i
-        n_touched += 1 - np.int64(is_touched[i])
-        is_touched[i] = 1
+    i = np.uint64(abs(c))
+    theta[i] += np.float32(gained if c > 0 else -gained)
+    touched[np.uint64(n_touched)] = i
+    n_touched += 1 - np.int64(is_touched[i])
+    is_touched[i] = 1
     return n_touched
 
 
@@ -436,15 +416,13 @@ def learn_step(t, v_next, alpha, learning, g, classes, theta, theta_bar, scratch
 
 
 @njit
-def _norm(configuration, normalise, g, classes, count):
+def _norm(configuration, normalise, g, classes, counts):
     """||phi||^2 of one state, from its configurations."""
     norm = np.int64(0)
-    if normalise == NORM2:
+    for n in (1, -1):  # the second time to leave the counts at 0
         for w in range(g.n_windows):
-            norm += count_shape(g, classes, count, w, np.int64(configuration[w]), 1)
-        for w in range(g.n_windows):
-            count_shape(g, classes, count, w, np.int64(configuration[w]), -1)
-    elif normalise != NONE:
-        for w in range(g.n_windows):
-            norm += shape_norm(g, classes, w, np.int64(configuration[w]), normalise)
-    return np.float64(norm)
+            ld = np.int64(classes[g.ld_base[w] + np.int64(configuration[w])])
+            li = np.int64(classes[g.li_base[w] + np.int64(configuration[w])])
+            change = norm_change(ld, li, n, normalise, counts)
+            norm += change if n == 1 else 0
+    return norm
