@@ -234,9 +234,7 @@ def active_shapes(stones: Stones, size: int, sizes: tuple[int, ...], sharing: st
                 weights = {}
                 for kind in KINDS.get(sharing, (sharing,)):
                     anywhere = kind == "LI"  # then in a corner of the smallest board, to ask less often
-                    sign, raw = canonical(
-                        k, (0, 0) if anywhere else (row, col), cells, k if anywhere else size, kind
-                    )
+                    sign, raw = canonical(k, (0, 0) if anywhere else (row, col), cells, k if anywhere else size, kind)
                     if sign:
                         weights[k, kind, raw] = sign
                 out.append(weights)

@@ -228,7 +228,9 @@ def test_metadata_that_does_not_fit(tmp_path, change, words):
     refused(sealed(tmp_path / "w.npz", some_weights().theta[1:], change), *words)
 
 
-@pytest.mark.parametrize("theta", [np.zeros(106, np.float32), np.zeros(108, np.float32), np.zeros((107, 1), np.float32)])
+@pytest.mark.parametrize(
+    "theta", [np.zeros(106, np.float32), np.zeros(108, np.float32), np.zeros((107, 1), np.float32)]
+)
 def test_weights_that_do_not_fit(tmp_path, theta):
     refused(sealed(tmp_path / "w.npz", theta, {}))
 
