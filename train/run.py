@@ -19,6 +19,7 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from rlgo.selfplay import Learner, meet
 from rlgo.shapes import make_features
 from rlgo.td import NORMALISATIONS, SCHEDULES, UPDATES, Learning
 from rlgo.value import VALUES
-from rlgo.weights import Weights, save_weights, write_atomically
+from rlgo.weights import Weights, load_weights, save_weights, shipped_weights, write_atomically
 from train.config import Config, to_toml
 from train.match import clustered_interval
 from train.monitor import Monitor
@@ -109,17 +110,19 @@ def train(config: Config, progress: bool | None = None) -> Result:
             learner.features, learner.theta.copy(), config.board.komi, config.learning.value, learner.games, provenance
         )
 
+    from tqdm import tqdm
+
     with Monitor(folder) as monitor, (folder / "log.txt").open("a", encoding="utf-8") as log:
 
         def say(line: str) -> None:
-            print(line, file=sys.stderr)
+            tqdm.write(line, file=sys.stderr)
             print(line, file=log, flush=True)
 
         say(f"{learner.features.name}: {learner.features.n_weights:,} weights; run folder {folder}")
         monitor.text("config", "```toml\n" + to_toml(config) + "```")
         started = time.perf_counter()
         try:
-            strength = _learn(config, learner, monitor, eval_seed, _wanted(progress))
+            strength = _learn(config, learner, monitor, eval_seed, _wanted(progress), say)
         except KeyboardInterrupt:
             save_weights(folder / "weights.npz", weights())
             say(f"interrupted after {learner.games:,} games; weights so far: {folder / 'weights.npz'}")
@@ -128,18 +131,21 @@ def train(config: Config, progress: bool | None = None) -> Result:
         save_weights(folder / "weights.npz", weights())
         provenance["seconds"] = round(seconds, 1)
         _write_json(folder / "run.json", {**provenance, "strength": {k: asdict(s) for k, s in strength.items()}})
-        say(f"{learner.games:,} games in {seconds:.0f} s, strength measurements included")
-        for s in strength.values():
-            say(
-                f"greedy against {s.opponent}: won {s.win_rate:.1%} of {s.games:,} games "
-                f"(95 % interval {s.ci95[0]:.1%} to {s.ci95[1]:.1%})"
-            )
+        say(
+            f"{learner.games:,} games in {seconds:.0f} s. Above: what the greedy player won of "
+            f"{config.run.eval_games:,} games each, with 95 % intervals"
+        )
         _say_what_next(folder, size, say)
     return Result(folder, weights(), strength)
 
 
 def _learn(
-    config: Config, learner: Learner, monitor: Monitor, eval_seed: np.random.SeedSequence, progress: bool
+    config: Config,
+    learner: Learner,
+    monitor: Monitor,
+    eval_seed: np.random.SeedSequence,
+    progress: bool,
+    say: Callable[[str], None],
 ) -> dict[str, Strength]:
     from tqdm import tqdm
 
@@ -173,6 +179,7 @@ def _learn(
                 strength = _measure(config, learner, snapshots, eval_seed)
                 monitor.log(learner.games, {f"strength/win_rate_{k}": s.win_rate for k, s in strength.items()})
                 snapshots.append((learner.games, learner.theta.copy()))
+                say(f"{learner.games:12,d} games: won " + ", ".join(_told(s) for s in strength.values()))
                 bar.set_postfix_str(", ".join(f"{k} {s.win_rate:.0%}" for k, s in strength.items()))
     return strength
 
@@ -207,17 +214,35 @@ def _measure(
     snapshots: list[tuple[int, np.ndarray]],
     seed: np.random.SeedSequence,
 ) -> dict[str, Strength]:
-    """Win rates, with 95 % intervals, against a random player and against the snapshot of half the games ago."""
+    """Win rates against a random player, the snapshot of half the games ago, and the shipped weights."""
     games = config.run.eval_games // 2 * 2
     earlier, theta = max((s for s in snapshots if s[0] <= learner.games // 2), key=lambda s: s[0])
     opponents = {"random": ("random play", np.zeros_like(learner.theta))}
     if earlier:
         opponents["earlier_self"] = (f"itself of {earlier:,} games", theta)
+    shipped = _shipped(learner)
+    if shipped is not None:
+        opponents["shipped"] = shipped
     out = {}
     for key, (name, theta) in opponents.items():
         scores = meet(learner.features, learner.theta, theta, games, seed.spawn(1)[0], config.board.komi)
         out[key] = Strength(name, games, float(scores.mean()), clustered_interval(scores.tolist()))
     return out
+
+
+def _told(s: Strength) -> str:
+    low, high = s.ci95
+    return f"{s.win_rate:.1%} ({low:.1%}-{high:.1%}) against {s.opponent}"
+
+
+def _shipped(learner: Learner) -> tuple[str, np.ndarray] | None:
+    """The best shipped weights of the board size, as a yardstick, where they have the same features."""
+    try:
+        path = shipped_weights(learner.features.size)
+    except RlgoError:
+        return None
+    weights = load_weights(path)
+    return (f"the shipped {path.stem}", weights.theta) if weights.features is learner.features else None
 
 
 def _check_finite(config: Config, learner: Learner) -> None:
