@@ -103,18 +103,18 @@ def test_metrics(finished):
         # alpha of the last game before the point: 0.1 - 0.09 game / 300.
         assert p["learning/alpha"] == pytest.approx(0.1 - 0.09 * (p["games"] - 1) / 300)
     # An earlier self is the snapshot of half the games ago, if there is one.
-    assert [set(p) - {"games", "strength/random"} for p in strengths] == [
-        set(),
-        {"strength/itself_at_100_games"},
-        {"strength/itself_at_100_games"},
-    ]
+    random, earlier = "strength/win_rate_random", "strength/win_rate_earlier_self"
+    assert [set(p) - {"games"} for p in strengths] == [{random}, {random, earlier}, {random, earlier}]
     for block in result.weights.features.blocks:
         norm = np.linalg.norm(result.weights.block(block))
         assert logs[-1][f"weights/norm_{block.name}"] == pytest.approx(float(norm), rel=1e-5)
-    assert set(result.strength) == {"random", "itself_at_100_games"}
-    for name, (rate, (low, high)) in result.strength.items():
-        assert strengths[-1][f"strength/{name}"] == rate
-        assert low <= rate <= high
+    assert set(result.strength) == {"random", "earlier_self"}
+    assert "100 games" in result.strength["earlier_self"].opponent
+    for name, strength in result.strength.items():
+        low, high = strength.ci95
+        assert strengths[-1][f"strength/win_rate_{name}"] == strength.win_rate
+        assert strength.games == 40
+        assert low <= strength.win_rate <= high
         assert low < high
 
 
@@ -134,7 +134,7 @@ def test_tensorboard_reads_the_same_numbers(finished):
     _, result = finished
     reader = event_accumulator.EventAccumulator(str(result.folder), size_guidance={"scalars": 0, "tensors": 0})
     reader.Reload()
-    assert set(reader.Tags()["scalars"]) == LOGGED | {"strength/random", "strength/itself_at_100_games"}
+    assert set(reader.Tags()["scalars"]) == LOGGED | {f"strength/win_rate_{name}" for name in result.strength}
     points = metrics(result.folder)
     for name in reader.Tags()["scalars"]:
         expected = [(p["games"], pytest.approx(p[name], rel=1e-5)) for p in points if name in p]
@@ -148,14 +148,14 @@ def test_run_json_says_how_it_came_about(finished):
     assert (run["python"], run["numpy"]) == (platform.python_version(), np.__version__)
     assert {"rlgo", "numba", "commit", "command", "started", "machine", "seconds"} <= set(run)
     assert run["config"] == (result.folder / "config.toml").read_text("utf-8")
-    assert run["strength"]["random"][0] == result.strength["random"][0]
+    assert run["strength"]["random"]["win_rate"] == result.strength["random"].win_rate
 
 
 def test_the_log_names_what_to_do_next(finished):
     _, result = finished
     log = (result.folder / "log.txt").read_text("utf-8")
     assert "300 games in" in log
-    assert "greedy against random: won" in log
+    assert f"{result.strength['random'].win_rate:.1%}" in log
     assert f"rlgo weights show {result.folder / 'weights.npz'}" in log
 
 

@@ -166,13 +166,13 @@ def _learn(
             else:
                 tally = learner.learn(n)
             took = time.perf_counter() - start
+            _check_finite(config, learner)
             slice_games = max(1, int(n * min(4.0, _SLICE_SECONDS / max(took, 1e-9))))
             spent += took
             bar.update(n)
             for name in tally.dtype.names or ():
                 window[name] = window.get(name, 0.0) + float(tally[name])
             if learner.games % run.log_every == 0 or learner.games == run.games:
-                _check_finite(config, learner)
                 monitor.log(learner.games, _scalars(window, spent, learner))
                 window, spent = {}, 0.0
             if (run.eval_every and learner.games % run.eval_every == 0) or learner.games == run.games:
