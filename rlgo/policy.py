@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from rlgo.board import EMPTY, PASS, random_move
+import numpy as np
+
+from rlgo.board import PASS, random_move
 from rlgo.jit import njit, random_unit
 from rlgo.value import LOGISTIC, best_afterstate, gain_of, squash
 
@@ -47,16 +49,25 @@ def softmax_move(b, sh, g, black, white, policy, rng):
     """
     c = b.to_play - 1
     sign = 1.0 if c == 0 else -1.0
-    # exp((V - 1) / temperature) never overflows; one pass draws by reservoir.
+    theta_bar = black if c == 0 else white
+    # V of all candidates first: weights relative to the best neither overflow nor vanish, however cold.
+    best = -np.inf
+    n = 0
+    for i in range(b.n_empty):
+        p = np.int64(b.empties[i])
+        if sh.mask[c, p] == 0 or sh.is_capture[c, p] == 1:
+            v = squash(policy.value, sign * sh.x[c] + gain_of(b, sh, g, theta_bar, p))
+            sh.gain_capture[c, p] = v
+            best = max(best, v)
+            n += 1
     total = 0.0
     choice = PASS
-    n = 0
-    for p in range(sh.gain.shape[1]):
-        if b.color[p] == EMPTY and (sh.mask[c, p] == 0 or sh.is_capture[c, p] == 1):
-            v = squash(policy.value, sign * sh.x[c] + gain_of(b, sh, g, black if c == 0 else white, p))
-            weight = max(math.exp((v - 1.0) / policy.temperature), 1e-300)
+    for i in range(b.n_empty):
+        p = np.int64(b.empties[i])
+        if sh.mask[c, p] == 0 or sh.is_capture[c, p] == 1:
+            weight = math.exp((sh.gain_capture[c, p] - best) / policy.temperature)
             total += weight
-            n += 1
-            if random_unit(rng) * total < weight:
+            sh.is_fresh[c, p] = 0  # its gain_capture held V
+            if random_unit(rng) * total < weight:  # a reservoir of one
                 choice = p
     return choice, n

@@ -469,7 +469,7 @@ def best_afterstate(b, sh, g, black, white, rng):
     """
     c = b.to_play - 1
     best, ties, choice, n_candidates = _best_quiet(sh.gain, sh.mask, c)
-    if n_candidates == 0:
+    if n_candidates == 0 or best == _FORBIDDEN:  # the second only by weights that have diverged
         ties, choice = 0, PASS
     if ties > 1:
         k = random_below(rng, ties)

@@ -135,6 +135,8 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
         sealed = body.endswith(_COMMENT)
         if sealed and hashlib.sha256(body).hexdigest().encode() != digest:
             raise RlgoError(f"{path}: damaged: its checksum does not match its content")
+        if not zipfile.is_zipfile(io.BytesIO(data)):
+            raise zipfile.BadZipFile
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             meta = json.loads(bytes(arrays["meta"]))
             theta = np.concatenate([np.zeros(1, np.float32), arrays["theta"]])
@@ -142,17 +144,25 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
         raise RlgoError(f"{path}: not a weight file of rlgo, or a damaged or truncated one") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT or not sealed:
         raise RlgoError(f"{path}: expected a sealed weight file of rlgo")
+    try:
+        return _weights(meta, theta, size)
+    except KeyError as error:
+        raise RlgoError(f"{path}: damaged: expected {error.args[0]!r} in its metadata") from None
+    except (RlgoError, TypeError) as error:
+        raise RlgoError(f"{path}: {error}") from None
+
+
+def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
+    """The weights of a file's content. Raises RlgoError, or KeyError for missing metadata."""
     if meta["version"] > VERSION:
-        raise RlgoError(f"{path}: weight file version {meta['version']}: this rlgo reads up to {VERSION}")
+        raise RlgoError(f"weight file version {meta['version']}: this rlgo reads up to {VERSION}")
     if size is not None and meta["size"] != size:
-        raise RlgoError(f"{path}: weights for board size {meta['size']}, expected board size {size}")
+        raise RlgoError(f"weights for board size {meta['size']}, expected board size {size}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
-        raise RlgoError(f"{path}: board size {meta['size']}, value {meta['value']}: not known to this rlgo")
+        raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not known to this rlgo")
     features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"])
     if theta.shape != (features.n_weights + 1,) or theta.dtype != np.float32:
-        raise RlgoError(
-            f"{path}: {theta.size - 1} weights, expected {features.n_weights} of the feature set {features.name}"
-        )
+        raise RlgoError(f"{theta.size - 1} weights, expected {features.n_weights} of the feature set {features.name}")
     return Weights(features, theta, meta["komi"], meta["value"], meta["games"], meta["provenance"])
 
 

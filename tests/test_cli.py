@@ -20,9 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def python(*args: str, **kwargs: Any) -> subprocess.CompletedProcess[str]:
     """Run this Python on the sources, whether or not they are installed."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        [sys.executable, *args], env=env, capture_output=True, text=True, timeout=120, **kwargs
-    )
+    return subprocess.run([sys.executable, *args], env=env, capture_output=True, text=True, timeout=120, **kwargs)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -144,9 +142,7 @@ def run_raising(error: BaseException, monkeypatch: Any) -> int:
         (KeyboardInterrupt(), 130, ""),
     ],
 )
-def test_errors_become_statuses(
-    error: BaseException, status: int, err: str, monkeypatch: Any, capsys: Any
-) -> None:
+def test_errors_become_statuses(error: BaseException, status: int, err: str, monkeypatch: Any, capsys: Any) -> None:
     assert run_raising(error, monkeypatch) == status
     assert capsys.readouterr() == ("", err)
 

@@ -45,21 +45,19 @@ def write(tmp_path: Path) -> Any:
 # ---------------------------------------------------------------------------------------------
 
 
-def test_an_empty_file_is_the_papers_setting(write: Any) -> None:
+def test_an_empty_file_is_the_default_setting(write: Any) -> None:
     config = load_config(write(""))
     assert config == Config()
     assert (config.board.size, config.board.komi) == (9, 7.5)
     assert config.features == Features(sizes=(1, 2, 3), sharing="LI+LD")
     assert config.learning == Learning(
-        alpha=0.1, lambda_=0.0, plies=2, value="logistic", update="game", normalise="active"
+        alpha=0.1, lambda_=0.0, plies=2, value="logistic", update="game", normalise="slots"
     )
     assert (config.policy.kind, config.policy.epsilon) == ("epsilon_greedy", 0.1)
 
 
 def test_values_arrive_with_their_types(write: Any) -> None:
-    config = load_config(
-        write("[learning]\nalpha = 1\nlambda = 0.5\n[features]\nsizes = [1, 3]\n[board]\nkomi = 7\n")
-    )
+    config = load_config(write("[learning]\nalpha = 1\nlambda = 0.5\n[features]\nsizes = [1, 3]\n[board]\nkomi = 7\n"))
     assert config.learning.alpha == 1.0 and type(config.learning.alpha) is float
     assert config.learning.lambda_ == 0.5
     assert config.features.sizes == (1, 3)

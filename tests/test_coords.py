@@ -117,9 +117,7 @@ def test_gnugo_places_fixed_handicap_alike(gnugo: str) -> None:
     # On 12x12, GNU Go leaves the standard for the fourth line.
     asked = [(size, n) for size in range(7, 20) if size != 12 for n in range(1, 11)]
     lines = [f"boardsize {size}\nfixed_handicap {n}\n" for size, n in asked]
-    done = subprocess.run(
-        [gnugo, "--mode", "gtp"], input="".join(lines), capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([gnugo, "--mode", "gtp"], input="".join(lines), capture_output=True, text=True, timeout=60)
     answers = done.stdout.split("\n\n")[1::2]
     for (size, n), answer in zip(asked, answers, strict=True):
         if 2 <= n <= max_fixed_handicap(size):

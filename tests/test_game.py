@@ -317,9 +317,7 @@ def test_impossible_fixed_handicaps(size: int, n: int) -> None:
     assert game.setup == []
 
 
-@pytest.mark.parametrize(
-    "size, n, placed", [(9, 5, 5), (9, 50, 9), (8, 9, 4), (5, 3, 3), (6, 7, 4), (19, 9, 9)]
-)
+@pytest.mark.parametrize("size, n, placed", [(9, 5, 5), (9, 50, 9), (8, 9, 4), (5, 3, 3), (6, 7, 4), (19, 9, 9)])
 def test_free_handicap_placed_by_us(size: int, n: int, placed: int) -> None:
     game = Game(size)
     points = game.place_free_handicap(n)

@@ -39,9 +39,9 @@ class FakeValues:
         for name, value in self.values.items():
             row, col = to_row_col(from_vertex(name, self.size), self.size)
             values[row * self.size + col] = value
-        values[:-1][
-            board.color[[from_row_col(*divmod(i, self.size), self.size) for i in range(self.size**2)]] > 0
-        ] = np.nan
+        values[:-1][board.color[[from_row_col(*divmod(i, self.size), self.size) for i in range(self.size**2)]] > 0] = (
+            np.nan
+        )
         return values
 
 
@@ -67,9 +67,7 @@ def test_random_players_play_all_sensible_moves() -> None:
 
 def test_random_players_pass_where_nothing_is_sensible() -> None:
     game = Game(5)
-    game.set_up(
-        [(BLACK, from_row_col(row, col, 5)) for row in range(5) for col in range(5) if (row + col) % 4]
-    )
+    game.set_up([(BLACK, from_row_col(row, col, 5)) for row in range(5) for col in range(5) if (row + col) % 4])
     assert all(is_eye(game.board, p, BLACK) for p in game.legal_moves())
     assert game.legal_moves() and game.sensible_moves() == []
     assert RandomPlayer(1).genmove(game) == PASS
@@ -385,9 +383,7 @@ def test_the_result_has_all_its_keys(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_seed_fixes_a_match() -> None:
-    first, again, other = (
-        play_match("random", "random", 12, size=5, seed=seed).to_json() for seed in (1, 1, 2)
-    )
+    first, again, other = (play_match("random", "random", 12, size=5, seed=seed).to_json() for seed in (1, 1, 2))
     assert first == again
     assert first["mean_length"] != other["mean_length"]
 
@@ -532,9 +528,7 @@ def test_a_match_with_an_engine(engine: str, log: Path) -> None:
     assert lines[-1] == "quit"
 
 
-def test_engines_that_fail_forfeit_and_come_back(
-    engine: str, log: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_engines_that_fail_forfeit_and_come_back(engine: str, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # Whenever it starts, it plays one stone and dies.
     result = play_match(engine + "C3 DIE", passer(), 4, size=5, opening_plies=0, komi=0.5)
     assert (result.games, result.wins, result.forfeits) == (4, 0, 4)
@@ -575,9 +569,7 @@ def test_gnugo_beats_a_random_player(gnugo: str) -> None:
     assert result.versions["GNU Go"].startswith("3.")
 
 
-def test_gnugo_is_found_beside_path(
-    gnugo: str, monkeypatch: pytest.MonkeyPatch, clients: list[GtpClient]
-) -> None:
+def test_gnugo_is_found_beside_path(gnugo: str, monkeypatch: pytest.MonkeyPatch, clients: list[GtpClient]) -> None:
     if not gnugo.startswith("/usr/games/"):
         pytest.skip("GNU Go is installed elsewhere")
     monkeypatch.setenv("PATH", "/nowhere")
@@ -637,9 +629,7 @@ def test_the_interval_always_has_a_width(openings: int, score: float) -> None:
 
 def test_a_better_result_never_lowers_the_interval() -> None:
     n = 50
-    lows, highs = zip(
-        *(clustered_interval([[1, 1]] * (n - k) + [[1, 0]] * k) for k in range(12)), strict=True
-    )
+    lows, highs = zip(*(clustered_interval([[1, 1]] * (n - k) + [[1, 0]] * k) for k in range(12)), strict=True)
     assert sorted(lows, reverse=True) == list(lows)
     assert sorted(highs, reverse=True) == list(highs)
 
