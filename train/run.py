@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -311,12 +312,15 @@ def _wanted(progress: bool | None) -> bool:
     return os.isatty(2) if progress is None else progress
 
 
-def _say_what_next(folder: Path, size: int, say: Any) -> None:
+def _say_what_next(folder: Path, size: int, say: Callable[[str], None]) -> None:
     weights = folder / "weights.npz"
+    # Where the commands are not on the PATH (`make train`), name them as this one was called.
+    called = Path(sys.argv[0])
+    here = f"{os.path.relpath(called.parent)}/" if called.name == "rlgo" and shutil.which("rlgo") is None else ""
     say(
         f"next:\n"
-        f"  rlgo weights show {weights}\n"
-        f"  rlgo match greedy,weights={weights} random --size {size} --games 100\n"
-        f"  rlgo gtp --player greedy,weights={weights} --size {size}\n"
-        f"  tensorboard --logdir {folder.parent}"
+        f"  {here}rlgo weights show {weights}\n"
+        f"  {here}rlgo match greedy,weights={weights} random --size {size} --games 100\n"
+        f"  {here}rlgo gtp --player greedy,weights={weights} --size {size}\n"
+        f"  {here}tensorboard --logdir {folder.parent}"
     )
