@@ -58,7 +58,7 @@ def softmax_move(b, sh, g, black, white, policy, rng):
         if sh.mask[c, p] == 0 or sh.is_capture[c, p] == 1:
             v = squash(policy.value, sign * sh.x[c] + gain_of(b, sh, g, theta_bar, p))
             sh.gain_capture[c, p] = v
-            best = max(best, v)
+            best = max(best, np.float64(sh.gain_capture[c, p]))  # as stored, so that no weight exceeds 1
             n += 1
     total = 0.0
     choice = PASS
