@@ -57,6 +57,11 @@ def padded_points(size: int) -> int:
     return (n_points(size) + STRIP + 31) // 32 * 32
 
 
+def max_windows(size: int) -> int:
+    """Windows of all sizes on a board: what records reserve room for."""
+    return sum((size - k + 1) ** 2 for k in SIZES)
+
+
 class Block(NamedTuple):
     """The weights of one window size under one kind of sharing: theta[start:stop]."""
 
@@ -84,7 +89,7 @@ def geometry_dtype(size: int) -> np.dtype:
     near[P], near_rows[P] : first point, and number of rows, of the square of points that share a window
     ld_base[W], li_base[W] : where each window's two tables start in theta_bar
     """
-    windows = sum((size - k + 1) ** 2 for k in SIZES)
+    windows = max_windows(size)
     points = padded_points(size)
     fields = [
         ("n_windows", np.int32),

@@ -32,7 +32,7 @@ import numpy as np
 
 from rlgo.errors import RlgoError
 from rlgo.jit import inline, njit
-from rlgo.shapes import GROUP
+from rlgo.shapes import GROUP, max_windows
 from rlgo.shapes import SLOTS as OVER_POINT
 from rlgo.value import LOGISTIC, squash, x_of
 
@@ -160,7 +160,7 @@ def episode_dtype(size: int) -> np.dtype:
     e[T] : the errors e_t; rate[T + 1] : prefix sums, over t, of alpha * e_t / ||phi(s_t)||^2
     since[W], ld[W], li[W] : scratch of `learn_game`: the first state of each window's shape, and its classes
     """
-    windows = sum((size - k + 1) ** 2 for k in (1, 2, 3))
+    windows = max_windows(size)
     plies = max_plies(size)
     events = 2 * OVER_POINT * plies  # every stone comes once and goes at most once, and changes at most so many
     fields = [

@@ -34,7 +34,7 @@ from rlgo.board import (
 )
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling, inline, njit, random_below
-from rlgo.shapes import SLOTS, STRIP, padded_points
+from rlgo.shapes import SLOTS, STRIP, max_windows, padded_points
 
 LOGISTIC, LINEAR = 0, 1
 VALUES = {"logistic": LOGISTIC, "linear": LINEAR}
@@ -79,7 +79,7 @@ def shapes_dtype(size: int) -> np.dtype:
     delta[W] : scratch of `_capture_gain`
     """
     points = padded_points(size)
-    windows = sum((size - k + 1) ** 2 for k in (1, 2, 3))
+    windows = max_windows(size)
     fields = [
         ("x", np.float64, (2,)),
         ("n_captures", np.int32, (2,)),
