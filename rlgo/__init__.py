@@ -10,7 +10,7 @@ from typing import Any
 _HOME = {
     "Game": "rlgo.game",
     "GreedyPlayer": "rlgo.player",
-    "Learner": "rlgo.selfplay",
+    "Learner": "rlgo.learner",
     "Learning": "rlgo.td",
     "Policy": "rlgo.policy",
     "RandomPlayer": "rlgo.player",

@@ -16,14 +16,12 @@ from rlgo.policy import Policy, choose_move
 from rlgo.shapes import FeatureSet
 from rlgo.td import (
     GAME,
-    Learning,
     begin_episode,
     begin_steps,
     check_max_moves,
     episode_dtype,
     learn_game,
     learn_step,
-    make_scratch,
     record_move,
     step_size,
 )
@@ -205,75 +203,6 @@ def play_pairs(
 # ---------------------------------------------------------------------------------------------
 # For people
 # ---------------------------------------------------------------------------------------------
-
-
-class Learner:
-    """Learning by self-play from the empty board, as many games at a time as you like.
-
-    The games, and so the weights, depend on the seed alone, not on how they are divided into calls.
-
-    Parameters
-    ----------
-    features : `shapes.FeatureSet`
-    learning : `td.Learning`
-    policy : `policy.Policy`
-    komi : points
-    max_moves : plies; a longer game is discarded; 0 is 3 * size * size
-    seed : an int or a `numpy.random.SeedSequence`
-    theta : weights to start from, copied; None: zeros
-
-    Attributes
-    ----------
-    theta : float32[n_weights + 1], the weights (index 0 unused)
-    games : games played so far, discarded ones included
-    episode : record of the last game (`td.episode_dtype`)
-    """
-
-    def __init__(
-        self,
-        features: FeatureSet,
-        learning: Learning,
-        policy: Policy,
-        komi: float = 7.5,
-        max_moves: int = 0,
-        seed: int | np.random.SeedSequence = 1,
-        theta: np.ndarray | None = None,
-    ):
-        self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
-        self.max_moves = check_max_moves(max_moves, features.size)
-        self.theta = np.zeros(features.n_weights + 1, np.float32) if theta is None else theta.copy()
-        self.theta_bar = features.expand(self.theta)
-        self.games = 0
-        self.episode = np.zeros(1, episode_dtype(features.size))[0]
-        self._boards, self._shapes = new_boards(2, features.size), new_shapes(2, features.size)
-        self._scratch = make_scratch(features.n_weights, len(features.windows))
-        self._rng = make_rng(seed)
-        self._start()
-
-    def _start(self) -> None:
-        bar = self.theta_bar
-        rebuild(self._boards[0], self._shapes[0], self.features.geometry, bar, bar)
-
-    def learn(self, games: int) -> np.record:
-        """Play and learn from this many games; returns their tally (`tally_dtype`)."""
-        tally = np.zeros(1, tally_dtype())[0]
-        learn_episodes(
-            games, self.games, self._boards, self._shapes, self.features.geometry, self.features.classes, self.theta,
-            self.theta_bar, self.policy, self.learning, self.komi, self.max_moves, self.episode, self._scratch,
-            zobrist(self.features.size), self._rng, tally,
-        )  # fmt: skip
-        self.games += games
-        return tally
-
-    def play(self, games: int) -> np.record:
-        """The same without learning; returns the tally. Does not count as games played."""
-        tally = np.zeros(1, tally_dtype())[0]
-        self._start()
-        play_episodes(
-            games, self._boards, self._shapes, self.features.geometry, self.theta_bar, self.policy, self.komi,
-            self.max_moves, self.episode, zobrist(self.features.size), self._rng, tally,
-        )  # fmt: skip
-        return tally
 
 
 class Meeting(NamedTuple):

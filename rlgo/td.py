@@ -57,6 +57,7 @@ class Learning(NamedTuple):
     value: int = LOGISTIC  # or value.LINEAR
     update: int = GAME  # or STEP
     normalise: int = SLOTS  # or ACTIVE, NORM2, NONE
+    averaging: float = 3.0  # see `learner.averaging_rate`
 
 
 # ---------------------------------------------------------------------------------------------
@@ -192,6 +193,7 @@ class Scratch(NamedTuple):
     is_traced: np.ndarray  # uint8[2, n + 1]: ... whether a weight is among them (a trace may cancel to 0) ...
     n_traced: np.ndarray  # int64[2]: ... and how many
     recent: np.ndarray  # uint16[3, W]: configurations of the last states, for STEP
+    occurrences: np.ndarray  # int64[n + 1]: in the states learned from, how often each weight's shapes stood
 
 
 def make_scratch(n_weights: int, n_windows: int) -> Scratch:
@@ -206,6 +208,7 @@ def make_scratch(n_weights: int, n_windows: int) -> Scratch:
         np.zeros((2, n), np.uint8),
         np.zeros(2, np.int64),
         np.zeros((3, n_windows), np.uint16),
+        np.zeros(n, np.int64),
     )
 
 
@@ -250,10 +253,10 @@ def learn_game(episode, z, alpha, learning, g, classes, theta, theta_bar, scratc
     """
     total = _errors(episode, z, learning)
     n_touched = _sweep(
-        episode, alpha, learning.normalise, g, classes.classes, scratch.counts, theta, scratch.touched,
-        scratch.is_touched,
+        episode, alpha, learning.normalise, g, classes.classes, scratch.counts, theta, scratch.occurrences,
+        scratch.touched, scratch.is_touched,
     )  # fmt: skip
-    _write_through(n_touched, classes.start, classes.members, theta, theta_bar, scratch.touched, scratch.is_touched)
+    write_through(n_touched, classes.start, classes.members, theta, theta_bar, scratch.touched, scratch.is_touched)
     return total
 
 
@@ -275,8 +278,10 @@ def _errors(episode, z, learning):
 
 
 @njit
-def _sweep(episode, alpha, normalise, g, classes, counts, theta, touched, is_touched):
+def _sweep(episode, alpha, normalise, g, classes, counts, theta, occurrences, touched, is_touched):
     """One forward sweep: each shape's weights get what alpha e_t / ||phi(s_t)||^2 sums to over its life.
+
+    Counting the occurrences costs OCCPCT of the games a second.
 
     Returns how many weights were touched; `touched` lists them.
     """
@@ -301,10 +306,11 @@ def _sweep(episode, alpha, normalise, g, classes, counts, theta, touched, is_tou
         while i < end:  # the shapes that the move from s_t to s_t+1 ends, and begins
             w = np.int64(episode.event_window[np.uint64(i)])
             configuration = np.int64(episode.event_configuration[np.uint64(i)])
-            gained = rate - episode.rate[np.uint64(episode.since[np.uint64(w)])]
+            since = np.int64(episode.since[np.uint64(w)])
+            gained, life = rate - episode.rate[np.uint64(since)], t + 1 - since
             ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
-            n_touched = _add(ld, gained, theta, touched, is_touched, n_touched)
-            n_touched = _add(li, gained, theta, touched, is_touched, n_touched)
+            n_touched = _add(ld, gained, life, theta, occurrences, touched, is_touched, n_touched)
+            n_touched = _add(li, gained, life, theta, occurrences, touched, is_touched, n_touched)
             norm += norm_change(ld, li, -1, normalise, counts)
             ld = np.int64(classes[np.uint64(g.ld_base[np.uint64(w)] + configuration)])
             li = np.int64(classes[np.uint64(g.li_base[np.uint64(w)] + configuration)])
@@ -314,23 +320,25 @@ def _sweep(episode, alpha, normalise, g, classes, counts, theta, touched, is_tou
             episode.since[np.uint64(w)] = t + 1
             i += 1
     for w in range(g.n_windows):
-        gained = rate - episode.rate[np.uint64(episode.since[np.uint64(w)])]
+        since = np.int64(episode.since[np.uint64(w)])
+        gained, life = rate - episode.rate[np.uint64(since)], n - since
         ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
-        n_touched = _add(ld, gained, theta, touched, is_touched, n_touched)
-        n_touched = _add(li, gained, theta, touched, is_touched, n_touched)
+        n_touched = _add(ld, gained, life, theta, occurrences, touched, is_touched, n_touched)
+        n_touched = _add(li, gained, life, theta, occurrences, touched, is_touched, n_touched)
         norm_change(ld, li, -1, normalise, counts)  # leaves the counts at 0
     return n_touched
 
 
 @inline
-def _add(c, gained, theta, touched, is_touched, n_touched):
-    """Add sign * gained to the weight of class c, and list it as touched.
+def _add(c, gained, life, theta, occurrences, touched, is_touched, n_touched):
+    """Add sign * gained to the weight of class c, whose shape stood for `life` states, and list it as touched.
 
     Without branches: neutral shapes add to theta[0], which is nobody's, and a weight listed before is
     written behind the end of the list.
     """
     i = np.uint64(abs(c))
     theta[i] += np.float32(gained if c > 0 else -gained)
+    occurrences[i] += life
     touched[np.uint64(n_touched)] = i
     n_touched += 1 - np.int64(is_touched[i])
     is_touched[i] = 1
@@ -338,7 +346,7 @@ def _add(c, gained, theta, touched, is_touched, n_touched):
 
 
 @njit
-def _write_through(n_touched, start, members, theta, theta_bar, touched, is_touched):
+def write_through(n_touched, start, members, theta, theta_bar, touched, is_touched):
     """Write the touched weights to all their places in theta_bar, and forget that they were touched."""
     theta[0] = 0.0
     for k in range(n_touched):
@@ -401,6 +409,7 @@ def learn_step(t, v_next, alpha, learning, g, classes, theta, theta_bar, scratch
             c = np.int64(classes.classes[base + np.int64(configuration[w])])
             if c != 0 and step > 0.0:
                 i = abs(c)
+                scratch.occurrences[i] += 1
                 if is_traced[i] == 0:
                     is_traced[i] = 1
                     traced[n] = i
@@ -411,7 +420,7 @@ def learn_step(t, v_next, alpha, learning, g, classes, theta, theta_bar, scratch
     for k in range(n):
         i = traced[k]
         theta[i] += np.float32(alpha * delta) * trace[i]
-    _write_through(n, classes.start, classes.members, theta, theta_bar, traced, scratch.is_touched)
+    write_through(n, classes.start, classes.members, theta, theta_bar, traced, scratch.is_touched)
     return abs(delta)
 
 

@@ -1,23 +1,13 @@
 """Weight files: save, load, describe. Versioned, checksummed, written atomically.
 
-Start reading at `save_weights`. A weight file is an ordinary uncompressed `.npz` with two arrays:
+Start reading at `save_weights`. A weight file is a sealed `.npz` (see `sealed.py`) of two arrays:
 
 * ``theta``: float32[n], the weights, block after block (see `shapes.py` for the numbering);
 * ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, provenance.
-
-The archive's comment, its last bytes, is the SHA-256 of everything before it: one flipped bit anywhere in the
-file is noticed. `numpy.load` reads the file all the same.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-import os
-import struct
-import tempfile
-import zipfile
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -30,12 +20,11 @@ from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
+from rlgo.sealed import read_sealed, write_sealed
 from rlgo.shapes import Block, FeatureSet, make_features
 from rlgo.value import VALUES
 
 FORMAT, VERSION = "rlgo-weights", 1
-_COMMENT = b"sha256:"
-_HEX = 64
 
 
 @dataclass(frozen=True)
@@ -85,33 +74,9 @@ class Weights:
         }
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that at any moment either the old or the new content is there, whole."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
 def save_weights(path: str | Path, weights: Weights) -> None:
     """Write a weight file, atomically. Raises RlgoError where the folder cannot be written."""
-    meta = json.dumps(weights.meta(), sort_keys=True).encode()
-    archive = io.BytesIO()
-    np.savez(archive, theta=weights.theta[1:], meta=np.frombuffer(meta, np.uint8))
-    with zipfile.ZipFile(archive, "a") as z:
-        z.comment = _COMMENT + b"0" * _HEX
-    data = archive.getvalue()[:-_HEX]
-    try:
-        write_atomically(Path(path), data + hashlib.sha256(data).hexdigest().encode())
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+    write_sealed(path, weights.meta(), {"theta": weights.theta[1:]})
 
 
 def load_weights(path: str | Path, size: int | None = None) -> Weights:
@@ -126,36 +91,17 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
     ------
     RlgoError : if the file is missing, damaged, no weight file, of a newer version, or of another board size.
     """
+    meta, arrays = read_sealed(path, "weight file", FORMAT, VERSION)
     try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be read: {error.strerror}") from None
-    try:
-        body, digest = data[:-_HEX], data[-_HEX:]
-        sealed = body.endswith(_COMMENT)
-        if sealed and hashlib.sha256(body).hexdigest().encode() != digest:
-            raise RlgoError(f"{path}: damaged: its checksum does not match its content")
-        if not zipfile.is_zipfile(io.BytesIO(data)):
-            raise zipfile.BadZipFile
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            meta = json.loads(bytes(arrays["meta"]))
-            theta = np.concatenate([np.zeros(1, np.float32), arrays["theta"]])
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError, struct.error, NotImplementedError):
-        raise RlgoError(f"{path}: not a weight file of rlgo, or a damaged or truncated one") from None
-    if not isinstance(meta, dict) or meta.get("format") != FORMAT or not sealed:
-        raise RlgoError(f"{path}: expected a sealed weight file of rlgo")
-    try:
-        return _weights(meta, theta, size)
+        return _weights(meta, np.concatenate([np.zeros(1, np.float32), arrays["theta"]]), size)
     except KeyError as error:
         raise RlgoError(f"{path}: damaged: expected {error.args[0]!r} in its metadata") from None
-    except (RlgoError, TypeError) as error:
+    except (RlgoError, TypeError, ValueError) as error:
         raise RlgoError(f"{path}: {error}") from None
 
 
 def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
     """The weights of a file's content. Raises RlgoError, or KeyError for missing metadata."""
-    if meta["version"] > VERSION:
-        raise RlgoError(f"weight file version {meta['version']}: this rlgo reads up to {VERSION}")
     if size is not None and meta["size"] != size:
         raise RlgoError(f"weights for board size {meta['size']}, expected board size {size}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:

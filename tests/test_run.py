@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import platform
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,8 @@ import numpy as np
 import pytest
 
 from rlgo.errors import RlgoError
-from rlgo.selfplay import Learner, meet
+from rlgo.learner import Learner
+from rlgo.selfplay import meet
 from rlgo.weights import load_weights
 from train.config import Config, config_from_dict, load_config, to_toml
 from train.run import Result, make_learner, train
@@ -65,7 +68,9 @@ def test_a_run_leaves_its_files(finished):
     names = {p.name for p in result.folder.iterdir()}
     events = {name for name in names if name.startswith("events.out.tfevents")}
     assert len(events) == 1
-    assert names - events == {"config.toml", "run.json", "metrics.jsonl", "log.txt", "weights.npz"}
+    expected = {"config.toml", "run.json", "state.npz", "checkpoints", "metrics.jsonl", "log.txt", "weights.npz"}
+    assert names - events == expected | {".lock"}
+    assert sorted(p.name for p in (result.folder / "checkpoints").iterdir()) == [f"{n:012d}.npz" for n in (100, 200)]
     assert list(Path(config.run.out).iterdir()) == [result.folder]
 
 
@@ -215,7 +220,7 @@ def test_a_meeting_swaps_colours():
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {p.name: p.read_bytes() for p in folder.iterdir()}
+    return {str(p): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def test_a_folder_that_holds_a_run(finished):
@@ -228,9 +233,9 @@ def test_a_folder_that_holds_a_run(finished):
 
 def test_a_folder_under_a_file(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(RlgoError, match=r"file.tiny: cannot be made: Not a directory"):
+    with pytest.raises(RlgoError, match=r"file.tiny: cannot be made: File exists: .*file$"):
         train(tiny(tmp_path / "file"), progress=False)
-    assert contents(tmp_path) == {"file": b"in the way"}
+    assert contents(tmp_path) == {str(tmp_path / "file"): b"in the way"}
 
 
 def test_divergence_names_the_step_size(tmp_path):
@@ -245,24 +250,30 @@ def test_divergence_names_the_step_size(tmp_path):
     assert "Traceback" not in found.stderr
 
 
-def test_ctrl_c_saves_the_weights_so_far(tmp_path, monkeypatch, capsys):
-    learn, expected = Learner.learn, {}
+def interrupting(monkeypatch, at: int) -> None:
+    """Ctrl-C, once, in the slice that reaches this many games."""
+    learn = Learner.learn
 
-    def learn_and_stop(self, games):
-        if self.games >= 100:
-            expected["theta"], expected["games"] = self.theta.tobytes(), self.games
-            raise KeyboardInterrupt
-        return learn(self, games)
+    def learn_and_press(self, games):
+        tally = learn(self, games)
+        if self.games - games < at <= self.games:
+            os.kill(os.getpid(), signal.SIGINT)
+        return tally
 
-    monkeypatch.setattr(Learner, "learn", learn_and_stop)
+    monkeypatch.setattr(Learner, "learn", learn_and_press)
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, monkeypatch, capsys):
+    interrupting(monkeypatch, at=100)
     with pytest.raises(KeyboardInterrupt):
         train(tiny(tmp_path), progress=False)
     weights = load_weights(tmp_path / "tiny" / "weights.npz")
     assert 100 <= weights.games < 300
-    assert (weights.theta.tobytes(), weights.games) == (expected["theta"], expected["games"])
     assert f"interrupted after {weights.games} games" in capsys.readouterr().err
-    assert "interrupted after" in (tmp_path / "tiny" / "log.txt").read_text("utf-8")
+    log = (tmp_path / "tiny" / "log.txt").read_text("utf-8")
+    assert f"rlgo train --resume {tmp_path / 'tiny'}" in log
     assert metrics(tmp_path / "tiny")[-1]["games"] == 100
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_nothing_goes_to_standard_output(tmp_path, capsys):

@@ -14,6 +14,7 @@ import pytest
 
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
+from rlgo.sealed import write_atomically
 from rlgo.shapes import make_features
 from rlgo.weights import (
     VERSION,
@@ -23,7 +24,6 @@ from rlgo.weights import (
     save_weights,
     shipped_weights,
     strongest,
-    write_atomically,
 )
 
 PROVENANCE = {"seed": 12345678901234, "command": "rlgo train x --set run.name='ä'", "nested": {"a": [1, 2.5, None]}}

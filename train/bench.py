@@ -22,7 +22,7 @@ RUNS = 5
 
 # One compiled episode, from the start of a new interpreter on.
 _FIRST_EPISODE = """
-from rlgo.selfplay import Learner
+from rlgo.learner import Learner
 from rlgo.shapes import make_features
 from train.config import Config
 from train.run import make_learner
@@ -100,7 +100,7 @@ def _playouts(size: int, n: int) -> Numbers:
 
 
 def _learner() -> Any:
-    from rlgo.selfplay import Learner
+    from rlgo.learner import Learner
     from rlgo.weights import load_weights, shipped_weights
     from train.config import Config
     from train.run import make_learner

@@ -23,6 +23,16 @@ from rlgo.errors import RlgoError
 
 
 def _train(args: argparse.Namespace) -> None:
+    if (args.config is None) == (args.resume is None):
+        raise RlgoError("train: expected either a CONFIG or --resume DIR (see rlgo train --help)")
+    if args.resume is not None:
+        games = _games_of(args.set)
+
+        from train.run import resume
+
+        resume(args.resume, games)
+        return
+
     import dataclasses
 
     from train.config import load_config
@@ -34,6 +44,19 @@ def _train(args: argparse.Namespace) -> None:
     from train.run import train
 
     train(config)
+
+
+def _games_of(overrides: Sequence[str]) -> int | None:
+    """``run.games`` of --set; nothing else of a run changes when it is resumed."""
+    from train.config import config_from_dict, parse_override
+
+    games = None
+    for text in overrides:
+        data = parse_override(text)
+        if [*data] != ["run"] or not isinstance(data["run"], dict) or [*data["run"]] != ["games"]:
+            raise RlgoError(f"--set {text}: expected run.games=N with --resume, where nothing else can change")
+        games = config_from_dict(data, "--set").run.games
+    return games
 
 
 def _weights_info(args: argparse.Namespace) -> None:
@@ -157,7 +180,10 @@ def make_parser() -> argparse.ArgumentParser:
     players = "A player is written NAME[,key=value...], for instance random or greedy,weights=FILE."
 
     sub = command(commands, "train", _train, "train a value function by self-play")
-    sub.add_argument("config", metavar="CONFIG", help="a TOML file, or the name of a shipped config: quick ...")
+    sub.add_argument(
+        "config", metavar="CONFIG", nargs="?", help="a TOML file, or the name of a shipped config: quick ..."
+    )
+    sub.add_argument("--resume", metavar="DIR", help="go on with the interrupted run of this folder, exactly")
     sub.add_argument(
         "--set",
         metavar="KEY=VALUE",

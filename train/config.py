@@ -148,6 +148,10 @@ class Run(_Section):
     eval_every: int = _setting(100_000, _integer(0))
     # Games of each measurement, against each opponent.
     eval_games: int = _setting(1_000, _integer(2))
+    # Threads that play and learn, each with weights of its own; see rlgo/learner.py.
+    workers: int = _setting(1, _integer(1, 1_000))
+    # Games of each worker between two merges; with one worker, between two updates of the mean weights.
+    merge_every: int = _setting(1_000, _integer(1))
 
 
 @dataclass(frozen=True)
@@ -193,6 +197,10 @@ class Learning(_Section):
     # What alpha is divided by: non-neutral windows (TD's words), their weights (the original RLGO; the best of
     # the three at a million games, see checkpoints/README.md), ||phi||^2, or nothing.
     normalise: str = _setting("slots", _choice("active", "slots", "norm2", "none"))
+    # Which weights are measured and saved: their mean over time, or the last ones.
+    output: str = _setting("mean", _choice("mean", "last"))
+    # The j-th weights count in the mean in proportion to j^averaging; see rlgo/learner.py.
+    averaging: float = _setting(3.0, _NOT_NEGATIVE)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -263,7 +271,7 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
     if not overrides:
         return config
     for text in overrides:
-        for section, values in _tables(_parse_override(text), f"--set {text}").items():
+        for section, values in _tables(parse_override(text), f"--set {text}").items():
             tables.setdefault(section, {}).update(values)
     return _build(tables, "--set")
 
@@ -302,7 +310,7 @@ def _build(tables: dict[str, dict[str, Any]], source: str) -> Config:
         raise RlgoError(f"{source}: {error}") from None
 
 
-def _parse_override(text: str) -> dict[str, Any]:
+def parse_override(text: str) -> dict[str, Any]:
     """``section.key=value`` as the nested mapping that TOML would make of it."""
     name, equals, raw = text.partition("=")
     section, dot, key = name.strip().partition(".")

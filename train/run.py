@@ -1,12 +1,10 @@
-"""A training run: self-play, learn, measure, log, save.
+"""A training run: self-play, learn, measure, log, save; and resume.
 
-Start reading at `train`. A run folder holds
+Start reading at `train`, then `_Run.go`. What a run folder holds: `checkpoint.RunFolder`.
 
-    config.toml       the resolved config
-    run.json          seed, command, versions, git commit, start and end
-    metrics.jsonl     every logged number; the same in TensorBoard's event files beside it
-    log.txt           what the run said
-    weights.npz       the weights, at the end or when interrupted (Ctrl-C)
+A run stops for a moment at games that its config alone decides (`_Run.next_stop`), and saves its state only
+between them. With one worker nothing depends on where else the games are divided; with several, every division
+is at a merge. So a run that was interrupted ends with the same weights and the same logs as one that was not.
 """
 
 from __future__ import annotations
@@ -17,30 +15,36 @@ import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling
+from rlgo.learner import Learner
 from rlgo.policy import POLICIES, Policy
 from rlgo.resources import version
-from rlgo.selfplay import Learner, meet
-from rlgo.shapes import make_features
-from rlgo.td import NORMALISATIONS, SCHEDULES, UPDATES, Learning
+from rlgo.sealed import write_atomically
+from rlgo.selfplay import meet
+from rlgo.shapes import FeatureSet, make_features
+from rlgo.td import NORMALISATIONS, SCHEDULES, UPDATES, Learning, step_size
 from rlgo.value import VALUES
-from rlgo.weights import Weights, load_weights, save_weights, shipped_weights, write_atomically
-from train.config import Config, to_toml
+from rlgo.weights import Weights, load_weights, save_weights, shipped_weights
+from train.checkpoint import RunFolder, next_checkpoint
+from train.config import Config, load_config, to_toml
 from train.match import clustered_interval
 from train.monitor import Monitor
 
-_SLICE_SECONDS = 0.2
+_SLICE_SECONDS = 0.2  # between two looks at Ctrl-C
+_SAVE_SECONDS = 10.0  # between two saved states
 
 
 @dataclass(frozen=True)
@@ -77,10 +81,21 @@ def make_learner(config: Config, seed: int | np.random.SeedSequence) -> Learner:
         value=value,
         update=UPDATES[le.update],
         normalise=NORMALISATIONS[le.normalise],
+        averaging=le.averaging,
     )
     policy = Policy(POLICIES[p.kind], p.epsilon if p.kind == "epsilon_greedy" else 0.0, p.temperature, value)
     features = make_features(config.board.size, f.sizes, f.sharing)
-    return Learner(features, learning, policy, config.board.komi, p.max_moves, seed)
+    run = config.run
+    return Learner(
+        features,
+        learning,
+        policy,
+        config.board.komi,
+        p.max_moves,
+        seed,
+        workers=run.workers,
+        merge_every=run.merge_every,
+    )
 
 
 def train(config: Config, progress: bool | None = None) -> Result:
@@ -94,105 +109,232 @@ def train(config: Config, progress: bool | None = None) -> Result:
     Raises
     ------
     RlgoError : if the run folder exists or cannot be written, or the weights diverge.
-    KeyboardInterrupt : after Ctrl-C, when the weights so far are saved.
+    KeyboardInterrupt : after Ctrl-C, when the run is saved.
     """
-    play_seed, eval_seed = np.random.SeedSequence(config.run.seed).spawn(2)
-    size = config.board.size
-    folder = _free_folder(config)
-    with compiling(f"board and value function, {size}x{size}"):
-        learner = make_learner(config, play_seed)
-    _make(folder)
-    provenance = _provenance(config)
-    write_atomically(folder / "config.toml", to_toml(config).encode())
-    _write_json(folder / "run.json", provenance)
-
-    def weights() -> Weights:
-        return Weights(
-            learner.features, learner.theta.copy(), config.board.komi, config.learning.value, learner.games, provenance
-        )
-
-    from tqdm import tqdm
-
-    with Monitor(folder) as monitor, (folder / "log.txt").open("a", encoding="utf-8") as log:
-
-        def say(line: str) -> None:
-            tqdm.write(line, file=sys.stderr)
-            print(line, file=log, flush=True)
-
-        say(f"{learner.features.name}: {learner.features.n_weights:,} weights; run folder {folder}")
-        monitor.text("config", "```toml\n" + to_toml(config) + "```")
-        started = time.perf_counter()
-        try:
-            strength = _learn(config, learner, monitor, eval_seed, _wanted(progress), say)
-        except KeyboardInterrupt:
-            save_weights(folder / "weights.npz", weights())
-            say(f"interrupted after {learner.games:,} games; weights so far: {folder / 'weights.npz'}")
-            raise
-        seconds = time.perf_counter() - started
-        save_weights(folder / "weights.npz", weights())
-        provenance["seconds"] = round(seconds, 1)
-        _write_json(folder / "run.json", {**provenance, "strength": {k: asdict(s) for k, s in strength.items()}})
-        say(
-            f"{learner.games:,} games in {seconds:.0f} s. Above: what the greedy player won of "
-            f"{config.run.eval_games:,} games each, with 95 % intervals"
-        )
-        _say_what_next(folder, size, say)
-    return Result(folder, weights(), strength)
+    folder = RunFolder(Path(config.run.out) / config.run.name)
+    with compiling(f"board and value function, {config.board.size}x{config.board.size}"):
+        learner = make_learner(config, _seeds(config)[0])
+    with folder.build() as new:
+        write_atomically(new.config, to_toml(config).encode())
+        write_json(new.run_json, _provenance(config))
+        new.save(learner.state(), asdict(_Progress()), {})
+    return _go(folder, config, learner, progress)
 
 
-def _learn(
-    config: Config,
-    learner: Learner,
-    monitor: Monitor,
-    eval_seed: np.random.SeedSequence,
-    progress: bool,
-    say: Callable[[str], None],
-) -> dict[str, Strength]:
-    from tqdm import tqdm
+def resume(path: str | Path, games: int | None = None, progress: bool | None = None) -> Result:
+    """Go on with an interrupted run, exactly where its last saved state stands.
 
-    run, size = config.run, config.board.size
-    snapshots = [(0, learner.theta.copy())]
-    strength: dict[str, Strength] = {}
-    window: dict[str, float] = {}
-    slice_games, spent = 1, 0.0
-    with tqdm(total=run.games, unit=" games", smoothing=0.1, disable=not progress) as bar:
-        while learner.games < run.games:
-            n = min(slice_games, _until(learner.games, run.log_every), run.games - learner.games)
-            if run.eval_every:
-                n = min(n, _until(learner.games, run.eval_every))
-            start = time.perf_counter()
-            if learner.games == 0:
-                with compiling(f"self-play and learning, {size}x{size}"):
+    Parameters
+    ----------
+    path : the run folder
+    games : go on to this many games instead; None: as configured
+    progress : see `train`
+
+    Raises
+    ------
+    RlgoError : if there is no such run, it is finished or in use, or its state is damaged.
+    KeyboardInterrupt : see `train`
+    """
+    folder = RunFolder(path)
+    if not folder.exists():
+        raise RlgoError(f"{path}: expected the folder of a training run")
+    config = load_config(folder.config)
+    if games is not None:
+        if config.learning.alpha_schedule in ("linear", "exponential") and games != config.run.games:
+            raise RlgoError(
+                f"{path}: alpha_schedule = {config.learning.alpha_schedule!r} ends at run.games: cannot go on"
+            )
+        config = replace(config, run=replace(config.run, games=games))
+    with compiling(f"board and value function, {config.board.size}x{config.board.size}"):
+        learner = make_learner(config, _seeds(config)[0])
+    return _go(folder, config, learner, progress)
+
+
+def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool | None) -> Result:
+    with folder.lock(), _Stop() as stop:
+        state, saved = folder.load()
+        done = _Progress(**saved)
+        if done.finished and learner.games >= config.run.games:
+            raise RlgoError(f"{folder.path}: finished at {done.games:,} games; to go on, --set run.games=N")
+        learner.restore(state)
+        folder.rewind()
+        write_atomically(folder.config, to_toml(config).encode())
+        done.sessions += 1
+        with Monitor(folder.path, done.sessions) as monitor, folder.log.open("a", encoding="utf-8") as log:
+            run = _Run(config, folder, learner, monitor, stop, log, done)
+            try:
+                return run.go(os.isatty(2) if progress is None else progress)
+            except (OSError, RlgoError) as error:
+                told = f"{folder.path}: cannot be written: {error.strerror}" if isinstance(error, OSError) else error
+                raise RlgoError(f"{told}; {run.way_back()}") from None
+
+
+@dataclass
+class _Progress:
+    """What a run knows besides its learner; a part of its state."""
+
+    games: int = 0
+    lost: int = 0  # of workers that died, see `Learner`
+    sessions: int = 0  # times that it was started
+    seconds: float = 0.0  # of all sessions
+    window: dict[str, float] = field(default_factory=dict)  # tallies since the last point of the logs ...
+    spent: float = 0.0  # ... and the seconds of self-play behind them
+    strength: dict[str, Any] = field(default_factory=dict)  # last measured, see `Strength`
+    finished: bool = False
+
+
+class _Stop:
+    """Ctrl-C, or a polite kill, asks for an end; a second one makes it."""
+
+    def __init__(self) -> None:
+        self.asked = 0  # the signal's number
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> _Stop:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {n: signal.signal(n, self._ask) for n in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for n, handler in self._before.items():
+            signal.signal(n, handler)
+
+    def _ask(self, number: int, _: Any) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = number
+
+
+@dataclass
+class _Run:
+    """A run at work."""
+
+    config: Config
+    folder: RunFolder
+    learner: Learner
+    monitor: Monitor
+    stop: _Stop
+    log: TextIO
+    done: _Progress
+
+    def go(self, progress: bool) -> Result:
+        from tqdm import tqdm
+
+        learner, games, done = self.learner, self.config.run.games, self.done
+        if learner.games == 0:
+            self.say(f"{learner.features.name}: {learner.features.n_weights:,} weights; run folder {self.folder.path}")
+            self.monitor.text("config", "```toml\n" + to_toml(self.config) + "```")
+        else:
+            self.say(f"resumed {self.folder.path} after {learner.games:,} games")
+        begun, saved = time.perf_counter() - done.seconds, time.perf_counter()
+        slice_games = 1
+        with tqdm(total=games, initial=done.games, unit=" games", smoothing=0.1, disable=not progress) as bar:
+            while learner.games < games:
+                n = min(slice_games, self.next_stop() - learner.games)
+                start = time.perf_counter()
+                if slice_games == 1:
+                    with compiling(f"self-play and learning, {learner.features.size}x{learner.features.size}"):
+                        tally = learner.learn(n)
+                else:
                     tally = learner.learn(n)
-            else:
-                tally = learner.learn(n)
-            took = time.perf_counter() - start
-            _check_finite(config, learner)
-            slice_games = max(1, int(n * min(4.0, _SLICE_SECONDS / max(took, 1e-9))))
-            spent += took
-            bar.update(n)
-            for name in tally.dtype.names or ():
-                window[name] = window.get(name, 0.0) + float(tally[name])
-            if learner.games % run.log_every == 0 or learner.games == run.games:
-                monitor.log(learner.games, _scalars(window, spent, learner))
-                window, spent = {}, 0.0
-            if (run.eval_every and learner.games % run.eval_every == 0) or learner.games == run.games:
-                strength = _measure(config, learner, snapshots, eval_seed)
-                monitor.log(learner.games, {f"strength/win_rate_{k}": s.win_rate for k, s in strength.items()})
-                snapshots.append((learner.games, learner.theta.copy()))
-                say(f"{learner.games:12,d} games: won " + ", ".join(_told(s) for s in strength.values()))
-                bar.set_postfix_str(", ".join(f"{k} {s.win_rate:.0%}" for k, s in strength.items()))
-    return strength
+                took = time.perf_counter() - start
+                slice_games = max(2, int(n * min(4.0, _SLICE_SECONDS / max(took, 1e-9))))
+                self.count(n, tally, took)
+                bar.update(learner.games - bar.n)
+                self.look_around(bar)
+                done.seconds = time.perf_counter() - begun
+                if self.stop.asked or time.perf_counter() - saved > _SAVE_SECONDS:
+                    self.save()
+                    saved = time.perf_counter()
+                if self.stop.asked:
+                    self.interrupt()
+        self.finish()
+        return Result(self.folder.path, self.weights(), self.strength())
 
+    def next_stop(self) -> int:
+        """The number of games at which the run next logs, measures, saves a checkpoint, merges its workers, or ends."""
+        run, now = self.config.run, self.learner.games
+        every = [run.log_every, run.eval_every, self.learner.round if run.workers > 1 else 0]
+        return min(run.games, next_checkpoint(now), *(now + n - now % n for n in every if n))
 
-def _until(games: int, every: int) -> int:
-    """Games until the next multiple of `every`."""
-    return every - games % every
+    def count(self, wanted: int, tally: np.record, seconds: float) -> None:
+        """Add the tally of `wanted` games to those since the last point of the logs."""
+        done = self.done
+        done.games = self.learner.games
+        done.lost += wanted - int(tally.games + tally.discarded)
+        done.spent += seconds
+        for name in tally.dtype.names or ():
+            done.window[name] = done.window.get(name, 0.0) + float(tally[name])
+        if not np.isfinite(self.learner.theta).all():
+            raise RlgoError(
+                f"diverged: weights are not finite after {done.games:,} games; "
+                f"expected a smaller learning.alpha than {self.config.learning.alpha:g}"
+            )
+
+    def look_around(self, bar: Any) -> None:
+        """Whatever is due at this number of games."""
+        run, games = self.config.run, self.learner.games
+        end = games >= run.games
+        if games % run.log_every == 0 or end:
+            self.monitor.log(games, _scalars(self.done.window, self.done.spent, self.learner))
+            self.done.window, self.done.spent = {}, 0.0
+        if (run.eval_every and games % run.eval_every == 0) or end:
+            strength = _measure(self.config, self.folder, self.weights())
+            self.done.strength = {k: asdict(s) for k, s in strength.items()}
+            self.monitor.log(games, {f"strength/win_rate_{k}": s.win_rate for k, s in strength.items()})
+            self.say(f"{games:12,d} games: won " + ", ".join(_told(s) for s in strength.values()))
+            bar.set_postfix_str(", ".join(f"{k} {s.win_rate:.0%}" for k, s in strength.items()))
+        if next_checkpoint(games - 1) == games:
+            save_weights(self.folder.checkpoint(games), self.weights())
+
+    def weights(self) -> Weights:
+        """What the run has learned so far."""
+        learner, learning = self.learner, self.config.learning
+        theta = learner.mean() if learning.output == "mean" else learner.theta.copy()
+        provenance = json.loads(self.folder.run_json.read_text("utf-8"))
+        return Weights(learner.features, theta, self.config.board.komi, learning.value, learner.games, provenance)
+
+    def strength(self) -> dict[str, Strength]:
+        """As last measured."""
+        return {k: Strength(**{**s, "ci95": tuple(s["ci95"])}) for k, s in self.done.strength.items()}
+
+    def save(self) -> None:
+        self.folder.save(self.learner.state(), asdict(self.done), self.monitor.lengths())
+
+    def interrupt(self) -> NoReturn:
+        save_weights(self.folder.weights, self.weights())
+        self.say(
+            f"interrupted after {self.learner.games:,} games; weights so far: {self.folder.weights}\n"
+            f"go on with: {_called()}rlgo train --resume {self.folder.path}"
+        )
+        raise KeyboardInterrupt
+
+    def finish(self) -> None:
+        save_weights(self.folder.weights, self.weights())
+        provenance = json.loads(self.folder.run_json.read_text("utf-8"))
+        provenance |= {"seconds": round(self.done.seconds, 1), "sessions": self.done.sessions}
+        write_json(self.folder.run_json, {**provenance, "strength": self.done.strength})
+        self.done.finished = True
+        self.save()
+        self.say(
+            f"{self.learner.games:,} games in {self.done.seconds:.0f} s. Above: what the greedy player won of "
+            f"{self.config.run.eval_games:,} games each, with 95 % intervals"
+        )
+        _say_what_next(self.folder, self.config.board.size, self.say)
+
+    def say(self, line: str) -> None:
+        from tqdm import tqdm
+
+        tqdm.write(line, file=sys.stderr)
+        print(line, file=self.log, flush=True)
+
+    def way_back(self) -> str:
+        """How to go on after an error."""
+        _, saved = self.folder.load()
+        return f"the run's state of {saved['games']:,} games is kept: {_called()}rlgo train --resume {self.folder.path}"
 
 
 def _scalars(window: dict[str, float], seconds: float, learner: Learner) -> dict[str, float]:
-    from rlgo.td import step_size
-
     finished = max(1.0, window["games"])
     scalars = {
         "speed/games_per_s": (window["games"] + window["discarded"]) / seconds,
@@ -209,24 +351,23 @@ def _scalars(window: dict[str, float], seconds: float, learner: Learner) -> dict
     return scalars
 
 
-def _measure(
-    config: Config,
-    learner: Learner,
-    snapshots: list[tuple[int, np.ndarray]],
-    seed: np.random.SeedSequence,
-) -> dict[str, Strength]:
-    """Win rates against a random player, the snapshot of half the games ago, and the shipped weights."""
+def _measure(config: Config, folder: RunFolder, weights: Weights) -> dict[str, Strength]:
+    """Win rates against a random player, the checkpoint of half the games ago, and the shipped weights."""
     games = config.run.eval_games // 2 * 2
-    earlier, theta = max((s for s in snapshots if s[0] <= learner.games // 2), key=lambda s: s[0])
-    opponents = {"random": ("random play", np.zeros_like(learner.theta))}
+    # Depends on nothing that happened before, so that a resumed run measures the same.
+    seeds = _seeds(config)[1].generate_state(1)[0], weights.games
+    opponents = {"random": ("random play", np.zeros_like(weights.theta))}
+    earlier = [path for path in folder.checkpoints.glob("*.npz") if int(path.stem) <= weights.games // 2]
     if earlier:
-        opponents["earlier_self"] = (f"itself of {earlier:,} games", theta)
-    shipped = _shipped(learner)
+        half = load_weights(max(earlier))
+        opponents["earlier_self"] = (f"itself of {half.games:,} games", half.theta)
+    shipped = _shipped(weights.features)
     if shipped is not None:
         opponents["shipped"] = shipped
     out = {}
-    for key, (name, theta) in opponents.items():
-        scores = meet(learner.features, learner.theta, theta, games, seed.spawn(1)[0], config.board.komi)
+    for i, (key, (name, theta)) in enumerate(opponents.items()):
+        seed = np.random.SeedSequence([*seeds, i])
+        scores = meet(weights.features, weights.theta, theta, games, seed, config.board.komi)
         out[key] = Strength(name, games, float(scores.mean()), clustered_interval(scores.tolist()))
     return out
 
@@ -236,41 +377,24 @@ def _told(s: Strength) -> str:
     return f"{s.win_rate:.1%} ({low:.1%}-{high:.1%}) against {s.opponent}"
 
 
-def _shipped(learner: Learner) -> tuple[str, np.ndarray] | None:
+def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
     """The best shipped weights of the board size, as a yardstick, where they have the same features."""
     try:
-        path = shipped_weights(learner.features.size)
+        path = shipped_weights(features.size)
     except RlgoError:
         return None
     weights = load_weights(path)
-    return (f"the shipped {path.stem}", weights.theta) if weights.features is learner.features else None
+    return (f"the shipped {path.stem}", weights.theta) if weights.features is features else None
 
 
-def _check_finite(config: Config, learner: Learner) -> None:
-    if not np.isfinite(learner.theta).all():
-        raise RlgoError(
-            f"diverged: weights are not finite after {learner.games:,} games; "
-            f"expected a smaller learning.alpha than {config.learning.alpha:g}"
-        )
+def _seeds(config: Config) -> list[np.random.SeedSequence]:
+    """Of self-play, and of the measurements."""
+    return np.random.SeedSequence(config.run.seed).spawn(2)
 
 
 # ---------------------------------------------------------------------------------------------
 # The run folder
 # ---------------------------------------------------------------------------------------------
-
-
-def _free_folder(config: Config) -> Path:
-    folder = Path(config.run.out) / config.run.name
-    if folder.exists():
-        raise RlgoError(f"{folder}: holds a run already; expected a new name, --set run.name=NAME")
-    return folder
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise RlgoError(f"{folder}: cannot be made: {error.strerror}") from None
 
 
 def _provenance(config: Config) -> dict[str, Any]:
@@ -304,23 +428,23 @@ def _commit() -> str:
     return commit + ("+" if dirty else "")
 
 
-def _write_json(path: Path, data: Any) -> None:
+def write_json(path: Path, data: Any) -> None:
+    """Write JSON for people to read, atomically."""
     write_atomically(path, (json.dumps(data, indent=2) + "\n").encode())
 
 
-def _wanted(progress: bool | None) -> bool:
-    return os.isatty(2) if progress is None else progress
-
-
-def _say_what_next(folder: Path, size: int, say: Callable[[str], None]) -> None:
-    weights = folder / "weights.npz"
-    # Where the commands are not on the PATH (`make train`), name them as this one was called.
+def _called() -> str:
+    """The folder of the command, where the PATH does not have it (`make train`): what to put before its name."""
     called = Path(sys.argv[0])
-    here = f"{os.path.relpath(called.parent)}/" if called.name == "rlgo" and shutil.which("rlgo") is None else ""
+    return f"{os.path.relpath(called.parent)}/" if called.name == "rlgo" and shutil.which("rlgo") is None else ""
+
+
+def _say_what_next(folder: RunFolder, size: int, say: Callable[[str], None]) -> None:
+    weights, here = folder.weights, _called()
     say(
         f"next:\n"
         f"  {here}rlgo weights show {weights}\n"
         f"  {here}rlgo match greedy,weights={weights} random --size {size} --games 100\n"
         f"  {here}rlgo gtp --player greedy,weights={weights} --size {size}\n"
-        f"  {here}tensorboard --logdir {folder.parent}"
+        f"  {here}tensorboard --logdir {folder.path.parent}"
     )

@@ -1,0 +1,271 @@
+"""Learning by self-play, as many games at a time as you like; by one worker, or by several at once.
+
+Start reading at `Learner.learn`. Several workers play and learn on threads, each with weights, scratch and random
+numbers of its own, and merge every few games (`merged`). The mean of the weights over time, `theta_mean`, plays
+better than the last weights (`averaging_rate`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from rlgo.board import new_boards, zobrist
+from rlgo.errors import RlgoError
+from rlgo.jit import make_rng, njit
+from rlgo.policy import Policy
+from rlgo.selfplay import learn_episodes, play_episodes, tally_dtype
+from rlgo.shapes import FeatureSet
+from rlgo.td import Learning, check_max_moves, episode_dtype, make_scratch, write_through
+from rlgo.value import new_shapes, rebuild
+
+AVERAGE_EVERY = 1_000  # games between two updates of the mean weights
+
+
+def averaging_rate(k: int, averaging: float) -> float:
+    """How far the mean moves to the k-th weights (from 1): (averaging + 1) / (k + averaging).
+
+    Polynomial-decay averaging (Shamir & Zhang 2013, Section 4): the j-th of k weights counts in proportion to
+    j^averaging, about, so that early weights are forgotten without knowing when the run will end. 0 is the plain mean.
+    """
+    return (averaging + 1) / (k + averaging)
+
+
+def merged(theta: np.ndarray, thetas: Sequence[np.ndarray]) -> np.ndarray:
+    """What several workers learned from the same `theta`, in one set of weights, float32[n + 1].
+
+    Each weight moves by the MEAN of the changes of those workers that changed it at all. The sum would overshoot:
+    in a few hundred games the weights of common shapes reach their equilibrium in every worker, and n workers
+    would then go n times as far. A rare shape that one worker alone met keeps its whole change. Averaging the
+    weights of independent workers is local SGD (Stich 2019).
+    """
+    total, n_changed = np.zeros_like(theta), np.zeros(theta.shape, np.float32)
+    for own in thetas:
+        change = own - theta
+        total += change
+        n_changed += change != 0
+    return theta + total / np.maximum(n_changed, 1)
+
+
+class Worker:
+    """One stream of self-play with private weights, scratch and random numbers.
+
+    Attributes
+    ----------
+    theta, theta_bar : float32[n + 1] and by shape
+    episode : record of the last game (`td.episode_dtype`)
+    rng : uint64[1], the state of the random numbers
+    occurrences : int64[n + 1], see `td.Scratch`
+    """
+
+    def __init__(
+        self,
+        features: FeatureSet,
+        learning: Learning,
+        policy: Policy,
+        komi: float,
+        max_moves: int,
+        seed: int | np.random.SeedSequence,
+        theta: np.ndarray | None = None,
+    ):
+        self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
+        self.max_moves = check_max_moves(max_moves, features.size)
+        self.theta = np.zeros(features.n_weights + 1, np.float32)
+        if theta is not None:
+            self.theta[:] = theta
+        self.theta_bar = features.expand(self.theta)
+        self.episode = np.zeros(1, episode_dtype(features.size))[0]
+        self.rng = make_rng(seed)
+        self._boards, self._shapes = new_boards(2, features.size), new_shapes(2, features.size)
+        self._scratch = make_scratch(features.n_weights, len(features.windows))
+        self.occurrences = self._scratch.occurrences
+        self._start()
+
+    def _start(self) -> None:
+        rebuild(self._boards[0], self._shapes[0], self.features.geometry, self.theta_bar, self.theta_bar)
+
+    def learn(self, games: int, first: int) -> np.record:
+        """Play and learn from this many games, the first of which has the number `first`; returns their tally."""
+        tally = np.zeros(1, tally_dtype())[0]
+        learn_episodes(
+            games, first, self._boards, self._shapes, self.features.geometry, self.features.classes, self.theta,
+            self.theta_bar, self.policy, self.learning, self.komi, self.max_moves, self.episode, self._scratch,
+            zobrist(self.features.size), self.rng, tally,
+        )  # fmt: skip
+        return tally
+
+    def play(self, games: int) -> np.record:
+        """The same without learning; returns the tally."""
+        tally = np.zeros(1, tally_dtype())[0]
+        self._start()
+        play_episodes(
+            games, self._boards, self._shapes, self.features.geometry, self.theta_bar, self.policy, self.komi,
+            self.max_moves, self.episode, zobrist(self.features.size), self.rng, tally,
+        )  # fmt: skip
+        return tally
+
+    def adopt(self, theta: np.ndarray) -> None:
+        """Take over other weights."""
+        classes, scratch = self.features.classes, self._scratch
+        _adopt(theta, self.theta, self.theta_bar, classes.start, classes.members, scratch.touched, scratch.is_touched)
+
+
+@njit
+def _adopt(source, theta, theta_bar, start, members, touched, is_touched):
+    n = 0
+    for i in range(1, len(theta)):
+        if source[i] != theta[i]:
+            theta[i] = source[i]
+            touched[n] = i
+            n += 1
+    write_through(n, start, members, theta, theta_bar, touched, is_touched)
+
+
+class Crew:
+    """Workers on threads of this process, who merge.
+
+    Attributes
+    ----------
+    theta : float32[n + 1], what they know together
+    """
+
+    def __init__(self, workers: Sequence[Worker]):
+        self.workers = workers
+        self.theta = workers[0].theta if len(workers) == 1 else workers[0].theta.copy()
+        self._threads = ThreadPoolExecutor(len(workers)) if len(workers) > 1 else None
+
+    def learn(self, games: int, first: int) -> np.record:
+        """Share out this many games, merge what the workers learn from them, and return their tally."""
+        if self._threads is None:
+            return self.workers[0].learn(games, first)
+        shares = share_out(games, first, len(self.workers))
+        tallies = list(self._threads.map(lambda worker, share: worker.learn(*share), self.workers, shares))
+        self.theta = merged(self.theta, [worker.theta for worker in self.workers])
+        list(self._threads.map(lambda worker: worker.adopt(self.theta), self.workers))
+        return add_up(tallies)
+
+    def occurrences(self) -> np.ndarray:
+        """int64[n + 1], of all workers together; see `td.Scratch`."""
+        return np.sum([worker.occurrences for worker in self.workers], axis=0)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What `restore` needs to go on as if nothing had happened."""
+        return {
+            "theta": self.theta,
+            "occurrences": self.occurrences(),
+            "rng": np.concatenate([worker.rng for worker in self.workers]),
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from what `state` gave."""
+        self.theta[:] = state["theta"]
+        for i, worker in enumerate(self.workers):
+            worker.theta[:] = self.theta
+            worker.theta_bar[:] = worker.features.expand(self.theta)
+            worker.rng[0] = state["rng"][i]
+            worker.occurrences[:] = state["occurrences"] if i == 0 else 0
+
+
+def share_out(games: int, first: int, workers: int) -> list[tuple[int, int]]:
+    """(games, number of the first one) of each worker, as equal as can be."""
+    ends = [first + games * (i + 1) // workers for i in range(workers)]
+    return [(end - start, start) for start, end in zip([first, *ends], ends, strict=False)]
+
+
+def add_up(tallies: Sequence[np.record]) -> np.record:
+    """One tally of several."""
+    total = np.zeros(1, tally_dtype())[0]
+    for name in total.dtype.names:
+        total[name] = sum(tally[name] for tally in tallies)
+    return total
+
+
+class Learner:
+    """Learning by self-play from the empty board.
+
+    With one worker the games, and so the weights, depend on the seed alone, not on how they are divided into
+    calls. With several they also depend on their number, on `merge_every`, and on the division into calls, since
+    every call ends with a merge. They never depend on timing.
+
+    Parameters
+    ----------
+    features : `shapes.FeatureSet`
+    learning : `td.Learning`
+    policy : `policy.Policy`
+    komi : points
+    max_moves : plies; a longer game is discarded; 0 is 3 * size * size
+    seed : an int or a `numpy.random.SeedSequence`
+    theta : weights to start from, copied; None: zeros
+    workers : threads that play and learn
+    merge_every : games of each worker between two merges, or, with one worker, two updates of the mean
+
+    Attributes
+    ----------
+    games : games played so far, discarded ones included
+    theta_mean : float64[n_weights + 1], the mean of theta over time (`averaging_rate`), as of the last full round
+        (`workers * merge_every` games)
+    """
+
+    def __init__(
+        self,
+        features: FeatureSet,
+        learning: Learning,
+        policy: Policy,
+        komi: float = 7.5,
+        max_moves: int = 0,
+        seed: int | np.random.SeedSequence = 1,
+        theta: np.ndarray | None = None,
+        workers: int = 1,
+        merge_every: int = 1_000,
+    ):
+        if workers < 1 or merge_every < 1:
+            raise RlgoError(f"workers = {workers}, merge_every = {merge_every}: expected at least 1 of each")
+        # One worker draws from the seed itself.
+        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        seeds = [seed] if workers == 1 else sequence.spawn(workers)
+        self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
+        self.round = workers * merge_every
+        self.crew = self._hire([(features, learning, policy, komi, max_moves, seed, theta) for seed in seeds])
+        self.theta_mean = self.theta.astype(np.float64)
+        self.games = 0
+
+    def _hire(self, contracts: list[tuple[Any, ...]]) -> Crew:
+        return Crew([Worker(*contract) for contract in contracts])
+
+    @property
+    def theta(self) -> np.ndarray:
+        """float32[n_weights + 1], the weights as last updated (index 0 unused)."""
+        return self.crew.theta
+
+    def learn(self, games: int) -> np.record:
+        """Play and learn from this many games; returns their tally (`selfplay.tally_dtype`)."""
+        end, tallies = self.games + games, []
+        while self.games < end:
+            tally = self.crew.learn(min(end - self.games, self.round - self.games % self.round), self.games)
+            tallies.append(tally)
+            self.games += int(tally.games + tally.discarded)
+            if self.games % self.round == 0:
+                rate = averaging_rate(self.games // self.round, self.learning.averaging)
+                self.theta_mean += rate * (self.theta - self.theta_mean)
+        return add_up(tallies)
+
+    def mean(self) -> np.ndarray:
+        """The mean weights, float32[n_weights + 1]; before the first round has ended, theta."""
+        return (self.theta_mean if self.games >= self.round else self.theta).astype(np.float32)
+
+    def play(self, games: int) -> np.record:
+        """The same without learning, by the first worker; returns the tally. Does not count as games played."""
+        return self.crew.workers[0].play(games)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What `restore` needs to go on as if nothing had happened: arrays by name."""
+        return {**self.crew.state(), "theta_mean": self.theta_mean, "games": np.array(self.games)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from what `state` gave, in a learner made with the same arguments."""
+        self.crew.restore(state)
+        self.theta_mean[:] = state["theta_mean"]
+        self.games = int(state["games"])

@@ -1,0 +1,104 @@
+"""Sealed files: arrays and a JSON header in an ordinary uncompressed `.npz`, checksummed, written atomically.
+
+Start reading at `write_sealed`. The array ``meta`` holds the header, uint8, JSON in UTF-8, with at least "format"
+and "version". The archive's comment, its last bytes, is the SHA-256 of everything before it: one flipped bit
+anywhere in the file is noticed. `numpy.load` reads the file all the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import struct
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlgo.errors import RlgoError
+
+_COMMENT = b"sha256:"
+_HEX = 64
+
+
+def write_sealed(path: str | Path, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Write `arrays` and `meta` into a sealed file, atomically. Raises RlgoError where it cannot be written."""
+    header = np.frombuffer(json.dumps(meta, sort_keys=True).encode(), np.uint8)
+    archive = io.BytesIO()
+    np.savez(archive, **{**arrays, "meta": header})  # type: ignore[arg-type]  # its hints know no names
+    with zipfile.ZipFile(archive, "a") as z:
+        z.comment = _COMMENT + b"0" * _HEX
+    data = archive.getvalue()[:-_HEX]
+    try:
+        write_atomically(Path(path), data + hashlib.sha256(data).hexdigest().encode())
+    except OSError as error:
+        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def read_sealed(path: str | Path, kind: str, file_format: str, version: int) -> tuple[dict[str, Any], Any]:
+    """Read a sealed file.
+
+    Parameters
+    ----------
+    path : the file
+    kind : what it should be, for error messages: "weight file"
+    file_format, version : what its header must say; the newest version that the caller knows
+
+    Returns
+    -------
+    (the header, a dict of the arrays)
+
+    Raises
+    ------
+    RlgoError : if the file is missing, damaged, of another format, or of a newer version.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise RlgoError(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        body, digest = data[:-_HEX], data[-_HEX:]
+        sealed = body.endswith(_COMMENT)
+        if sealed and hashlib.sha256(body).hexdigest().encode() != digest:
+            raise RlgoError(f"{path}: damaged: its checksum does not match its content")
+        if not zipfile.is_zipfile(io.BytesIO(data)):
+            raise zipfile.BadZipFile
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        meta = json.loads(bytes(arrays.pop("meta")))
+    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError, struct.error, NotImplementedError):
+        raise RlgoError(f"{path}: not a {kind} of rlgo, or a damaged or truncated one") from None
+    if not isinstance(meta, dict) or meta.get("format") != file_format or not sealed:
+        raise RlgoError(f"{path}: expected a sealed {kind} of rlgo")
+    if not isinstance(meta.get("version"), int):
+        raise RlgoError(f"{path}: damaged: expected 'version' in its metadata")
+    if meta["version"] > version:
+        raise RlgoError(f"{path}: {kind} version {meta['version']}: this rlgo reads up to {version}")
+    return meta, arrays
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that at any moment, power cuts included, either the old or the new content is there, whole."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    # The new name itself is on the disk when the folder is. Not every system can open a folder.
+    with contextlib.suppress(OSError):
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
