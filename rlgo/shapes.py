@@ -198,8 +198,7 @@ class FeatureSet:
                     n_theta += n_classes
                 else:
                     for (row, col), base in sorted(anchors[k].items()):
-                        stabiliser = tuple(i for i in range(8) if _move_window(i, k, row, col, n) == (row, col))
-                        found, n_classes = _classes(k, stabiliser if kind == "LD" else (0,), kind != "none")
+                        found, n_classes = _window_classes(kind, k, row, col, n)
                         classes[base : base + span] = _offset(found, n_theta)
                         n_theta += n_classes
                 self.blocks.append(Block(f"{k}x{k}-{kind}", k, kind, start, n_theta))
@@ -277,6 +276,23 @@ def make_features(size: int, sizes: tuple[int, ...] = SIZES, sharing: str = "LI+
     if sharing not in SHARINGS:
         raise RlgoError(f"features.sharing = {sharing!r}: expected one of {', '.join(SHARINGS)}")
     return FeatureSet(size, sizes, sharing)
+
+
+def count_weights(size: int, sizes: tuple[int, ...], sharing: str) -> int:
+    """`n_weights` of a feature set, without making it."""
+    total = 0
+    for k in sizes:
+        width = size - k + 1
+        for kind in SHARINGS[sharing]:
+            if kind == "LI":
+                total += _classes(k, tuple(range(8)), True)[1]
+            elif kind == "LD":
+                anchors = [(row, col) for row in range(width) for col in range(width)]
+                canonical = {min(_move_window(i, k, row, col, size) for i in range(8)) for row, col in anchors}
+                total += sum(_window_classes(kind, k, row, col, size)[1] for row, col in canonical)
+            else:
+                total += width * width * _window_classes(kind, k, 0, 0, size)[1]
+    return total
 
 
 def unshare(features: FeatureSet, theta: np.ndarray) -> tuple[FeatureSet, np.ndarray]:
@@ -369,6 +385,12 @@ def _classes(k: int, symmetries: tuple[int, ...], inversion: bool) -> tuple[np.n
     classes = np.zeros(canonical.size, np.int32)
     classes[~neutral] = sign[~neutral] * (number + 1)
     return classes, len(names)
+
+
+def _window_classes(kind: str, k: int, row: int, col: int, size: int) -> tuple[np.ndarray, int]:
+    """`_classes` of the window at (row, col), the canonical one of its orbit, under LD, inversion or none."""
+    stabiliser = tuple(i for i in range(8) if _move_window(i, k, row, col, size) == (row, col))
+    return _classes(k, stabiliser if kind == "LD" else (0,), kind != "none")
 
 
 def _list_members(classes: np.ndarray) -> Classes:

@@ -147,18 +147,20 @@ def describe(weights: Weights) -> str:
 
 
 def strongest(weights: Weights, block: Block, top: int) -> list[tuple[float, np.ndarray, int, int]]:
-    """The `top` shapes of a block with the largest |theta|.
+    """The `top` shapes of a block with the largest |theta|, those in use.
 
     Returns (weight, cells, row, col) each: the weight as it counts for Black, the shape turned so that it is
-    above 0, cells uint8[k, k] with rows from the bottom, and the anchor of the canonical window.
+    above 0 (without weight sharing the other colour is another shape: it is left as it is), cells uint8[k, k] with
+    rows from the bottom, and the anchor of the canonical window.
     """
     w = weights.block(block)
     out = []
-    for i in np.argsort(-np.abs(w), kind="stable")[:top]:
+    for i in np.argsort(-np.abs(w), kind="stable")[: min(top, np.count_nonzero(w))]:
         _, row, col, cells = weights.features.shape_of(block.start + int(i))
-        if w[i] < 0:
-            cells = np.array([0, 2, 1], np.uint8)[cells]
-        out.append((abs(float(w[i])), cells, row, col))
+        weight = float(w[i])
+        if weight < 0 and block.kind != "none":
+            weight, cells = -weight, np.array([0, 2, 1], np.uint8)[cells]
+        out.append((weight, cells, row, col))
     return out
 
 
@@ -172,7 +174,7 @@ def show(weights: Weights, top: int = 10, unicode: bool = True) -> str:
             shapes.append(cells)
             place = "" if block.kind == "LI" else " " + to_vertex(from_row_col(row, col, size), size)
             captions.append(f"{weight:+.3f}{place}")
-        parts.append(f"{block.name}\n\n{shapes_text(shapes, captions, unicode)}")
+        parts.append(f"{block.name}\n\n{shapes_text(shapes, captions, unicode) or 'all 0'}")
     return "\n\n\n".join(parts)
 
 
@@ -181,7 +183,7 @@ def show_image(weights: Weights, top: int = 10) -> np.ndarray:
     rows = []
     for block in weights.features.blocks:
         found = strongest(weights, block, top)
-        largest = max((w for w, *_ in found), default=0.0) or 1.0
+        largest = max((abs(w) for w, *_ in found), default=1.0)
         rows.append(shapes_image([s for _, s, *_ in found], [w / largest for w, *_ in found], columns=top))
     width = max(row.shape[1] for row in rows)
     return np.concatenate([np.pad(r, ((0, 0), (0, width - r.shape[1]), (0, 0)), constant_values=255) for r in rows])

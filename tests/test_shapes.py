@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rlgo.errors import RlgoError
-from rlgo.shapes import GROUP, SHARINGS, FeatureSet, make_features
+from rlgo.shapes import GROUP, SHARINGS, FeatureSet, count_weights, make_features
 
 # ---------------------------------------------------------------------------------------------
 # Counts
@@ -57,6 +57,15 @@ def test_counts_on_19x19():
     assert [b.stop - b.start for b in features.blocks] == expected
     assert (features.n_weights, len(features.windows)) == (361_658, 361 + 324 + 289)
     assert features.n_features == 361 * 3 + 324 * 81 + 289 * 19_683
+
+
+@pytest.mark.parametrize("sharing", SHARINGS)
+def test_weights_are_counted_without_making_the_features(sharing):
+    # Boards of either parity: middle lines go through points, or between them.
+    for size in (5, 6, 8, 9):
+        for sizes in ((1,), (2,), (3,), (1, 3), (1, 2, 3)):
+            assert count_weights(size, sizes, sharing) == make_features(size, sizes, sharing).n_weights
+    assert count_weights(19, (1, 2, 3), "LI+LD") == 361_658
 
 
 def test_blocks_follow_each_other():

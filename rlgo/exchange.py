@@ -1,0 +1,270 @@
+"""Weight exchange: files of the original RLGO, other board sizes, other kinds of weight sharing.
+
+Start reading at `import_w` and `export_w`, then `convert`.
+
+The original's `.w` file is three lines of ASCII, each ending in a newline, then N little-endian float32::
+
+    Version = 2
+    FeatureSet = (LocalShape-1x1-LI+LocalShape-1x1-LD+LocalShape-2x2-LI+...)
+    NumSaved = N
+
+It names its blocks in our order (`shapes.py`), and the weights of a block are numbered as ours, so that a shared
+file is theta itself. A block without sharing numbers all shapes, the all-empty ones too; these are never active,
+and their weight is 0. The board size follows from N. Of komi, games and the kind of value the file tells nothing:
+that is all that export and import lose. Import and export lose nothing, not a byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from rlgo.board import MAX_SIZE, MIN_SIZE
+from rlgo.errors import RlgoError
+from rlgo.resources import version
+from rlgo.sealed import write_atomically
+from rlgo.shapes import SHARINGS, SIZES, FeatureSet, count_weights, make_features, unshare
+from rlgo.weights import Weights, load_weights
+
+_SUFFIXES = {"LI": "-LI", "LD": "-LD", "inversion": "-CI", "none": ""}  # of the original's names, by kind of block
+_LINES = (
+    ("Version = 2", rb"Version = (2)"),
+    ("FeatureSet = (...)", rb"FeatureSet = \(([!-~]*)\)"),
+    ("NumSaved = N", rb"NumSaved = (0|[1-9][0-9]{0,8})"),
+)
+
+
+def feature_set_name(sizes: tuple[int, ...], sharing: str) -> str:
+    """What the original calls a feature set: for instance ``LocalShape-1x1-LI+LocalShape-1x1-LD``."""
+    return "+".join(f"LocalShape-{k}x{k}{_SUFFIXES[kind]}" for k in sizes for kind in SHARINGS[sharing])
+
+
+_SETS = {
+    feature_set_name(sizes, sharing): (sizes, sharing)
+    for n in SIZES
+    for sizes in combinations(SIZES, n)
+    for sharing in SHARINGS
+}
+
+# ---------------------------------------------------------------------------------------------
+# The original's files
+# ---------------------------------------------------------------------------------------------
+
+
+def import_w(
+    path: str | Path, size: int | None = None, komi: float = 7.5, games: int = 0, value: str = "logistic"
+) -> Weights:
+    """Read a weight file of the original RLGO.
+
+    Parameters
+    ----------
+    path : the file
+    size : the board size that is expected; needed for LI weights alone, which are as many on any board
+    komi, games, value : what the file does not tell; see `Weights`
+
+    Raises
+    ------
+    RlgoError : if the file is missing, damaged, of a version or a feature set unknown here, or of another board size.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise RlgoError(f"{path}: cannot be read: {error.strerror}") from None
+    name, n, body = _split(path, data)
+    if name not in _SETS:
+        raise RlgoError(
+            f"{path}: FeatureSet = ({_shown(name)}): expected LocalShape-1x1, -2x2, -3x3 or some of them, in this "
+            "order, and for each of them -LI and -LD, -LI, -LD, -CI, or nothing behind its name"
+        )
+    sizes, sharing = _SETS[name]
+    features = make_features(_board_size(path, n, sizes, sharing, size), sizes, sharing)
+    if len(body) != 4 * n:
+        raise RlgoError(f"{path}: {len(body):,} bytes of weights, expected {4 * n:,} (NumSaved = {n}, 4 bytes each)")
+    theta = np.frombuffer(body, "<f4").astype(np.float32)
+    _check_finite(path, theta)
+    if sharing == "none":
+        empty = _is_empty(features)
+        if theta[empty].view(np.uint32).any():  # Leaving out anything but a plain 0 would lose it.
+            raise RlgoError(f"{path}: all-empty shapes have weights, expected 0: they are never active")
+        theta = theta[~empty]
+    provenance = {
+        "source": Path(path).name,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "rlgo": version(),
+        "note": "the source does not tell komi, games and value: they were given at import",
+    }
+    return Weights(features, np.append(np.float32(0), theta), komi, value, games, provenance)
+
+
+def export_w(path: str | Path, weights: Weights) -> None:
+    """Write a weight file of the original RLGO, atomically; its format has no room for komi, games and value.
+
+    Raises RlgoError for weights that are not finite, or where the file cannot be written.
+    """
+    features, theta = weights.features, weights.theta[1:]
+    _check_finite(path, theta)
+    if features.sharing == "none":
+        empty = _is_empty(features)
+        theta = np.zeros(empty.size, np.float32)
+        theta[~empty] = weights.theta[1:]
+    name = feature_set_name(features.sizes, features.sharing)
+    header = f"Version = 2\nFeatureSet = ({name})\nNumSaved = {theta.size}\n"
+    try:
+        write_atomically(Path(path), header.encode() + theta.astype("<f4").tobytes())
+    except OSError as error:
+        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def load_any(path: str | Path) -> Weights:
+    """Weights of either format, the original's if the name ends in ``.w``.
+
+    Raises RlgoError as the loaders do, and for weights that are not finite.
+    """
+    if Path(path).suffix == ".w":
+        return import_w(path)
+    weights = load_weights(path)
+    _check_finite(path, weights.theta[1:])
+    return weights
+
+
+def _split(path: str | Path, data: bytes) -> tuple[str, int, bytes]:
+    """The name of the feature set, NumSaved, and what follows the three lines."""
+    lines = [*data.split(b"\n", 3), b"", b"", b""]
+    found = []
+    for number, (expected, pattern) in enumerate(_LINES):
+        match = re.fullmatch(pattern, lines[number])
+        if match is None:
+            shown = _shown(lines[number].decode("ascii", "replace"))
+            raise RlgoError(f"{path}: line {number + 1} is {shown!r}, expected {expected}: no .w file, or damaged")
+        found.append(match[1].decode())
+    return found[1], int(found[2]), lines[3]
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= 100 else text[:100] + "..."
+
+
+def _board_size(path: str | Path, n: int, sizes: tuple[int, ...], sharing: str, size: int | None) -> int:
+    """The board size that has n weights in such a file."""
+    if size is not None:
+        _check_size(size)
+    fitting = [m for m in range(MIN_SIZE, MAX_SIZE + 1) if n == _n_saved(m, sizes, sharing)]
+    if not fitting:
+        raise RlgoError(
+            f"{path}: NumSaved = {n}: no board size from {MIN_SIZE} to {MAX_SIZE} has so many weights in "
+            f"{feature_set_name(sizes, sharing)}"
+        )
+    if size is None and len(fitting) > 1:
+        raise RlgoError(f"{path}: LI weights are as many on any board: import them with their board size (--size)")
+    if size is not None and size not in fitting:
+        raise RlgoError(f"{path}: weights for board size {fitting[0]}, expected board size {size}")
+    return fitting[0] if size is None else size
+
+
+def _check_size(size: int) -> None:
+    if not MIN_SIZE <= size <= MAX_SIZE:
+        raise RlgoError(f"board size {size}: expected {MIN_SIZE} to {MAX_SIZE}")
+
+
+def _n_saved(size: int, sizes: tuple[int, ...], sharing: str) -> int:
+    n_empty = sum((size - k + 1) ** 2 for k in sizes) if sharing == "none" else 0
+    return count_weights(size, sizes, sharing) + n_empty
+
+
+def _is_empty(features: FeatureSet) -> np.ndarray:
+    """bool[N]: which weights of a file without sharing are those of all-empty shapes: the first of each window."""
+    spans = [(features.size - k + 1, 3 ** (k * k)) for k in features.sizes]
+    return np.concatenate([np.arange(n * n * span) % span == 0 for n, span in spans])
+
+
+def _check_finite(path: str | Path, theta: np.ndarray) -> None:
+    n = np.count_nonzero(~np.isfinite(theta))
+    if n:
+        raise RlgoError(f"{path}: {n:,} of {theta.size:,} weights are infinite or not a number")
+
+
+# ---------------------------------------------------------------------------------------------
+# Other board sizes and other sharing
+# ---------------------------------------------------------------------------------------------
+
+
+def convert(weights: Weights, size: int | None = None, sharing: str | None = None) -> Weights:
+    """Weights for another board size, or under another sharing, or first the one and then the other.
+
+    Parameters
+    ----------
+    weights : what to convert; komi, value and games stay, and the provenance tells the conversion
+    size : another board size: LI weights carry over; the LD weights beside them stay behind and become 0
+    sharing : a key of `shapes.SHARINGS`: the same value for every position, never an approximation
+
+    Raises
+    ------
+    RlgoError : for a size or a sharing that is none, for another size of weights that know no LI (they belong to
+        places of their board), and for a sharing that cannot express these weights.
+    """
+    old = weights.features
+    if size is not None and size != old.size:
+        weights = _resize(weights, size)
+    if sharing is not None and sharing != weights.features.sharing:
+        weights = _reshare(weights, sharing)
+    new = weights.features
+    if new is old:
+        return weights
+    told = f"{weights.provenance.get('converted', old.name)} -> {new.name}"
+    return replace(weights, provenance={**weights.provenance, "converted": told})
+
+
+def without_sharing(weights: Weights, sizes: tuple[int, ...] | None = None) -> Weights:
+    """`shapes.unshare` for the window sizes of the weights, or for others: zeros where there were none.
+
+    Weights that are 0 are +0, as in the original's own files.
+    """
+    sizes = weights.features.sizes if sizes is None else sizes
+    whole, theta = unshare(weights.features, weights.theta)
+    parts = [theta[:1], *(theta[block.start : block.stop] for block in whole.blocks if block.size in sizes)]
+    return replace(weights, features=make_features(whole.size, sizes, "none"), theta=np.concatenate(parts) + 0.0)
+
+
+def _resize(weights: Weights, size: int) -> Weights:
+    old = weights.features
+    _check_size(size)
+    if "LI" not in SHARINGS[old.sharing]:
+        raise RlgoError(f"{old.name}: these weights belong to places of their board; only LI weights carry over")
+    return _copy_blocks(weights, make_features(size, old.sizes, old.sharing), "LI")
+
+
+def _reshare(weights: Weights, sharing: str) -> Weights:
+    old = weights.features
+    if sharing == "none":
+        return without_sharing(weights)
+    new = make_features(old.size, old.sizes, sharing)
+    if sharing == "LI+LD":
+        # LD can express LI, so there are many ways: LI weights stay what they are, all else becomes LD.
+        kind = "LI" if old.sharing == "LI" else "LD"
+        return _copy_blocks(weights if old.sharing == kind else _reshare(weights, kind), new, kind)
+    # Which weight each shape reads: its index, with its sign. A weight is what a shape that reads it had.
+    _, index = unshare(new, np.arange(new.n_weights + 1, dtype=np.float32))
+    _, theta_none = unshare(old, weights.theta)
+    theta = np.zeros(new.n_weights + 1, np.float32)
+    theta[index[index > 0].astype(int)] = theta_none[index > 0]
+    n_lost = np.count_nonzero(unshare(new, theta)[1] != theta_none)
+    if n_lost:
+        raise RlgoError(
+            f"{old.name}: {sharing} cannot express these weights: the values of {n_lost:,} shapes would change"
+        )
+    return replace(weights, features=new, theta=theta)
+
+
+def _copy_blocks(weights: Weights, features: FeatureSet, kind: str) -> Weights:
+    """Blocks of one kind, which both feature sets have; the others become 0."""
+    theta = np.zeros(features.n_weights + 1, np.float32)
+    blocks = {block.name: block for block in weights.features.blocks}
+    for block in features.blocks:
+        if block.kind == kind:
+            theta[block.start : block.stop] = weights.block(blocks[block.name])
+    return replace(weights, features=features, theta=theta)
