@@ -117,6 +117,20 @@ def board_image(
     return picture(colors, values, mark, stars, cell)
 
 
+def values_image(values: np.ndarray, cell: int = 36) -> np.ndarray:
+    """A picture of a map of values, in per cent, uint8[size * cell, size * cell, 3].
+
+    values : float[size, size] of P(Black wins), NaN where there is none. The lowest is blue, the highest red, so that
+        small differences show.
+    """
+    size = len(values)
+    low, high = np.nanmin(values), np.nanmax(values)
+    spread = (values - low) / (high - low) if high > low else np.full(values.shape, 0.5)
+    stars = [to_row_col(p, size) for p in star_points(size)]
+    numbers = np.rint(np.nan_to_num(100 * values, nan=-1)).clip(-1, 99).astype(int)
+    return picture(np.zeros(values.shape, np.uint8), spread, None, stars, cell, numbers=numbers)
+
+
 def shapes_image(
     shapes: Sequence[np.ndarray], values: Sequence[float] = (), columns: int = 10, cell: int = 24
 ) -> np.ndarray:
@@ -146,8 +160,9 @@ def picture(
     stars: Sequence[tuple[int, int]] = (),
     cell: int = 24,
     whole: bool = True,
+    numbers: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Wood, a map of values, the grid, the stones and a mark, in this order from the bottom.
+    """Wood, a map of values, the grid, numbers, the stones and a mark, in this order from the bottom.
 
     Parameters
     ----------
@@ -157,6 +172,7 @@ def picture(
     stars : (row, col) of the grid's small dots
     cell : pixels from point to point
     whole : a whole board, whose lines end at the outer points; the lines of a part of one run on
+    numbers : int[rows, cols], 0 to 99, written at the points without a stone; -1 writes nothing
 
     Returns
     -------
@@ -170,6 +186,8 @@ def picture(
         tint = np.kron(tint, np.ones((cell, cell)))[..., None]
         image += np.abs(tint) * (np.where(tint > 0, _HIGH, _LOW) - image)
 
+    ground = image.copy()
+
     # A point is the middle of its cell.
     thickness = max(1.0, cell / 24)
     beyond = thickness if whole else cell
@@ -182,6 +200,9 @@ def picture(
 
     for row, col in stars:
         _disc(image, row, col, 0.1 * cell, _INK, cell)
+    if numbers is not None:
+        for row, col in np.argwhere((numbers >= 0) & (colors == EMPTY)):
+            _number(image, ground, row, col, int(numbers[row, col]), cell)
     for row, col in np.argwhere(colors != EMPTY):
         color = int(colors[row, col])
         _disc(image, row, col, 0.47 * cell, _INK, cell)
@@ -193,6 +214,25 @@ def picture(
 
 def _blend(image: np.ndarray, cover: np.ndarray, color: np.ndarray) -> None:
     image += cover[..., None] * (color - image)
+
+
+# 3 x 5 pixels each, a bit a pixel, the top left one highest.
+_DIGITS = (0o75557, 0o26227, 0o71747, 0o71717, 0o55711, 0o74717, 0o74757, 0o71111, 0o75757, 0o75717)
+
+
+def _number(image: np.ndarray, ground: np.ndarray, row: int, col: int, number: int, cell: int) -> None:
+    """Two digits at a point, on the bare ground."""
+    glyphs = np.zeros((7, 9))
+    for i, digit in enumerate(divmod(number, 10)):
+        bits = [_DIGITS[digit] >> k & 1 for k in range(14, -1, -1)]
+        glyphs[1:6, 1 + 4 * i : 4 + 4 * i] = np.reshape(bits, (5, 3))
+    pixels = np.kron(glyphs, np.ones((cell // 12, cell // 12)))
+    height, width = pixels.shape
+    top = image.shape[0] - (row + 1) * cell + (cell - height) // 2
+    left = col * cell + (cell - width) // 2
+    here = np.s_[top : top + height, left : left + width]
+    image[here] = ground[here]
+    _blend(image[here], pixels, _INK)
 
 
 def _disc(image: np.ndarray, row: int, col: int, radius: float, color: np.ndarray, cell: int) -> None:

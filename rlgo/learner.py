@@ -154,7 +154,7 @@ class Crew:
     def state(self) -> dict[str, np.ndarray]:
         """What `restore` needs to go on as if nothing had happened."""
         return {
-            "theta": self.theta,
+            "theta": self.theta.copy(),
             "occurrences": self.occurrences(),
             "rng": np.concatenate([worker.rng for worker in self.workers]),
         }
@@ -262,7 +262,7 @@ class Learner:
 
     def state(self) -> dict[str, np.ndarray]:
         """What `restore` needs to go on as if nothing had happened: arrays by name."""
-        return {**self.crew.state(), "theta_mean": self.theta_mean, "games": np.array(self.games)}
+        return {**self.crew.state(), "theta_mean": self.theta_mean.copy(), "games": np.array(self.games)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Go on from what `state` gave, in a learner made with the same arguments."""

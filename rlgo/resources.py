@@ -35,18 +35,19 @@ def checkpoints_dir() -> Path:
     return _folder("checkpoints")
 
 
-def list_configs() -> list[str]:
-    """The names of the shipped configs, without ``.toml``."""
-    return sorted(path.stem for path in _folder("configs").glob("*.toml"))
+def list_configs(kind: str = "") -> list[str]:
+    """The names of the shipped configs, without ``.toml``: of runs, or those in a folder below, ``sweeps``."""
+    return sorted(path.stem for path in (_folder("configs") / kind).glob("*.toml"))
 
 
-def config_path(name: str) -> Path:
+def config_path(name: str, kind: str = "") -> Path:
     """The config file that `name` means.
 
     Parameters
     ----------
     name : a path; or a shipped config, written ``quick``, ``quick.toml`` or ``configs/quick.toml``, the last
         of which so that one command line serves in a source tree and anywhere else.
+    kind : see `list_configs`
 
     Raises
     ------
@@ -55,10 +56,10 @@ def config_path(name: str) -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    shipped = list_configs()
+    shipped = list_configs(kind)
     stem = path.name.removesuffix(".toml")
-    if stem in shipped and path.parent in (Path(), Path("configs")):
-        return _folder("configs") / f"{stem}.toml"
+    if stem in shipped and path.parent in (Path(), Path("configs", kind)):
+        return _folder("configs") / kind / f"{stem}.toml"
     what = "expected a file, this is a folder" if path.is_dir() else "no such config file"
     near = difflib.get_close_matches(stem, shipped, 1)
     raise RlgoError(

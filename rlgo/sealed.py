@@ -22,6 +22,7 @@ import numpy as np
 
 from rlgo.errors import RlgoError
 
+TEMPORARY = ".tmp"  # the end of all names that files have until they are whole; a killed process leaves such files
 _COMMENT = b"sha256:"
 _HEX = 64
 
@@ -66,15 +67,15 @@ def read_sealed(path: str | Path, kind: str, file_format: str, version: int) -> 
         sealed = body.endswith(_COMMENT)
         if sealed and hashlib.sha256(body).hexdigest().encode() != digest:
             raise RlgoError(f"{path}: damaged: its checksum does not match its content")
-        if not zipfile.is_zipfile(io.BytesIO(data)):
+        if not sealed or not zipfile.is_zipfile(io.BytesIO(data)):
             raise zipfile.BadZipFile
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         meta = json.loads(bytes(arrays.pop("meta")))
     except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError, struct.error, NotImplementedError):
         raise RlgoError(f"{path}: not a {kind} of rlgo, or a damaged or truncated one") from None
-    if not isinstance(meta, dict) or meta.get("format") != file_format or not sealed:
-        raise RlgoError(f"{path}: expected a sealed {kind} of rlgo")
+    if not isinstance(meta, dict) or meta.get("format") != file_format:
+        raise RlgoError(f"{path}: expected a {kind} of rlgo")
     if not isinstance(meta.get("version"), int):
         raise RlgoError(f"{path}: damaged: expected 'version' in its metadata")
     if meta["version"] > version:
@@ -84,7 +85,7 @@ def read_sealed(path: str | Path, kind: str, file_format: str, version: int) -> 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that at any moment, power cuts included, either the old or the new content is there, whole."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, temporary = tempfile.mkstemp(TEMPORARY, f".{path.name}.", path.parent)
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)

@@ -36,7 +36,8 @@ def tally_dtype() -> np.dtype:
     moves : moves played in finished games
     black_wins : sum of z
     evaluations : candidate afterstates considered
-    error, errors : sum of |delta V_t| and its number of terms
+    error, errors : sum of |delta V_t|, of each game to the nearest 2^-20, and its number of terms. Such sums are
+        exact, so that they do not depend on how the games are divided into batches
     """
     fields = [("games", "i8"), ("discarded", "i8"), ("moves", "i8"), ("evaluations", "i8"), ("errors", "i8")]
     return np.dtype((np.record, np.dtype([*fields, ("black_wins", "f8"), ("error", "f8")])))
@@ -101,7 +102,7 @@ def learn_episodes(
             tally.games += 1
             tally.moves += plies
             tally.black_wins += z
-            tally.error += error
+            tally.error += np.floor(error * 1048576.0 + 0.5) / 1048576.0
             tally.errors += plies
         else:
             tally.discarded += 1

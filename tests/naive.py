@@ -346,3 +346,36 @@ def learn(
         for name, e in trace.items():
             theta[name] = theta.get(name, 0.0) + alpha * delta * e
     return error
+
+
+# ---------------------------------------------------------------------------------------------
+# What comes of many games: how often weights occurred, what several workers learned, and the mean over time.
+# ---------------------------------------------------------------------------------------------
+
+
+def occurrences(states: list[list[dict[Weight, int]]]) -> dict[Weight, int]:
+    """How often each weight's shapes stood in the states of one game that are learned from, all but the last."""
+    counts: dict[Weight, int] = {}
+    for state in states[:-1]:
+        for weights in state:
+            for name in weights:
+                counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def merged(theta: list[float], thetas: list[list[float]]) -> list[float]:
+    """Each weight, moved by the mean change of those workers that changed it."""
+    out = []
+    for i, before in enumerate(theta):
+        changes = [own[i] - before for own in thetas if own[i] != before]
+        out.append(before + sum(changes) / len(changes) if changes else before)
+    return out
+
+
+def weighted_mean(thetas: list[list[float]], averaging: float) -> list[float]:
+    """The mean of weights, the j-th of which (from 1) counts Gamma(j + averaging) / Gamma(j), about j^averaging."""
+    counts = [math.exp(math.lgamma(j + averaging) - math.lgamma(j)) for j in range(1, len(thetas) + 1)]
+    return [
+        math.fsum(c * w for c, w in zip(counts, column, strict=True)) / math.fsum(counts)
+        for column in zip(*thetas, strict=True)
+    ]

@@ -37,6 +37,7 @@ LOADED = f"import sys; print([m for m in {HEAVY} if m in sys.modules], file=sys.
         "import rlgo",
         "import train.cli",
         "import train.config; train.config.load_config('quick')",
+        "import train.runs",
         "from train.cli import main; main(['--version'])",
         "from train.cli import main; main(['--help'])",
         "from train.cli import main; main(['match', '--help'])",
@@ -67,7 +68,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         ([], "the following arguments are required: COMMAND (see rlgo --help)"),
         (["trian"], "invalid choice: 'trian'"),
         (["--verson"], "COMMAND"),
-        (["train"], "the following arguments are required: CONFIG (see rlgo train --help)"),
+        (["train"], "train: expected either a CONFIG or --resume DIR (see rlgo train --help)"),
         (["train", "nosuch"], "nosuch: no such config file; shipped configs: "),
         (
             ["train", "quick", "--set", "run.gamse=1"],

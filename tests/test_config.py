@@ -20,8 +20,12 @@ from train.config import (
     Learning,
     Policy,
     Run,
+    change,
     config_from_dict,
+    flat,
     load_config,
+    overrides,
+    parse_override,
     to_toml,
 )
 
@@ -123,6 +127,7 @@ WRONG = [
     ("[run]\nlog_every = 0", "run.log_every = 0: expected an integer of at least 1"),
     ("[run]\neval_every = -1", "run.eval_every = -1: expected an integer of at least 0"),
     ("[run]\neval_games = 1", "run.eval_games = 1: expected an integer of at least 2"),
+    ("[run]\ngnugo_games = 3", "run.gnugo_games = 3: expected an even number of at least 0"),
     ("[board]\nsize = 4", "board.size = 4: expected an integer from 5 to 19"),
     ("[board]\nsize = 20", "board.size = 20: expected an integer from 5 to 19"),
     ("[board]\nkomi = nan", "board.komi = nan: expected a number from -361 to 361"),
@@ -237,6 +242,8 @@ CONFIGS = st.builds(
         log_every=st.integers(1),
         eval_every=st.integers(0),
         eval_games=st.integers(2),
+        gnugo_games=st.integers(0).map(lambda pairs: 2 * pairs),
+        gnugo_every=st.integers(0),
     ),
     board=st.builds(Board, size=st.integers(5, 19), komi=st.floats(-361, 361)),
     features=st.builds(
@@ -269,6 +276,18 @@ CONFIGS = st.builds(
 @given(CONFIGS)
 def test_to_toml_reads_back_as_the_same_config(config: Config) -> None:
     assert config_from_dict(tomllib.loads(to_toml(config))) == config
+
+
+@given(CONFIGS, CONFIGS)
+def test_overrides_make_one_config_of_another(base: Config, config: Config) -> None:
+    needed = overrides(base, config)
+    made = base
+    for text in needed:
+        made = change(made, parse_override(text), "--set")
+    assert made == config
+    before, after = flat(base), flat(config)
+    assert [text.partition("=")[0] for text in needed] == [key for key in after if after[key] != before[key]]
+    assert overrides(config, config) == []
 
 
 def test_to_toml_writes_every_key() -> None:

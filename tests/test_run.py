@@ -55,6 +55,7 @@ LOGGED = {
     "learning/alpha",
     *(f"weights/norm_{block}" for block in BLOCKS),
 }
+MEASURED = {"strength/elo", "strength/win_rate_random", *(f"occurrences/never_seen_{block}" for block in BLOCKS)}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ def test_a_run_leaves_its_files(finished):
     events = {name for name in names if name.startswith("events.out.tfevents")}
     assert len(events) == 1
     expected = {"config.toml", "run.json", "state.npz", "checkpoints", "metrics.jsonl", "log.txt", "weights.npz"}
-    assert names - events == expected | {".lock"}
+    assert names - events == expected | {".lock", "config.tfevents"}
     assert sorted(p.name for p in (result.folder / "checkpoints").iterdir()) == [f"{n:012d}.npz" for n in (100, 200)]
     assert list(Path(config.run.out).iterdir()) == [result.folder]
 
@@ -108,8 +109,8 @@ def test_metrics(finished):
         # alpha of the last game before the point: 0.1 - 0.09 game / 300.
         assert p["learning/alpha"] == pytest.approx(0.1 - 0.09 * (p["games"] - 1) / 300)
     # An earlier self is the snapshot of half the games ago, if there is one.
-    random, earlier = "strength/win_rate_random", "strength/win_rate_earlier_self"
-    assert [set(p) - {"games"} for p in strengths] == [{random}, {random, earlier}, {random, earlier}]
+    earlier = "strength/win_rate_earlier_self"
+    assert [set(p) - {"games"} for p in strengths] == [MEASURED, MEASURED | {earlier}, MEASURED | {earlier}]
     for block in result.weights.features.blocks:
         norm = np.linalg.norm(result.weights.block(block))
         assert logs[-1][f"weights/norm_{block.name}"] == pytest.approx(float(norm), rel=1e-5)
@@ -139,7 +140,7 @@ def test_tensorboard_reads_the_same_numbers(finished):
     _, result = finished
     reader = event_accumulator.EventAccumulator(str(result.folder), size_guidance={"scalars": 0, "tensors": 0})
     reader.Reload()
-    assert set(reader.Tags()["scalars"]) == LOGGED | {f"strength/win_rate_{name}" for name in result.strength}
+    assert set(reader.Tags()["scalars"]) == LOGGED | MEASURED | {"strength/win_rate_earlier_self"}
     points = metrics(result.folder)
     for name in reader.Tags()["scalars"]:
         expected = [(p["games"], pytest.approx(p[name], rel=1e-5)) for p in points if name in p]

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.sealed import read_sealed, write_sealed
+from rlgo.sealed import TEMPORARY, read_sealed, write_sealed
 
 FORMAT, VERSION = "rlgo-run", 1
 _SERIES = (1, 2, 5)
@@ -34,6 +36,7 @@ class RunFolder:
     state.npz         what a resumed run goes on from
     checkpoints/      the weights after 100, 200, 500, 1,000, 2,000 ... games
     metrics.jsonl     every logged number; the same in TensorBoard's event files beside it
+    config.tfevents   the config once more, for TensorBoard's table of runs
     log.txt           what the run said
     weights.npz       the weights, at the end or when interrupted
     """
@@ -47,25 +50,64 @@ class RunFolder:
         self.metrics = self.path / "metrics.jsonl"
         self.weights = self.path / "weights.npz"
         self.checkpoints = self.path / "checkpoints"
+        self._lock = self.path / ".lock"
 
     def checkpoint(self, games: int) -> Path:
         """The weights after this many games; names sort by number."""
         return self.checkpoints / f"{games:012d}.npz"
 
+    def saved(self) -> dict[int, Path]:
+        """The checkpoints that there are, by games, ascending."""
+        return {int(path.stem): path for path in sorted(self.checkpoints.glob("*.npz")) if path.stem.isdecimal()}
+
     def exists(self) -> bool:
         """Whether a run stands here, in whatever state."""
         return self.config.is_file()
+
+    def way_back(self) -> str:
+        """The command that goes on with the run."""
+        return f"{called()}rlgo train --resume {shlex.quote(str(self.path))}"
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes out of the run. Raises RlgoError if one is in it. A dead process holds no lock."""
         from filelock import FileLock, Timeout
 
+        lock = FileLock(self._lock, timeout=0.5)
         try:
-            with FileLock(self.path / ".lock", blocking=False):
-                yield
+            # Not at the first refusal: it may be the look of `in_use`, which is over at once.
+            lock.acquire()
         except Timeout:
-            raise RlgoError(f"{self.path}: this run is in use by another process") from None
+            raise RlgoError(f"{self.path}: in use by another process") from None
+        except OSError as error:
+            raise RlgoError(f"{self.path}: cannot be written: {error.strerror}") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def in_use(self) -> bool:
+        """Whether a process is in the run. Writes nothing, and keeps no process out."""
+        try:
+            import fcntl
+        except ImportError:  # Windows, where locks cannot be looked at without taking them
+            try:
+                with self.lock():
+                    return False
+            except RlgoError:
+                return True
+        try:
+            handle = os.open(self._lock, os.O_RDONLY)
+        except FileNotFoundError:
+            return False
+        try:
+            # Shared: others who look do not see this look.
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            return True
+        finally:
+            os.close(handle)
+        return False
 
     @contextlib.contextmanager
     def build(self) -> Iterator[RunFolder]:
@@ -73,24 +115,31 @@ class RunFolder:
 
         Raises RlgoError if it exists or cannot be made.
         """
+        parent, name = self.path.parent, self.path.name
+        temporary = None
         try:
-            if self.path.exists():
-                raise RlgoError(
-                    f"{self.path}: holds a run already; expected a new name, --set run.name=NAME, or --resume"
-                )
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=self.path.parent))
-        except OSError as error:
-            raise RlgoError(f"{self.path}: cannot be made: {error.strerror}: {error.filename}") from None
-        try:
+            self._refuse_existing()
+            parent.mkdir(parents=True, exist_ok=True)
+            for left in parent.glob(f".{name}.????????{TEMPORARY}"):  # by a process killed here
+                shutil.rmtree(left, ignore_errors=True)
+            temporary = Path(tempfile.mkdtemp(TEMPORARY, f".{name}.", parent))
             temporary.chmod(0o755)
             (temporary / self.checkpoints.name).mkdir()
             yield RunFolder(temporary)
+            self._refuse_existing()
             os.rename(temporary, self.path)
         except OSError as error:
-            raise RlgoError(f"{self.path}: cannot be made: {error.strerror}: {error.filename}") from None
+            where = f": {error.filename}" if error.filename else ""
+            raise RlgoError(f"{self.path}: cannot be made: {error.strerror}{where}") from None
+        except RlgoError as error:  # of a file under the name that is gone by now
+            raise RlgoError(str(error).replace(str(temporary), str(self.path))) from None
         finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+            if temporary is not None:
+                shutil.rmtree(temporary, ignore_errors=True)
+
+    def _refuse_existing(self) -> None:
+        if self.path.exists():
+            raise RlgoError(f"{self.path}: holds a run already; expected a new name, --set run.name=NAME, or --resume")
 
     def save(self, arrays: dict[str, np.ndarray], progress: dict[str, Any], lengths: dict[str, int]) -> None:
         """Replace the state. `lengths`: of the files that are appended to, as they are on the disk by now."""
@@ -103,21 +152,33 @@ class RunFolder:
         return arrays, meta["progress"]
 
     def rewind(self) -> None:
-        """Bring the files that are appended to back to the state."""
+        """Bring the files that are appended to back to the state, and remove what a killed process left half-written.
+
+        Raises RlgoError if one of these files is damaged, before anything is changed.
+        """
         meta, _ = self._read()
         lengths = meta["lengths"]
-        for path in [self.metrics, *sorted(self.path.glob("events.out.tfevents.*"))]:
-            if path.name not in lengths:
-                path.unlink(missing_ok=True)
-            elif not path.exists() or path.stat().st_size < lengths[path.name]:
-                raise RlgoError(f"{path}: damaged: expected at least {lengths[path.name]} bytes, as of {self.state}")
-            else:
+        for name, length in lengths.items():
+            path = self.path / name
+            if not path.is_file() or path.stat().st_size < length:
+                raise RlgoError(f"{path}: missing or damaged: expected at least {length:,} bytes, as of {self.state}")
+        for path in [self.metrics, *self.path.glob("events.out.tfevents.*"), *self.path.rglob(f".*{TEMPORARY}")]:
+            if path.name in lengths:
                 os.truncate(path, lengths[path.name])
+            else:
+                path.unlink(missing_ok=True)
 
     def _read(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         if not self.exists():
             raise RlgoError(f"{self.path}: expected the folder of a training run")
         return read_sealed(self.state, "run state", FORMAT, VERSION)
+
+
+def called() -> str:
+    """What to put before `rlgo` in commands to type: its folder, where the PATH does not have it (`make train`)."""
+    here = Path(sys.executable).parent  # scripts stand beside the interpreter
+    hidden = shutil.which("rlgo") is None and (here / "rlgo").is_file()
+    return f"{shlex.quote(os.path.relpath(here))}/" if hidden else ""
 
 
 def next_checkpoint(games: int) -> int:

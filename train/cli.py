@@ -2,6 +2,7 @@
 
 Start reading at `main`. Parsing imports nothing heavy: numba and scipy are imported by the handlers, so that
 ``rlgo --help`` answers at once. Whatever a person can mend is an `RlgoError`, printed on one line; status 2.
+Handlers return None, for status 0, or a status: `rlgo weights diff` has 1 for "different", like diff itself.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ def _train(args: argparse.Namespace) -> None:
     if (args.config is None) == (args.resume is None):
         raise RlgoError("train: expected either a CONFIG or --resume DIR (see rlgo train --help)")
     if args.resume is not None:
+        if args.out is not None:
+            raise RlgoError("train: --out goes with a CONFIG alone: a resumed run stays in its folder")
         games = _games_of(args.set)
 
         from train.run import resume
@@ -59,6 +62,57 @@ def _games_of(overrides: Sequence[str]) -> int | None:
     return games
 
 
+def _runs(args: argparse.Namespace) -> None:
+    from train.runs import find_runs, table
+
+    runs = find_runs(args.dir)
+    print(json.dumps([run.to_json() for run in runs], indent=2) if args.json else table(runs, args.dir))
+
+
+def _compare(args: argparse.Namespace) -> None:
+    _check_writable(args.json)
+    _check_writable(args.png, "--png")
+
+    from train.plots import comparison_picture, need_matplotlib
+
+    if args.png is not None:
+        need_matplotlib()
+
+    from train.compare import compare
+
+    found = compare(args.a, args.b, args.games, args.seed)
+    print(found)
+    _write_json(args.json, found.to_json())
+    if args.png is not None:
+        comparison_picture(args.png, found)
+
+
+def _eval(args: argparse.Namespace) -> None:
+    _check_writable(args.json)
+    _check_writable(args.png, "--png")
+
+    from train.plots import need_matplotlib, ratings_picture
+
+    if args.png is not None:
+        need_matplotlib()
+
+    from train.evaluate import evaluate
+
+    found = evaluate(args.targets, args.games, args.seed, args.komi, args.gnugo)
+    print(found)
+    _write_json(args.json, found.to_json())
+    if args.png is not None:
+        ratings_picture(args.png, found)
+
+
+def _sweep(args: argparse.Namespace) -> None:
+    from train.sweep import read_sweep, run_sweep, table
+
+    sweep = read_sweep(args.config, args.out)
+    outcomes = run_sweep(sweep, args.jobs, only_resume=args.resume)
+    print(table(sweep, outcomes))
+
+
 def _weights_info(args: argparse.Namespace) -> None:
     from rlgo.weights import describe, load_weights
 
@@ -70,9 +124,87 @@ def _weights_show(args: argparse.Namespace) -> None:
     from rlgo.weights import load_weights, show, show_image
 
     weights = load_weights(args.file)
-    print(show(weights, args.top, unicode=(sys.stdout.encoding or "").lower().startswith("utf")))
+    print(show(weights, args.top, _unicode()))
     if args.png is not None:
         args.png.write_bytes(png(show_image(weights, args.top)))
+
+
+def _weights_import(args: argparse.Namespace) -> None:
+    from train.config import Board
+
+    out, komi = _new_file(args, f"{args.file.stem}.npz"), Board(komi=args.komi).komi
+
+    from rlgo.exchange import import_w
+    from rlgo.weights import save_weights
+
+    weights = import_w(args.file, args.size, komi, args.games, args.value)
+    save_weights(out, weights)
+    print(f"{out}: {weights.features.name}, {weights.features.n_weights:,} weights")
+    print(f"komi {komi:g}, {args.games:,} games and {args.value} value are what you say: a .w file does not tell them")
+
+
+def _weights_export(args: argparse.Namespace) -> None:
+    out = _new_file(args, f"{args.file.stem}.w")
+
+    from rlgo.exchange import export_w, load_any, without_sharing
+
+    weights = load_any(args.file)
+    if args.unshared:
+        weights = without_sharing(weights)
+    export_w(out, weights)
+    print(f"{out}: {weights.features.name}")
+    left_out = f"komi {weights.komi:g}, {weights.games:,} games and {weights.value} value"
+    print(f"{left_out} are left out: a .w file has no room for them")
+
+
+def _weights_convert(args: argparse.Namespace) -> None:
+    if args.size is None and args.sharing is None:
+        raise RlgoError("weights convert: expected --size, --sharing, or both (see rlgo weights convert --help)")
+    marks = [] if args.size is None else [f"{args.size}x{args.size}"]
+    out = _new_file(args, "-".join([args.file.stem, *marks, *([args.sharing] if args.sharing else [])]) + ".npz")
+
+    from rlgo.exchange import convert, load_any
+    from rlgo.weights import save_weights
+
+    old = load_any(args.file)
+    try:
+        new = convert(old, args.size, args.sharing)
+    except RlgoError as error:
+        raise RlgoError(f"{args.file}: {error}") from None
+    save_weights(out, new)
+    print(f"{out}: {new.features.name}, {new.features.n_weights:,} weights")
+    if new.features.size != old.features.size:
+        rest = "; LD weights, which belong to their places, are 0 now" if old.features.sharing == "LI+LD" else ""
+        print(f"LI weights carried over from {old.features.size}x{old.features.size}{rest}")
+
+
+def _weights_diff(args: argparse.Namespace) -> int:
+    from rlgo.diff import describe_difference, diff
+    from rlgo.exchange import load_any
+
+    a, b = load_any(args.a), load_any(args.b)
+    try:
+        found = diff(a, b)
+    except RlgoError as error:
+        raise RlgoError(f"{args.a} and {args.b}: {error}") from None
+    print(describe_difference(found, (str(args.a), str(args.b)), args.top, _unicode()))
+    return int(not found.is_same)
+
+
+def _new_file(args: argparse.Namespace, default: str) -> Path:
+    """The file to write: -o, or the default in the current folder; an existing one only with --force."""
+    path: Path = args.out or Path(default)
+    suffix = Path(default).suffix
+    if path.suffix != suffix:
+        raise RlgoError(f"{path}: expected a name that ends in {suffix}")
+    if path.exists() and not args.force:
+        raise RlgoError(f"{path}: exists already; --force overwrites it, -o names another file")
+    return path
+
+
+def _unicode() -> bool:
+    """Whether standard output can take stones as characters of their own."""
+    return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
 def _gtp(args: argparse.Namespace) -> None:
@@ -112,10 +244,10 @@ def _board(args: argparse.Namespace) -> Any:
     return Board(size=args.size, komi=args.komi)
 
 
-def _check_writable(path: Path | None) -> None:
+def _check_writable(path: Path | None, option: str = "--json") -> None:
     """Fail before the hours of work whose result would go to `path`."""
     if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
-        raise RlgoError(f"--json {path}: expected a file that can be written")
+        raise RlgoError(f"{option} {path}: expected a file that can be written")
 
 
 def _write_json(path: Path | None, data: Any) -> None:
@@ -194,7 +326,65 @@ def make_parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--out", metavar="DIR", help="folder for the run's folder (run.out of the config)")
 
-    weights = commands.add_parser("weights", help="look into a weight file", description="Look into a weight file.")
+    sub = command(commands, "runs", _runs, "list training runs, how far they are, and how to go on with them")
+    sub.add_argument("dir", metavar="DIR", nargs="?", type=Path, default=Path("runs"), help="(default: runs)")
+    sub.add_argument("--json", action="store_true", help="print everything as JSON instead")
+
+    sub = command(
+        commands,
+        "compare",
+        _compare,
+        "play the weights of two runs against each other, now and at equal numbers of games",
+        "Runs may be finished, interrupted or at work, and of any feature sets, for one board size. A weight file may\n"
+        "stand in for a run: it is of one age, and meets all ages of the other.",
+    )
+    sub.add_argument("a", metavar="A", help="folder of a run, or a weight file; results are told from its side")
+    sub.add_argument("b", metavar="B", help="another")
+    sub.add_argument("--games", type=_at_least(2), default=1_000, metavar="N", help="at each age (default: 1000)")
+    sub.add_argument("--seed", type=_at_least(0), default=1, metavar="N", help="of the openings (default: 1)")
+    sub.add_argument("--json", type=Path, metavar="FILE", help="write the result here too")
+    sub.add_argument("--png", type=Path, metavar="FILE", help="draw the learning curves (needs matplotlib)")
+
+    sub = command(
+        commands,
+        "eval",
+        _eval,
+        "rate weights or whole runs in Elo, by games between them",
+        "A run stands for all its checkpoints and its last weights: a learning curve. Several come on one scale.\n"
+        "Random play has 0 Elo; the best shipped weights join in where they have the same features.",
+    )
+    sub.add_argument("targets", metavar="RUN|FILE", nargs="+", help="folder of a run, or a weight file")
+    sub.add_argument("--games", type=_at_least(2), default=1_000, metavar="N", help="of each pair (default: 1000)")
+    sub.add_argument("--seed", type=_at_least(0), default=1, metavar="N", help="of the openings (default: 1)")
+    sub.add_argument(
+        "--komi", type=float, metavar="K", help="White's bonus (default: the one that the weights learned with)"
+    )
+    sub.add_argument(
+        "--gnugo",
+        type=_at_least(0),
+        default=0,
+        metavar="N",
+        help="games of each file and of the last weights of each run against GNU Go level 0 (default: 0)",
+    )
+    sub.add_argument("--json", type=Path, metavar="FILE", help="write the result here too")
+    sub.add_argument("--png", type=Path, metavar="FILE", help="draw the learning curves (needs matplotlib)")
+
+    sub = command(
+        commands,
+        "sweep",
+        _sweep,
+        "train over a grid, or a random choice, of settings and seeds, and tell which is best",
+        "What a CONFIG holds is explained on top of train/sweep.py. The same command again goes on with a sweep that\n"
+        "was interrupted, wherever it was, and leaves finished runs alone.",
+    )
+    sub.add_argument("config", metavar="CONFIG", help="a TOML file, or the name of a shipped sweep: step_size")
+    sub.add_argument("--jobs", type=_at_least(1), metavar="N", help="runs at a time (default: one a processor)")
+    sub.add_argument("--resume", action="store_true", help="only go on: refuse to start a sweep")
+    sub.add_argument("--out", metavar="DIR", help="folder for the sweep's folder (run.out of the config)")
+
+    weights = commands.add_parser(
+        "weights", help="look into, compare and convert weight files", description="Weight files."
+    )
     what = weights.add_subparsers(metavar="COMMAND", required=True)
     sub = command(what, "info", _weights_info, "print what a weight file holds and where it comes from")
     sub.add_argument("file", metavar="FILE", type=Path)
@@ -202,6 +392,70 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("file", metavar="FILE", type=Path)
     sub.add_argument("--top", type=_at_least(1), default=10, metavar="N", help="shapes of each block (default: 10)")
     sub.add_argument("--png", type=Path, metavar="FILE", help="draw them into a picture too")
+
+    def add_out(sub: argparse.ArgumentParser, default: str) -> None:
+        sub.add_argument("-o", "--out", type=Path, metavar="OUT", help=f"file to write (default: {default})")
+        sub.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
+
+    sub = command(
+        what,
+        "import",
+        _weights_import,
+        "read a weight file of the original RLGO",
+        "Its three-line header tells the features and, by NumSaved, the board size; all-LI sets need --size. It does\n"
+        "not tell komi, games and the kind of value. The file that comes with the original is of a million games,\n"
+        "scored with komi 6.5: --komi 6.5 --games 1000000.",
+    )
+    sub.add_argument("file", metavar="FILE.w", type=Path)
+    add_out(sub, "FILE.npz in this folder")
+    sub.add_argument("--size", type=int, metavar="N", help="board size, 5 to 19; checked where the file tells it")
+    sub.add_argument(
+        "--komi", type=float, default=7.5, metavar="K", help="komi of the games it learned from (default: 7.5)"
+    )
+    sub.add_argument(
+        "--games", type=_at_least(0), default=0, metavar="N", help="how many they were (default: 0, not known)"
+    )
+    sub.add_argument(
+        "--value", choices=("logistic", "linear"), default="logistic", help="kind of value (default: logistic)"
+    )
+    sub = command(
+        what,
+        "export",
+        _weights_export,
+        "write a weight file for the original RLGO",
+        "Its format has no room for komi, games and the kind of value. What import read is written byte for byte.",
+    )
+    sub.add_argument("file", metavar="FILE", type=Path, help="a weight file of rlgo, or a .w file")
+    add_out(sub, "FILE.w in this folder")
+    sub.add_argument(
+        "--unshared", action="store_true", help="the same values without weight sharing, one weight a shape"
+    )
+    sub = command(
+        what,
+        "convert",
+        _weights_convert,
+        "carry weights over to another board size or another sharing",
+        "Another size: LI weights carry over. LD weights beside them belong to their places and start from 0, ready\n"
+        "for training to go on; sets without LI are refused. Another sharing (LI, LD, LI+LD, inversion or none) gives\n"
+        "every position the same value, or is refused. With both, the size comes first.",
+    )
+    sub.add_argument("file", metavar="FILE", type=Path, help="a weight file of rlgo, or a .w file")
+    add_out(sub, "FILE-SIZE-SHARING.npz in this folder")
+    sub.add_argument("--size", type=int, metavar="N", help="board size, 5 to 19")
+    sub.add_argument("--sharing", metavar="S", help="kind of weight sharing")
+    sub = command(
+        what,
+        "diff",
+        _weights_diff,
+        "tell what differs between two weight files",
+        "Files of other window sizes or sharing are compared without sharing, shape by shape. The exit status is 0 if\n"
+        "all weights and the kind of value are equal, 1 if not, 2 for files that cannot be compared.",
+    )
+    sub.add_argument("a", metavar="A", type=Path, help="a weight file of rlgo, or a .w file")
+    sub.add_argument("b", metavar="B", type=Path, help="another")
+    sub.add_argument(
+        "--top", type=_at_least(0), default=0, metavar="N", help="draw the N shapes of each block that differ most"
+    )
 
     sub = command(commands, "gtp", _gtp, "play over the Go Text Protocol, on standard input and output", players)
     sub.add_argument("--player", required=True, metavar="SPEC", help="who plays")
@@ -235,7 +489,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: the process's own); returns the exit status."""
     try:
         args = make_parser().parse_args(argv)
-        args.handler(args)
+        status: int | None = args.handler(args)
         sys.stdout.flush()
     except RlgoError as error:
         return _fail(str(error))
@@ -249,7 +503,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename is None:
             raise
         return _fail(f"{error.filename}: {error.strerror}")
-    return 0
+    return status or 0
 
 
 def _fail(message: str) -> int:

@@ -111,7 +111,18 @@ def _window_sizes(value: list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
 _POSITIVE = _number("a number above 0", lambda x: x > 0)
 _NOT_NEGATIVE = _number("a number of at least 0", lambda x: x >= 0)
 _UNIT = _number("a number from 0 to 1", lambda x: 0 <= x <= 1)
+_NAME = _text("a folder name of letters, digits, '.', '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_EVEN = Check((int,), "an even number of at least 0", lambda n: n if n >= 0 and n % 2 == 0 else None)
 _SIZES = Check((list, tuple), "an ascending subset of [1, 2, 3], not empty", _window_sizes)
+
+
+def _seeds(value: int | list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
+    seeds = tuple(range(1, value + 1)) if type(value) is int else tuple(value)  # type: ignore[arg-type]
+    good = all(type(seed) is int and 0 <= seed < 2**63 for seed in seeds)
+    return seeds if good and seeds and len(set(seeds)) == len(seeds) else None
+
+
+_SEEDS = Check((int, list, tuple), "a number of seeds, or a list of different integers of at least 0", _seeds)
 
 
 class _Section:
@@ -133,11 +144,11 @@ class Run(_Section):
     """How long to train, and what to write where."""
 
     # Name of the run folder, below `out`.
-    name: str = _setting(
-        "run", _text("a folder name of letters, digits, '.', '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9._-]*")
-    )
+    name: str = _setting("run", _NAME)
     # Every random number of the run comes from it: the same seed gives the same weights.
     seed: int = _setting(1, _integer(0, 2**63 - 1))
+    # A weight file of the same features to start from; empty: weights of 0, as in the paper.
+    start: str = _setting("", _text("the path of a weight file, or nothing", r".*"))
     # Games of self-play (TD: a million).
     games: int = _setting(1_000_000, _integer(1))
     # Folder of run folders.
@@ -146,8 +157,12 @@ class Run(_Section):
     log_every: int = _setting(10_000, _integer(1))
     # Games between two measurements of strength; 0 measures at the end alone.
     eval_every: int = _setting(100_000, _integer(0))
-    # Games of each measurement, against each opponent.
+    # Games of each measurement, against each opponent; at checkpoints too, see train/strength.py.
     eval_games: int = _setting(1_000, _integer(2))
+    # Games of a match against GNU Go level 0, where it is installed, at a second each or so; 0 plays none.
+    gnugo_games: int = _setting(0, _EVEN)
+    # Games of self-play between two such matches; 0 plays one at the end alone.
+    gnugo_every: int = _setting(0, _integer(0))
     # Threads that play and learn, each with weights of its own; see rlgo/learner.py.
     workers: int = _setting(1, _integer(1, 1_000))
     # Games of each worker between two merges; with one worker, between two updates of the mean weights.
@@ -233,6 +248,28 @@ class Config:
     policy: Policy = Policy()
 
 
+@dataclass(frozen=True)
+class Sweep(_Section):
+    """Many runs side by side; see train/sweep.py, also for what [sweep.parameters] may hold."""
+
+    # Name of the folder of their run folders, below `run.out`.
+    name: str = _setting("sweep", _NAME)
+    # The config that every run starts from: a TOML file, or the name of a shipped config.
+    base: str = _setting("default", _text("the name of a config", r".+"))
+    # grid: every combination of the values; random: `samples` combinations drawn at random.
+    kind: str = _setting("grid", _choice("grid", "random"))
+    # Combinations of a random sweep.
+    samples: int = _setting(20, _integer(1, 10_000))
+    # Every combination is run with each of these seeds; a number n stands for 1 to n.
+    seeds: tuple[int, ...] = _setting((1,), _SEEDS)
+    # Of the random combinations, and of the games between the runs.
+    seed: int = _setting(1, _integer(0, 2**63 - 1))
+    # What counts: the win rate against all other runs of the sweep, or against the shipped weights.
+    metric: str = _setting("members", _choice("members", "shipped"))
+    # Games of every run against each opponent, at the end.
+    games: int = _setting(1_000, _integer(2))
+
+
 _SECTIONS: dict[str, type[_Section]] = {f.name: type(f.default) for f in dataclasses.fields(Config)}  # type: ignore[misc]
 _KEYS = [f"{name}.{f.name}" for name, section in _SECTIONS.items() for f in dataclasses.fields(section)]  # type: ignore[arg-type]
 _ALIASES = {"learning.lambda": "learning.lambda_"}
@@ -256,16 +293,8 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
     RlgoError : naming the file (or ``--set``), the key and what was expected.
     """
     file = config_path(str(path))
-    try:
-        data = tomllib.loads(file.read_text("utf-8"))
-    except UnicodeDecodeError as error:
-        raise RlgoError(f"{file}: expected a TOML file in UTF-8: {error.reason}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise RlgoError(f"{file}: not valid TOML: {error}") from None
-    except OSError as error:
-        raise RlgoError(f"{file}: cannot be read: {error.strerror}") from None
     # The file first by itself, so that an error names where the mistake stands.
-    tables = _tables(data, str(file))
+    tables = _tables(read_toml(file), str(file))
     config = _build(tables, str(file))
     overrides = list(overrides)
     if not overrides:
@@ -276,9 +305,41 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
     return _build(tables, "--set")
 
 
+def read_toml(file: Path) -> dict[str, Any]:
+    """The content of a TOML file. RlgoError names the file and what is wrong with it."""
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except UnicodeDecodeError as error:
+        raise RlgoError(f"{file}: expected a TOML file in UTF-8: {error.reason}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise RlgoError(f"{file}: not valid TOML: {error}") from None
+    except OSError as error:
+        raise RlgoError(f"{file}: cannot be read: {error.strerror}") from None
+
+
 def config_from_dict(data: Mapping[str, Any], source: str = "config") -> Config:
     """The config of a nested mapping, section -> key -> value; `source` stands in front of error messages."""
     return _build(_tables(data, source), source)
+
+
+def change(config: Config, data: Mapping[str, Any], source: str) -> Config:
+    """`config` with the values of a nested mapping in place of its own; see `config_from_dict`."""
+    tables: dict[str, dict[str, Any]] = dataclasses.asdict(config)
+    for section, values in _tables(data, source).items():
+        tables[section].update(values)
+    return _build(tables, source)
+
+
+def sweep_settings(table: Mapping[str, Any], source: str) -> Sweep:
+    """The table [sweep], but for [sweep.parameters]; `source` stands in front of error messages."""
+    keys = [f.name for f in dataclasses.fields(Sweep)]
+    for key in table:
+        if key not in keys:
+            raise _unknown(f"sweep.{key}", source, [f"sweep.{known}" for known in keys])
+    try:
+        return Sweep(**table)
+    except RlgoError as error:
+        raise RlgoError(f"{source}: {error}") from None
 
 
 def _tables(data: Mapping[str, Any], source: str) -> dict[str, dict[str, Any]]:
@@ -292,15 +353,19 @@ def _tables(data: Mapping[str, Any], source: str) -> dict[str, dict[str, Any]]:
             raise RlgoError(f"{source}: {section} = {_shown(values)}: expected a table [{section}]")
         table = tables[section] = {}
         for key, value in values.items():
-            name = f"{section}.{key}"
-            name = _ALIASES.get(name, name)
-            if name not in _KEYS:
-                raise _unknown(name, source)
-            leaf = name.partition(".")[2]
+            leaf = canonical_key(f"{section}.{key}", source).partition(".")[2]
             if leaf in table:
                 raise RlgoError(f"{source}: {section}.{key}: given twice, as {leaf} too")
             table[leaf] = value
     return tables
+
+
+def canonical_key(key: str, source: str) -> str:
+    """The name of a key as its section has it, ``section.key``; RlgoError where there is none."""
+    name = _ALIASES.get(key, key)
+    if name not in _KEYS:
+        raise _unknown(name, source)
+    return name
 
 
 def _build(tables: dict[str, dict[str, Any]], source: str) -> Config:
@@ -326,13 +391,13 @@ def parse_override(text: str) -> dict[str, Any]:
     return {section: {key: value}} if dot else {section: value}
 
 
-def _unknown(name: str, source: str) -> RlgoError:
+def _unknown(name: str, source: str, keys: Iterable[str] | None = None) -> RlgoError:
     def likeness(key: str) -> float:
         # The last part counts again by itself, so that a key in a wrong section, or in none, is found.
         pairs = (name, key), (name.rpartition(".")[2], key.rpartition(".")[2])
         return sum(SequenceMatcher(None, a, b).ratio() for a, b in pairs)
 
-    return RlgoError(f"{source}: unknown key {name}; the nearest valid key is {max(_KEYS, key=likeness)}")
+    return RlgoError(f"{source}: unknown key {name}; the nearest valid key is {max(keys or _KEYS, key=likeness)}")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -349,3 +414,15 @@ def to_toml(config: Config) -> str:
             lines.append(f"{key} = {_toml(value)}")
         lines.append("")
     return "\n".join(lines)
+
+
+def flat(config: Config) -> dict[str, Any]:
+    """Every value by its whole key, ``section.key``."""
+    sections = dataclasses.asdict(config)
+    return {f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()}
+
+
+def overrides(base: Config, config: Config) -> list[str]:
+    """What makes `config` of `base` on the command line: ``section.key=value`` each, for --set."""
+    before = flat(base)
+    return [f"{key}={_toml(value)}" for key, value in flat(config).items() if value != before[key]]

@@ -25,8 +25,11 @@ from tqdm import tqdm
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
+from rlgo.jit import compiling
 from rlgo.player import RESIGN, Player
 from rlgo.resources import version
+from rlgo.selfplay import Meeting, hold_meeting
+from rlgo.shapes import SIZES, FeatureSet, make_features, unshare
 from rlgo.weights import Weights
 from train.players import EngineError, GtpClient, make_player, parse_spec
 
@@ -41,6 +44,7 @@ class MatchResult:
     wins: float  # of A; a draw counts 0.5
     win_rate: float  # wins / games
     ci95: tuple[float, float]  # of the win rate; see `clustered_interval`
+    scores: list[list[float]]  # of A, by opening, in each of its games
     draws: int
     black_wins: float  # by colour; a draw counts 0.5
     distinct: int  # different games, by their sequence of moves
@@ -97,8 +101,9 @@ def play_match(
     opening_plies: int = 4,
     max_moves: int | None = None,
     fast: bool = False,
+    progress: bool = True,
 ) -> MatchResult:
-    """Play a match, with its progress on stderr.
+    """Play a match.
 
     Parameters
     ----------
@@ -110,6 +115,7 @@ def play_match(
     max_moves : plies, the opening included, after which a game is scored as it stands (None: 3 * size * size)
     fast : play inside compiled code, thousands of games a second: for greedy and random players only, by the
         rules of simulations (simple ko in place of superko, nobody passes early), with openings of its own
+    progress : show a progress bar on stderr
 
     Returns
     -------
@@ -144,7 +150,9 @@ def play_match(
             if player.sizes is not None and size not in player.sizes:
                 raise RlgoError(f"player {player.name}: does not play on {size}x{size}")
             players.append(player)
-        bar = stack.enter_context(tqdm(total=games, unit="game", file=sys.stderr, dynamic_ncols=True))
+        bar = stack.enter_context(
+            tqdm(total=games, unit="game", file=sys.stderr, dynamic_ncols=True, disable=not progress)
+        )
         try:
             for i in range(games):
                 if i % 2 == 0:
@@ -162,6 +170,7 @@ def play_match(
             interrupted = True
 
     scores = _scores(records)
+    by_opening = [scores[i : i + 2] for i in range(0, len(scores), 2)]
     reasons = [f"game {i}: {record.forfeit}" for i, record in enumerate(records, 1) if record.forfeit]
     names = [given if isinstance(given, str) else given.name for given in (a, b)]
     return MatchResult(
@@ -170,7 +179,8 @@ def play_match(
         games=len(records),
         wins=sum(scores),
         win_rate=sum(scores) / len(records),
-        ci95=clustered_interval([scores[i : i + 2] for i in range(0, len(scores), 2)]),
+        ci95=clustered_interval(by_opening),
+        scores=by_opening,
         draws=sum(record.z == 0.5 for record in records),
         black_wins=sum(record.z for record in records),
         distinct=len({record.moves for record in records}),
@@ -191,24 +201,9 @@ def play_match(
 def _play_fast(
     a: str | Player, b: str | Player, games: int, size: int, komi: float, seed: int, opening_plies: int, max_moves: int
 ) -> MatchResult:
-    """`play_match` by `rlgo.selfplay.hold_meeting`."""
-    from rlgo.jit import compiling
-    from rlgo.selfplay import hold_meeting
-    from rlgo.shapes import make_features, unshare
-
+    """`play_match` by `meet_fast`."""
     weights = [_fast_weights(player, size) for player in (a, b)]
-    known = [w for w in weights if w is not None]
-    features = known[0].features if known else make_features(size)
-    thetas: list[np.ndarray] = [np.zeros(features.n_weights + 1, np.float32) if w is None else w.theta for w in weights]
-    if any(w.features is not features for w in known):
-        unshared = [None if w is None else unshare(w.features, w.theta) for w in weights]
-        features = next(pair[0] for pair in unshared if pair is not None)
-        zeros = np.zeros(features.n_weights + 1, np.float32)
-        thetas = [zeros if pair is None else pair[1] for pair in unshared]
-    with compiling(f"matches, {size}x{size}"):
-        meeting = hold_meeting(
-            features, thetas[0], thetas[1], games, seed, komi, min(opening_plies, max_moves), max_moves
-        )
+    meeting = meet_fast(weights[0], weights[1], size, games, seed, komi, min(opening_plies, max_moves), max_moves)
     scores = meeting.scores
     return MatchResult(
         a=str(a),
@@ -217,6 +212,7 @@ def _play_fast(
         wins=float(scores.sum()),
         win_rate=float(scores.mean()),
         ci95=clustered_interval(scores.tolist()),
+        scores=scores.tolist(),
         draws=int((scores == 0.5).sum()),
         black_wins=float(scores[:, 0].sum() + (1 - scores[:, 1]).sum()),
         distinct=len(np.unique(meeting.digests)),
@@ -232,6 +228,44 @@ def _play_fast(
         interrupted=False,
         versions=_versions([]),
     )
+
+
+def meet_fast(
+    a: Weights | None,
+    b: Weights | None,
+    size: int,
+    games: int,
+    seed: int | np.random.SeedSequence,
+    komi: float,
+    opening: int = 4,
+    max_moves: int = 0,
+) -> Meeting:
+    """`selfplay.hold_meeting` between the greedy players of any weights for one board size; None plays at random."""
+    features, (theta_a, theta_b) = on_common_features([a, b], size)
+    with compiling(f"matches, {size}x{size}"):
+        return hold_meeting(features, theta_a, theta_b, games, seed, komi, opening, max_moves)
+
+
+def on_common_features(weights: Sequence[Weights | None], size: int) -> tuple[FeatureSet, list[np.ndarray]]:
+    """Value functions of one board size in the form in which any two can meet (`selfplay.hold_meeting`).
+
+    Parameters
+    ----------
+    weights : of players; None stands for the random player
+    size : the board size of all of them
+
+    Returns
+    -------
+    (a feature set, theta of each player on it): their own where they share one, else all shapes without sharing.
+    """
+    sets = {w.features.name: w.features for w in weights if w is not None}
+    if len(sets) > 1:
+        features = make_features(size, SIZES, "none")
+        thetas = [None if w is None else unshare(w.features, w.theta)[1] for w in weights]
+    else:
+        features = next(iter(sets.values()), None) or make_features(size)
+        thetas = [None if w is None else w.theta for w in weights]
+    return features, [np.zeros(features.n_weights + 1, np.float32) if theta is None else theta for theta in thetas]
 
 
 def _fast_weights(player: str | Player, size: int) -> Weights | None:
@@ -311,6 +345,11 @@ def _versions(players: Sequence[Player]) -> dict[str, str]:
         "numba": numba.__version__,
         **engines,
     }
+
+
+def in_percent(win_rate: float, ci95: tuple[float, float]) -> str:
+    """A win rate with its interval, for people: ``57.3% (54.3%-60.2%)``."""
+    return f"{win_rate:.1%} ({ci95[0]:.1%}-{ci95[1]:.1%})"
 
 
 def clustered_interval(clusters: Sequence[Sequence[float]], level: float = 0.95) -> tuple[float, float]:

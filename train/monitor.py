@@ -8,13 +8,25 @@ thread that dies without a word.)
 from __future__ import annotations
 
 import json
+import os
+import struct
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rlgo.board import new_board
+from rlgo.draw import png, values_image
 from rlgo.errors import RlgoError
+from rlgo.sealed import write_atomically
+from rlgo.value import ValueFunction
+from rlgo.weights import Weights, show_image
+
+# The columns that TensorBoard's table of runs begins with; the other settings are there to be ticked.
+COLUMNS = ("features.sizes", "learning.alpha", "policy.epsilon", "run.games", "run.seed")
+METRICS = (*(f"strength/win_rate_{name}" for name in ("shipped", "gnugo", "earlier_self", "random")), "strength/elo")
 
 
 class Monitor:
@@ -42,17 +54,38 @@ class Monitor:
             self._write(summary.scalar(name, value), games)
         print(json.dumps({"games": games, **scalars}), file=self._jsonl, flush=True)
 
-    def histogram(self, games: int, name: str, values: np.ndarray, bins: str | int = 64) -> None:
-        """The distribution of an array of finite numbers."""
+    def learned(self, games: int, weights: Weights, occurrences: np.ndarray) -> None:
+        """For each block, how its weights are distributed, and how often they occurred (TD paper, Fig. 4).
+
+        occurrences : int64[n_weights + 1], see `td.Scratch`. Weights that never occurred are left out of both.
+        """
+        for block in weights.features.blocks:
+            seen = occurrences[block.start : block.stop]
+            if seen.any():
+                self.histogram(games, f"weights/{block.name}", weights.block(block)[seen > 0])
+                self.histogram(games, f"occurrences/log10_{block.name}", np.log10(seen[seen > 0]))
+
+    def pictures(self, games: int, weights: Weights) -> None:
+        """V after each first move, and the strongest shapes of each block."""
+        size = weights.features.size
+        values = ValueFunction(weights).afterstates(new_board(size))[:-1].reshape(size, size)
+        self.image(games, "V/after_each_first_move", values_image(values))
+        self.image(games, "shapes/strongest", show_image(weights, 6))
+
+    def histogram(self, games: int, name: str, values: np.ndarray, bins: int = 64) -> None:
+        """The distribution of an array of finite numbers, at least one."""
         from tensorboardX import summary
 
         self._write(summary.histogram(name, values.astype(np.float64), bins), games)
 
     def image(self, games: int, name: str, rgb: np.ndarray) -> None:
         """A picture, uint8[height, width, 3]."""
-        from tensorboardX import summary
+        from tensorboardX.proto.summary_pb2 import Summary
 
-        self._write(summary.image(name, rgb, dataformats="HWC"), games)
+        # Not by tensorboardX's own `image`, which needs Pillow.
+        height, width, _ = rgb.shape
+        picture = Summary.Image(height=height, width=width, colorspace=3, encoded_image_string=png(rgb))
+        self._write(Summary(value=[Summary.Value(tag=name, image=picture)]), games)
 
     def text(self, name: str, content: str) -> None:
         """A text page of TensorBoard (Markdown)."""
@@ -60,10 +93,19 @@ class Monitor:
 
         self._write(summary.text(name, content), 0)
 
-    def summaries(self, summaries: Any) -> None:
-        """Summaries of tensorboardX as they are."""
-        for one in summaries:
-            self._write(one, 0)
+    def hparams(self, values: Mapping[str, Any], is_finished: bool) -> None:
+        """The run's line in TensorBoard's table of runs: its settings, beside what `METRICS` were last.
+
+        In a file of its own, replaced as a whole, since TensorBoard keeps the first that it finds, and a run that
+        is resumed may go on to more games. TensorBoard leaves a file for the next one by name, so it comes first.
+        """
+        from tensorboardX.proto.event_pb2 import Event
+
+        now = time.time()
+        events = [Event(wall_time=now, file_version="brain.Event:2")]
+        events += [Event(wall_time=now, summary=summary) for summary in _hparams(values, is_finished)]
+        data = b"".join(_record(event.SerializeToString()) for event in events)
+        write_atomically(self._folder / "config.tfevents", data)
 
     def _write(self, summary: Any, games: int) -> None:
         from tensorboardX.proto.event_pb2 import Event
@@ -73,17 +115,58 @@ class Monitor:
     def lengths(self) -> dict[str, int]:
         """The length in bytes of every file written by this run so far, all of it on the disk."""
         self._jsonl.flush()
-        self._events.flush()
+        os.fsync(self._jsonl.fileno())
+        self._events.flush()  # with fsync
         files = [self._folder / "metrics.jsonl", *self._folder.glob("events.out.tfevents.*")]
         return {path.name: path.stat().st_size for path in files}
 
     def close(self) -> None:
         """Flush and close."""
-        self._events.close()
-        self._jsonl.close()
+        try:
+            self._events.close()
+        finally:
+            self._jsonl.close()
 
     def __enter__(self) -> Monitor:
         return self
 
     def __exit__(self, *_: Any) -> None:
         self.close()
+
+
+def _record(data: bytes) -> bytes:
+    """A record of an event file: its length and its content, each with a checksum."""
+    from tensorboardX.record_writer import masked_crc32c
+
+    length = struct.pack("<Q", len(data))
+    return length + struct.pack("<I", masked_crc32c(length)) + data + struct.pack("<I", masked_crc32c(data))
+
+
+def _hparams(values: Mapping[str, Any], is_finished: bool) -> list[Any]:
+    """The summaries of TensorBoard's plugin "hparams": all runs' columns, this run's settings, and its end."""
+    from tensorboardX.proto.api_pb2 import DataType, Experiment, HParamInfo, MetricInfo, MetricName, Status
+    from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData, SessionEndInfo, SessionStartInfo
+    from tensorboardX.proto.summary_pb2 import Summary, SummaryMetadata
+
+    def summary(tag: str, **content: Any) -> Any:
+        data = HParamsPluginData(version=0, **content).SerializeToString()
+        metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="hparams", content=data))
+        return Summary(value=[Summary.Value(tag=f"_hparams_/{tag}", metadata=metadata)])
+
+    experiment, start = Experiment(), SessionStartInfo()
+    for key, value in values.items():
+        info = HParamInfo(name=key)
+        if isinstance(value, int | float):
+            info.type, start.hparams[key].number_value = DataType.Value("DATA_TYPE_FLOAT64"), value
+        else:
+            info.type, start.hparams[key].string_value = DataType.Value("DATA_TYPE_STRING"), str(value)
+        if key in COLUMNS:
+            # Field 7, `differs`, which tensorboardX does not know: TensorBoard puts these first.
+            info.MergeFromString(b"\x38\x01")
+        experiment.hparam_infos.append(info)
+    experiment.metric_infos.extend(MetricInfo(name=MetricName(tag=tag)) for tag in METRICS)
+    summaries = [summary("experiment", experiment=experiment), summary("session_start_info", session_start_info=start)]
+    if is_finished:
+        end = SessionEndInfo(status=Status.Value("STATUS_SUCCESS"))
+        summaries.append(summary("session_end_info", session_end_info=end))
+    return summaries

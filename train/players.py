@@ -163,6 +163,12 @@ class EngineError(RlgoError):
     """An outside engine has died, is silent, or has answered with what it should not."""
 
 
+def find_program(name: str) -> str | None:
+    """The path of a program, on PATH or in /usr/games; None where it is not installed."""
+    # Debian installs games, GNU Go among them, where PATH often does not look.
+    return shutil.which(name) or shutil.which(name, path="/usr/games")
+
+
 class GtpClient(Player):
     """An outside engine as a player, over its standard input and output.
 
@@ -193,8 +199,7 @@ class GtpClient(Player):
             raise RlgoError(f"engine {command!r}: {error}") from None
         if not self._argv:
             raise RlgoError(f"engine {command!r}: expected a command after gtp:")
-        # Debian installs games, GNU Go among them, where PATH often does not look.
-        program = shutil.which(self._argv[0]) or shutil.which(self._argv[0], path="/usr/games")
+        program = find_program(self._argv[0])
         if program is None:
             raise RlgoError(f"engine {self._argv[0]!r} is not found, neither on PATH nor in /usr/games")
         self._label = f"engine {self._argv[0]!r}"

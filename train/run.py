@@ -14,12 +14,12 @@ import json
 import os
 import platform
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -33,41 +33,32 @@ from rlgo.learner import Learner
 from rlgo.policy import POLICIES, Policy
 from rlgo.resources import version
 from rlgo.sealed import write_atomically
-from rlgo.selfplay import meet
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import NORMALISATIONS, SCHEDULES, UPDATES, Learning, step_size
 from rlgo.value import VALUES
-from rlgo.weights import Weights, load_weights, save_weights, shipped_weights
-from train.checkpoint import RunFolder, next_checkpoint
-from train.config import Config, load_config, to_toml
-from train.match import clustered_interval
+from rlgo.weights import Weights, load_weights, save_weights
+from train.checkpoint import RunFolder, called, next_checkpoint
+from train.config import Config, config_from_dict, flat, load_config, overrides, to_toml
 from train.monitor import Monitor
+from train.strength import Strength, against_gnugo, elo, has_gnugo, seeds, win_rates
 
 _SLICE_SECONDS = 0.2  # between two looks at Ctrl-C
 _SAVE_SECONDS = 10.0  # between two saved states
-
-
-@dataclass(frozen=True)
-class Strength:
-    """The measured strength of the greedy player: its win rate against one opponent."""
-
-    opponent: str  # for people
-    games: int
-    win_rate: float
-    ci95: tuple[float, float]  # see `match.clustered_interval`
+_AT_THE_END = ("seconds", "sessions", "strength", "elo")  # of run.json
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run leaves: its folder, its weights, and their last measured strength ("random", "earlier_self")."""
+    """What a run leaves: its folder, its weights, and their last measured strength, by opponent and in Elo."""
 
     folder: Path
     weights: Weights
-    strength: dict[str, Strength]
+    strength: dict[str, Strength]  # see `strength.win_rates`; "gnugo", see `strength.against_gnugo`
+    elo: float  # see `strength.elo`
 
 
-def make_learner(config: Config, seed: int | np.random.SeedSequence) -> Learner:
-    """The learner that a config describes."""
+def make_learner(config: Config, seed: int | np.random.SeedSequence, theta: np.ndarray | None = None) -> Learner:
+    """The learner that a config describes; theta: weights to start from, float32[n_weights + 1], None: zeros."""
     f, le, p = config.features, config.learning, config.policy
     value = VALUES[le.value]
     learning = Learning(
@@ -93,6 +84,7 @@ def make_learner(config: Config, seed: int | np.random.SeedSequence) -> Learner:
         config.board.komi,
         p.max_moves,
         seed,
+        theta,
         workers=run.workers,
         merge_every=run.merge_every,
     )
@@ -109,16 +101,27 @@ def train(config: Config, progress: bool | None = None) -> Result:
     Raises
     ------
     RlgoError : if the run folder exists or cannot be written, or the weights diverge.
-    KeyboardInterrupt : after Ctrl-C, when the run is saved.
+    KeyboardInterrupt, SystemExit : after Ctrl-C or SIGTERM, when the run is saved.
     """
     folder = RunFolder(Path(config.run.out) / config.run.name)
     with compiling(f"board and value function, {config.board.size}x{config.board.size}"):
-        learner = make_learner(config, _seeds(config)[0])
+        learner = make_learner(config, seeds(config)[0], _start(config))
     with folder.build() as new:
         write_atomically(new.config, to_toml(config).encode())
         write_json(new.run_json, _provenance(config))
-        new.save(learner.state(), asdict(_Progress()), {})
+        new.save(learner.state(), asdict(_Progress(config=to_toml(config))), {})
     return _go(folder, config, learner, progress)
+
+
+def _start(config: Config) -> np.ndarray | None:
+    """The weights that a new run starts from: those of `run.start`, or None."""
+    if not config.run.start:
+        return None
+    weights, f = load_weights(config.run.start, config.board.size), config.features
+    if weights.features is not make_features(config.board.size, f.sizes, f.sharing):
+        wanted = make_features(config.board.size, f.sizes, f.sharing).name
+        raise RlgoError(f"run.start = {config.run.start}: weights for {weights.features.name}, expected {wanted}")
+    return weights.theta
 
 
 def resume(path: str | Path, games: int | None = None, progress: bool | None = None) -> Result:
@@ -132,47 +135,85 @@ def resume(path: str | Path, games: int | None = None, progress: bool | None = N
 
     Raises
     ------
-    RlgoError : if there is no such run, it is finished or in use, or its state is damaged.
-    KeyboardInterrupt : see `train`
+    RlgoError : if there is no such run, it is finished or in use, its config was changed, or its state is damaged.
+    KeyboardInterrupt, SystemExit : see `train`
     """
     folder = RunFolder(path)
-    if not folder.exists():
-        raise RlgoError(f"{path}: expected the folder of a training run")
+    config = _config_of(folder, games)
+    with compiling(f"board and value function, {config.board.size}x{config.board.size}"):
+        learner = make_learner(config, seeds(config)[0])
+    return _go(folder, config, learner, progress)
+
+
+def current_weights(path: str | Path) -> Weights:
+    """What a run has learned as of its last saved state, be it finished, interrupted or at work.
+
+    Raises RlgoError if there is no such run or its state is damaged.
+    """
+    folder = RunFolder(path)
+    state, _ = folder.load()
+    config = _config_of(folder)
+    learner = make_learner(config, 0)
+    learner.restore(state)
+    return _learned(config, folder, learner)
+
+
+def _config_of(folder: RunFolder, games: int | None = None) -> Config:
+    """The config of a run, of `games` games if given. Raises RlgoError where it is not the one that the run began with.
+
+    Where a run stands and how long it is may change, but for schedules that end with the run.
+    """
+    _, saved = folder.load()
     config = load_config(folder.config)
     if games is not None:
-        if config.learning.alpha_schedule in ("linear", "exponential") and games != config.run.games:
-            raise RlgoError(
-                f"{path}: alpha_schedule = {config.learning.alpha_schedule!r} ends at run.games: cannot go on"
-            )
         config = replace(config, run=replace(config.run, games=games))
-    with compiling(f"board and value function, {config.board.size}x{config.board.size}"):
-        learner = make_learner(config, _seeds(config)[0])
-    return _go(folder, config, learner, progress)
+    if saved.get("config"):
+        began = config_from_dict(tomllib.loads(saved["config"]), str(folder.state))
+        for was in overrides(config, began):
+            key = was.partition("=")[0]
+            if key not in ("run.name", "run.out", "run.games"):
+                raise RlgoError(f"{folder.config}: expected {was} as when the run began, to go on with it")
+            if key == "run.games" and config.learning.alpha_schedule in ("linear", "exponential"):
+                schedule = f'learning.alpha_schedule = "{config.learning.alpha_schedule}"'
+                raise RlgoError(f"{folder.path}: {schedule} ends at run.games = {began.run.games}: cannot go on")
+    return config
 
 
 def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool | None) -> Result:
     with folder.lock(), _Stop() as stop:
         state, saved = folder.load()
         done = _Progress(**saved)
-        if done.finished and learner.games >= config.run.games:
+        if done.finished and done.games == config.run.games:
             raise RlgoError(f"{folder.path}: finished at {done.games:,} games; to go on, --set run.games=N")
+        if done.games > config.run.games:
+            raise RlgoError(f"{folder.path}: expected run.games of at least the {done.games:,} played already")
+        provenance = _provenance_of(folder)
         learner.restore(state)
         folder.rewind()
-        write_atomically(folder.config, to_toml(config).encode())
         done.sessions += 1
-        with Monitor(folder.path, done.sessions) as monitor, folder.log.open("a", encoding="utf-8") as log:
-            run = _Run(config, folder, learner, monitor, stop, log, done)
-            try:
+        done.finished = False
+        try:
+            write_atomically(folder.config, to_toml(config).encode())
+            write_json(folder.run_json, {**provenance, "config": to_toml(config)})
+            with Monitor(folder.path, done.sessions) as monitor, folder.log.open("a", encoding="utf-8") as log:
+                run = _Run(config, folder, learner, monitor, stop, log, done)
                 return run.go(os.isatty(2) if progress is None else progress)
-            except (OSError, RlgoError) as error:
-                told = f"{folder.path}: cannot be written: {error.strerror}" if isinstance(error, OSError) else error
-                raise RlgoError(f"{told}; {run.way_back()}") from None
+        except (OSError, RlgoError) as error:
+            told = f"{folder.path}: cannot be written: {error.strerror}" if isinstance(error, OSError) else error
+            raise RlgoError(f"{told}; {_what_is_kept(folder)}") from None
+        except KeyboardInterrupt:
+            if not stop.told:
+                print(f"stopped at once; {_what_is_kept(folder)}", file=sys.stderr)
+            if stop.asked == signal.SIGTERM:  # the exit status that whoever sent it expects
+                raise SystemExit(128 + signal.SIGTERM) from None
+            raise
 
 
 @dataclass
 class _Progress:
     """What a run knows besides its learner; a part of its state."""
 
+    config: str = ""  # as TOML, when it began
     games: int = 0
     lost: int = 0  # of workers that died, see `Learner`
     sessions: int = 0  # times that it was started
@@ -180,14 +221,19 @@ class _Progress:
     window: dict[str, float] = field(default_factory=dict)  # tallies since the last point of the logs ...
     spent: float = 0.0  # ... and the seconds of self-play behind them
     strength: dict[str, Any] = field(default_factory=dict)  # last measured, see `Strength`
+    elo: float = 0.0  # last measured
+    ratings: dict[str, float] = field(default_factory=dict)  # of the checkpoints, see `strength.elo`
+    gnugo_due: bool = False  # whether a match against GNU Go comes next
     finished: bool = False
 
 
 class _Stop:
-    """Ctrl-C, or a polite kill, asks for an end; a second one makes it."""
+    """Ctrl-C, or a polite kill, asks for an end; a second one makes it, and the first where `at_once` is set."""
 
     def __init__(self) -> None:
         self.asked = 0  # the signal's number
+        self.at_once = False
+        self.told = False  # how to go on
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> _Stop:
@@ -200,9 +246,9 @@ class _Stop:
             signal.signal(n, handler)
 
     def _ask(self, number: int, _: Any) -> None:
-        if self.asked:
+        insisted, self.asked = self.asked, number
+        if insisted or self.at_once:
             raise KeyboardInterrupt
-        self.asked = number
 
 
 @dataclass
@@ -226,11 +272,23 @@ class _Run:
             self.monitor.text("config", "```toml\n" + to_toml(self.config) + "```")
         else:
             self.say(f"resumed {self.folder.path} after {learner.games:,} games")
+        if self.config.run.gnugo_games and not has_gnugo():
+            self.say("GNU Go is not installed: no games against it")
+        self.monitor.hparams(flat(self.config), is_finished=False)
         begun, saved = time.perf_counter() - done.seconds, time.perf_counter()
         slice_games = 1
         with tqdm(total=games, initial=done.games, unit=" games", smoothing=0.1, disable=not progress) as bar:
-            while learner.games < games:
-                n = min(slice_games, self.next_stop() - learner.games)
+            while True:
+                if done.gnugo_due:
+                    self.meet_gnugo(progress)
+                    done.seconds = time.perf_counter() - begun
+                if self.stop.asked:
+                    self.interrupt()
+                if learner.games >= games:
+                    break
+                n = self.next_stop() - learner.games
+                if self.config.run.workers == 1:  # several merge after every slice: not where the clock says
+                    n = min(n, slice_games)
                 start = time.perf_counter()
                 if slice_games == 1:
                     with compiling(f"self-play and learning, {learner.features.size}x{learner.features.size}"):
@@ -243,18 +301,16 @@ class _Run:
                 bar.update(learner.games - bar.n)
                 self.look_around(bar)
                 done.seconds = time.perf_counter() - begun
-                if self.stop.asked or time.perf_counter() - saved > _SAVE_SECONDS:
+                if self.stop.asked or done.gnugo_due or time.perf_counter() - saved > _SAVE_SECONDS:
                     self.save()
                     saved = time.perf_counter()
-                if self.stop.asked:
-                    self.interrupt()
         self.finish()
-        return Result(self.folder.path, self.weights(), self.strength())
+        return Result(self.folder.path, self.weights(), self.strength(), done.elo)
 
     def next_stop(self) -> int:
         """The number of games at which the run next logs, measures, saves a checkpoint, merges its workers, or ends."""
         run, now = self.config.run, self.learner.games
-        every = [run.log_every, run.eval_every, self.learner.round if run.workers > 1 else 0]
+        every = [run.log_every, run.eval_every, run.gnugo_every, self.learner.round if run.workers > 1 else 0]
         return min(run.games, next_checkpoint(now), *(now + n - now % n for n in every if n))
 
     def count(self, wanted: int, tally: np.record, seconds: float) -> None:
@@ -272,27 +328,70 @@ class _Run:
             )
 
     def look_around(self, bar: Any) -> None:
-        """Whatever is due at this number of games."""
+        """Whatever is due at this number of games, but for a match against GNU Go, see `meet_gnugo`."""
         run, games = self.config.run, self.learner.games
         end = games >= run.games
-        if games % run.log_every == 0 or end:
+
+        def due(every: int) -> bool:
+            return end or (every > 0 and games % every == 0)
+
+        if due(run.log_every):
             self.monitor.log(games, _scalars(self.done.window, self.done.spent, self.learner))
             self.done.window, self.done.spent = {}, 0.0
-        if (run.eval_every and games % run.eval_every == 0) or end:
-            strength = _measure(self.config, self.folder, self.weights())
-            self.done.strength = {k: asdict(s) for k, s in strength.items()}
-            self.monitor.log(games, {f"strength/win_rate_{k}": s.win_rate for k, s in strength.items()})
-            self.say(f"{games:12,d} games: won " + ", ".join(_told(s) for s in strength.values()))
-            bar.set_postfix_str(", ".join(f"{k} {s.win_rate:.0%}" for k, s in strength.items()))
-        if next_checkpoint(games - 1) == games:
-            save_weights(self.folder.checkpoint(games), self.weights())
+        is_checkpoint = next_checkpoint(games - 1) == games
+        if is_checkpoint or due(run.eval_every):
+            weights, occurrences = self.weights(), self.learner.crew.occurrences()
+            self.monitor.learned(games, weights, occurrences)
+            self.measure(weights, _never_seen(weights.features, occurrences), bar if due(run.eval_every) else None)
+            if is_checkpoint:
+                save_weights(self.folder.checkpoint(games), weights)
+                self.done.ratings[str(games)] = self.done.elo
+            if is_checkpoint or end:  # bounded in number, since checkpoints lie ever further apart
+                self.monitor.pictures(games, weights)
+        self.done.gnugo_due = run.gnugo_games > 0 and due(run.gnugo_every) and has_gnugo()
+
+    def measure(self, weights: Weights, scalars: dict[str, float], bar: Any | None) -> None:
+        """Log `scalars` and Elo; with a `bar`, log and tell win rates too."""
+        done, games = self.done, weights.games
+        rating = elo(self.config, self.folder, weights, done.ratings)
+        done.elo = rating.elo
+        found = win_rates(self.config, self.folder, weights) if bar is not None else {}
+        done.strength |= {k: asdict(s) for k, s in found.items()}
+        rates = {f"strength/win_rate_{k}": s.win_rate for k, s in found.items()}
+        self.monitor.log(games, {**scalars, "strength/elo": rating.elo, **rates})
+        if bar is not None:
+            low, high = rating.ci95
+            told = f"Elo {rating.elo:,.0f} ({low:,.0f}-{high:,.0f})"
+            self.say(f"{games:12,d} games: {told}; won " + ", ".join(map(str, found.values())))
+            bar.set_postfix_str(
+                ", ".join([f"Elo {rating.elo:.0f}", *(f"{k} {s.win_rate:.0%}" for k, s in found.items())])
+            )
+
+    def meet_gnugo(self, progress: bool) -> None:
+        """The match against GNU Go that is due. It may take minutes: Ctrl-C ends it at once, and it stays due."""
+        weights, strength = self.weights(), None
+        self.stop.at_once = True
+        try:
+            if not self.stop.asked:
+                strength = against_gnugo(self.config, weights, progress)
+        except KeyboardInterrupt:
+            pass
+        except RlgoError as error:
+            self.say(f"{weights.games:12,d} games: no games against GNU Go: {error}")
+        finally:
+            self.stop.at_once = False
+        if self.stop.asked:
+            return
+        self.done.gnugo_due = False
+        if strength is not None:
+            self.done.strength["gnugo"] = asdict(strength)
+            self.monitor.log(weights.games, {"strength/win_rate_gnugo": strength.win_rate})
+            self.say(f"{weights.games:12,d} games: won {strength} in {strength.games} games")
+        self.save()
 
     def weights(self) -> Weights:
         """What the run has learned so far."""
-        learner, learning = self.learner, self.config.learning
-        theta = learner.mean() if learning.output == "mean" else learner.theta.copy()
-        provenance = json.loads(self.folder.run_json.read_text("utf-8"))
-        return Weights(learner.features, theta, self.config.board.komi, learning.value, learner.games, provenance)
+        return _learned(self.config, self.folder, self.learner)
 
     def strength(self) -> dict[str, Strength]:
         """As last measured."""
@@ -305,22 +404,24 @@ class _Run:
         save_weights(self.folder.weights, self.weights())
         self.say(
             f"interrupted after {self.learner.games:,} games; weights so far: {self.folder.weights}\n"
-            f"go on with: {_called()}rlgo train --resume {self.folder.path}"
+            f"go on with: {self.folder.way_back()}"
         )
+        self.stop.told = True
         raise KeyboardInterrupt
 
     def finish(self) -> None:
         save_weights(self.folder.weights, self.weights())
-        provenance = json.loads(self.folder.run_json.read_text("utf-8"))
-        provenance |= {"seconds": round(self.done.seconds, 1), "sessions": self.done.sessions}
-        write_json(self.folder.run_json, {**provenance, "strength": self.done.strength})
-        self.done.finished = True
-        self.save()
+        done = self.done
+        end = {"seconds": round(done.seconds, 1), "sessions": done.sessions, "strength": done.strength, "elo": done.elo}
+        write_json(self.folder.run_json, {**_provenance_of(self.folder), **end})
+        self.monitor.hparams(flat(self.config), is_finished=True)
         self.say(
             f"{self.learner.games:,} games in {self.done.seconds:.0f} s. Above: what the greedy player won of "
-            f"{self.config.run.eval_games:,} games each, with 95 % intervals"
+            f"{self.config.run.eval_games:,} games each, and its Elo (random play has 0), with 95 % intervals"
         )
         _say_what_next(self.folder, self.config.board.size, self.say)
+        done.finished = True
+        self.save()
 
     def say(self, line: str) -> None:
         from tqdm import tqdm
@@ -328,10 +429,17 @@ class _Run:
         tqdm.write(line, file=sys.stderr)
         print(line, file=self.log, flush=True)
 
-    def way_back(self) -> str:
-        """How to go on after an error."""
-        _, saved = self.folder.load()
-        return f"the run's state of {saved['games']:,} games is kept: {_called()}rlgo train --resume {self.folder.path}"
+
+def _learned(config: Config, folder: RunFolder, learner: Learner) -> Weights:
+    theta = learner.mean() if config.learning.output == "mean" else learner.theta.copy()
+    provenance = _provenance_of(folder)
+    return Weights(learner.features, theta, config.board.komi, config.learning.value, learner.games, provenance)
+
+
+def _what_is_kept(folder: RunFolder) -> str:
+    """How to go on after an end that was not planned."""
+    _, saved = folder.load()
+    return f"the run's state of {saved['games']:,} games is kept: {folder.way_back()}"
 
 
 def _scalars(window: dict[str, float], seconds: float, learner: Learner) -> dict[str, float]:
@@ -351,45 +459,11 @@ def _scalars(window: dict[str, float], seconds: float, learner: Learner) -> dict
     return scalars
 
 
-def _measure(config: Config, folder: RunFolder, weights: Weights) -> dict[str, Strength]:
-    """Win rates against a random player, the checkpoint of half the games ago, and the shipped weights."""
-    games = config.run.eval_games // 2 * 2
-    # Depends on nothing that happened before, so that a resumed run measures the same.
-    seeds = _seeds(config)[1].generate_state(1)[0], weights.games
-    opponents = {"random": ("random play", np.zeros_like(weights.theta))}
-    earlier = [path for path in folder.checkpoints.glob("*.npz") if int(path.stem) <= weights.games // 2]
-    if earlier:
-        half = load_weights(max(earlier))
-        opponents["earlier_self"] = (f"itself of {half.games:,} games", half.theta)
-    shipped = _shipped(weights.features)
-    if shipped is not None:
-        opponents["shipped"] = shipped
-    out = {}
-    for i, (key, (name, theta)) in enumerate(opponents.items()):
-        seed = np.random.SeedSequence([*seeds, i])
-        scores = meet(weights.features, weights.theta, theta, games, seed, config.board.komi)
-        out[key] = Strength(name, games, float(scores.mean()), clustered_interval(scores.tolist()))
-    return out
-
-
-def _told(s: Strength) -> str:
-    low, high = s.ci95
-    return f"{s.win_rate:.1%} ({low:.1%}-{high:.1%}) against {s.opponent}"
-
-
-def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
-    """The best shipped weights of the board size, as a yardstick, where they have the same features."""
-    try:
-        path = shipped_weights(features.size)
-    except RlgoError:
-        return None
-    weights = load_weights(path)
-    return (f"the shipped {path.stem}", weights.theta) if weights.features is features else None
-
-
-def _seeds(config: Config) -> list[np.random.SeedSequence]:
-    """Of self-play, and of the measurements."""
-    return np.random.SeedSequence(config.run.seed).spawn(2)
+def _never_seen(features: FeatureSet, occurrences: np.ndarray) -> dict[str, float]:
+    """The share of each block's weights whose shapes never occurred; see `td.Scratch`."""
+    return {
+        f"occurrences/never_seen_{b.name}": float((occurrences[b.start : b.stop] == 0).mean()) for b in features.blocks
+    }
 
 
 # ---------------------------------------------------------------------------------------------
@@ -414,6 +488,15 @@ def _provenance(config: Config) -> dict[str, Any]:
     }
 
 
+def _provenance_of(folder: RunFolder) -> dict[str, Any]:
+    """run.json, without what the end of the run adds to it."""
+    try:
+        data = json.loads(folder.run_json.read_text("utf-8"))
+        return {key: value for key, value in data.items() if key not in _AT_THE_END}
+    except (OSError, ValueError, AttributeError):
+        raise RlgoError(f"{folder.run_json}: missing or damaged: expected what the run wrote when it began") from None
+
+
 def _commit() -> str:
     """The git commit of the sources, with + where they differ from it; empty outside of a checkout."""
     here = Path(__file__).resolve().parent.parent
@@ -433,14 +516,8 @@ def write_json(path: Path, data: Any) -> None:
     write_atomically(path, (json.dumps(data, indent=2) + "\n").encode())
 
 
-def _called() -> str:
-    """The folder of the command, where the PATH does not have it (`make train`): what to put before its name."""
-    called = Path(sys.argv[0])
-    return f"{os.path.relpath(called.parent)}/" if called.name == "rlgo" and shutil.which("rlgo") is None else ""
-
-
 def _say_what_next(folder: RunFolder, size: int, say: Callable[[str], None]) -> None:
-    weights, here = folder.weights, _called()
+    weights, here = folder.weights, called()
     say(
         f"next:\n"
         f"  {here}rlgo weights show {weights}\n"
