@@ -23,6 +23,7 @@ def test_keys():
         "train_games_per_s",
         "warm_start_s",
         "train_memory_mb",
+        *(["train_scaling_2_workers"] if before is not None and len(before) > 1 else []),
     ]
     assert all(isinstance(value, float) and value > 0 for value in result.values())
     assert result["selfplay_evals_per_s"] > 1000 * result["selfplay_games_per_s"]

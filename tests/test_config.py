@@ -55,9 +55,16 @@ def test_an_empty_file_is_the_default_setting(write: Any) -> None:
     assert (config.board.size, config.board.komi) == (9, 7.5)
     assert config.features == Features(sizes=(1, 2, 3), sharing="LI+LD")
     assert config.learning == Learning(
-        alpha=0.1, lambda_=0.0, plies=2, value="logistic", update="game", normalise="slots"
+        alpha=0.3,
+        lambda_=0.0,
+        plies=2,
+        value="logistic",
+        update="game",
+        normalise="slots",
+        output="mean",
+        averaging=3.0,
     )
-    assert (config.policy.kind, config.policy.epsilon) == ("epsilon_greedy", 0.1)
+    assert (config.policy.kind, config.policy.epsilon) == ("epsilon_greedy", 0.2)
 
 
 def test_values_arrive_with_their_types(write: Any) -> None:
@@ -301,7 +308,7 @@ def test_to_toml_writes_every_key() -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["default", "quick", "ten_million"])
+@pytest.mark.parametrize("name", ["default", "paper", "quick", "ten_million", "hundred_million", "13x13", "19x19"])
 def test_shipped_configs_load_by_name_and_by_path(name: str, tmp_path: Path, monkeypatch: Any) -> None:
     assert name in list_configs()
     monkeypatch.chdir(tmp_path)
@@ -317,16 +324,25 @@ def test_every_shipped_config_loads_and_says_its_purpose_and_budget() -> None:
         assert head.startswith("# ") and "# Budget: " in head, name
 
 
-def test_default_is_the_papers_setting_written_out() -> None:
+def test_default_is_written_out() -> None:
     config = load_config("default")
-    papers = Config()
-    assert (config.board, config.features, config.learning, config.policy) == (
-        papers.board,
-        papers.features,
-        papers.learning,
-        papers.policy,
-    )
-    assert config.run.games == papers.run.games == 1_000_000
+    assert dataclasses.replace(config, run=Config().run) == Config()
+    assert config.run.games == Config().run.games == 1_000_000
+    text = config_path("default").read_text("utf-8")
+    for section in ("features", "learning", "policy"):
+        for key in dataclasses.asdict(getattr(config, section)):
+            if key not in ("alpha_final", "alpha_half", "temperature", "max_moves"):  # without effect here
+                assert f"\n{key.removesuffix('_')} = " in text, key
+
+
+def test_paper_is_the_papers_setting() -> None:
+    config = load_config("paper")
+    learning, policy = config.learning, config.policy
+    assert (learning.alpha, learning.lambda_, learning.plies, learning.value) == (0.1, 0.0, 2, "logistic")
+    assert (learning.alpha_schedule, learning.update, learning.output) == ("constant", "game", "last")
+    assert (policy.kind, policy.epsilon) == ("epsilon_greedy", 0.1)
+    assert (config.run.games, config.board.size, config.board.komi) == (1_000_000, 9, 7.5)
+    assert (config.features.sizes, config.features.sharing) == ((1, 2, 3), "LI+LD")
 
 
 def test_a_file_goes_before_a_shipped_config(tmp_path: Path, monkeypatch: Any) -> None:

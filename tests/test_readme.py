@@ -1,14 +1,18 @@
-"""The README's Python runs as printed."""
+"""The README's Python and its tour run as printed."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from train.cli import main
+
 ROOT = Path(__file__).resolve().parent.parent
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+TEXT = (ROOT / "README.md").read_text("utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
 def test_there_are_examples():
@@ -28,7 +32,18 @@ def test_example(code, tmp_path, monkeypatch):
         assert (tmp_path / "weights.npz").exists()
 
 
+def test_the_tour(tmp_path, monkeypatch, capsys):
+    """Train, export, import, and play: the player with the weights beats the one without."""
+    tour = TEXT.partition("## A tour")[2].partition("\n## ")[0]
+    commands = re.findall(r"^\$ rlgo (.*)$", tour, re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["train", "weights", "weights", "match"]
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        assert main(shlex.split(command)) == 0, command
+    low = float(re.search(r"interval ([\d.]+)%", capsys.readouterr().out)[1])
+    assert low > 50
+
+
 def test_every_file_named_exists():
-    text = (ROOT / "README.md").read_text("utf-8")
-    for name in re.findall(r"\]\(([\w./-]+)\)", text):
+    for name in re.findall(r"\]\(([\w./-]+)\)", TEXT):
         assert (ROOT / name).exists(), name

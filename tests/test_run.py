@@ -36,7 +36,7 @@ def tiny(out: Path, **sections) -> Config:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> tuple[Config, Result]:
-    config = tiny(tmp_path_factory.mktemp("runs"), learning={"alpha_schedule": "linear"})
+    config = tiny(tmp_path_factory.mktemp("runs"), learning={"alpha": 0.1, "alpha_schedule": "linear"})
     return config, train(config, progress=False)
 
 

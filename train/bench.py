@@ -2,7 +2,7 @@
 
 Start reading at `main`. Everything runs on one core (the process is pinned to it), warm, in several runs of
 which the median counts. Rates are per second of process CPU time, so that a busy neighbour disturbs them less;
-`warm_start_s` is what a clock on the wall shows.
+`warm_start_s` and `train_scaling_2_workers`, which needs two free cores, are what a clock on the wall shows.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ RUNS = 5
 _FIRST_EPISODE = """
 from rlgo.learner import Learner
 from rlgo.shapes import make_features
-from train.config import Config
+from train.config import load_config
 from train.run import make_learner
-make_learner(Config(), 1).play(1)
+make_learner(load_config("paper"), 1).play(1)
 """
 
 # The peak memory of a process that trains, in MB.
 _PEAK_MEMORY = """
 import resource
-from train.config import Config
+from train.config import load_config
 from train.run import make_learner
-make_learner(Config(), 1).learn(1000)
+make_learner(load_config("paper"), 1).learn(1000)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
@@ -54,6 +54,7 @@ def main(scale: float = 1.0) -> dict[str, Any]:
             _training(_scaled(20_000, scale)),
             _start(),
             _memory(),
+            _scaling(_scaled(10_000, scale), cpus),
         ):
             for key, value in numbers:
                 result[key] = value
@@ -99,15 +100,16 @@ def _playouts(size: int, n: int) -> Numbers:
     yield f"playouts_{size}x{size}_per_s", _rates(run)[0]
 
 
-def _learner() -> Any:
+def _learner(workers: int = 1) -> Any:
+    """A learner with the paper's settings, in the middle of a long run."""
     from rlgo.learner import Learner
     from rlgo.weights import load_weights, shipped_weights
-    from train.config import Config
+    from train.config import load_config
     from train.run import make_learner
 
-    plain = make_learner(Config(), 1)
-    weights = load_weights(shipped_weights(9))
-    return Learner(plain.features, plain.learning, plain.policy, plain.komi, seed=1, theta=weights.theta)
+    plain = make_learner(load_config("paper"), 1)
+    theta = load_weights(shipped_weights(9)).theta
+    return Learner(plain.features, plain.learning, plain.policy, plain.komi, seed=1, theta=theta, workers=workers)
 
 
 def _selfplay(n: int) -> Numbers:
@@ -130,6 +132,26 @@ def _training(n: int) -> Numbers:
         return (n,)
 
     yield "train_games_per_s", _rates(run)[0]
+
+
+def _scaling(n: int, cpus: set[int]) -> Numbers:
+    """How much faster two workers learn than one, in turns, so that the machine is in the same mood for both."""
+    if len(cpus) < 2:
+        return
+    learners = [_learner(workers) for workers in (1, 2)]
+    ratios = []
+    os.sched_setaffinity(0, cpus)
+    try:
+        for _ in range(RUNS + 1):
+            rates = []
+            for learner, games in zip(learners, (n, 2 * n), strict=True):
+                start = time.perf_counter()
+                learner.learn(games)
+                rates.append(games / (time.perf_counter() - start))
+            ratios.append(rates[1] / rates[0])
+    finally:
+        os.sched_setaffinity(0, {min(cpus)})
+    yield "train_scaling_2_workers", statistics.median(ratios[1:])
 
 
 def _start() -> Numbers:

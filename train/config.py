@@ -193,8 +193,8 @@ class Features(_Section):
 class Learning(_Section):
     """The update; see rlgo/td.py."""
 
-    # Step size before normalisation (TD: 0.1).
-    alpha: float = _setting(0.1, _POSITIVE)
+    # Step size before normalisation (TD: 0.1; where the mean of the weights plays, a larger one is better).
+    alpha: float = _setting(0.3, _POSITIVE)
     # How alpha falls from game to game.
     alpha_schedule: str = _setting("constant", _choice("constant", "linear", "harmonic", "exponential"))
     # Schedules linear and exponential: alpha at the last game.
@@ -230,7 +230,7 @@ class Policy(_Section):
     # epsilon_greedy (TD), greedy (no exploration at all), or softmax over the values of all moves.
     kind: str = _setting("epsilon_greedy", _choice("epsilon_greedy", "greedy", "softmax"))
     # Probability of a uniformly random move, for epsilon_greedy (TD: 0.1).
-    epsilon: float = _setting(0.1, _UNIT)
+    epsilon: float = _setting(0.2, _UNIT)
     # For softmax, in units of V: a move's probability goes with exp(V / temperature).
     temperature: float = _setting(0.1, _POSITIVE)
     # Plies; a longer game is discarded and counted. 0 stands for 3 * size * size.
@@ -239,7 +239,7 @@ class Policy(_Section):
 
 @dataclass(frozen=True)
 class Config:
-    """A training run, whole. `Config()` has the settings of the TD paper, but for `learning.normalise`."""
+    """A training run, whole. `Config()` is configs/default.toml; the TD paper's settings are configs/paper.toml."""
 
     run: Run = Run()
     board: Board = Board()

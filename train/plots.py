@@ -41,7 +41,7 @@ def _figure(rows: int, columns: int, width: float, height: float, **shared: Any)
 def _percent(axis: Any) -> None:
     from matplotlib.ticker import PercentFormatter
 
-    axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axis.set_major_formatter(PercentFormatter(1.0))
 
 
 # ---------------------------------------------------------------------------------------------
