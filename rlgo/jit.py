@@ -30,7 +30,8 @@ _COMPILED_PACKAGES = ("rlgo", "mcts")
 _CACHES_KEPT = 4
 
 
-def _digest() -> str:
+def sources_digest() -> str:
+    """A digest of all sources that hold compiled code, and of numba's version."""
     digest = hashlib.sha256(numba.__version__.encode())
     for package in _COMPILED_PACKAGES:
         for path in sorted((_ROOT / package).glob("*.py")):
@@ -44,7 +45,7 @@ def _cache_dir() -> Path:
     base = os.environ.get("RLGO_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rlgo"
     )
-    folder = Path(base) / _digest()
+    folder = Path(base) / sources_digest()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)

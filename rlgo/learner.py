@@ -7,7 +7,8 @@ better than the last weights (`averaging_rate`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -124,13 +125,21 @@ def _adopt(source, theta, theta_bar, start, members, touched, is_touched):
     write_through(n, start, members, theta, theta_bar, touched, is_touched)
 
 
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 class Crew:
     """Workers on threads of this process, who merge.
 
     Attributes
     ----------
     theta : float32[n + 1], what they know together
+    say : where a crew that loses workers (`train.cluster`) tells of it, line by line
     """
+
+    theta: np.ndarray
+    say: Callable[[str], None] = staticmethod(_say)
 
     def __init__(self, workers: Sequence[Worker]):
         self.workers = workers
@@ -146,6 +155,10 @@ class Crew:
         self.theta = merged(self.theta, [worker.theta for worker in self.workers])
         list(self._threads.map(lambda worker: worker.adopt(self.theta), self.workers))
         return add_up(tallies)
+
+    def play(self, games: int) -> np.record:
+        """Play without learning, by the first worker; returns the tally."""
+        return self.workers[0].play(games)
 
     def occurrences(self) -> np.ndarray:
         """int64[n + 1], of all workers together; see `td.Scratch`."""
@@ -167,6 +180,11 @@ class Crew:
             worker.theta_bar[:] = worker.features.expand(self.theta)
             worker.rng[0] = state["rng"][i]
             worker.occurrences[:] = state["occurrences"] if i == 0 else 0
+
+    def close(self) -> None:
+        """Let the workers go."""
+        if self._threads is not None:
+            self._threads.shutdown()
 
 
 def share_out(games: int, first: int, workers: int) -> list[tuple[int, int]]:
@@ -205,6 +223,7 @@ class Learner:
     Attributes
     ----------
     games : games played so far, discarded ones included
+    lost : games played besides and lost, of workers that died (`train.cluster`; threads do not)
     theta_mean : float64[n_weights + 1], the mean of theta over time (`averaging_rate`), as of the last full round
         (`workers * merge_every` games)
     """
@@ -230,7 +249,7 @@ class Learner:
         self.round = workers * merge_every
         self.crew = self._hire([(features, learning, policy, komi, max_moves, seed, theta) for seed in seeds])
         self.theta_mean = self.theta.astype(np.float64)
-        self.games = 0
+        self.games = self.lost = 0
 
     def _hire(self, contracts: list[tuple[Any, ...]]) -> Crew:
         return Crew([Worker(*contract) for contract in contracts])
@@ -244,9 +263,12 @@ class Learner:
         """Play and learn from this many games; returns their tally (`selfplay.tally_dtype`)."""
         end, tallies = self.games + games, []
         while self.games < end:
-            tally = self.crew.learn(min(end - self.games, self.round - self.games % self.round), self.games)
+            wanted = min(end - self.games, self.round - self.games % self.round)
+            tally = self.crew.learn(wanted, self.games)
             tallies.append(tally)
-            self.games += int(tally.games + tally.discarded)
+            played = int(tally.games + tally.discarded)
+            self.games += played
+            self.lost += wanted - played
             if self.games % self.round == 0:
                 rate = averaging_rate(self.games // self.round, self.learning.averaging)
                 self.theta_mean += rate * (self.theta - self.theta_mean)
@@ -258,14 +280,19 @@ class Learner:
 
     def play(self, games: int) -> np.record:
         """The same without learning, by the first worker; returns the tally. Does not count as games played."""
-        return self.crew.workers[0].play(games)
+        return self.crew.play(games)
+
+    def close(self) -> None:
+        """Let the workers go, for good."""
+        self.crew.close()
 
     def state(self) -> dict[str, np.ndarray]:
         """What `restore` needs to go on as if nothing had happened: arrays by name."""
-        return {**self.crew.state(), "theta_mean": self.theta_mean.copy(), "games": np.array(self.games)}
+        numbers = {"games": np.array(self.games), "lost": np.array(self.lost)}
+        return {**self.crew.state(), "theta_mean": self.theta_mean.copy(), **numbers}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Go on from what `state` gave, in a learner made with the same arguments."""
         self.crew.restore(state)
         self.theta_mean[:] = state["theta_mean"]
-        self.games = int(state["games"])
+        self.games, self.lost = int(state["games"]), int(state.get("lost", 0))

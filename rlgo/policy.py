@@ -22,7 +22,7 @@ class Policy(NamedTuple):
     """A policy over afterstate values; greedy is epsilon-greedy with epsilon = 0."""
 
     kind: int = EPSILON_GREEDY  # or SOFTMAX
-    epsilon: float = 0.1  # probability of a uniformly random move
+    epsilon: float = 0.2  # probability of a uniformly random move
     temperature: float = 0.1  # of the softmax, in units of V
     value: int = LOGISTIC  # or LINEAR: what V the softmax weighs
 

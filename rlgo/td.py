@@ -47,7 +47,7 @@ UPDATES = {"game": GAME, "step": STEP}
 class Learning(NamedTuple):
     """How to learn; names and defaults are the config's."""
 
-    alpha: float = 0.1
+    alpha: float = 0.3
     schedule: int = CONSTANT  # or LINEAR, HARMONIC, EXPONENTIAL
     alpha_final: float = 0.01
     alpha_half: float = 100_000.0
@@ -281,7 +281,7 @@ def _errors(episode, z, learning):
 def _sweep(episode, alpha, normalise, g, classes, counts, theta, occurrences, touched, is_touched):
     """One forward sweep: each shape's weights get what alpha e_t / ||phi(s_t)||^2 sums to over its life.
 
-    Counting the occurrences costs OCCPCT of the games a second.
+    Counting the occurrences costs a twentieth of the games a second.
 
     Returns how many weights were touched; `touched` lists them.
     """

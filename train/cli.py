@@ -29,11 +29,11 @@ def _train(args: argparse.Namespace) -> None:
     if args.resume is not None:
         if args.out is not None:
             raise RlgoError("train: --out goes with a CONFIG alone: a resumed run stays in its folder")
-        games = _games_of(args.set)
+        changes = _changes_of(args.set)
 
         from train.run import resume
 
-        resume(args.resume, games)
+        resume(args.resume, **changes)
         return
 
     import dataclasses
@@ -49,17 +49,18 @@ def _train(args: argparse.Namespace) -> None:
     train(config)
 
 
-def _games_of(overrides: Sequence[str]) -> int | None:
-    """``run.games`` of --set; nothing else of a run changes when it is resumed."""
+def _changes_of(overrides: Sequence[str]) -> dict[str, Any]:
+    """What --set gives of ``run.games`` and ``run.cluster``; nothing else of a run changes when it is resumed."""
     from train.config import config_from_dict, parse_override
 
-    games = None
+    changes = {}
     for text in overrides:
         data = parse_override(text)
-        if [*data] != ["run"] or not isinstance(data["run"], dict) or [*data["run"]] != ["games"]:
-            raise RlgoError(f"--set {text}: expected run.games=N with --resume, where nothing else can change")
-        games = config_from_dict(data, "--set").run.games
-    return games
+        key = next(iter(data["run"])) if [*data] == ["run"] and isinstance(data["run"], dict) else ""
+        if key not in ("games", "cluster"):
+            raise RlgoError(f"--set {text}: expected run.games or run.cluster with --resume: nothing else can change")
+        changes[key] = getattr(config_from_dict(data, "--set").run, key)
+    return changes
 
 
 def _runs(args: argparse.Namespace) -> None:

@@ -113,6 +113,7 @@ _NOT_NEGATIVE = _number("a number of at least 0", lambda x: x >= 0)
 _UNIT = _number("a number from 0 to 1", lambda x: 0 <= x <= 1)
 _NAME = _text("a folder name of letters, digits, '.', '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _EVEN = Check((int,), "an even number of at least 0", lambda n: n if n >= 0 and n % 2 == 0 else None)
+_CLUSTER = _text('"local", "auto", "[ray://]HOST:PORT" or nothing', r"(local|auto|(ray://)?[^\s/]+:\d{1,5})?")
 _SIZES = Check((list, tuple), "an ascending subset of [1, 2, 3], not empty", _window_sizes)
 
 
@@ -163,10 +164,14 @@ class Run(_Section):
     gnugo_games: int = _setting(0, _EVEN)
     # Games of self-play between two such matches; 0 plays one at the end alone.
     gnugo_every: int = _setting(0, _integer(0))
-    # Threads that play and learn, each with weights of its own; see rlgo/learner.py.
+    # Threads that play and learn, each with weights of its own; see rlgo/learner.py. On a cluster: processes.
     workers: int = _setting(1, _integer(1, 1_000))
     # Games of each worker between two merges; with one worker, between two updates of the mean weights.
     merge_every: int = _setting(1_000, _integer(1))
+    # Where the workers are: empty for threads of this process, or a Ray cluster; see `connect` in train/cluster.py.
+    cluster: str = _setting("", _CLUSTER)
+    # Seconds to wait for workers of a cluster, when they start and in each round; who is slower is replaced.
+    cluster_timeout: float = _setting(300.0, _POSITIVE)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ is at a merge. So a run that was interrupted ends with the same weights and the 
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import functools
 import json
 import os
 import platform
@@ -20,7 +22,7 @@ import sys
 import threading
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -44,7 +46,8 @@ from train.strength import Strength, against_gnugo, elo, has_gnugo, seeds, win_r
 
 _SLICE_SECONDS = 0.2  # between two looks at Ctrl-C
 _SAVE_SECONDS = 10.0  # between two saved states
-_AT_THE_END = ("seconds", "sessions", "strength", "elo")  # of run.json
+_MAY_CHANGE = ("run.name", "run.out", "run.games", "run.cluster", "run.cluster_timeout")  # when a run is resumed
+_AT_THE_END = ("seconds", "sessions", "lost", "strength", "elo")  # of run.json
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,21 @@ class Result:
     elo: float  # see `strength.elo`
 
 
-def make_learner(config: Config, seed: int | np.random.SeedSequence, theta: np.ndarray | None = None) -> Learner:
-    """The learner that a config describes; theta: weights to start from, float32[n_weights + 1], None: zeros."""
+def make_learner(
+    config: Config,
+    seed: int | np.random.SeedSequence,
+    theta: np.ndarray | None = None,
+    kind: Callable[..., Learner] = Learner,
+) -> Learner:
+    """The learner that a config describes.
+
+    Parameters
+    ----------
+    config : see `config.Config`; `run.cluster` is left to `kind`
+    seed : of self-play
+    theta : weights to start from, float32[n_weights + 1]; None: zeros
+    kind : its class, or what makes it of the same arguments; by default, workers are threads
+    """
     f, le, p = config.features, config.learning, config.policy
     value = VALUES[le.value]
     learning = Learning(
@@ -77,7 +93,7 @@ def make_learner(config: Config, seed: int | np.random.SeedSequence, theta: np.n
     policy = Policy(POLICIES[p.kind], p.epsilon if p.kind == "epsilon_greedy" else 0.0, p.temperature, value)
     features = make_features(config.board.size, f.sizes, f.sharing)
     run = config.run
-    return Learner(
+    return kind(
         features,
         learning,
         policy,
@@ -90,6 +106,22 @@ def make_learner(config: Config, seed: int | np.random.SeedSequence, theta: np.n
     )
 
 
+@contextlib.contextmanager
+def _hired(config: Config, theta: np.ndarray | None = None) -> Iterator[Learner]:
+    """The learner of a run; its workers, be they on threads or on a cluster, are let go at the end."""
+    size, seed = config.board.size, seeds(config)[0]
+    if config.run.cluster:
+        from train.cluster import RayLearner
+
+        kind = functools.partial(RayLearner, cluster=config.run.cluster, timeout=config.run.cluster_timeout)
+        learner = make_learner(config, seed, theta, kind)
+    else:
+        with compiling(f"board and value function, {size}x{size}"):
+            learner = make_learner(config, seed, theta)
+    with contextlib.closing(learner):
+        yield learner
+
+
 def train(config: Config, progress: bool | None = None) -> Result:
     """Run a config to its end.
 
@@ -100,17 +132,16 @@ def train(config: Config, progress: bool | None = None) -> Result:
 
     Raises
     ------
-    RlgoError : if the run folder exists or cannot be written, or the weights diverge.
+    RlgoError : if the run folder exists or cannot be written, the weights diverge, or `run.cluster` cannot be used.
     KeyboardInterrupt, SystemExit : after Ctrl-C or SIGTERM, when the run is saved.
     """
     folder = RunFolder(Path(config.run.out) / config.run.name)
-    with compiling(f"board and value function, {config.board.size}x{config.board.size}"):
-        learner = make_learner(config, seeds(config)[0], _start(config))
-    with folder.build() as new:
-        write_atomically(new.config, to_toml(config).encode())
-        write_json(new.run_json, _provenance(config))
-        new.save(learner.state(), asdict(_Progress(config=to_toml(config))), {})
-    return _go(folder, config, learner, progress)
+    with _hired(config, _start(config)) as learner:
+        with folder.build() as new:
+            write_atomically(new.config, to_toml(config).encode())
+            write_json(new.run_json, _provenance(config))
+            new.save(learner.state(), asdict(_Progress(config=to_toml(config))), {})
+        return _go(folder, config, learner, progress)
 
 
 def _start(config: Config) -> np.ndarray | None:
@@ -124,7 +155,9 @@ def _start(config: Config) -> np.ndarray | None:
     return weights.theta
 
 
-def resume(path: str | Path, games: int | None = None, progress: bool | None = None) -> Result:
+def resume(
+    path: str | Path, games: int | None = None, progress: bool | None = None, cluster: str | None = None
+) -> Result:
     """Go on with an interrupted run, exactly where its last saved state stands.
 
     Parameters
@@ -132,6 +165,7 @@ def resume(path: str | Path, games: int | None = None, progress: bool | None = N
     path : the run folder
     games : go on to this many games instead; None: as configured
     progress : see `train`
+    cluster : go on with workers on this cluster instead, see `config.Run`; None: as configured
 
     Raises
     ------
@@ -139,10 +173,9 @@ def resume(path: str | Path, games: int | None = None, progress: bool | None = N
     KeyboardInterrupt, SystemExit : see `train`
     """
     folder = RunFolder(path)
-    config = _config_of(folder, games)
-    with compiling(f"board and value function, {config.board.size}x{config.board.size}"):
-        learner = make_learner(config, seeds(config)[0])
-    return _go(folder, config, learner, progress)
+    config = _config_of(folder, games, cluster)
+    with _hired(config) as learner:
+        return _go(folder, config, learner, progress)
 
 
 def current_weights(path: str | Path) -> Weights:
@@ -158,20 +191,23 @@ def current_weights(path: str | Path) -> Weights:
     return _learned(config, folder, learner)
 
 
-def _config_of(folder: RunFolder, games: int | None = None) -> Config:
-    """The config of a run, of `games` games if given. Raises RlgoError where it is not the one that the run began with.
+def _config_of(folder: RunFolder, games: int | None = None, cluster: str | None = None) -> Config:
+    """The config of a run, with another `run.games` or `run.cluster` if given.
 
-    Where a run stands and how long it is may change, but for schedules that end with the run.
+    Raises RlgoError where it is not the one that the run began with.
+    Where a run and its workers stand and how long it is may change, but for schedules that end with the run.
     """
     _, saved = folder.load()
     config = load_config(folder.config)
     if games is not None:
         config = replace(config, run=replace(config.run, games=games))
+    if cluster is not None:
+        config = replace(config, run=replace(config.run, cluster=cluster))
     if saved.get("config"):
         began = config_from_dict(tomllib.loads(saved["config"]), str(folder.state))
         for was in overrides(config, began):
             key = was.partition("=")[0]
-            if key not in ("run.name", "run.out", "run.games"):
+            if key not in _MAY_CHANGE:
                 raise RlgoError(f"{folder.config}: expected {was} as when the run began, to go on with it")
             if key == "run.games" and config.learning.alpha_schedule in ("linear", "exponential"):
                 schedule = f'learning.alpha_schedule = "{config.learning.alpha_schedule}"'
@@ -215,7 +251,7 @@ class _Progress:
 
     config: str = ""  # as TOML, when it began
     games: int = 0
-    lost: int = 0  # of workers that died, see `Learner`
+    lost: int = 0  # games, see `Learner`
     sessions: int = 0  # times that it was started
     seconds: float = 0.0  # of all sessions
     window: dict[str, float] = field(default_factory=dict)  # tallies since the last point of the logs ...
@@ -275,6 +311,7 @@ class _Run:
         if self.config.run.gnugo_games and not has_gnugo():
             self.say("GNU Go is not installed: no games against it")
         self.monitor.hparams(flat(self.config), is_finished=False)
+        learner.crew.say = self.say
         begun, saved = time.perf_counter() - done.seconds, time.perf_counter()
         slice_games = 1
         with tqdm(total=games, initial=done.games, unit=" games", smoothing=0.1, disable=not progress) as bar:
@@ -290,14 +327,14 @@ class _Run:
                 if self.config.run.workers == 1:  # several merge after every slice: not where the clock says
                     n = min(n, slice_games)
                 start = time.perf_counter()
-                if slice_games == 1:
+                if slice_games == 1 and not self.config.run.cluster:
                     with compiling(f"self-play and learning, {learner.features.size}x{learner.features.size}"):
                         tally = learner.learn(n)
                 else:
                     tally = learner.learn(n)
                 took = time.perf_counter() - start
                 slice_games = max(2, int(n * min(4.0, _SLICE_SECONDS / max(took, 1e-9))))
-                self.count(n, tally, took)
+                self.count(tally, took)
                 bar.update(learner.games - bar.n)
                 self.look_around(bar)
                 done.seconds = time.perf_counter() - begun
@@ -313,11 +350,10 @@ class _Run:
         every = [run.log_every, run.eval_every, run.gnugo_every, self.learner.round if run.workers > 1 else 0]
         return min(run.games, next_checkpoint(now), *(now + n - now % n for n in every if n))
 
-    def count(self, wanted: int, tally: np.record, seconds: float) -> None:
-        """Add the tally of `wanted` games to those since the last point of the logs."""
+    def count(self, tally: np.record, seconds: float) -> None:
+        """Add a tally to those since the last point of the logs."""
         done = self.done
-        done.games = self.learner.games
-        done.lost += wanted - int(tally.games + tally.discarded)
+        done.games, done.lost = self.learner.games, self.learner.lost
         done.spent += seconds
         for name in tally.dtype.names or ():
             done.window[name] = done.window.get(name, 0.0) + float(tally[name])
@@ -336,7 +372,10 @@ class _Run:
             return end or (every > 0 and games % every == 0)
 
         if due(run.log_every):
-            self.monitor.log(games, _scalars(self.done.window, self.done.spent, self.learner))
+            scalars = _scalars(self.done.window, self.done.spent, self.learner)
+            if run.cluster:
+                scalars["cluster/lost_games"] = self.done.lost
+            self.monitor.log(games, scalars)
             self.done.window, self.done.spent = {}, 0.0
         is_checkpoint = next_checkpoint(games - 1) == games
         if is_checkpoint or due(run.eval_every):
@@ -412,11 +451,13 @@ class _Run:
     def finish(self) -> None:
         save_weights(self.folder.weights, self.weights())
         done = self.done
-        end = {"seconds": round(done.seconds, 1), "sessions": done.sessions, "strength": done.strength, "elo": done.elo}
+        end: dict[str, Any] = {"seconds": round(done.seconds, 1), "sessions": done.sessions, "lost": done.lost}
+        end |= {"strength": done.strength, "elo": done.elo}
         write_json(self.folder.run_json, {**_provenance_of(self.folder), **end})
         self.monitor.hparams(flat(self.config), is_finished=True)
+        lost = f", and {done.lost:,} lost with workers that died" if done.lost else ""
         self.say(
-            f"{self.learner.games:,} games in {self.done.seconds:.0f} s. Above: what the greedy player won of "
+            f"{self.learner.games:,} games in {self.done.seconds:.0f} s{lost}. Above: what the greedy player won of "
             f"{self.config.run.eval_games:,} games each, and its Elo (random play has 0), with 95 % intervals"
         )
         _say_what_next(self.folder, self.config.board.size, self.say)

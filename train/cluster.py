@@ -1,0 +1,469 @@
+"""A training run on a cluster: the same loop, with Ray actors in the place of threads.
+
+Start reading at `RayCrew.learn`. Between two rounds the workers hold nothing that matters: with every call the
+driver sends weights and the state of the random numbers, and gets back new ones. So an actor that dies takes the games
+of one round with it and no more, and a run is saved and resumed without asking anybody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from rlgo.errors import RlgoError
+from rlgo.jit import CACHE_DIR, compiling, make_rng, sources_digest
+from rlgo.learner import Crew, Learner, Worker, add_up, merged, share_out
+from rlgo.policy import Policy
+from rlgo.resources import version
+from rlgo.shapes import FeatureSet, make_features
+from rlgo.td import Learning, check_max_moves
+
+_JOIN_SECONDS = 60.0  # for machines to join, where there are fewer CPUs than workers
+_KNOCK_SECONDS = 5.0  # for a TCP connection
+_TOLD_AFTER = 5.0  # seconds of waiting, before the reason is told
+_DEATHS = 3  # in a row in one place, without a game in between: something is wrong there
+_MEBI = 2**20
+
+
+# ---------------------------------------------------------------------------------------------
+# What runs on the machines of the cluster
+# ---------------------------------------------------------------------------------------------
+
+
+class Hello(NamedTuple):
+    """Who a worker is."""
+
+    host: str
+    pid: int
+    rlgo: str  # see `fingerprint`
+
+
+class Answer(NamedTuple):
+    """What a worker knows after its games."""
+
+    theta: np.ndarray  # float32[n + 1]
+    rng: np.ndarray  # uint64[1]
+    occurrences: np.ndarray  # int64[n + 1], in these games; see `td.Scratch`
+    tally: np.record
+
+
+class ClusterWorker:
+    """A `learner.Worker` in a process of its own, on any machine; `RayCrew` makes Ray actors of this class."""
+
+    def __init__(
+        self,
+        size: int,
+        sizes: tuple[int, ...],
+        sharing: str,
+        learning: Learning,
+        policy: Policy,
+        komi: float,
+        max_moves: int,
+    ):
+        # Nothing is compiled here: `hello` comes first.
+        self._features, self._contract = (size, sizes, sharing), (learning, policy, komi, max_moves)
+
+    def hello(self) -> Hello:
+        """Answer as soon as there is a CPU for this worker."""
+        return Hello(socket.gethostname(), os.getpid(), fingerprint())
+
+    def prepare(self) -> Hello:
+        """Compile whatever learning needs."""
+        from filelock import FileLock
+
+        size = self._features[0]
+        # One worker of a machine compiles, and the others load what it compiled.
+        with FileLock(CACHE_DIR / "cluster.lock"), compiling(f"self-play and learning, {size}x{size}"):
+            self._worker = Worker(make_features(*self._features), *self._contract, seed=0)
+            self.learn(np.zeros_like(self._worker.theta), self._worker.rng, 1, 0)
+        return self.hello()
+
+    def learn(self, theta: np.ndarray, rng: np.ndarray, games: int, first: int) -> Answer:
+        """`learner.Worker.learn`, from these weights and this state of the random numbers."""
+        worker = self._take_over(theta, rng)
+        worker.occurrences[:] = 0
+        tally = worker.learn(games, first)
+        return Answer(worker.theta, worker.rng, worker.occurrences, tally)
+
+    def play(self, theta: np.ndarray, rng: np.ndarray, games: int) -> tuple[np.ndarray, np.record]:
+        """`learner.Worker.play`, likewise; returns (rng, tally)."""
+        worker = self._take_over(theta, rng)
+        tally = worker.play(games)
+        return worker.rng, tally
+
+    def _take_over(self, theta: np.ndarray, rng: np.ndarray) -> Worker:
+        # Copied, since what comes from Ray is read-only: to numba another type, for which it would compile again.
+        self._worker.adopt(np.array(theta))
+        self._worker.rng[:] = rng
+        return self._worker
+
+
+def fingerprint() -> str:
+    """What must be the same on all machines of a run: the sources, and what compiles them."""
+    return f"rlgo {version()} ({sources_digest()})"
+
+
+# ---------------------------------------------------------------------------------------------
+# The driver
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Place:
+    """The place of a worker, and the actor that has it now."""
+
+    number: int  # for people, from 1
+    seed: np.random.SeedSequence
+    rng: np.ndarray  # uint64[1]
+    replaced: int = 0  # actors that died here
+    deaths: int = 0  # the same, since games last came from here
+    actor: Any = None
+    who: Hello | None = None
+    hello: Any = None  # Ray's reference to what `ClusterWorker.hello` returns
+    prepared: Any = None  # and to what `prepare` does; None as soon as it has: the actor is at work
+
+    def __str__(self) -> str:
+        return f"worker {self.number}" + (f" (process {self.who.pid} on {self.who.host})" if self.who else "")
+
+
+class RayCrew(Crew):
+    """Workers on a Ray cluster, who merge on the driver: while none dies, bit for bit what as many threads do.
+
+    contracts : what each `learner.Worker` would be made with
+    cluster : see `connect`
+    timeout : seconds to wait for workers, for them to start and in each round; who has not answered then is replaced
+
+    Raises
+    ------
+    RlgoError : see `connect`; if there are fewer CPUs than workers; if the workers have another rlgo.
+    """
+
+    def __init__(self, contracts: Sequence[tuple[Any, ...]], cluster: str, timeout: float):
+        features, learning, policy, komi, max_moves, _, theta = contracts[0]
+        terms = features.size, features.sizes, features.sharing, learning, policy, komi
+        self._terms = (*terms, check_max_moves(max_moves, features.size))
+        self._name, self._timeout = _name(cluster), timeout
+        self.theta = np.zeros(features.n_weights + 1, np.float32)
+        if theta is not None:
+            self.theta[:] = theta
+        self._occurrences = np.zeros(features.n_weights + 1, np.int64)
+        seeds = [contract[5] for contract in contracts]
+        sequences = [s if isinstance(s, np.random.SeedSequence) else np.random.SeedSequence(s) for s in seeds]
+        self._places = [_Place(i, sequence, make_rng(sequence)) for i, sequence in enumerate(sequences, 1)]
+        self.say(f"connecting to Ray ({cluster}) ...")
+        self._ray, self._is_ours = connect(cluster, len(contracts), features)
+        try:
+            self.say(f"starting {len(contracts)} workers, who compile where this rlgo is new ...")
+            self._start_all()
+        except BaseException:
+            self.close()
+            raise
+
+    def learn(self, games: int, first: int) -> np.record:
+        """Share out this many games, merge what the workers learn from them, and return their tally.
+
+        The games of workers that died, or gave no answer in time, are missing in it.
+        """
+        places = self._present()
+        theta = self._ray.put(self.theta)
+        calls = {}
+        for place, (share, start) in zip(places, share_out(games, first, len(places)), strict=True):
+            if share:
+                calls[place.actor.learn.remote(theta, place.rng, share, start)] = place, share
+        answered: dict[int, Answer] = {}
+        for call, (place, share) in self._ended(calls, self._timeout):
+            answer = self._get(call, place, share)
+            if answer is not None:
+                answered[place.number] = answer
+                place.rng, place.deaths = answer.rng, 0
+                self._occurrences += answer.occurrences
+        for place, share in calls.values():
+            self._replace(place, f"gave no answer for {self._timeout:g} s (run.cluster_timeout)", share)
+        # In the order of the places, whoever was first: sums of floats depend on it.
+        answers = [answer for _, answer in sorted(answered.items())]
+        if answers:
+            # A worker without others is not rounded, as on threads.
+            alone = len(self._places) == 1
+            self.theta = answers[0].theta.copy() if alone else merged(self.theta, [a.theta for a in answers])
+        return add_up([answer.tally for answer in answers])
+
+    def play(self, games: int) -> np.record:
+        """See `learner.Crew.play`."""
+        place = self._present()[0]
+        place.rng, tally = self._ray.get(place.actor.play.remote(self.theta, place.rng, games), timeout=self._timeout)
+        return tally
+
+    def occurrences(self) -> np.ndarray:
+        """See `learner.Crew.occurrences`; lost games do not count."""
+        return self._occurrences.copy()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """See `learner.Crew.state`."""
+        return {
+            "theta": self.theta.copy(),
+            "occurrences": self._occurrences.copy(),
+            "rng": np.concatenate([place.rng for place in self._places]),
+            "replaced": np.array([place.replaced for place in self._places]),
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """See `learner.Crew.restore`; the state of as many threads will do."""
+        self.theta[:] = state["theta"]
+        self._occurrences[:] = state["occurrences"]
+        for i, place in enumerate(self._places):
+            place.rng = state["rng"][i : i + 1].copy()
+            place.replaced = int(state["replaced"][i]) if "replaced" in state else 0
+
+    def close(self) -> None:
+        """Let the actors go, and leave the cluster; one that was started here ends."""
+        for place in self._places:
+            self._dismiss(place)
+        if self._is_ours:
+            self._is_ours = False
+            self._ray.shutdown()
+
+    # -----------------------------------------------------------------------------------------
+    # Actors come and go
+    # -----------------------------------------------------------------------------------------
+
+    def _start(self, place: _Place) -> None:
+        options = {"num_cpus": 1, "scheduling_strategy": "SPREAD", "max_restarts": 0, "max_task_retries": 0}
+        place.actor = self._ray.remote(ClusterWorker).options(**options).remote(*self._terms)
+        place.hello, place.prepared = place.actor.hello.remote(), place.actor.prepare.remote()
+
+    def _start_all(self) -> None:
+        """Start the first actors and wait until all of them are at work."""
+        for place in self._places:
+            self._start(place)
+        n, cpus = len(self._places), self._cpus()
+        limit = self._timeout if cpus[0] >= n else min(self._timeout, _JOIN_SECONDS)
+        hellos = {place.hello: place for place in self._places}
+        for call, place in self._ended(hellos, limit, f"of {n} workers"):
+            self._welcome(call, place)
+        if hellos:
+            total, free = self._cpus()
+            raise RlgoError(
+                f"{self._name}: {len(hellos)} of {n} workers (run.workers) found no CPU within {limit:g} s: "
+                f"the cluster has {total}, {free} of them still free"
+            )
+        rest = {place.prepared: place for place in self._places}
+        for call, place in self._ended(rest, self._timeout):
+            self._welcome(call, place)
+            place.prepared = None
+        if rest:
+            raise RlgoError(
+                f"{self._name}: {len(rest)} of {n} workers did not start within {self._timeout:g} s "
+                f"(run.cluster_timeout)"
+            )
+
+    def _welcome(self, call: Any, place: _Place) -> None:
+        """Read who the actor is. Raises RlgoError if it did not start, or has another rlgo."""
+        try:
+            place.who = self._ray.get(call, timeout=self._timeout)
+        except self._ray.exceptions.RayError as error:
+            raise RlgoError(
+                f"{self._name}: worker {place.number} cannot start ({_short(error)}): "
+                f"expected {fingerprint()} on every machine"
+            ) from None
+        if place.who.rlgo != fingerprint():
+            raise RlgoError(f"{self._name}: {place.who.host} has {place.who.rlgo}: expected {fingerprint()}, as here")
+
+    def _present(self) -> list[_Place]:
+        """The places whose actors are at work; waits for one."""
+        begun, is_told = time.monotonic(), False
+        while True:
+            for place in self._places:
+                if place.prepared is not None and self._ray.wait([place.prepared], timeout=0)[0]:
+                    self._let_in(place)
+            present = [place for place in self._places if place.prepared is None]
+            if present:
+                return present
+            waited = time.monotonic() - begun
+            told = "no worker is left; the cluster has {} CPUs, {} of them free".format(*self._cpus())
+            if waited > self._timeout:
+                raise RlgoError(f"{self._name}: {told}; none came within {self._timeout:g} s (run.cluster_timeout)")
+            if waited > _TOLD_AFTER and not is_told:
+                is_told = True
+                self.say(f"{told}; waiting for one")
+            self._ray.wait([place.prepared for place in self._places], timeout=1.0)
+
+    def _let_in(self, place: _Place) -> None:
+        """An actor that replaces another has started, or failed to."""
+        found = self._get(place.prepared, place, 0)
+        if found is not None:
+            self._welcome(place.prepared, place)
+            place.prepared = None
+            self.say(f"{place} is at work")
+
+    def _get(self, call: Any, place: _Place, share: int) -> Any:
+        """What a call that has ended returns; None if its actor died, for whom there is another then."""
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(call, timeout=self._timeout)
+        except errors.RayTaskError:
+            raise  # a fault of the program: another actor would have it too
+        except errors.RayError as error:
+            self._replace(place, _reason(error), share)
+        return None
+
+    def _replace(self, place: _Place, reason: str, share: int) -> None:
+        """A new actor, with random numbers of its own, in the place of one that is lost with its share of games."""
+        told = f"{place} {reason}; " + (f"its {share:,} games are lost" if share else "it had no games")
+        self._dismiss(place)
+        place.deaths += 1
+        if place.deaths == _DEATHS:
+            raise RlgoError(f"{self._name}: {told}; that makes {_DEATHS} in a row")
+        self.say(f"{told}; another takes its place")
+        # The children of the place's seed are independent of it, of each other, and of all other places.
+        key = (*place.seed.spawn_key, place.replaced)
+        place.rng = make_rng(np.random.SeedSequence(place.seed.entropy, spawn_key=key))
+        place.replaced += 1
+        place.who = None
+        self._start(place)
+
+    def _dismiss(self, place: _Place) -> None:
+        if place.actor is not None and self._ray.is_initialized():
+            with contextlib.suppress(self._ray.exceptions.RayError):
+                self._ray.kill(place.actor)
+        place.actor = None
+
+    def _ended(self, calls: dict[Any, Any], seconds: float, waiting: str = "") -> Iterator[tuple[Any, Any]]:
+        """Take calls out of `calls` as they end, well or not; what is in it afterwards has not, within `seconds`.
+
+        waiting : what for, to be told when it takes long
+        """
+        begun, is_told = time.monotonic(), not waiting
+        while calls and (waited := time.monotonic() - begun) < seconds:
+            if waited > _TOLD_AFTER and not is_told:
+                is_told = True
+                self.say(f"waiting for {len(calls)} {waiting}; the cluster has {self._cpus()[0]} CPUs")
+            # In steps, for Ctrl-C.
+            for call in self._ray.wait(list(calls), timeout=min(1.0, seconds - waited))[0]:
+                yield call, calls.pop(call)
+
+    def _cpus(self) -> tuple[int, int]:
+        """CPUs of the cluster as Ray counts them: (all, free ones)."""
+        everything, free = self._ray.cluster_resources(), self._ray.available_resources()
+        return int(everything.get("CPU", 0)), int(free.get("CPU", 0))
+
+
+class RayLearner(Learner):
+    """A `learner.Learner` with workers on a Ray cluster; see `RayCrew` for `cluster` and `timeout`."""
+
+    def __init__(self, *args: Any, cluster: str = "local", timeout: float = 300.0, **kwargs: Any):
+        self._cluster, self._timeout = cluster, timeout
+        super().__init__(*args, **kwargs)
+
+    def _hire(self, contracts: list[tuple[Any, ...]]) -> Crew:
+        return RayCrew(contracts, self._cluster, self._timeout)
+
+
+# ---------------------------------------------------------------------------------------------
+# Connecting
+# ---------------------------------------------------------------------------------------------
+
+
+def connect(cluster: str, workers: int, features: FeatureSet) -> tuple[Any, bool]:
+    """Connect this process to a Ray cluster.
+
+    Parameters
+    ----------
+    cluster : "local": one of this machine alone, with as many CPUs as workers, which ends with this process;
+        "auto": the one that this machine belongs to, or the environment variable RAY_ADDRESS; "HOST:PORT": the same by
+        the address of its head; "ray://HOST:PORT": from a machine outside, through Ray's client server
+    workers : how many there will be
+    features : what they will learn
+
+    Returns
+    -------
+    (the module `ray`, whether the connection is new). A process that is connected already stays where it is.
+
+    Raises
+    ------
+    RlgoError : if Ray is not installed, there is no such cluster, or it does not accept the token.
+    """
+    name = _name(cluster)
+    # What Ray says by itself goes to standard output and error, at length. It reads these when it is imported.
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # drops the lines that match
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    if cluster != "local":
+        os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")  # of a wrong token: 3 s, instead of 20
+    try:
+        import ray
+        import ray.exceptions
+    except ImportError:
+        raise RlgoError(f"{name}: needs Ray, which is not installed: pip install 'rlgo[ray]'") from None
+    if ray.is_initialized():
+        return ray, False
+    options: dict[str, Any] = {"address": cluster, "log_to_driver": False, "logging_level": "ERROR"}
+    if cluster == "local":
+        # Weights out, weights and occurrences back, with room for what is not yet freed.
+        store = 128 * _MEBI + 3 * workers * (features.n_weights + 1) * (4 + 4 + 8)
+        options |= {"num_cpus": workers, "include_dashboard": False, "object_store_memory": store}
+    else:
+        _knock(name, os.environ.get("RAY_ADDRESS", "") if cluster == "auto" else cluster)
+    try:
+        with _silence():
+            ray.init(**options)
+    except ray.exceptions.AuthenticationError as error:
+        raise RlgoError(f"{name}: {_short(error)}: expected {_TOKEN}") from None
+    except ConnectionError as error:
+        if "Could not find any running" in str(error):
+            raise RlgoError(f"{name}: no Ray runs on this machine: expected ray start before") from None
+        raise RlgoError(f"{name}: it does not let this process in: expected a port of Ray's, and {_TOKEN}") from None
+    except Exception as error:  # whatever else Ray finds wrong: versions, addresses, rights
+        raise RlgoError(f"{name}: {' '.join(str(error).split())}") from None
+    return ray, True
+
+
+_TOKEN = "RAY_AUTH_MODE=token with the cluster's token in ~/.ray/auth_token, RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
+
+
+def _knock(name: str, address: str) -> None:
+    """Raise RlgoError if nobody answers at an address. Ray itself would try for a quarter of an hour."""
+    if not address:
+        return
+    url = urlsplit(address if "://" in address else f"ray://{address}")
+    try:
+        socket.create_connection((url.hostname or "", url.port or 0), _KNOCK_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise RlgoError(f"{name}: nobody answers at {address} ({error}): expected the head of a Ray cluster") from None
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Nothing that goes to standard error is seen, be it written by Ray's C++ or by its children."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _name(cluster: str) -> str:
+    return f'run.cluster = "{cluster}"'
+
+
+def _reason(error: Exception) -> str:
+    """What became of an actor, after "worker 3"."""
+    return "went down with its machine" if "node has died" in str(error) else "died"
+
+
+def _short(error: Exception) -> str:
+    """An error of Ray's in a line: how the traceback in it ends, or its first sentence."""
+    ends = re.findall(r"^\s*([\w.]+(?:Error|Exception): .*)$", str(error), re.MULTILINE)
+    return ends[-1] if ends else str(error).partition(". ")[0].strip()
