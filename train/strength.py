@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlgo.errors import RlgoError
+from rlgo.jit import compiling
 from rlgo.player import GreedyPlayer
 from rlgo.selfplay import meet
 from rlgo.shapes import FeatureSet
@@ -51,7 +52,6 @@ def seeds(config: Config) -> list[np.random.SeedSequence]:
 
 def win_rates(config: Config, folder: RunFolder, weights: Weights) -> dict[str, Strength]:
     """Against a random player, the checkpoint of half the games ago, and the shipped weights."""
-    games = config.run.eval_games // 2 * 2
     opponents = {"random": ("random play", np.zeros_like(weights.theta))}
     earlier = [path for games_then, path in folder.saved().items() if games_then <= weights.games // 2]
     if earlier:
@@ -62,9 +62,8 @@ def win_rates(config: Config, folder: RunFolder, weights: Weights) -> dict[str, 
         opponents["shipped"] = shipped
     out = {}
     for i, (key, (name, theta)) in enumerate(opponents.items()):
-        seed = _seed(config, weights.games, i, _WIN_RATES)
-        scores = meet(weights.features, weights.theta, theta, games, seed, config.board.komi)
-        out[key] = Strength(name, games, float(scores.mean()), clustered_interval(scores.tolist()))
+        scores = _scores(config, weights, theta, i, _WIN_RATES)
+        out[key] = Strength(name, scores.size, float(scores.mean()), clustered_interval(scores.tolist()))
     return out
 
 
@@ -75,6 +74,9 @@ def elo(config: Config, folder: RunFolder, weights: Weights, ratings: dict[str, 
     ladder win some games from each other, while random play wins none from anyone of more than a few hundred games:
     so it counts where it tells something, and further up the ladder carries the scale. The ratings of the rungs stay
     as they were found. (Of a score of 100 %, the prior of `elo.rate` makes a finite rating.)
+
+    So Elo tells how far a run has come, not which of two runs is stronger: what the first few hundred games are worth
+    differs by some hundred Elo from run to run, and stays in all that follows. `evaluate` brings runs on one scale.
 
     Parameters
     ----------
@@ -92,9 +94,7 @@ def elo(config: Config, folder: RunFolder, weights: Weights, ratings: dict[str, 
     results = []
     for i, games in enumerate([0, *rungs][-RUNGS:]):
         theta = load_weights(rungs[games]).theta if games else np.zeros_like(weights.theta)
-        seed = _seed(config, weights.games, i, _ELO)
-        scores = meet(weights.features, weights.theta, theta, config.run.eval_games, seed, config.board.komi)
-        results.append(PairResult.of_openings("new", str(games), scores))
+        results.append(PairResult.of_openings("new", str(games), _scores(config, weights, theta, i, _ELO)))
     return rate_new({"0": 0.0, **ratings}, results)
 
 
@@ -131,6 +131,13 @@ def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
         return None
     weights = load_weights(path)
     return (f"the shipped {path.stem}", weights.theta) if weights.features is features else None
+
+
+def _scores(config: Config, weights: Weights, theta: np.ndarray, opponent: int, what: int) -> np.ndarray:
+    """Of `weights` against the opponent of this number, who plays with `theta`; see `selfplay.meet`."""
+    seed, size = _seed(config, weights.games, opponent, what), config.board.size
+    with compiling(f"matches, {size}x{size}"):
+        return meet(weights.features, weights.theta, theta, config.run.eval_games, seed, config.board.komi)
 
 
 def _seed(config: Config, games: int, opponent: int, what: int) -> np.random.SeedSequence:
