@@ -184,14 +184,15 @@ def test_the_same_seed_gives_the_same_weights(finished, tmp_path):
 
 @pytest.mark.parametrize(("size", "komi"), [(5, 0.5), (9, 7.5)])
 def test_training_makes_players_stronger(size, komi):
-    config = tiny(Path("nowhere"), board={"size": size, "komi": komi}, run={"games": 3_000})
+    papers = {"learning": {"alpha": 0.1}, "policy": {"epsilon": 0.1}}
+    config = tiny(Path("nowhere"), board={"size": size, "komi": komi}, run={"games": 3_000}, **papers)
     learner = make_learner(config, 1)
     learner.learn(300)
     early = learner.theta.copy()
     learner.learn(2_700)
     against = {"random": np.zeros_like(early), "its early self": early}
     rates = {
-        name: float(meet(learner.features, learner.mean(), theta, 400, 1, komi).mean())
+        name: float(meet(learner.features, learner.theta, theta, 400, 1, komi).mean())
         for name, theta in against.items()
     }
     assert rates["random"] > 0.9
