@@ -36,7 +36,7 @@ bench: $(VENV)/train.stamp  ## measure the speed on this machine
 	$(BIN)/rlgo bench
 
 tensorboard: $(VENV)/train.stamp  ## show the logs of all runs in a browser
-	$(BIN)/tensorboard --logdir runs
+	$(BIN)/tensorboard --logdir runs --samples_per_plugin images=100
 
 clean:  ## remove what can be made again: .venv and caches (runs stay)
 	rm -rf $(VENV) build dist .pytest_cache .hypothesis .ruff_cache .mypy_cache
