@@ -39,24 +39,26 @@ SECONDS = 300  # for what takes two on a machine that has nothing else to do
 
 
 @pytest.fixture(scope="module", autouse=True)
-def token(tmp_path_factory) -> Iterator[None]:
-    """Ray reads these when it is imported."""
+def settings(tmp_path_factory) -> Iterator[None]:
+    """The settings of the cluster and of all who join it; Ray reads them when it is imported."""
     path = tmp_path_factory.mktemp("token") / "token"
     path.write_text("open sesame " * 4)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_AUTH_MODE", "token")
         patch.setenv("RAY_AUTH_TOKEN_PATH", str(path))
+        # A busy machine is no reason to give up.
+        patch.setenv("RAY_worker_register_timeout_seconds", str(SECONDS))
         patch.delenv("RAY_ADDRESS", raising=False)
         yield
 
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[Any]:
-    """The cluster, with four CPUs on each node, and this process in it."""
+    """The cluster, with three CPUs on each node, and this process in it."""
     from ray.cluster_utils import Cluster
 
     thread_learner(2).learn(200)  # compiles, while nobody waits for an answer
-    terms = {"num_cpus": 4, "object_store_memory": 80 * 2**20, "wait": False}
+    terms = {"num_cpus": 3, "object_store_memory": 80 * 2**20, "wait": False}
     started = Cluster()
     try:
         # One after the other: this process then belongs to the first, and the second can be removed.
@@ -193,8 +195,8 @@ def test_another_rlgo(nodes, monkeypatch):
 
 def test_more_workers_than_cpus(nodes, monkeypatch):
     monkeypatch.setattr(cluster, "_JOIN_SECONDS", 1.0)
-    with pytest.raises(RlgoError, match=r"\d of 9 workers \(run\.workers\) found no CPU within 1 s: the cluster has 8"):
-        ray_learner(nodes, 9)
+    with pytest.raises(RlgoError, match=r"\d of 7 workers \(run\.workers\) found no CPU within 1 s: the cluster has 6"):
+        ray_learner(nodes, 7)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -259,11 +261,11 @@ def test_who_gives_no_answer_is_replaced(four, monkeypatch):
     os.kill(victim, signal.SIGSTOP)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(four.crew, "_timeout", 3.0)
+            patch.setattr(four.crew, "_timeout", 5.0)
             tally = four.crew.learn(200, 0)
         assert tally.games + tally.discarded == 150
         assert f"worker 3 (process {victim} on " in lines[0]
-        assert ") gave no answer for 3 s (run.cluster_timeout); its 50 games are lost" in lines[0]
+        assert ") gave no answer for 5 s (run.cluster_timeout); its 50 games are lost" in lines[0]
     finally:
         os.kill(victim, signal.SIGKILL)
 
@@ -351,10 +353,9 @@ def test_a_node_goes_down(four, nodes):
     lines = told(four)
     nodes.remove_node(next(iter(nodes.worker_nodes)))
     tally = four.crew.learn(200, 0)
-    assert tally.games + tally.discarded == 100
-    assert [line.partition(" went down with its machine; ")[2] for line in lines] == [
-        "its 50 games are lost; another takes its place"
-    ] * 2
-    until_all_work(four.crew)
+    # With three CPUs on either node, neither had all four.
+    assert lines and all(") went down with its machine; its 50 games are lost" in line for line in lines)
+    assert tally.games + tally.discarded == 200 - 50 * len(lines) > 0
+    # The others go on, and with them as many new ones as there are CPUs.
     tally = four.crew.learn(200, 100)
     assert tally.games + tally.discarded == 200

@@ -128,6 +128,8 @@ def test_draws_count_half() -> None:
     some, none = (rate([PairResult("a", "b", 60, 100, draws=draws)]) for draws in (40, 0))
     assert some.elo == none.elo
     assert (some["a"].draws, some["b"].draws, none["a"].draws) == (0.4, 0.4, 0)
+    openings = PairResult.of_openings("a", "b", np.array([[0.5, 1], [0.5, 0.5], [0, 1]]))
+    assert (openings.score, openings.games, openings.draws) == (3.5, 6, 3)
 
 
 def test_a_cross_table() -> None:

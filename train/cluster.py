@@ -249,7 +249,7 @@ class RayCrew(Crew):
         limit = self._timeout if cpus[0] >= n else min(self._timeout, _JOIN_SECONDS)
         hellos = {place.hello: place for place in self._places}
         for call, place in self._ended(hellos, limit, f"of {n} workers"):
-            self._welcome(call, place)
+            self._greet(call, place)
         if hellos:
             total, free = self._cpus()
             raise RlgoError(
@@ -258,7 +258,7 @@ class RayCrew(Crew):
             )
         rest = {place.prepared: place for place in self._places}
         for call, place in self._ended(rest, self._timeout):
-            self._welcome(call, place)
+            self._greet(call, place)
             place.prepared = None
         if rest:
             raise RlgoError(
@@ -266,17 +266,20 @@ class RayCrew(Crew):
                 f"(run.cluster_timeout)"
             )
 
-    def _welcome(self, call: Any, place: _Place) -> None:
-        """Read who the actor is. Raises RlgoError if it did not start, or has another rlgo."""
+    def _greet(self, call: Any, place: _Place) -> None:
+        """Read who one of the first actors is. Raises RlgoError if it did not start, or has another rlgo."""
         try:
-            place.who = self._ray.get(call, timeout=self._timeout)
+            who = self._ray.get(call, timeout=self._timeout)
         except self._ray.exceptions.RayError as error:
             raise RlgoError(
-                f"{self._name}: worker {place.number} cannot start ({_short(error)}): "
-                f"expected {fingerprint()} on every machine"
+                f"{self._name}: {place} cannot start ({_short(error)}): expected {fingerprint()} on every machine"
             ) from None
-        if place.who.rlgo != fingerprint():
-            raise RlgoError(f"{self._name}: {place.who.host} has {place.who.rlgo}: expected {fingerprint()}, as here")
+        self._check(who, place)
+
+    def _check(self, who: Hello, place: _Place) -> None:
+        if who.rlgo != fingerprint():
+            raise RlgoError(f"{self._name}: {who.host} has {who.rlgo}: expected {fingerprint()}, as here")
+        place.who = who
 
     def _present(self) -> list[_Place]:
         """The places whose actors are at work; waits for one."""
@@ -299,14 +302,17 @@ class RayCrew(Crew):
 
     def _let_in(self, place: _Place) -> None:
         """An actor that replaces another has started, or failed to."""
-        found = self._get(place.prepared, place, 0)
-        if found is not None:
-            self._welcome(place.prepared, place)
-            place.prepared = None
-            self.say(f"{place} is at work")
+        try:
+            who = self._ray.get(place.prepared, timeout=self._timeout)
+        except self._ray.exceptions.RayError as error:
+            self._replace(place, f"cannot start ({_short(error)})", 0)
+            return
+        self._check(who, place)
+        place.prepared = None
+        self.say(f"{place} is at work")
 
-    def _get(self, call: Any, place: _Place, share: int) -> Any:
-        """What a call that has ended returns; None if its actor died, for whom there is another then."""
+    def _get(self, call: Any, place: _Place, share: int) -> Answer | None:
+        """What the games of a worker taught it; None if it died, in whose place there is another then."""
         errors = self._ray.exceptions
         try:
             return self._ray.get(call, timeout=self._timeout)
@@ -318,7 +324,7 @@ class RayCrew(Crew):
 
     def _replace(self, place: _Place, reason: str, share: int) -> None:
         """A new actor, with random numbers of its own, in the place of one that is lost with its share of games."""
-        told = f"{place} {reason}; " + (f"its {share:,} games are lost" if share else "it had no games")
+        told = f"{place} {reason}" + (f"; its {share:,} games are lost" if share else "")
         self._dismiss(place)
         place.deaths += 1
         if place.deaths == _DEATHS:
