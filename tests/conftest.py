@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
+
+# Shells start what runs in the background with Ctrl-C ignored, and that is inherited: tests of Ctrl-C need it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def find_gnugo() -> str | None:
