@@ -137,6 +137,25 @@ def test_ratings_are_those_behind_the_scores(tmp_path, monkeypatch):
     assert found.ratings[RANDOM].ci95[0] < 0 < found.ratings[RANDOM].ci95[1]
 
 
+def test_intervals_tell_the_place_among_the_weights(tmp_path, monkeypatch):
+    """Random play loses everything: how far it is behind is not known, and widens no other interval."""
+
+    def meet(features, theta_a, theta_b, games, seed, komi):
+        score = np.ones((games // 2, 2)) if theta_b[1] == 0 else np.zeros((games // 2, 2))
+        return score if theta_a[1] * theta_b[1] == 0 else np.tile([1.0, 0.0], (games // 2, 1))
+
+    monkeypatch.setattr(evaluating, "meet", meet)
+    for n, name in enumerate("abc", 1):
+        save_weights(tmp_path / f"{name}.npz", weights(5, n, games=7))
+    found = evaluate([tmp_path / f"{name}.npz" for name in "abc"], games=1_000, progress=False)
+    best, *_, random = found.ratings.players
+    assert random.name == RANDOM
+    assert random.ci95[1] - random.ci95[0] > 300
+    assert 1 < best.ci95[1] - best.ci95[0] < 30
+    alone = evaluate([tmp_path / "a.npz"], games=1_000, progress=False).ratings.players[0]
+    assert alone.ci95[1] - alone.ci95[0] > 300
+
+
 def test_training_climbs(found):
     elo = found.ratings.elo
     assert elo[RANDOM] == 0 < elo["long 100"] < elo["long 550"]

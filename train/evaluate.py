@@ -6,9 +6,10 @@ Start reading at `evaluate`, then `_pairs`: who meets whom.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class Evaluation:
 
     entrants: tuple[Entrant, ...]
     # Of the entrants by name, `RANDOM`, which has 0 Elo, and `GNUGO_NAME` where it played. Intervals and covariance
-    # are those of the differences to the mean of all.
+    # are those of the differences to the mean of the entrants.
     ratings: Ratings
     results: tuple[PairResult, ...]
     games: int  # of each pair
@@ -80,7 +81,7 @@ class Evaluation:
         lines = [
             f"{self.size}x{self.size}, komi {self.komi:g}, {self.games:,} games a pair, seed {self.seed}. "
             "Random play has 0 Elo; + and - lead to the ends of",
-            "the 95 % interval of how well a player is placed among all"
+            "the 95 % interval of how well a player is placed among the weights"
             + ("; LOS tells how likely it is the stronger one." if los else "."),
         ]
         return "\n".join([*lines, "", table(self.ratings, los)])
@@ -135,21 +136,28 @@ def evaluate(
             if match.interrupted:
                 raise KeyboardInterrupt
             results.append(PairResult.of_openings(entrant.name, GNUGO_NAME, match.scores))
-    return Evaluation(tuple(entrants), _above_random(rate(results)), tuple(results), games, size, komi, seed)
+    # One set of weights alone has its place beside random play.
+    ratings = _placed(rate(results), names if len(entrants) == 1 else names[1:])
+    return Evaluation(tuple(entrants), ratings, tuple(results), games, size, komi, seed)
 
 
-def _above_random(ratings: Ratings) -> Ratings:
-    """The same with random play at 0 Elo.
+def _placed(ratings: Ratings, names: Collection[str]) -> Ratings:
+    """The same with random play at 0 Elo, and with intervals that tell how well the players of `names` are placed.
 
-    Not with random play as an anchor of `elo.rate`: intervals would tell the difference to it. How many hundred Elo
-    the very first games are worth is the least known of all, and would hide how well all others are placed.
+    They are those of the differences to the mean of these. How many hundred Elo the very first games are worth is the
+    least known of all: in differences to random play, or to a mean with it, that would hide all else.
     """
-    zero = ratings[RANDOM].elo
-    players = (
-        replace(p, elo=p.elo - zero, ci95=(p.ci95[0] - zero, p.ci95[1] - zero), opponent=p.opponent - zero)
-        for p in ratings.players
+    players, zero = ratings.players, ratings[RANDOM].elo
+    share = np.array([player.name in names for player in players]) / len(names)
+    centre = np.eye(len(players)) - share  # of each row: the player, less the mean
+    covariance = centre @ ratings.covariance @ centre.T
+    half = NormalDist().inv_cdf(0.975) * np.sqrt(covariance.diagonal().clip(0))
+    moved = (
+        replace(p, elo=elo, ci95=(elo - float(h), elo + float(h)), opponent=p.opponent - zero)
+        for p, h in zip(players, half, strict=True)
+        for elo in (p.elo - zero,)
     )
-    return replace(ratings, players=tuple(players))
+    return replace(ratings, players=tuple(moved), covariance=covariance)
 
 
 def _pairs(entrants: Sequence[Entrant]) -> list[tuple[int, int]]:
