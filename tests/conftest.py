@@ -12,6 +12,11 @@ import pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Ray's tests come last: its threads stay in the process, and other tests fork it."""
+    items.sort(key=lambda item: item.path.name == "test_cluster.py")
+
+
 def find_gnugo() -> str | None:
     """The path of GNU Go, or None. Debian installs games where PATH often does not look."""
     path = shutil.which("gnugo")
