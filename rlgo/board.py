@@ -232,6 +232,34 @@ def breathes(b, p, color):
 
 
 @inline
+def liberties_after(b, p, color):
+    """How many liberties the chain of a stone of `color` at empty point p would have: 0, 1, or 2 for more.
+
+    A stone that captures always counts as 2. One addition a neighbour: the packed sums of chains add up.
+    """
+    own = np.uint64(0)
+    stride = b.stride
+    liberty = _packed(p)
+    seen_0, seen_1, seen_2 = 0, 0, 0
+    for q in (p - stride, p - 1, p + 1, p + stride):
+        c = b.color[np.uint64(q)]
+        if c == EMPTY:
+            own += _packed(q)
+        elif c == color:
+            own -= liberty
+            chain = np.int64(b.chain[np.uint64(q)])
+            if (chain != seen_0) & (chain != seen_1) & (chain != seen_2):
+                seen_0, seen_1, seen_2 = seen_1, seen_2, chain
+                own += b.libs[np.uint64(chain)]
+        elif c == 3 - color and in_atari(b, q):
+            return 2
+    if own == 0:
+        return 0
+    total = (own >> _SUM_SHIFT) & _SUM_MASK
+    return 1 if (own & _COUNT_MASK) * (own >> _SQUARE_SHIFT) == total * total else 2
+
+
+@inline
 def is_legal(b, p):
     """Whether the colour to play may play at p (any point of the padded board, or PASS): simple ko, no suicide."""
     if p == PASS:

@@ -170,3 +170,19 @@ def _copy_record(typing_context, source, target):
 @overload(copy_record)
 def _overload_copy_record(source, target):
     return lambda source, target: _copy_record(source, target)
+
+
+# ---------------------------------------------------------------------------------------------
+# Questions that are answered while compiling.
+# ---------------------------------------------------------------------------------------------
+
+
+def has_field(record, name):
+    """Whether records of this type have a field of this name: a constant, so that dead branches cost nothing."""
+    return name in record.dtype.names
+
+
+@overload(has_field, prefer_literal=True)
+def _overload_has_field(record, name):
+    known = name.literal_value in record.fields
+    return lambda record, name: known

@@ -42,12 +42,23 @@ class Player(Protocol):
         """Called before a game begins."""
         return
 
+    def end_game(self, game: Game) -> None:
+        """Called when a game is over, with its last position; not after a game that was given up on the way."""
+        return
+
     def analyses(self) -> dict[str, np.ndarray]:
         """What the player thought of the last position it moved in: named maps, each float64[size, size].
 
         Row 0 is the board's row 1; NaN where there is nothing to say. The names are always the same.
         """
         return {}
+
+
+def check_size(player: Player, game: Game) -> None:
+    """RlgoError where the player cannot play on the board of `game`."""
+    if player.sizes is not None and game.size not in player.sizes:
+        known = " or ".join(f"{n}x{n}" for n in player.sizes)
+        raise RlgoError(f"{player.name}: plays on {known}, found {game.size}x{game.size}")
 
 
 class RandomPlayer(Player):
@@ -95,19 +106,12 @@ class GreedyPlayer(Player):
         self._values = np.full((value_function.size, value_function.size), np.nan)
 
     def genmove(self, game: Game) -> int:
+        check_size(self, game)
         size = self._value_function.size
-        if game.size != size:
-            raise RlgoError(f"{self.name}: knows {size}x{size} boards, found {game.size}x{game.size}")
         values = self._value_function.afterstates(game.board)
         self._values = values[:-1].reshape(size, size).copy()
-        moves = game.sensible_moves()
-        if not moves or self._has_won(game):
-            return PASS
-        if self.epsilon > 0 and self._rng.random() < self.epsilon:
-            return moves[self._rng.integers(len(moves))]
-        mine = np.array([self._values[to_row_col(p, size)] for p in moves])
-        best = mine.max() if game.to_play == BLACK else mine.min()
-        return moves[self._rng.choice(np.flatnonzero(mine == best))]
+        explores = self.epsilon > 0 and self._rng.random() < self.epsilon
+        return greedy_move(game, np.zeros(len(values)) if explores else values, self._rng)
 
     def new_game(self) -> None:
         self._values[:] = np.nan
@@ -116,9 +120,24 @@ class GreedyPlayer(Player):
         """``value``: V after each legal move, P(Black wins)."""
         return {"value": self._values}
 
-    @staticmethod
-    def _has_won(game: Game) -> bool:
-        """Whether a pass now ends the game, and wins it."""
-        if not game.moves or game.moves[-1] != (3 - game.to_play, PASS):
-            return False
-        return game.score() > 0 if game.to_play == BLACK else game.score() < 0
+
+def greedy_move(game: Game, values: np.ndarray, rng: np.random.Generator) -> int:
+    """The sensible move with the best afterstate for the colour to play; exact ties are broken uniformly.
+
+    values : V after each move, float64[size * size + 1] as `value.all_afterstates` gives them
+    PASS where there is no sensible move, and to end a game that is won: after a pass of the opponent's, if the area
+    counts for the colour to play, all stones alive.
+    """
+    moves = game.sensible_moves()
+    if not moves or _has_won(game):
+        return PASS
+    mine = np.array([values[row * game.size + col] for row, col in (to_row_col(p, game.size) for p in moves)])
+    best = mine.max() if game.to_play == BLACK else mine.min()
+    return moves[rng.choice(np.flatnonzero(mine == best))]
+
+
+def _has_won(game: Game) -> bool:
+    """Whether a pass now ends the game, and wins it."""
+    if not game.moves or game.moves[-1] != (3 - game.to_play, PASS):
+        return False
+    return game.score() > 0 if game.to_play == BLACK else game.score() < 0

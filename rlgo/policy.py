@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.board import PASS, random_move
-from rlgo.jit import njit, random_unit
+from rlgo.board import PASS, is_sensible, random_move
+from rlgo.jit import njit, random_below, random_unit
 from rlgo.value import LOGISTIC, best_afterstate, gain_of, squash
 
 EPSILON_GREEDY, SOFTMAX = 0, 1
@@ -39,6 +39,29 @@ def choose_move(b, sh, g, black, white, policy, rng):
     if policy.epsilon > 0.0 and random_unit(rng) < policy.epsilon:
         return random_move(b, rng), 0
     return best_afterstate(b, sh, g, black, white, rng)
+
+
+@njit
+def choose_move_by_both(b, sh, g, theta_bar, long_sh, long_g, long_bar, policy, rng):
+    """Epsilon-greedy by the sum of two memories over different features (TD paper, Section 5.2); see `choose_move`.
+
+    sh, long_sh : each follows `b` by its own geometry and table
+    Asks for every candidate by itself: some four times slower than `choose_move`.
+    """
+    if policy.epsilon > 0.0 and random_unit(rng) < policy.epsilon:
+        return random_move(b, rng)
+    best, ties, choice = -np.inf, 0, PASS
+    for i in range(b.n_empty):
+        p = np.int64(b.empties[i])
+        if is_sensible(b, p):
+            gain = gain_of(b, sh, g, theta_bar, p) + gain_of(b, long_sh, long_g, long_bar, p)
+            if ties == 0 or gain > best:
+                best, ties, choice = gain, 1, p
+            elif gain == best:
+                ties += 1
+                if random_below(rng, ties) == 0:
+                    choice = p
+    return choice
 
 
 @njit

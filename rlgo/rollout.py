@@ -1,30 +1,336 @@
 """Default policies: how a simulation is played out where nothing has been learned.
 
-Start reading at `playout`.
+Start reading at `playout`, then `mogo_move`. MoGo's policy: Gelly, Wang, Munos & Teytaud 2006, "Modification of UCT
+with patterns in Monte-Carlo Go". After the opponent's stone it tries, in this order: to save own stones just put
+into atari; a pattern on one of the eight points around that stone; to capture anything; a uniformly random move.
 """
 
 from __future__ import annotations
 
-from rlgo.board import outcome, play, random_move
-from rlgo.jit import copy_record, njit
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rlgo.board import (
+    BLACK,
+    BORDER,
+    EMPTY,
+    PASS,
+    is_eye,
+    is_legal,
+    last_liberty,
+    liberties_after,
+    outcome,
+    play,
+    random_move,
+)
+from rlgo.jit import copy_record, inline, njit, random_below
+from rlgo.shapes import padded_points
+
+UNIFORM, MOGO = 0, 1
+DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO}
+
+
+class DefaultPolicy(NamedTuple):
+    """Which default policy; the rules of MoGo's can be switched off one by one."""
+
+    kind: int = MOGO  # or UNIFORM
+    save: bool = True  # own stones just put into atari: by capture, or by extension to two liberties
+    pattern: bool = True  # MoGo's 3x3 patterns around the last stone
+    capture: bool = True  # anything in atari
+    self_atari: bool = True  # no pattern move that puts its own chain into atari
+    mercy: bool = True  # end when more than half the board is stones, and one side has less than half the other's
+
+
+# MoGo's patterns, the candidate at the centre. X one colour, O the other, . empty, ? anything, x not X, o not O,
+# # off the board; with all rotations, reflections and colour swaps. The last of `_X_ONLY` is for X to play alone.
+_PATTERNS = (
+    "XOX ... ???",  # hane
+    "XO. ... ?.?",
+    "XO? X.. x.?",
+    "XO? O.o ?o?",  # cut
+    "XO? O.X ???",
+    "?X? O.O ooo",
+    "X.? O.? ###",  # edge
+    "OX? X.O ###",
+    "?X? x.O ###",
+    "?XO x.x ###",
+    "?OX X.O ###",
+)
+_X_ONLY = ("XOO ... ?.?",)
+_MEANS = {"X": "X", "O": "O", ".": ".", "#": "#", "?": "XO.#", "x": "O.#", "o": "X.#"}
+
+
+@cache
+def mogo_patterns() -> np.ndarray:
+    """uint8[65536]: by the code of a point's eight neighbours, bit 1 (Black to play) and bit 2 (White).
+
+    The code has two bits a neighbour, their colour, from the lowest bits on: the row below from left to right, left,
+    right, the row above.
+    """
+    digit = {"X": 1, "O": 2, ".": 0, "#": 3}
+    table = np.zeros(1 << 16, np.uint8)
+    for pattern, swaps in [(p, (False, True)) for p in _PATTERNS] + [(p, (False,)) for p in _X_ONLY]:
+        rows = np.array([list(row) for row in pattern.split()])
+        for square in (np.rot90(turned, k) for turned in (rows, rows.T) for k in range(4)):
+            cells = [_MEANS[c] for i, c in enumerate(square.ravel()) if i != 4]
+            codes = np.zeros(1, np.int64)
+            for place, colors in enumerate(cells):
+                codes = (codes[:, None] + np.array([digit[c] << 2 * place for c in colors])).ravel()
+            swapped = _swap_colors(codes)
+            # X is Black; then X is White. Patterns for both to play hold for either colour to play.
+            table[codes] |= 3 if len(swaps) == 2 else BLACK
+            table[swapped] |= 3 if len(swaps) == 2 else 2
+    table.flags.writeable = False
+    return table
+
+
+def _swap_colors(codes: np.ndarray) -> np.ndarray:
+    """Black and white exchanged: 1 and 2 are, 0 and 3 stay."""
+    low, high = codes & 0x5555, codes >> 1 & 0x5555
+    return high | low << 1
+
+
+@cache
+def rollout_dtype(size: int) -> np.dtype:
+    """Scratch of MoGo's policy on one board (P padded points).
+
+    Fields
+    ------
+    n_atari, atari[P] : a stone each of chains that were in atari when last seen; some may have gone since
+    is_listed[P] : the stones in `atari`
+    moves[P] : candidates
+    """
+    points = padded_points(size)
+    fields = [
+        ("n_atari", np.int32),
+        ("atari", np.uint16, (points,)),
+        ("moves", np.uint16, (points,)),
+        ("is_listed", np.uint8, (points,)),
+    ]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+def new_rollout(size: int) -> np.record:
+    """One record of `rollout_dtype(size)`."""
+    return np.zeros(1, rollout_dtype(size))[0]
 
 
 @njit
-def playout(b, komi, max_moves, zobrist, rng):
-    """Play uniformly random sensible moves on `b` until two passes, or `max_moves` further moves.
+def playout(b, policy, r, patterns, komi, max_moves, zobrist, rng):
+    """Play by the default policy on `b` until two passes, mercy, or `max_moves` further moves.
 
+    policy : `DefaultPolicy`; r : `rollout_dtype` record; patterns : `mogo_patterns()`
     Returns z (see `board.outcome`) of the position reached.
     """
+    if policy.kind == MOGO:
+        begin_rollout(b, r)
     for _ in range(max_moves):
-        if b.n_passes >= 2:
+        if b.n_passes >= 2 or (policy.mercy and is_hopeless(b)):
             break
-        play(b, random_move(b, rng), zobrist)
+        play(b, default_move(b, policy, r, patterns, rng), zobrist)
+        if policy.kind == MOGO:
+            watch_atari(b, r)
     return outcome(b, komi)
 
 
+@inline
+def default_move(b, policy, r, patterns, rng):
+    """A move of the default policy; PASS where there is no sensible one."""
+    if policy.kind == MOGO:
+        p = mogo_move(b, policy, r, patterns, rng)
+        if p != PASS:
+            return p
+    return random_move(b, rng)
+
+
+@inline
+def is_hopeless(b):
+    """The mercy rule: more than half the board is stones, and one side has less than half the other's."""
+    black, white = np.int64(b.n_stones[1]), np.int64(b.n_stones[2])
+    return 2 * (black + white) > b.board_size * b.board_size and (2 * black < white or 2 * white < black)
+
+
+# ---------------------------------------------------------------------------------------------
+# MoGo
+# ---------------------------------------------------------------------------------------------
+
+
 @njit
-def playouts(boards, komi, n, zobrist, rng):
-    """Run n uniform random playouts from the position boards[0]; boards[1] is scratch.
+def mogo_move(b, policy, r, patterns, rng):
+    """A move by one of MoGo's rules, uniform among those that the first successful rule finds; PASS if none does.
+
+    `r` must follow the board (`begin_rollout`, `watch_atari`).
+    """
+    if b.n_changed > 0:
+        last = np.int64(b.changed[0])
+        if policy.save:
+            n = _saving_moves(b, r, last)
+            if n > 0:
+                return np.int64(r.moves[np.uint64(random_below(rng, n))])
+        if policy.pattern:
+            n = _pattern_moves(b, policy, r, patterns, last)
+            if n > 0:
+                return np.int64(r.moves[np.uint64(random_below(rng, n))])
+    if policy.capture and r.n_atari > 0:
+        n = _capturing_moves(b, r)
+        if n > 0:
+            return np.int64(r.moves[np.uint64(random_below(rng, n))])
+    return PASS
+
+
+@inline
+def _saving_moves(b, r, last):
+    """Moves that save own chains which the stone at `last` put into atari: extensions and captures."""
+    n = 0
+    stride = b.stride
+    for q in (last - stride, last - 1, last + 1, last + stride):
+        if b.color[np.uint64(q)] == b.to_play:
+            p = last_liberty(b, np.int64(b.chain[np.uint64(q)]))
+            if p != 0:
+                n = _saves(b, r, p, np.int64(b.chain[np.uint64(q)]), n)
+    return n
+
+
+@njit
+def _saves(b, r, p, chain, n):
+    """Add the moves that save the chain, whose last liberty is p, to the candidates."""
+    color = np.int64(b.to_play)
+    if p != b.ko and liberties_after(b, p, color) >= 2:
+        r.moves[np.uint64(n)] = p
+        n += 1
+    stride = b.stride
+    stone = chain
+    while True:
+        for q in (stone - stride, stone - 1, stone + 1, stone + stride):
+            if b.color[np.uint64(q)] == 3 - color:
+                taken = last_liberty(b, np.int64(b.chain[np.uint64(q)]))
+                # The same capture may be found from several stones: it is a candidate once.
+                if taken != 0 and taken != b.ko and not _is_candidate(r, taken, n):
+                    r.moves[np.uint64(n)] = taken
+                    n += 1
+        stone = np.int64(b.next[np.uint64(stone)])
+        if stone == chain:
+            break
+    return n
+
+
+@inline
+def _is_candidate(r, p, n):
+    for i in range(n):
+        if r.moves[np.uint64(i)] == p:
+            return True
+    return False
+
+
+@inline
+def _pattern_moves(b, policy, r, patterns, last):
+    """The points around `last` where a pattern matches."""
+    n = 0
+    color = np.int64(b.to_play)
+    stride = np.int64(b.stride)
+    # Five rows of five colours, two bits each, once for all eight points. Rows and columns two steps beyond the
+    # border are read (or another in their place), but no point on the board sees them.
+    top = b.color.shape[0] - 1
+    far = max(last - 2 * stride - 2, 0)
+    row_0 = _row(b, far if far + 4 < top else 0)
+    row_1 = _row(b, max(last - stride - 2, 0))
+    row_2 = _row(b, last - 2)
+    row_3 = _row(b, min(last + stride - 2, top - 4))
+    row_4 = _row(b, min(last + 2 * stride - 2, top - 4))
+    for dx in range(3):
+        s = np.uint64(2 * dx)
+        for dy in range(3):
+            if dy == 1 and dx == 1:
+                continue
+            p = last + (dy - 1) * stride + dx - 1
+            if b.color[np.uint64(p)] == EMPTY:
+                below = row_0 if dy == 0 else (row_1 if dy == 1 else row_2)
+                level = row_1 if dy == 0 else (row_2 if dy == 1 else row_3)
+                above = row_2 if dy == 0 else (row_3 if dy == 1 else row_4)
+                sides = level >> s
+                code = (below >> s & np.uint64(63)) | (sides & np.uint64(3)) << np.uint64(6)
+                code |= (sides >> np.uint64(4) & np.uint64(3)) << np.uint64(8) | (
+                    above >> s & np.uint64(63)
+                ) << np.uint64(10)
+                if patterns[code] & color != 0 and _is_playable(b, policy, p, color):
+                    r.moves[np.uint64(n)] = p
+                    n += 1
+    return n
+
+
+@inline
+def _row(b, start):
+    """Five colours from point `start` on, two bits each."""
+    bits = np.uint64(0)
+    for i in range(5):
+        bits |= np.uint64(b.color[np.uint64(start + i)]) << np.uint64(2 * i)
+    return bits
+
+
+@inline
+def _is_playable(b, policy, p, color):
+    if not is_legal(b, p) or is_eye(b, p, color):
+        return False
+    return not policy.self_atari or liberties_after(b, p, color) != 1
+
+
+@inline
+def _capturing_moves(b, r):
+    """Moves that capture any chain in atari; forgets those that no longer are."""
+    n = 0
+    i = 0
+    while i < r.n_atari:
+        stone = np.int64(r.atari[np.uint64(i)])
+        c = b.color[np.uint64(stone)]
+        p = 0 if c == EMPTY else last_liberty(b, np.int64(b.chain[np.uint64(stone)]))
+        if p == 0:
+            r.is_listed[np.uint64(stone)] = 0
+            r.n_atari -= 1
+            r.atari[np.uint64(i)] = r.atari[np.uint64(r.n_atari)]
+            continue
+        if c == 3 - b.to_play and p != b.ko and not _is_candidate(r, p, n):
+            r.moves[np.uint64(n)] = p
+            n += 1
+        i += 1
+    return n
+
+
+@njit
+def begin_rollout(b, r):
+    """List the chains in atari; to be called at the start of a playout."""
+    r.n_atari = 0
+    r.is_listed[:] = 0
+    for p in range(b.color.shape[0]):
+        c = b.color[np.uint64(p)]
+        if (c != EMPTY) & (c != BORDER) and b.chain[np.uint64(p)] == p:
+            _watch(b, r, p)
+
+
+@inline
+def watch_atari(b, r):
+    """List the chains that the last move put into atari: enemies beside the stone, or the stone's own."""
+    if b.n_changed > 0:
+        p = np.int64(b.changed[0])
+        stride = b.stride
+        for q in (p, p - stride, p - 1, p + 1, p + stride):
+            c = b.color[np.uint64(q)]
+            if (c != EMPTY) & (c != BORDER):
+                _watch(b, r, q)
+
+
+@inline
+def _watch(b, r, q):
+    if last_liberty(b, np.int64(b.chain[np.uint64(q)])) != 0 and r.is_listed[np.uint64(q)] == 0:
+        r.is_listed[np.uint64(q)] = 1
+        r.atari[np.uint64(r.n_atari)] = q
+        r.n_atari += 1
+
+
+@njit
+def playouts(boards, policy, r, patterns, komi, n, zobrist, rng):
+    """Run n playouts from the position boards[0]; boards[1] is scratch.
 
     Returns (sum of z, moves played).
     """
@@ -34,6 +340,6 @@ def playouts(boards, komi, n, zobrist, rng):
     moves = 0
     for _ in range(n):
         copy_record(boards[0], b)
-        wins += playout(b, komi, max_moves, zobrist, rng)
+        wins += playout(b, policy, r, patterns, komi, max_moves, zobrist, rng)
         moves += b.n_moves - boards[0].n_moves
     return wins, moves

@@ -73,7 +73,7 @@ class Block(NamedTuple):
 
 
 @cache
-def geometry_dtype(size: int) -> np.dtype:
+def geometry_dtype(size: int, one_table: bool = False) -> np.dtype:
     """The record that tells compiled code about the windows (W of them, P padded points).
 
     A record, not a tuple of arrays: numba counts references to arrays in tuples, which cost a fifth of
@@ -88,10 +88,13 @@ def geometry_dtype(size: int) -> np.dtype:
     slot_power[P, SLOTS] : 3^digit of the point in each
     near[P], near_rows[P] : first point, and number of rows, of the square of points that share a window
     ld_base[W], li_base[W] : where each window's two tables start in theta_bar
+    one_table : there, with nothing in it, where the features have no LI block, and `li_base` need not be read
     """
     windows = max_windows(size)
     points = padded_points(size)
+    # First, since numba takes a record that only ends in more fields for the shorter one.
     fields = [
+        *([("one_table", np.int64)] if one_table else []),
         ("n_windows", np.int32),
         ("n_cells", np.int32, (windows,)),
         ("ld_base", np.int32, (windows,)),
@@ -139,7 +142,7 @@ class FeatureSet:
         self.windows = [(k, row, col) for k in sizes for row in range(size - k + 1) for col in range(size - k + 1)]
         self.n_features = sum((size - k + 1) ** 2 * 3 ** (k * k) for k in sizes)
         self.blocks: list[Block] = []
-        self.geometry = np.zeros(1, geometry_dtype(size))[0]
+        self.geometry = np.zeros(1, geometry_dtype(size, "LI" not in SHARINGS[sharing]))[0]
         self.classes = _list_members(self._number_weights(self._place_windows()))
         self.n_weights = self.blocks[-1].stop - 1
         self._list_slots()
@@ -295,17 +298,17 @@ def count_weights(size: int, sizes: tuple[int, ...], sharing: str) -> int:
     return total
 
 
-def unshare(features: FeatureSet, theta: np.ndarray) -> tuple[FeatureSet, np.ndarray]:
-    """The same value function without weight sharing: over all shapes of all sizes, one weight each.
+def unshare(features: FeatureSet, theta: np.ndarray, sizes: tuple[int, ...] = SIZES) -> tuple[FeatureSet, np.ndarray]:
+    """The same value function without weight sharing: over all shapes of `sizes`, which cover the features'.
 
     theta_unshared[shape] = sign_LI * theta_LI + sign_LD * theta_LD, and 0 for sizes that `features` lacks.
     Any two value functions of a board size can meet in this form.
 
     Returns
     -------
-    (the feature set "none" of sizes 1 to 3, float32[its n_weights + 1])
+    (the feature set "none" of these sizes, float32[its n_weights + 1])
     """
-    whole = make_features(features.size, SIZES, "none")
+    whole = make_features(features.size, sizes, "none")
     bar = features.expand(theta)
     old, new = features.geometry, whole.geometry
     index_of = {window: w for w, window in enumerate(features.windows)}

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.jit import inline, njit
+from rlgo.jit import has_field, inline, njit
 from rlgo.shapes import GROUP, max_windows
 from rlgo.shapes import SLOTS as OVER_POINT
 from rlgo.value import LOGISTIC, squash, x_of
@@ -103,6 +103,8 @@ def norm_change(ld, li, n, normalise, counts):
     ACTIVE counts the non-neutral windows (the paper's words), SLOTS their weights, LI and LD counted
     separately (the original RLGO). NORM2 is the sum of the squares of the signed class counts, in `counts`.
     """
+    if counts is None:  # without sharing all of them count windows
+        return n * np.int64(ld != 0)
     if normalise == ACTIVE:
         return n * np.int64((ld != 0) | (li != 0))
     if normalise == SLOTS:
@@ -261,6 +263,19 @@ def learn_game(episode, z, alpha, learning, g, classes, theta, theta_bar, scratc
 
 
 @njit
+def learn_game_unshared(episode, z, alpha, learning, g, learns, theta_bar):
+    """The same for features without weight sharing: every shape's weight stands in its own place of theta_bar.
+
+    Neutral are the all-empty shapes alone. `g` must be that of a feature set "none"; learns : uint8[W], the windows
+    whose shapes are features of the memory that learns; the others belong to another one.
+    """
+    total = _errors(episode, z, learning)
+    _sweep(episode, alpha, learning.normalise, g, learns, None, theta_bar, None, None, None)
+    theta_bar[0] = 0.0
+    return total
+
+
+@njit
 def _errors(episode, z, learning):
     """The errors e_t of all states, backwards. Returns the sum of |delta V_t|."""
     n = np.int64(episode.n)
@@ -289,8 +304,7 @@ def _sweep(episode, alpha, normalise, g, classes, counts, theta, occurrences, to
     norm = np.int64(0)
     for w in range(g.n_windows):
         configuration = np.int64(episode.first[np.uint64(w)])
-        ld = np.int64(classes[np.uint64(g.ld_base[np.uint64(w)] + configuration)])
-        li = np.int64(classes[np.uint64(g.li_base[np.uint64(w)] + configuration)])
+        ld, li = _classes_at(g, classes, counts, w, configuration)
         norm += norm_change(ld, li, 1, normalise, counts)
         episode.ld[np.uint64(w)] = ld
         episode.li[np.uint64(w)] = li
@@ -310,10 +324,10 @@ def _sweep(episode, alpha, normalise, g, classes, counts, theta, occurrences, to
             gained, life = rate - episode.rate[np.uint64(since)], t + 1 - since
             ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
             n_touched = _add(ld, gained, life, theta, occurrences, touched, is_touched, n_touched)
-            n_touched = _add(li, gained, life, theta, occurrences, touched, is_touched, n_touched)
+            if not has_field(g, "one_table"):
+                n_touched = _add(li, gained, life, theta, occurrences, touched, is_touched, n_touched)
             norm += norm_change(ld, li, -1, normalise, counts)
-            ld = np.int64(classes[np.uint64(g.ld_base[np.uint64(w)] + configuration)])
-            li = np.int64(classes[np.uint64(g.li_base[np.uint64(w)] + configuration)])
+            ld, li = _classes_at(g, classes, counts, w, configuration)
             norm += norm_change(ld, li, 1, normalise, counts)
             episode.ld[np.uint64(w)] = ld
             episode.li[np.uint64(w)] = li
@@ -324,9 +338,22 @@ def _sweep(episode, alpha, normalise, g, classes, counts, theta, occurrences, to
         gained, life = rate - episode.rate[np.uint64(since)], n - since
         ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
         n_touched = _add(ld, gained, life, theta, occurrences, touched, is_touched, n_touched)
-        n_touched = _add(li, gained, life, theta, occurrences, touched, is_touched, n_touched)
+        if not has_field(g, "one_table"):
+            n_touched = _add(li, gained, life, theta, occurrences, touched, is_touched, n_touched)
         norm_change(ld, li, -1, normalise, counts)  # leaves the counts at 0
     return n_touched
+
+
+@inline
+def _classes_at(g, classes, counts, w, configuration):
+    """The classes (LD or the only one, LI) of the shape in window w; without sharing, its place in theta_bar."""
+    place = np.int64(g.ld_base[np.uint64(w)]) + configuration
+    if counts is None:
+        return place * np.int64((configuration != 0) & (classes[np.uint64(w)] != 0)), np.int64(0)
+    li = np.int64(0)
+    if not has_field(g, "one_table"):
+        li = np.int64(classes[np.uint64(g.li_base[np.uint64(w)] + configuration)])
+    return np.int64(classes[np.uint64(place)]), li
 
 
 @inline
@@ -336,6 +363,9 @@ def _add(c, gained, life, theta, occurrences, touched, is_touched, n_touched):
     Without branches: neutral shapes add to theta[0], which is nobody's, and a weight listed before is
     written behind the end of the list.
     """
+    if touched is None:  # without sharing there is no sign, and nothing to write through
+        theta[np.uint64(c)] += np.float32(gained)
+        return n_touched
     i = np.uint64(abs(c))
     theta[i] += np.float32(gained if c > 0 else -gained)
     occurrences[i] += life

@@ -33,7 +33,7 @@ from rlgo.board import (
     last_liberty,
 )
 from rlgo.errors import RlgoError
-from rlgo.jit import compiling, inline, njit, random_below
+from rlgo.jit import compiling, has_field, inline, njit, random_below
 from rlgo.shapes import SLOTS, STRIP, max_windows, padded_points
 
 LOGISTIC, LINEAR = 0, 1
@@ -116,10 +116,17 @@ def new_shapes(n: int, size: int) -> np.ndarray:
 @inline
 def shape_value(g, theta_bar, window, configuration):
     """The weight of the shape that a window holds: sign_LD theta_LD + sign_LI theta_LI (equation 9)."""
-    return (
-        theta_bar[np.uint64(g.ld_base[np.uint64(window)] + configuration)]
-        + theta_bar[np.uint64(g.li_base[np.uint64(window)] + configuration)]
-    )
+    ld = np.int64(g.ld_base[np.uint64(window)]) + configuration
+    return _look_up(g, theta_bar, ld, np.int64(g.li_base[np.uint64(window)]) + configuration)
+
+
+@inline
+def _look_up(g, theta_bar, ld, li):
+    """Both tables, or the one that there is: half the look-ups, and TD search is ONETABLE faster."""
+    value = theta_bar[np.uint64(ld)]
+    if not has_field(g, "one_table"):
+        value += theta_bar[np.uint64(li)]
+    return value
 
 
 @inline
@@ -132,8 +139,8 @@ def _renew_window(sh, g, black, white, w):
     c = np.int64(sh.configuration[np.uint64(w)])
     ld = np.int64(g.ld_base[np.uint64(w)]) + c
     li = np.int64(g.li_base[np.uint64(w)]) + c
-    now_black = black[np.uint64(ld)] + black[np.uint64(li)]
-    now_white = white[np.uint64(ld)] + white[np.uint64(li)]
+    now_black = _look_up(g, black, ld, li)
+    now_white = _look_up(g, white, ld, li)
     sh.x[0] += np.float64(now_black) - np.float64(sh.now[0, np.uint64(w)])
     sh.x[1] += np.float64(now_white) - np.float64(sh.now[1, np.uint64(w)])
     sh.now[0, np.uint64(w)] = now_black
@@ -152,8 +159,8 @@ def _renew_cell(sh, g, black, white, w, d, ld, li, now_black, now_white):
     one = _POWER[np.uint64(d)]
     two = 2 * one
     slot = np.uint64(g.cell_slot[np.uint64(w), np.uint64(d)])
-    sh.part[0, slot] = black[np.uint64(ld + one)] + black[np.uint64(li + one)] - now_black
-    sh.part[1, slot] = now_white - (white[np.uint64(ld + two)] + white[np.uint64(li + two)])
+    sh.part[0, slot] = _look_up(g, black, ld + one, li + one) - now_black
+    sh.part[1, slot] = now_white - _look_up(g, white, ld + two, li + two)
 
 
 @inline
@@ -239,13 +246,9 @@ def _follow_chain(b, sh, q):
                 _renew_masks(b, sh, new)
 
 
-@njit
-def observe(b, sh, g, black, white):
-    """Bring `sh` up to date after a move on `b` (call once after every `play`).
-
-    g : geometry record; black, white : theta_bar of the player of each colour (the same, in self-play).
-    The windows that changed are left in `sh.changed[:sh.n_changed]`.
-    """
+@inline
+def _renew_configurations(b, sh, g):
+    """Bring the configurations up to date after a move on `b`, and list the windows that changed."""
     n = np.int64(0)
     for i in range(b.n_changed):
         p = np.int64(b.changed[np.uint64(i)])
@@ -262,9 +265,33 @@ def observe(b, sh, g, black, white):
             )
     sh.n_changed = n
     for i in range(n):
-        w = sh.changed[np.uint64(i)]
-        sh.dirty[np.uint64(w)] = 0
-        _renew_window(sh, g, black, white, w)
+        sh.dirty[np.uint64(sh.changed[np.uint64(i)])] = 0
+
+
+@njit
+def follow(b, sh, g, theta_bar):
+    """As `observe`, for the configurations and the value x[0] alone, by one table: where nobody asks for moves.
+
+    After it, `sh` needs `rebuild` before its gains can be used.
+    """
+    _renew_configurations(b, sh, g)
+    for i in range(sh.n_changed):
+        w = np.uint64(sh.changed[np.uint64(i)])
+        now = shape_value(g, theta_bar, w, np.int64(sh.configuration[w]))
+        sh.x[0] += np.float64(now) - np.float64(sh.now[0, w])
+        sh.now[0, w] = now
+
+
+@njit
+def observe(b, sh, g, black, white):
+    """Bring `sh` up to date after a move on `b` (call once after every `play`).
+
+    g : geometry record; black, white : theta_bar of the player of each colour (the same, in self-play).
+    The windows that changed are left in `sh.changed[:sh.n_changed]`.
+    """
+    _renew_configurations(b, sh, g)
+    for i in range(sh.n_changed):
+        _renew_window(sh, g, black, white, sh.changed[np.uint64(i)])
 
     # The last liberties first: the masks read them.
     stride = b.stride
@@ -501,7 +528,7 @@ def best_afterstate(b, sh, g, black, white, rng):
 
 
 @njit
-def _all_afterstates(b, sh, g, theta_bar, kind, out):
+def all_afterstates(b, sh, g, theta_bar, kind, out):
     """V after every legal move of the colour to play, rows from A1, and after a pass; NaN where illegal."""
     sign = 1.0 if b.to_play == BLACK else -1.0
     n = b.board_size
@@ -549,5 +576,5 @@ class ValueFunction:
         self._follow(board)
         out = np.empty(self.size * self.size + 1)
         f = self.weights
-        _all_afterstates(board, self._shapes, f.features.geometry, f.theta_bar, self._kind, out)
+        all_afterstates(board, self._shapes, f.features.geometry, f.theta_bar, self._kind, out)
         return out

@@ -87,6 +87,43 @@ def _greedy(size: int, seed: Seed, weights: str | None = None, epsilon: float = 
     return GreedyPlayer(value_function, seed, epsilon)
 
 
+def _td_search(
+    size: int,
+    seed: Seed,
+    sims: int = 1000,
+    sizes: list[int] = [1, 2],
+    T: int = 6,
+    alpha: float = 0.1,
+    epsilon: float = 0.1,
+    lambda_: float = 0.0,
+    learn: int = 0,
+    long: str | None = None,
+    default: str = "mogo",
+    reset: int = 0,
+    norm: str = "slots",
+) -> Player:
+    from rlgo.policy import Policy
+    from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
+    from rlgo.td import Learning
+    from rlgo.td_search import ALL, Simulation, TdSearch
+    from rlgo.weights import load_weights
+
+    return TdSearch(
+        size,
+        tuple(sizes),
+        sims,
+        None,
+        Policy(epsilon=epsilon),
+        Learning(alpha=alpha, lambda_=lambda_),
+        Simulation(T, learn or ALL),
+        DefaultPolicy(DEFAULT_POLICIES[default]),
+        bool(reset),
+        0,
+        None if long is None else load_weights(long),
+        seed,
+    )
+
+
 def _random(size: int, seed: Seed) -> Player:
     return RandomPlayer(seed)
 
@@ -94,6 +131,22 @@ def _random(size: int, seed: Seed) -> Player:
 PLAYERS = {
     # One-ply search on learned weights: a weight file (default: the best that ship with rlgo).
     "greedy": _Kind(_greedy, {"weights": _text, "epsilon": _probability, "seed": _seed}),
+    "td_search": _Kind(
+        _td_search,
+        {
+            "sims": int,
+            "sizes": list_of(int),
+            "T": int,
+            "alpha": float,
+            "epsilon": float,
+            "lambda_": float,
+            "learn": int,
+            "long": _text,
+            "default": _text,
+            "reset": int,
+            "seed": _seed,
+        },
+    ),
     # Uniformly random sensible moves.
     "random": _Kind(_random, {"seed": _seed}),
 }

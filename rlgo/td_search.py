@@ -1,0 +1,381 @@
+"""TD search: TD learning in the game that starts from the current position. TD paper, Section 4, Algorithm 2.
+
+Start reading at `play_simulation` and `simulate`, then `TdSearch`. Each simulation starts at the root, plays T plies
+of the learned policy and goes on by the default policy; then the value function learns from it. Features share no
+weights (simulations from one position break the symmetries of the board), so theta is theta_bar; weights are kept
+from move to move.
+
+The paper's spectrum (Section 4.3), with table look-up instead of shapes, is in `table_search.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlgo.board import new_boards, outcome, play, zobrist
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.jit import compiling, copy_record, inline, make_rng, njit
+from rlgo.learner import add_up, share_out
+from rlgo.player import Player, Seed, check_size, greedy_move
+from rlgo.policy import EPSILON_GREEDY, Policy, choose_move, choose_move_by_both
+from rlgo.rollout import (
+    MOGO,
+    DefaultPolicy,
+    begin_rollout,
+    default_move,
+    is_hopeless,
+    mogo_patterns,
+    new_rollout,
+    playout,
+    watch_atari,
+)
+from rlgo.shapes import FeatureSet, make_features
+from rlgo.td import Learning, begin_episode, check_max_moves, episode_dtype, learn_game_unshared, record_move, step_size
+from rlgo.value import all_afterstates, follow, new_shapes, observe, rebuild, revalue, squash
+
+_SLICE_SECONDS = 0.01
+NEVER = ALL = 1 << 30  # T: the learned policy throughout; learn_plies: learn from all states
+
+
+class Simulation(NamedTuple):
+    """How to simulate."""
+
+    plies: int = 6  # T, of both colours, from the root, before the default policy takes over
+    learn_plies: int = ALL  # states to learn from; the last two of them target z
+    max_moves: int = 0  # a longer simulation is abandoned; 0: 3 * size * size
+
+
+# What `TdSearch` and `Dyna2` do unless told otherwise: the paper's (Section 4.4), with MoGo's policy for Fuego's.
+POLICY = Policy(EPSILON_GREEDY, epsilon=0.1)
+LEARNING = Learning(alpha=0.1, alpha_half=1_000.0, games=10_000)
+
+
+@cache
+def tally_dtype() -> np.dtype:
+    """What simulations add up to: those that ended and taught, those abandoned, and the sum of z."""
+    return np.dtype((np.record, np.dtype([("simulations", "i8"), ("abandoned", "i8"), ("wins", "f8")])))
+
+
+@njit
+def play_simulation(
+    b, sh, g, theta_bar, policy, value, default, simulation, komi, episode, r, patterns, zobrist, rng,
+    long_sh, long_g, long_bar,
+):  # fmt: skip
+    """One simulation from the position on `b`, which `sh` must follow; `episode` records what it teaches.
+
+    long_sh, long_g, long_bar : the long-term memory, where it is kept apart (see `dyna2.py`); None without one, or
+        where theta_bar holds both.
+    Returns (finished, z).
+    """
+    begin_episode(episode, sh, g, _value(value, sh, long_sh))
+    t = 0
+    finished = False
+    # T plies of the learned policy ...
+    while t < simulation.plies and t < simulation.max_moves and not finished:
+        if long_sh is None:
+            p, _ = choose_move(b, sh, g, theta_bar, theta_bar, policy, rng)
+        else:
+            p = choose_move_by_both(b, sh, g, theta_bar, long_sh, long_g, long_bar, policy, rng)
+        play(b, p, zobrist)
+        if t < simulation.learn_plies or t + 1 < simulation.plies:
+            observe(b, sh, g, theta_bar, theta_bar)
+            if long_sh is not None:
+                observe(b, long_sh, long_g, long_bar, long_bar)
+        if t < simulation.learn_plies:
+            record_move(episode, sh, p, _value(value, sh, long_sh))
+        finished = b.n_passes >= 2 or (default.mercy and is_hopeless(b))
+        t += 1
+    # ... then the default policy, while there is something to learn from it ...
+    if default.kind == MOGO and t < simulation.learn_plies and not finished:
+        begin_rollout(b, r)
+    while t < simulation.learn_plies and t < simulation.max_moves and not finished:
+        p = default_move(b, default, r, patterns, rng)
+        play(b, p, zobrist)
+        if default.kind == MOGO:
+            watch_atari(b, r)
+        follow(b, sh, g, theta_bar)
+        if long_sh is not None:
+            follow(b, long_sh, long_g, long_bar)
+        record_move(episode, sh, p, _value(value, sh, long_sh))
+        finished = b.n_passes >= 2 or (default.mercy and is_hopeless(b))
+        t += 1
+    # ... and to the end.
+    if not finished:
+        z = playout(b, default, r, patterns, komi, simulation.max_moves - t, zobrist, rng)
+        return b.n_passes >= 2 or (default.mercy and is_hopeless(b)), z
+    return True, outcome(b, komi)
+
+
+@inline
+def _value(value, sh, long_sh):
+    """V, or with a long-term memory apart V-bar = sigma(phi . theta + phi-bar . theta-bar) (Section 5.2)."""
+    if long_sh is None:
+        return squash(value, sh.x[0])
+    return squash(value, sh.x[0] + long_sh.x[0])
+
+
+@njit
+def simulate(
+    n, first, boards, shapes, g, learns, theta_bar, policy, learning, default, simulation, komi, episode, r, patterns,
+    zobrist, rng, tally,
+):  # fmt: skip
+    """n simulations from boards[0], which shapes[0] must follow, the first of which has the number `first`.
+
+    boards[1], shapes[1] and r (`rollout.rollout_dtype`) are scratch. theta_bar learns, where `learns` says so (see
+    `td.learn_game_unshared`); `tally` is added to.
+    """
+    b, sh = boards[1], shapes[1]
+    for number in range(first, first + n):
+        copy_record(boards[0], b)
+        copy_record(shapes[0], sh)
+        revalue(sh, g, theta_bar, theta_bar)
+        finished, z = play_simulation(
+            b, sh, g, theta_bar, policy, learning.value, default, simulation, komi, episode, r, patterns, zobrist, rng,
+            None, None, None,
+        )  # fmt: skip
+        if finished:
+            learn_game_unshared(episode, z, step_size(learning, number), learning, g, learns, theta_bar)
+        count(tally, finished, z)
+
+
+@inline
+def count(tally, finished, z):
+    """Add one simulation to a tally."""
+    if finished:
+        tally.simulations += 1
+        tally.wins += z
+    else:
+        tally.abandoned += 1
+
+
+@njit
+def merge(start, stop, theta_bar, bars):
+    """Add what each worker learned (its row of `bars`, minus theta_bar) to theta_bar, and hand it to all of them.
+
+    Places start to stop alone. One simulation more changes a weight by so little that the sum of changes is what one
+    worker would have learned; means (as in training) would waste half the simulations.
+    """
+    for i in range(start, stop):
+        before = theta_bar[i]
+        total = before
+        for worker in range(bars.shape[0]):
+            total += bars[worker, i] - before
+        theta_bar[i] = total
+        for worker in range(bars.shape[0]):
+            bars[worker, i] = total
+
+
+class _Simulator:
+    """What one thread simulates with: boards, shapes, records and random numbers of its own."""
+
+    def __init__(self, size: int, sequence: np.random.SeedSequence):
+        self.boards, self.shapes = new_boards(2, size), new_shapes(2, size)
+        self.episode = np.zeros(1, episode_dtype(size))[0]
+        self.rollout = new_rollout(size)
+        self.rng = make_rng(sequence)
+        self.tally = np.zeros(1, tally_dtype())[0]
+
+    def stand_on(self, board: np.record, g: np.record, theta_bar: np.ndarray) -> None:
+        self.boards[0] = board
+        self.boards[0].n_passes = 0  # at the root the game goes on, whatever was passed
+        rebuild(self.boards[0], self.shapes[0], g, theta_bar, theta_bar)
+        self.tally = np.zeros(1, tally_dtype())[0]
+
+
+class TdSearch(Player):
+    """TD search as a player.
+
+    Parameters
+    ----------
+    size : of the board
+    sizes : window sizes of the short-term memory
+    simulations, seconds : of each move; whichever is given ends the search, or the first of both
+    policy, learning, simulation, default : see there; `learning.games` are the simulations of one move that its
+        schedule spans
+    reset : forget what was learned before each move (Figure 9b)
+    delay : move by the value function of so many own moves ago (Figure 9a)
+    workers, merge_every : threads that share the memory, each with a copy of its own; so many simulations of each
+        between two merges. The result does not depend on which thread is faster
+    seed : of all random numbers; None: different every time
+
+    Attributes
+    ----------
+    features : the `FeatureSet`, without sharing
+    theta_bar : float32, the memory (see `shapes.py`); place by place the weights of the features
+    tally : of the last search, see `tally_dtype`
+
+    Raises
+    ------
+    RlgoError : for what is out of range.
+    """
+
+    def __init__(
+        self,
+        size: int = 9,
+        sizes: tuple[int, ...] = (1, 2),
+        simulations: int | None = 1_000,
+        seconds: float | None = None,
+        policy: Policy = POLICY,
+        learning: Learning = LEARNING,
+        simulation: Simulation = Simulation(),
+        default: DefaultPolicy = DefaultPolicy(),
+        reset: bool = False,
+        delay: int = 0,
+        workers: int = 1,
+        merge_every: int = 100,
+        seed: Seed = None,
+        name: str = "td_search",
+    ):
+        _check(simulations, seconds, policy, learning, simulation, delay, workers, merge_every)
+        self.name, self.sizes = name, (size,)
+        self.simulations, self.seconds, self.reset, self.delay = simulations, seconds, reset, delay
+        self.policy, self.learning, self.default = policy, learning, default
+        self.simulation = simulation._replace(max_moves=check_max_moves(simulation.max_moves, size))
+        self.features = self._features(size, sizes)
+        self.theta_bar = self._fresh_memory()
+        # Windows of other sizes may belong to a long-term memory, which simulations leave alone.
+        self._learns = np.array([k in sizes for k, _, _ in self.features.windows], np.uint8)
+        self._older: deque[np.ndarray] = deque(maxlen=delay + 1)
+
+        self.workers, self.merge_every = workers, merge_every
+        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        choice, *own = sequence.spawn(1 + workers)
+        self._choice = np.random.default_rng(choice)
+        self._simulators = [_Simulator(size, child) for child in own]
+        # A worker alone learns in theta_bar itself.
+        self._bars = np.tile(self.theta_bar, (workers, 1)) if workers > 1 else self.theta_bar[None]
+        self._threads = ThreadPoolExecutor(workers, "td-search") if workers > 1 else None
+        self.tally = self._simulators[0].tally
+        self._values = np.full(size * size + 1, np.nan)
+
+    def _features(self, size: int, sizes: tuple[int, ...]) -> FeatureSet:
+        return make_features(size, sizes, "none")
+
+    def _fresh_memory(self) -> np.ndarray:
+        """The memory at the start of a game."""
+        return np.zeros(len(self.features.classes.classes), np.float32)
+
+    # --- the player ---
+
+    def new_game(self) -> None:
+        self.theta_bar[:] = self._fresh_memory()
+        self._older.clear()
+        self._values[:] = np.nan
+
+    def genmove(self, game: Game) -> int:
+        self.search(game)
+        bar = self.theta_bar
+        if self.delay:
+            self._older.append(bar.copy())
+            bar = self._older[0]
+        return greedy_move(game, self.evaluate(game, bar), self._choice)
+
+    def analyses(self) -> dict[str, np.ndarray]:
+        """``value``: V after each legal move, P(Black wins)."""
+        size = self.features.size
+        return {"value": self._values[:-1].reshape(size, size)}
+
+    # --- the search ---
+
+    def search(self, game: Game, stop: Callable[[], bool] = lambda: False) -> None:
+        """Simulate from the position of `game` until the budget is spent, or `stop` says so.
+
+        `stop` is asked every 10 ms or so; whatever was learned by then stays.
+        """
+        check_size(self, game)
+        if self.reset:
+            self.theta_bar[:] = self._fresh_memory()
+        start, done, n = time.perf_counter(), 0, 1
+        with compiling(f"{self.name}, {game.size}x{game.size}, {self.features.name}"):
+            self._begin(game)
+            while not game.is_over() and self._learns.any():
+                n = n if self.simulations is None else min(n, self.simulations - done)
+                if self.workers > 1:  # rounds of constant length: what is learned depends on where the merges are
+                    n = min(self.workers * self.merge_every, (self.simulations or NEVER) - done)
+                began = time.perf_counter()
+                self._run(game.komi, done, n)
+                done += n
+                now = time.perf_counter()
+                n = max(1, min(4 * n, int(n * _SLICE_SECONDS / max(now - began, 1e-9))))
+                if self.simulations is not None and done >= self.simulations:
+                    break
+                if (self.seconds is not None and now - start >= self.seconds) or stop():
+                    break
+        self.tally = add_up([simulator.tally for simulator in self._simulators])
+
+    def _begin(self, game: Game) -> None:
+        """Prepare for simulations from the position of `game`."""
+        if self.workers > 1:
+            self._bars[:] = self.theta_bar
+        for simulator in self._simulators:
+            simulator.stand_on(game.board, self.features.geometry, self.theta_bar)
+
+    def _run(self, komi: float, first: int, n: int) -> None:
+        """Simulations number `first` to `first + n`."""
+        if self._threads is None:
+            self._simulate(0, komi, first, n)
+            return
+        shares = share_out(n, first, self.workers)
+        jobs = [self._threads.submit(self._simulate, i, komi, start, k) for i, (k, start) in enumerate(shares)]
+        for job in jobs:
+            job.result()
+        cuts = np.linspace(0, len(self.theta_bar), self.workers + 1, dtype=np.int64)
+        merges = [
+            self._threads.submit(merge, a, b, self.theta_bar, self._bars)
+            for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+        ]
+        for job in merges:
+            job.result()
+
+    def _simulate(self, worker: int, komi: float, first: int, n: int) -> None:
+        s = self._simulators[worker]
+        simulate(
+            n, first, s.boards, s.shapes, self.features.geometry, self._learns, self._bars[worker], self.policy,
+            self.learning, self.default, self.simulation, komi, s.episode, s.rollout, mogo_patterns(),
+            zobrist(self.features.size), s.rng, s.tally,
+        )  # fmt: skip
+
+    def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
+        """V after each move in the position of `game`, as `ValueFunction.afterstates` tells it."""
+        bar = self.theta_bar if theta_bar is None else theta_bar
+        sh, g = self._simulators[0].shapes[1], self.features.geometry
+        rebuild(game.board, sh, g, bar, bar)
+        all_afterstates(game.board, sh, g, bar, self.learning.value, self._values)
+        return self._values
+
+
+def _check(
+    simulations: int | None,
+    seconds: float | None,
+    policy: Policy,
+    learning: Learning,
+    simulation: Simulation,
+    delay: int,
+    workers: int,
+    merge_every: int,
+) -> None:
+    """RlgoError for a setting out of range."""
+    checks: list[tuple[bool, str, Any, str]] = [
+        (simulations is None or simulations >= 1, "simulations", simulations, "an integer of at least 1"),
+        (seconds is None or seconds > 0, "seconds", seconds, "a positive number"),
+        (simulations is not None or seconds is not None, "simulations", simulations, "them, or seconds, or both"),
+        (0 <= policy.epsilon <= 1, "epsilon", policy.epsilon, "a number from 0 to 1"),
+        (learning.alpha > 0, "alpha", learning.alpha, "a positive number"),
+        (0 <= learning.lambda_ <= 1, "lambda", learning.lambda_, "a number from 0 to 1"),
+        (simulation.plies >= 0, "T", simulation.plies, "an integer of at least 0"),
+        (simulation.learn_plies >= 1, "learn_plies", simulation.learn_plies, "an integer of at least 1"),
+        (delay >= 0, "delay", delay, "an integer of at least 0"),
+        (workers >= 1, "workers", workers, "an integer of at least 1"),
+        (merge_every >= 1, "merge_every", merge_every, "an integer of at least 1"),
+    ]
+    for holds, name, value, expected in checks:
+        if not holds:
+            raise RlgoError(f"{name} = {value}: expected {expected}")
