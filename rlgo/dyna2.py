@@ -1,0 +1,240 @@
+"""Dyna-2: a long-term memory from training, and a short-term memory from simulation. TD paper, Section 5, Algorithm 3.
+
+Start reading at `Dyna2`. The value of a position is V-bar(s) = sigma(phi . theta + phi-bar . theta-bar), where theta,
+the long-term memory, holds the weights of a file, and theta-bar, the short-term memory, is cleared at each game's
+start and learns from simulations alone. Without a long-term memory this is TD search; without a short-term one it is
+the greedy player.
+
+Two ways to hold them
+---------------------
+*Together*: the short-term memory shares no weights between shapes, so both memories fit into one table by shape,
+theta_bar[shape] = sign_LI * theta_LI + sign_LD * theta_LD + theta-bar[shape], and searching is TD search from a table
+that begins as the long-term memory (the paper's Section 5.4: theta-bar <- theta). Window sizes may differ: windows
+that the short-term memory lacks do not learn.
+
+*Apart*: for a short-term memory that shares weights. Each memory follows the simulation by itself, about a
+quarter as fast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rlgo.board import PASS, zobrist
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.jit import copy_record, njit
+from rlgo.player import Seed
+from rlgo.policy import SOFTMAX
+from rlgo.rollout import mogo_patterns
+from rlgo.shapes import FeatureSet, make_features, unshare
+from rlgo.td import (
+    Learning,
+    begin_episode,
+    episode_dtype,
+    learn_game,
+    make_scratch,
+    max_plies,
+    record_move,
+    step_size,
+)
+from rlgo.td_search import TdSearch, count, play_simulation
+from rlgo.value import (
+    LINEAR,
+    LOGISTIC,
+    VALUES,
+    ValueFunction,
+    all_afterstates,
+    follow,
+    new_shapes,
+    rebuild,
+    revalue,
+    squash,
+)
+from rlgo.weights import Weights
+
+# Of the long-term memory, where it goes on learning from the games that are played.
+LONG_LEARNING = Learning(alpha=0.1)
+
+
+class Dyna2(TdSearch):
+    """Dyna-2 as a player.
+
+    Parameters
+    ----------
+    long_term : weights of any sharing; None: no long-term memory, which leaves TD search
+    sizes : window sizes of the short-term memory; None: those of the long-term memory; (): no short-term memory,
+        which leaves the greedy player
+    sharing : of the short-term memory; anything but "none" keeps the memories apart
+    apart : keep them apart in any case
+    long_learning : how the long-term memory learns from each real game that ends (`end_game`), with its own alpha and
+        lambda; None: it stays as it is
+    long_epsilon : of real moves (Algorithm 3 acts epsilon-greedily)
+    others : of `TdSearch`; they are the short-term memory's
+
+    Attributes
+    ----------
+    long_term : the `Weights`, as they are by now
+    long_bar : float32, the long-term memory in the places of `theta_bar`
+    theta_bar : float32, both memories where they are together, else the short-term memory's table
+    """
+
+    def __init__(
+        self,
+        size: int = 9,
+        long_term: Weights | None = None,
+        sizes: tuple[int, ...] | None = None,
+        sharing: str = "none",
+        apart: bool = False,
+        long_learning: Learning | None = None,
+        long_epsilon: float = 0.0,
+        seed: Seed = None,
+        name: str = "dyna2",
+        **others: Any,
+    ):
+        if long_term is not None and long_term.features.size != size:
+            n = long_term.features.size
+            raise RlgoError(f"long-term memory: expected weights for {size}x{size}, these are for {n}x{n}")
+        if not 0 <= long_epsilon <= 1:
+            raise RlgoError(f"long_epsilon = {long_epsilon}: expected a number from 0 to 1")
+        if sizes is None:
+            sizes = (1, 2) if long_term is None else long_term.features.sizes
+        self.long_term = long_term
+        self._sharing = sharing
+        self._long_values = np.full(size * size + 1, np.nan)
+        self._apart = long_term is not None and (apart or sharing != "none")
+        self._long_learning, self._long_epsilon = long_learning, long_epsilon
+        super().__init__(size, sizes, seed=seed, name=name, **others)
+        value = LOGISTIC if long_term is None else VALUES[long_term.value]
+        self.learning = self.learning._replace(value=value)
+        if self._apart:
+            if self.workers > 1 or self.policy.kind == SOFTMAX or not sizes:
+                raise RlgoError("memories kept apart: expected one worker, an epsilon-greedy policy, and some sizes")
+            self._theta = np.zeros(self.features.n_weights + 1, np.float32)
+            self._scratch = make_scratch(self.features.n_weights, self.features.geometry.n_windows)
+            self._long_shapes = new_shapes(2, size)
+
+    def _features(self, size: int, sizes: tuple[int, ...]) -> FeatureSet:
+        if self._apart:
+            return make_features(size, sizes, self._sharing)
+        long_sizes = () if self.long_term is None else self.long_term.features.sizes
+        return make_features(size, tuple(sorted({*sizes, *long_sizes})), "none")
+
+    def _fresh_memory(self) -> np.ndarray:
+        if self._apart or self.long_term is None:
+            self.long_bar = super()._fresh_memory()
+        else:
+            whole, theta = unshare(self.long_term.features, self.long_term.theta, self.features.sizes)
+            self.long_bar = whole.expand(theta)
+        return self.long_bar
+
+    def new_game(self) -> None:
+        super().new_game()
+        self._long_values[:] = np.nan
+        if self._apart:
+            self._theta[:] = 0
+
+    def genmove(self, game: Game) -> int:
+        move = super().genmove(game)
+        if self._long_epsilon > 0 and self._choice.random() < self._long_epsilon:
+            moves = game.sensible_moves()
+            return moves[self._choice.integers(len(moves))] if moves else PASS
+        return move
+
+    def end_game(self, game: Game) -> None:
+        """Let the long-term memory learn from a real game; its own values are the targets (Algorithm 3)."""
+        if self.long_term is not None and self._long_learning is not None and game.is_over() and not game.setup:
+            self.long_term = learn_from_game(self.long_term, game, self._long_learning)
+
+    def analyses(self) -> dict[str, np.ndarray]:
+        """Maps of V after each legal move: ``value`` by both memories, ``long-term`` by the long-term memory alone."""
+        return {**super().analyses(), "long-term": self._long_values[:-1].reshape(self.features.size, -1)}
+
+    def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
+        if self.long_term is not None:
+            self._long_values = ValueFunction(self.long_term).afterstates(game.board)
+        if not self._apart:
+            return super().evaluate(game, theta_bar)
+        assert self.long_term is not None
+        short_bar = self.theta_bar if theta_bar is None else theta_bar
+        sh, x = self._simulators[0].shapes[1], np.zeros_like(self._values)
+        for f, bar in ((self.features, short_bar), (self.long_term.features, self.long_term.theta_bar)):
+            rebuild(game.board, sh, f.geometry, bar, bar)
+            all_afterstates(game.board, sh, f.geometry, bar, LINEAR, self._values)
+            x += self._values - 0.5  # a linear V is 1/2 + x
+        self._values[:] = 1 / (1 + np.exp(-x)) if self.learning.value == LOGISTIC else 0.5 + x
+        return self._values
+
+    def short_bar(self) -> np.ndarray:
+        """The short-term memory by place, float32: `theta_bar` without the long-term memory."""
+        return self.theta_bar - self.long_bar
+
+    # --- the memories apart ---
+
+    def _begin(self, game: Game) -> None:
+        super()._begin(game)
+        if self._apart:
+            assert self.long_term is not None
+            bar, boards = self.long_term.theta_bar, self._simulators[0].boards
+            rebuild(boards[0], self._long_shapes[0], self.long_term.features.geometry, bar, bar)
+
+    def _simulate(self, worker: int, komi: float, first: int, n: int) -> None:
+        if not self._apart:
+            super()._simulate(worker, komi, first, n)
+            return
+        assert self.long_term is not None
+        s = self._simulators[0]
+        simulate_apart(
+            n, first, s.boards, s.shapes, self.features.geometry, self.features.classes, self._theta, self.theta_bar,
+            self._scratch, self._long_shapes, self.long_term.features.geometry, self.long_term.theta_bar, self.policy,
+            self.learning, self.default, self.simulation, komi, s.episode, s.rollout, mogo_patterns(),
+            zobrist(self.features.size), s.rng, s.tally,
+        )  # fmt: skip
+
+
+@njit
+def simulate_apart(
+    n, first, boards, shapes, g, classes, theta, theta_bar, scratch, long_shapes, long_g, long_bar, policy, learning,
+    default, simulation, komi, episode, r, patterns, zobrist, rng, tally,
+):  # fmt: skip
+    """`td_search.simulate` with the memories apart: the short-term one learns as in training, weights shared.
+
+    long_shapes[0] must follow boards[0] by the long-term memory; long_shapes[1] is scratch.
+    """
+    b, sh, long_sh = boards[1], shapes[1], long_shapes[1]
+    for number in range(first, first + n):
+        copy_record(boards[0], b)
+        copy_record(shapes[0], sh)
+        copy_record(long_shapes[0], long_sh)
+        revalue(sh, g, theta_bar, theta_bar)
+        finished, z = play_simulation(
+            b, sh, g, theta_bar, policy, learning.value, default, simulation, komi, episode, r, patterns, zobrist, rng,
+            long_sh, long_g, long_bar,
+        )  # fmt: skip
+        if finished:
+            learn_game(episode, z, step_size(learning, number), learning, g, classes, theta, theta_bar, scratch)
+        count(tally, finished, z)
+
+
+def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights:
+    """The weights after NTD(lambda) on the positions of a real game that is over (TD paper, Algorithm 3)."""
+    features, value = weights.features, VALUES[weights.value]
+    theta, bar = weights.theta.copy(), weights.theta_bar.copy()
+    sh, episode = new_shapes(1, features.size)[0], np.zeros(1, episode_dtype(features.size))[0]
+    replay = Game(game.size, game.komi)
+    if game.setup:
+        replay.set_up(game.setup)
+    rebuild(replay.board, sh, features.geometry, bar, bar)
+    begin_episode(episode, sh, features.geometry, squash(value, sh.x[0]))
+    for color, p in game.moves[: max_plies(features.size)]:
+        replay.play(p, color)
+        follow(replay.board, sh, features.geometry, bar)
+        record_move(episode, sh, p, squash(value, sh.x[0]))
+    learn_game(
+        episode, game.outcome, learning.alpha, learning._replace(value=value), features.geometry, features.classes,
+        theta, bar, make_scratch(features.n_weights, features.geometry.n_windows),
+    )  # fmt: skip
+    return replace(weights, theta=theta, games=weights.games + 1)
