@@ -19,6 +19,7 @@ quarter as fast.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ from rlgo.value import (
     revalue,
     squash,
 )
-from rlgo.weights import Weights
+from rlgo.weights import Weights, save_weights
 
 # Of the long-term memory, where it goes on learning from the games that are played.
 LONG_LEARNING = Learning(alpha=0.1)
@@ -73,6 +74,7 @@ class Dyna2(TdSearch):
     long_learning : how the long-term memory learns from each real game that ends (`end_game`), with its own alpha and
         lambda; None: it stays as it is
     long_epsilon : of real moves (Algorithm 3 acts epsilon-greedily)
+    long_save : a weight file to write the long-term memory to after each game that it learned from
     others : of `TdSearch`; they are the short-term memory's
 
     Attributes
@@ -91,6 +93,7 @@ class Dyna2(TdSearch):
         apart: bool = False,
         long_learning: Learning | None = None,
         long_epsilon: float = 0.0,
+        long_save: str | Path | None = None,
         seed: Seed = None,
         name: str = "dyna2",
         **others: Any,
@@ -106,7 +109,7 @@ class Dyna2(TdSearch):
         self._sharing = sharing
         self._long_values = np.full(size * size + 1, np.nan)
         self._apart = long_term is not None and (apart or sharing != "none")
-        self._long_learning, self._long_epsilon = long_learning, long_epsilon
+        self._long_learning, self._long_epsilon, self._long_save = long_learning, long_epsilon, long_save
         super().__init__(size, sizes, seed=seed, name=name, **others)
         value = LOGISTIC if long_term is None else VALUES[long_term.value]
         self.learning = self.learning._replace(value=value)
@@ -146,8 +149,10 @@ class Dyna2(TdSearch):
 
     def end_game(self, game: Game) -> None:
         """Let the long-term memory learn from a real game; its own values are the targets (Algorithm 3)."""
-        if self.long_term is not None and self._long_learning is not None and game.is_over() and not game.setup:
+        if self.long_term is not None and self._long_learning is not None and game.is_over():
             self.long_term = learn_from_game(self.long_term, game, self._long_learning)
+            if self._long_save is not None:
+                save_weights(self._long_save, self.long_term)
 
     def analyses(self) -> dict[str, np.ndarray]:
         """Maps of V after each legal move: ``value`` by both memories, ``long-term`` by the long-term memory alone."""
@@ -167,6 +172,14 @@ class Dyna2(TdSearch):
             x += self._values - 0.5  # a linear V is 1/2 + x
         self._values[:] = 1 / (1 + np.exp(-x)) if self.learning.value == LOGISTIC else 0.5 + x
         return self._values
+
+    def value_table(self) -> tuple[FeatureSet, np.ndarray]:
+        if not self._apart:
+            return super().value_table()
+        assert self.long_term is not None
+        sizes = tuple(sorted({*self.features.sizes, *self.long_term.features.sizes}))
+        whole, theta = unshare(self.features, self._theta, sizes)
+        return whole, whole.expand(theta + unshare(self.long_term.features, self.long_term.theta, sizes)[1])
 
     def short_bar(self) -> np.ndarray:
         """The short-term memory by place, float32: `theta_bar` without the long-term memory."""

@@ -159,7 +159,7 @@ class GtpEngine:
         why = self.game.why_illegal(p, color)
         if why is not None:
             raise RlgoError(f"illegal move: {why}")
-        self.game.play(p, color)
+        self._move(p, color)
         return ""
 
     def _genmove(self, args: list[str]) -> str:
@@ -167,7 +167,7 @@ class GtpEngine:
         p = self._choose(color)
         if p == RESIGN:
             return "resign"
-        self.game.play(p, color)
+        self._move(p, color)
         return to_vertex(p, self.game.size)
 
     def _reg_genmove(self, args: list[str]) -> str:
@@ -238,6 +238,12 @@ class GtpEngine:
     def _begin(self, game: Game) -> None:
         self.game = game
         self.player.new_game()
+
+    def _move(self, p: int, color: int) -> None:
+        was_over = self.game.is_over()
+        self.game.play(p, color)
+        if self.game.is_over() and not was_over:
+            self.player.end_game(self.game)
 
     def _check_size(self, size: int) -> None:
         sizes = self.player.sizes

@@ -125,15 +125,23 @@ def greedy_move(game: Game, values: np.ndarray, rng: np.random.Generator) -> int
     """The sensible move with the best afterstate for the colour to play; exact ties are broken uniformly.
 
     values : V after each move, float64[size * size + 1] as `value.all_afterstates` gives them
-    PASS where there is no sensible move, and to end a game that is won: after a pass of the opponent's, if the area
-    counts for the colour to play, all stones alive.
+    PASS where there is nothing to try.
     """
-    moves = game.sensible_moves()
-    if not moves or _has_won(game):
+    moves = moves_to_try(game)
+    if not moves:
         return PASS
     mine = np.array([values[row * game.size + col] for row, col in (to_row_col(p, game.size) for p in moves)])
     best = mine.max() if game.to_play == BLACK else mine.min()
     return moves[rng.choice(np.flatnonzero(mine == best))]
+
+
+def moves_to_try(game: Game) -> list[int]:
+    """What a player that wants to win chooses among: the sensible moves, or nothing where it should pass.
+
+    That is where there are none, and to end a game that is won: after a pass of the opponent's, if the area counts
+    for the colour to play, all stones alive.
+    """
+    return [] if _has_won(game) else game.sensible_moves()
 
 
 def _has_won(game: Game) -> bool:

@@ -328,6 +328,39 @@ def unshare(features: FeatureSet, theta: np.ndarray, sizes: tuple[int, ...] = SI
     return whole, out
 
 
+def fuse(features: FeatureSet, theta_bar: np.ndarray) -> tuple[FeatureSet, np.ndarray]:
+    """The same value function over 3x3 windows alone: each takes in the smaller windows that lie in its square.
+
+    For searches with constant weights: 49 windows of one table each instead of 194 on 9x9. A smaller window goes to
+    the 3x3 window at its own anchor, or the nearest one.
+
+    Parameters
+    ----------
+    features : a feature set without sharing; theta_bar : its table
+
+    Returns
+    -------
+    (the feature set "none" of size 3, its theta_bar)
+    """
+    size = features.size
+    whole = make_features(size, (3,), "none")
+    out = np.zeros(len(whole.classes.classes), np.float32)
+    start = {window[1:]: int(whole.geometry.ld_base[w]) for w, window in enumerate(whole.windows)}
+    for w, (k, row, col) in enumerate(features.windows):
+        anchor = min(row, size - 3), min(col, size - 3)
+        part = _part(k, row - anchor[0], col - anchor[1])
+        base = start[anchor]
+        out[base : base + 3**9] += theta_bar[int(features.geometry.ld_base[w]) + part]
+    return whole, out
+
+
+@cache
+def _part(k: int, row: int, col: int) -> np.ndarray:
+    """int64[3^9]: the configuration of the k x k window at (row, col) of a 3x3 square, by the square's."""
+    digits = [3 * (row + j) + col + i for j in range(k) for i in range(k)]
+    return np.arange(3**9)[:, None] // 3 ** np.array(digits) % 3 @ 3 ** np.arange(k * k)
+
+
 # ---------------------------------------------------------------------------------------------
 # Symmetries. Number g = 0..7: bit 0 flips the rows, bit 1 flips the columns, bit 2 then transposes.
 # ---------------------------------------------------------------------------------------------

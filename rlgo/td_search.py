@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -328,10 +329,7 @@ class TdSearch(Player):
         for job in jobs:
             job.result()
         cuts = np.linspace(0, len(self.theta_bar), self.workers + 1, dtype=np.int64)
-        merges = [
-            self._threads.submit(merge, a, b, self.theta_bar, self._bars)
-            for a, b in zip(cuts[:-1], cuts[1:], strict=True)
-        ]
+        merges = [self._threads.submit(merge, a, b, self.theta_bar, self._bars) for a, b in pairwise(cuts)]
         for job in merges:
             job.result()
 
@@ -342,6 +340,10 @@ class TdSearch(Player):
             self.learning, self.default, self.simulation, komi, s.episode, s.rollout, mogo_patterns(),
             zobrist(self.features.size), s.rng, s.tally,
         )  # fmt: skip
+
+    def value_table(self) -> tuple[FeatureSet, np.ndarray]:
+        """The value function that was learned, for other searches: a feature set without sharing, and its theta_bar."""
+        return self.features, self.theta_bar
 
     def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
         """V after each move in the position of `game`, as `ValueFunction.afterstates` tells it."""

@@ -19,8 +19,9 @@ from rlgo.coords import from_row_col, from_vertex, to_row_col
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import RESIGN, GreedyPlayer, Player, RandomPlayer
+from train.engines import EngineError, GtpClient
 from train.match import MatchResult, clustered_interval, play_match, random_opening
-from train.players import EngineError, GtpClient, list_of, make_player, parse_spec
+from train.players import make_player, parse_spec
 
 # ---------------------------------------------------------------------------------------------
 # Players
@@ -155,7 +156,14 @@ def test_specs() -> None:
         {"weights": "a/b=c+d.npz", "epsilon": 0.1, "seed": 0},
     )
     assert parse_spec("gtp: gnugo  --x=1,2+3 'a b'") == ("gtp", {"command": " gnugo  --x=1,2+3 'a b'"})
-    assert list_of(int)("1+2+3") == [1, 2, 3]
+    assert parse_spec("td_search,sizes=1+3,lambda=0.5,reset=on,T=never,sims=none").values == {
+        "sizes": (1, 3),
+        "lambda_": 0.5,
+        "reset": True,
+        "T": "never",
+        "sims": "none",
+    }
+    assert parse_spec("dyna2,sizes=none").values == {"sizes": ()}
 
 
 @pytest.mark.parametrize(
@@ -169,11 +177,11 @@ def test_specs() -> None:
         ("random,epsilon=0.1", "unknown key 'epsilon'; the nearest is seed"),
         ("random,", "unknown key ''"),
         ("random,seed", "expected seed=VALUE"),
-        ("random,seed=-1", "seed=-1: expected an integer of at least 0"),
+        ("random,seed=-1", "seed = -1: expected an integer from 0 to"),
         ("random,seed=1,seed=2", "seed is given twice"),
-        ("greedy,epsilon=2", "epsilon=2: expected a number from 0 to 1"),
+        ("greedy,epsilon=2", "epsilon = 2.0: expected a number from 0 to 1"),
         ("greedy,epsilon=nan", "expected a number from 0 to 1"),
-        ("greedy,weights=", "weights=: expected a value"),
+        ("greedy,weights=", "weights=: expected weights=VALUE"),
         ("gtp:", "expected a command after gtp:"),
         ("gtp:'x", "No closing quotation"),
         ("gtp:no-such-engine --x", "engine 'no-such-engine' is not found, neither on PATH nor in /usr/games"),

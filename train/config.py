@@ -1,120 +1,45 @@
 """Configs: frozen dataclasses <- TOML, with ``--set section.key=value`` on top.
 
 Start reading at `Run` to `Policy`, the sections: they name every key, its default and what it may be. A
-value is checked wherever it comes from (`_Section.__post_init__`); an unknown key is an error that names the
+value is checked wherever it comes from (`settings.Section`); an unknown key is an error that names the
 nearest valid one. TD stands for Silver, Sutton & Mueller 2012: settings, sections and equations are theirs.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import math
-import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path
+from train.settings import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SIZES,
+    UNIT,
+    Check,
+    Section,
+    choice,
+    integer,
+    number,
+    setting,
+    shown,
+    text,
+    to_toml_value,
+)
 
 # ---------------------------------------------------------------------------------------------
-# How values are written
+# What values may be, beyond the common kinds
 # ---------------------------------------------------------------------------------------------
 
-
-def _toml(value: Any) -> str:
-    # For the values of a config (finite numbers, printable strings), JSON is TOML.
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _shown(value: Any) -> str:
-    """A wrong value as an error message shows it: on one line, and not too long."""
-    text = _toml(value) if isinstance(value, str | bool) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _kind(value: Any) -> str:
-    """What TOML calls the type of a value."""
-    kinds = {
-        bool: "a boolean",
-        int: "an integer",
-        float: "a float",
-        str: "a string",
-        list: "an array",
-        dict: "a table",
-    }
-    return kinds.get(type(value), f"a {type(value).__name__}")
-
-
-# ---------------------------------------------------------------------------------------------
-# What a value may be. `accept` gives the value as its field holds it, or None where it is out of range.
-# ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Check:
-    """One kind of value: its types in TOML, how it reads in an error message, and the test that it passes."""
-
-    types: tuple[type, ...]
-    expected: str
-    accept: Callable[[Any], Any]
-
-    def __call__(self, key: str, value: Any) -> Any:
-        # By exact type, since bool is a subclass of int, and `games = true` is a mistake.
-        typed = type(value) in self.types
-        accepted = self.accept(value) if typed else None
-        if accepted is None:
-            found = "" if typed else f", found {_kind(value)}"
-            raise RlgoError(f"{key} = {_shown(value)}: expected {self.expected}{found}")
-        return accepted
-
-
-def _setting(default: Any, check: Check) -> Any:
-    return field(default=default, metadata={"check": check})
-
-
-def _integer(low: int, high: int | None = None) -> Check:
-    bounds = f"of at least {low}" if high is None else f"from {low} to {high}"
-    return Check((int,), f"an integer {bounds}", lambda n: n if n >= low and (high is None or n <= high) else None)
-
-
-def _number(expected: str, holds: Callable[[float], bool]) -> Check:
-    def accept(value: int | float) -> float | None:
-        try:
-            number = float(value)
-        except OverflowError:
-            return None
-        return number if math.isfinite(number) and holds(number) else None
-
-    return Check((int, float), expected, accept)
-
-
-def _choice(*choices: str | int) -> Check:
-    expected = "one of " + ", ".join(_toml(choice) for choice in choices)
-    return Check((type(choices[0]),), expected, lambda value: value if value in choices else None)
-
-
-def _text(expected: str, pattern: str) -> Check:
-    matches = re.compile(pattern).fullmatch
-    return Check((str,), expected, lambda text: text if text.isprintable() and matches(text) else None)
-
-
-def _window_sizes(value: list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
-    integers = all(type(k) is int for k in value)
-    return tuple(value) if integers and value and list(value) == sorted({*value} & {1, 2, 3}) else None
-
-
-_POSITIVE = _number("a number above 0", lambda x: x > 0)
-_NOT_NEGATIVE = _number("a number of at least 0", lambda x: x >= 0)
-_UNIT = _number("a number from 0 to 1", lambda x: 0 <= x <= 1)
-_NAME = _text("a folder name of letters, digits, '.', '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = text("a folder name of letters, digits, '.', '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _EVEN = Check((int,), "an even number of at least 0", lambda n: n if n >= 0 and n % 2 == 0 else None)
-_CLUSTER = _text('"local", "auto", "[ray://]HOST:PORT" or nothing', r"(local|auto|(ray://)?[^\s/]+:\d{1,5})?")
-_SIZES = Check((list, tuple), "an ascending subset of [1, 2, 3], not empty", _window_sizes)
+_CLUSTER = text('"local", "auto", "[ray://]HOST:PORT" or nothing', r"(local|auto|(ray://)?[^\s/]+:\d{1,5})?")
 
 
 def _seeds(value: int | list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
@@ -126,101 +51,92 @@ def _seeds(value: int | list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
 _SEEDS = Check((int, list, tuple), "a number of seeds, or a list of different integers of at least 0", _seeds)
 
 
-class _Section:
-    """A table of the TOML file. Values are checked on construction, however it comes about."""
-
-    def __post_init__(self) -> None:
-        for f in dataclasses.fields(self):  # type: ignore[arg-type]
-            key = f"{type(self).__name__.lower()}.{f.name}"
-            object.__setattr__(self, f.name, f.metadata["check"](key, getattr(self, f.name)))
-
-
 # ---------------------------------------------------------------------------------------------
 # The sections
 # ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Run(_Section):
+class Run(Section):
     """How long to train, and what to write where."""
 
     # Name of the run folder, below `out`.
-    name: str = _setting("run", _NAME)
+    name: str = setting("run", _NAME)
     # Every random number of the run comes from it: the same seed gives the same weights.
-    seed: int = _setting(1, _integer(0, 2**63 - 1))
+    seed: int = setting(1, integer(0, 2**63 - 1))
     # A weight file of the same features to start from; empty: weights of 0, as in the paper.
-    start: str = _setting("", _text("the path of a weight file, or nothing", r".*"))
+    start: str = setting("", text("the path of a weight file, or nothing", r".*"))
     # Games of self-play (TD: a million).
-    games: int = _setting(1_000_000, _integer(1))
+    games: int = setting(1_000_000, integer(1))
     # Folder of run folders.
-    out: str = _setting("runs", _text("the path of a folder", r".+"))
+    out: str = setting("runs", text("the path of a folder", r".+"))
     # Games between two points of the logs.
-    log_every: int = _setting(10_000, _integer(1))
+    log_every: int = setting(10_000, integer(1))
     # Games between two measurements of strength; 0 measures at the end alone.
-    eval_every: int = _setting(100_000, _integer(0))
+    eval_every: int = setting(100_000, integer(0))
     # Games of each measurement, against each opponent; at checkpoints too, see train/strength.py.
-    eval_games: int = _setting(1_000, _integer(2))
+    eval_games: int = setting(1_000, integer(2))
     # Games of a match against GNU Go level 0, where it is installed, at a second each or so; 0 plays none.
-    gnugo_games: int = _setting(0, _EVEN)
+    gnugo_games: int = setting(0, _EVEN)
     # Games of self-play between two such matches; 0 plays one at the end alone.
-    gnugo_every: int = _setting(0, _integer(0))
+    gnugo_every: int = setting(0, integer(0))
     # Threads that play and learn, each with weights of its own; see rlgo/learner.py. On a cluster: processes.
-    workers: int = _setting(1, _integer(1, 1_000))
+    workers: int = setting(1, integer(1, 1_000))
     # Games of each worker between two merges; with one worker, between two updates of the mean weights.
-    merge_every: int = _setting(1_000, _integer(1))
+    merge_every: int = setting(1_000, integer(1))
     # Where the workers are: empty for threads of this process, or a Ray cluster; see `connect` in train/cluster.py.
-    cluster: str = _setting("", _CLUSTER)
+    cluster: str = setting("", _CLUSTER)
     # Seconds to wait for workers of a cluster, when they start and in each round; who is slower is replaced.
-    cluster_timeout: float = _setting(300.0, _POSITIVE)
+    cluster_timeout: float = setting(300.0, POSITIVE)
 
 
 @dataclass(frozen=True)
-class Board(_Section):
+class Board(Section):
     """The board and the score."""
 
     # Points along a side (the same limits as in rlgo/board.py).
-    size: int = _setting(9, _integer(5, 19))
+    size: int = setting(9, integer(5, 19))
     # Points added to White's score (TD: 7.5); a drawn score is worth 1/2.
-    komi: float = _setting(7.5, _number("a number from -361 to 361", lambda x: abs(x) <= 361))
+    komi: float = setting(7.5, number("a number from -361 to 361", lambda x: abs(x) <= 361))
 
 
 @dataclass(frozen=True)
-class Features(_Section):
+class Features(Section):
     """Local shape features; see rlgo/shapes.py."""
 
     # Sides of the windows, ascending (TD, Section 3.1: 1x1 to 3x3).
-    sizes: tuple[int, ...] = _setting((1, 2, 3), _SIZES)
+    sizes: tuple[int, ...] = setting((1, 2, 3), SIZES)
     # Which shapes share a weight (TD, Section 3.1.3): LI independent of, LD dependent on the location.
-    sharing: str = _setting("LI+LD", _choice("LI+LD", "LI", "LD", "inversion", "none"))
+    sharing: str = setting("LI+LD", choice("LI+LD", "LI", "LD", "inversion", "none"))
 
 
 @dataclass(frozen=True)
-class Learning(_Section):
+class Learning(Section):
     """The update; see rlgo/td.py."""
 
     # Step size before normalisation (TD: 0.1; where the mean of the weights plays, a larger one is better).
-    alpha: float = _setting(0.3, _POSITIVE)
+    alpha: float = setting(0.3, POSITIVE)
     # How alpha falls from game to game.
-    alpha_schedule: str = _setting("constant", _choice("constant", "linear", "harmonic", "exponential"))
+    alpha_schedule: str = setting("constant", choice("constant", "linear", "harmonic", "exponential"))
     # Schedules linear and exponential: alpha at the last game.
-    alpha_final: float = _setting(0.01, _NOT_NEGATIVE)
+    alpha_final: float = setting(0.01, NOT_NEGATIVE)
     # Schedule harmonic, alpha * half / (half + game): games until alpha has halved.
-    alpha_half: float = _setting(100_000.0, _POSITIVE)
+    alpha_half: float = setting(100_000.0, POSITIVE)
     # Trace decay of TD(lambda); 0 is TD(0) (TD's), 1 is Monte-Carlo. In TOML `lambda` will do.
-    lambda_: float = _setting(0.0, _UNIT)
+    lambda_: float = setting(0.0, UNIT)
     # Plies between the two ends of a backup (TD, equation 10: 2, so that the same colour is to play at both).
-    plies: int = _setting(2, _choice(1, 2))
+    plies: int = setting(2, choice(1, 2))
     # Value function: sigma(phi . theta) (TD, equation 9), or 1/2 + phi . theta.
-    value: str = _setting("logistic", _choice("logistic", "linear"))
+    value: str = setting("logistic", choice("logistic", "linear"))
     # When the weights change: at the game's end, or after every move (as TD prints it).
-    update: str = _setting("game", _choice("game", "step"))
+    update: str = setting("game", choice("game", "step"))
     # What alpha is divided by: non-neutral windows (TD's words), their weights (the original RLGO; the best of
     # the three at a million games, see checkpoints/README.md), ||phi||^2, or nothing.
-    normalise: str = _setting("slots", _choice("active", "slots", "norm2", "none"))
+    normalise: str = setting("slots", choice("active", "slots", "norm2", "none"))
     # Which weights are measured and saved: their mean over time, or the last ones.
-    output: str = _setting("mean", _choice("mean", "last"))
+    output: str = setting("mean", choice("mean", "last"))
     # The j-th weights count in the mean in proportion to j^averaging; see rlgo/learner.py.
-    averaging: float = _setting(3.0, _NOT_NEGATIVE)
+    averaging: float = setting(3.0, NOT_NEGATIVE)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -229,17 +145,17 @@ class Learning(_Section):
 
 
 @dataclass(frozen=True)
-class Policy(_Section):
+class Policy(Section):
     """How self-play chooses its moves; see rlgo/policy.py."""
 
     # epsilon_greedy (TD), greedy (no exploration at all), or softmax over the values of all moves.
-    kind: str = _setting("epsilon_greedy", _choice("epsilon_greedy", "greedy", "softmax"))
+    kind: str = setting("epsilon_greedy", choice("epsilon_greedy", "greedy", "softmax"))
     # Probability of a uniformly random move, for epsilon_greedy (TD: 0.1).
-    epsilon: float = _setting(0.2, _UNIT)
+    epsilon: float = setting(0.2, UNIT)
     # For softmax, in units of V: a move's probability goes with exp(V / temperature).
-    temperature: float = _setting(0.1, _POSITIVE)
+    temperature: float = setting(0.1, POSITIVE)
     # Plies; a longer game is discarded and counted. 0 stands for 3 * size * size.
-    max_moves: int = _setting(0, _integer(0, 10_000))
+    max_moves: int = setting(0, integer(0, 10_000))
 
 
 @dataclass(frozen=True)
@@ -254,28 +170,28 @@ class Config:
 
 
 @dataclass(frozen=True)
-class Sweep(_Section):
+class Sweep(Section):
     """Many runs side by side; see train/sweep.py, also for what [sweep.parameters] may hold."""
 
     # Name of the folder of their run folders, below `run.out`.
-    name: str = _setting("sweep", _NAME)
+    name: str = setting("sweep", _NAME)
     # The config that every run starts from: a TOML file, or the name of a shipped config.
-    base: str = _setting("default", _text("the name of a config", r".+"))
+    base: str = setting("default", text("the name of a config", r".+"))
     # grid: every combination of the values; random: `samples` combinations drawn at random.
-    kind: str = _setting("grid", _choice("grid", "random"))
+    kind: str = setting("grid", choice("grid", "random"))
     # Combinations of a random sweep.
-    samples: int = _setting(20, _integer(1, 10_000))
+    samples: int = setting(20, integer(1, 10_000))
     # Every combination is run with each of these seeds; a number n stands for 1 to n.
-    seeds: tuple[int, ...] = _setting((1,), _SEEDS)
+    seeds: tuple[int, ...] = setting((1,), _SEEDS)
     # Of the random combinations, and of the games between the runs.
-    seed: int = _setting(1, _integer(0, 2**63 - 1))
+    seed: int = setting(1, integer(0, 2**63 - 1))
     # What counts: the win rate against all other runs of the sweep, or against the shipped weights.
-    metric: str = _setting("members", _choice("members", "shipped"))
+    metric: str = setting("members", choice("members", "shipped"))
     # Games of every run against each opponent, at the end.
-    games: int = _setting(1_000, _integer(2))
+    games: int = setting(1_000, integer(2))
 
 
-_SECTIONS: dict[str, type[_Section]] = {f.name: type(f.default) for f in dataclasses.fields(Config)}  # type: ignore[misc]
+_SECTIONS: dict[str, type[Section]] = {f.name: type(f.default) for f in dataclasses.fields(Config)}  # type: ignore[misc]
 _KEYS = [f"{name}.{f.name}" for name, section in _SECTIONS.items() for f in dataclasses.fields(section)]  # type: ignore[arg-type]
 _ALIASES = {"learning.lambda": "learning.lambda_"}
 
@@ -304,8 +220,8 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
     overrides = list(overrides)
     if not overrides:
         return config
-    for text in overrides:
-        for section, values in _tables(parse_override(text), f"--set {text}").items():
+    for override in overrides:
+        for section, values in _tables(parse_override(override), f"--set {override}").items():
             tables.setdefault(section, {}).update(values)
     return _build(tables, "--set")
 
@@ -355,7 +271,7 @@ def _tables(data: Mapping[str, Any], source: str) -> dict[str, dict[str, Any]]:
             first = f".{next(iter(values))}" if isinstance(values, Mapping) and values else ""
             raise _unknown(section + first, source)
         if not isinstance(values, Mapping):
-            raise RlgoError(f"{source}: {section} = {_shown(values)}: expected a table [{section}]")
+            raise RlgoError(f"{source}: {section} = {shown(values)}: expected a table [{section}]")
         table = tables[section] = {}
         for key, value in values.items():
             leaf = canonical_key(f"{section}.{key}", source).partition(".")[2]
@@ -416,7 +332,7 @@ def to_toml(config: Config) -> str:
     for section in _SECTIONS:
         lines.append(f"[{section}]")
         for key, value in dataclasses.asdict(getattr(config, section)).items():
-            lines.append(f"{key} = {_toml(value)}")
+            lines.append(f"{key} = {to_toml_value(value)}")
         lines.append("")
     return "\n".join(lines)
 
@@ -430,4 +346,4 @@ def flat(config: Config) -> dict[str, Any]:
 def overrides(base: Config, config: Config) -> list[str]:
     """What makes `config` of `base` on the command line: ``section.key=value`` each, for --set."""
     before = flat(base)
-    return [f"{key}={_toml(value)}" for key, value in flat(config).items() if value != before[key]]
+    return [f"{key}={to_toml_value(value)}" for key, value in flat(config).items() if value != before[key]]

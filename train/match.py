@@ -31,7 +31,8 @@ from rlgo.resources import version
 from rlgo.selfplay import Meeting, hold_meeting
 from rlgo.shapes import SIZES, FeatureSet, make_features, unshare
 from rlgo.weights import Weights
-from train.players import EngineError, GtpClient, make_player, parse_spec
+from train.engines import EngineError, GtpClient
+from train.players import make_player, parse_spec
 
 
 @dataclass(frozen=True)
@@ -319,6 +320,8 @@ def _play_game(
             game.play(p)
         except RlgoError as error:
             return _record(game, loser=color, why=f"{player.name}: {error}")
+    for player in players.values():
+        player.end_game(game)
     return _record(game)
 
 

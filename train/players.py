@@ -3,153 +3,316 @@
 Start reading at `make_player`, and `PLAYERS` for who there is. A spec is written
 
     NAME[,key=value...]     for instance  random   greedy,weights=runs/quick/weights.npz,epsilon=0.05
+    FILE.toml[,key=value...]  the same from a file: `player = "NAME"` and keys, as in configs/players
     gtp:COMMAND             an outside engine, for instance  gtp:gnugo --mode gtp --level 0
 
-A value that is a list is written with plus signs, 1+2+3, since commas separate the keys. What follows
+The keys of each player, their defaults and what they may be are the fields of its class below. A value that is a
+list is written with plus signs, 1+2+3, since commas separate the keys; switches are on or off. What follows
 ``gtp:`` is taken verbatim and split as a shell would, but no shell runs it.
 """
 
 from __future__ import annotations
 
-import collections
-import contextlib
-import queue
+import dataclasses
 import re
-import shlex
-import shutil
-import subprocess
-import threading
-import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from rlgo.board import new_board
-from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
-from rlgo.game import COLOR_NAMES, Game
-from rlgo.player import RESIGN, GreedyPlayer, Player, RandomPlayer, Seed
-
-ANSWER_TIMEOUT = 60.0  # seconds that an engine may take over one answer
-
-
-# ---------------------------------------------------------------------------------------------
-# Values of keys. Each raises ValueError, whose text says what was expected.
-# ---------------------------------------------------------------------------------------------
-
-
-def _text(value: str) -> str:
-    if not value:
-        raise ValueError("a value")
-    return value
-
-
-def _seed(value: str) -> int:
-    if not re.fullmatch("[0-9]{1,18}", value):
-        raise ValueError("an integer of at least 0")
-    return int(value)
-
-
-def _probability(value: str) -> float:
-    # False for nan too.
-    with contextlib.suppress(ValueError):
-        if 0 <= float(value) <= 1:
-            return float(value)
-    raise ValueError("a number from 0 to 1")
-
-
-def list_of(parse: Callable[[str], Any]) -> Callable[[str], list[Any]]:
-    """The parser of a list, 1+2+3, from the parser of its elements."""
-    return lambda value: [parse(element) for element in value.split("+")]
-
+from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
+from rlgo.resources import config_path
+from train.config import read_toml
+from train.engines import GtpClient
+from train.settings import NOT_NEGATIVE, POSITIVE, SIZES, UNIT, Check, Section, choice, integer, setting, text
 
 # ---------------------------------------------------------------------------------------------
-# Who there is
+# What the keys may be
 # ---------------------------------------------------------------------------------------------
 
-
-class _Kind(NamedTuple):
-    make: Callable[..., Player]  # of (size, **values)
-    keys: dict[str, Callable[[str], Any]]
+_FILE = text("the path of a file, or nothing", r".*")
+_SWITCH = Check((bool,), "on or off", lambda value: value)
 
 
-def _greedy(size: int, seed: Seed, weights: str | None = None, epsilon: float = 0.0) -> Player:
-    from rlgo.value import ValueFunction
-    from rlgo.weights import load_weights, shipped_weights
-
-    path = shipped_weights(size) if weights is None else Path(weights)
-    value_function = ValueFunction(load_weights(path))
-    if value_function.size != size:
-        n = value_function.size
-        raise RlgoError(f"{path}: expected weights for {size}x{size}, these are for {n}x{n}")
-    value_function.afterstates(new_board(size))  # compiles now, not when a clock runs
-    return GreedyPlayer(value_function, seed, epsilon)
-
-
-def _td_search(
-    size: int,
-    seed: Seed,
-    sims: int = 1000,
-    sizes: list[int] = [1, 2],
-    T: int = 6,
-    alpha: float = 0.1,
-    epsilon: float = 0.1,
-    lambda_: float = 0.0,
-    learn: int = 0,
-    long: str | None = None,
-    default: str = "mogo",
-    reset: int = 0,
-    norm: str = "slots",
-) -> Player:
-    from rlgo.policy import Policy
-    from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
-    from rlgo.td import Learning
-    from rlgo.td_search import ALL, Simulation, TdSearch
-    from rlgo.weights import load_weights
-
-    return TdSearch(
-        size,
-        tuple(sizes),
-        sims,
-        None,
-        Policy(epsilon=epsilon),
-        Learning(alpha=alpha, lambda_=lambda_),
-        Simulation(T, learn or ALL),
-        DefaultPolicy(DEFAULT_POLICIES[default]),
-        bool(reset),
-        0,
-        None if long is None else load_weights(long),
-        seed,
+def _or_word(low: int, word: str) -> Check:
+    """An integer, or a word that stands for no limit."""
+    return Check(
+        (int, str),
+        f"an integer of at least {low}, or {word}",
+        lambda value: value if value == word or (type(value) is int and value >= low) else None,
     )
 
 
-def _random(size: int, seed: Seed) -> Player:
-    return RandomPlayer(seed)
+_COUNT = _or_word(1, "none")
+_SHORT_SIZES = Check(
+    (list, tuple), "an ascending subset of [1, 2, 3], or []", lambda value: () if not value else SIZES.accept(value)
+)
 
 
-PLAYERS = {
-    # One-ply search on learned weights: a weight file (default: the best that ship with rlgo).
-    "greedy": _Kind(_greedy, {"weights": _text, "epsilon": _probability, "seed": _seed}),
-    "td_search": _Kind(
-        _td_search,
-        {
-            "sims": int,
-            "sizes": list_of(int),
-            "T": int,
-            "alpha": float,
-            "epsilon": float,
-            "lambda_": float,
-            "learn": int,
-            "long": _text,
-            "default": _text,
-            "reset": int,
-            "seed": _seed,
-        },
-    ),
-    # Uniformly random sensible moves.
-    "random": _Kind(_random, {"seed": _seed}),
+# ---------------------------------------------------------------------------------------------
+# The players. Their defaults are the shipped configs' too (configs/players), which a test compares.
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Keys(Section):
+    """The keys of one kind of player."""
+
+    prefix: ClassVar[str | None] = ""
+
+    # Where one of these is given, and another is not, the other is no limit.
+    limits: ClassVar[tuple[str, ...]] = ()
+
+    def make(self, size: int, seed: Seed) -> Player:
+        """The player, for boards of one size."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class RandomKeys(Keys):
+    """Uniformly random sensible moves."""
+
+    def make(self, size: int, seed: Seed) -> Player:
+        return RandomPlayer(seed)
+
+
+@dataclass(frozen=True)
+class GreedyKeys(Keys):
+    """One-ply search on learned weights (TD paper, Section 3.2)."""
+
+    # A weight file; empty: the best that ship with rlgo.
+    weights: str = setting("", _FILE)
+    # Probability of a uniformly random move.
+    epsilon: float = setting(0.0, UNIT)
+
+    def make(self, size: int, seed: Seed) -> Player:
+        from rlgo.value import ValueFunction
+
+        value_function = ValueFunction(_load(self.weights, size))
+        value_function.afterstates(new_board(size))  # compiles now, not when a clock runs
+        return GreedyPlayer(value_function, seed, self.epsilon)
+
+
+@dataclass(frozen=True)
+class TdSearchKeys(Keys):
+    """TD search (TD paper, Section 4)."""
+
+    limits: ClassVar[tuple[str, ...]] = ("sims", "seconds")
+
+    # Simulations of each move; none: as many as the time allows. With `seconds` given, none unless given too.
+    sims: int | str = setting(1_000, _COUNT)
+    # Seconds for each move; 0: as long as the simulations take.
+    seconds: float = setting(0.0, NOT_NEGATIVE)
+    # Window sizes of the local shape features.
+    sizes: tuple[int, ...] = setting((1, 2), SIZES)
+    # T: plies of both colours, from the root, before the default policy takes over; never: it does not.
+    T: int | str = setting(6, _or_word(0, "never"))
+    # Learn from the states of so many plies; all: from those that the default policy reaches too.
+    learn: int | str = setting("all", _or_word(1, "all"))
+    # Step size, and how it falls over `span` simulations of a move: to alpha_final; or (harmonic) to one half by
+    # simulation alpha_half.
+    alpha: float = setting(0.1, POSITIVE)
+    schedule: str = setting("constant", choice("constant", "linear", "harmonic", "exponential"))
+    alpha_final: float = setting(0.01, POSITIVE)
+    alpha_half: float = setting(1_000.0, POSITIVE)
+    span: int = setting(10_000, integer(1))
+    # Probability of a uniformly random move in the first T plies of a simulation.
+    epsilon: float = setting(0.3, UNIT)
+    # Of TD(lambda): 0 is TD(0), 1 is Monte-Carlo.
+    lambda_: float = setting(0.0, UNIT)
+    # V is logistic or linear in the features.
+    value: str = setting("logistic", choice("logistic", "linear"))
+    # The default policy, and each rule of MoGo's: save stones put into atari, 3x3 patterns, capture anything; no
+    # pattern move into self-atari; end simulations that are hopeless for one side.
+    default: str = setting("mogo", choice("mogo", "uniform"))
+    save: bool = setting(True, _SWITCH)
+    pattern: bool = setting(True, _SWITCH)
+    capture: bool = setting(True, _SWITCH)
+    self_atari: bool = setting(True, _SWITCH)
+    mercy: bool = setting(True, _SWITCH)
+    # A simulation longer than this is abandoned; 0: 3 * size * size.
+    max_moves: int = setting(0, integer(0))
+    # Forget everything before each move.
+    reset: bool = setting(False, _SWITCH)
+    # Play by the value function of so many own moves ago.
+    delay: int = setting(0, integer(0))
+    # Threads, and simulations of each between two merges.
+    workers: int = setting(1, integer(1, 64))
+    merge_every: int = setting(100, integer(1))
+
+    def _settings(self) -> dict[str, Any]:
+        """What `TdSearch` and `Dyna2` have in common, as they want it."""
+        from rlgo.policy import EPSILON_GREEDY, Policy
+        from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
+        from rlgo.td import SCHEDULES, Learning
+        from rlgo.td_search import ALL, NEVER, Simulation
+        from rlgo.value import VALUES
+
+        return {
+            "simulations": None if self.sims == "none" else self.sims,
+            "seconds": self.seconds or None,
+            "policy": Policy(EPSILON_GREEDY, self.epsilon),
+            "learning": Learning(
+                alpha=self.alpha,
+                schedule=SCHEDULES[self.schedule],
+                alpha_final=self.alpha_final,
+                alpha_half=self.alpha_half,
+                games=self.span,
+                lambda_=self.lambda_,
+                value=VALUES[self.value],
+            ),
+            "simulation": Simulation(
+                NEVER if self.T == "never" else int(self.T),
+                ALL if self.learn == "all" else int(self.learn),
+                self.max_moves,
+            ),
+            "default": DefaultPolicy(
+                DEFAULT_POLICIES[self.default], self.save, self.pattern, self.capture, self.self_atari, self.mercy
+            ),
+            "reset": self.reset,
+            "delay": self.delay,
+            "workers": self.workers,
+            "merge_every": self.merge_every,
+        }
+
+    def make(self, size: int, seed: Seed) -> Player:
+        from rlgo.td_search import TdSearch
+
+        return TdSearch(size, self.sizes, seed=seed, **self._settings())
+
+
+@dataclass(frozen=True)
+class Dyna2Keys(TdSearchKeys):
+    """Dyna-2: the keys of TD search are its short-term memory's (TD paper, Section 5)."""
+
+    # Window sizes of the short-term memory; []: none, which leaves the greedy player.
+    sizes: tuple[int, ...] = setting((1, 2, 3), _SHORT_SIZES)
+    # Weight sharing of the short-term memory; anything but none keeps the memories apart, which is slower.
+    sharing: str = setting("none", choice("none", "inversion", "LD", "LI", "LI+LD"))
+    # Keep them apart in any case.
+    apart: bool = setting(False, _SWITCH)
+    # The long-term memory: a weight file; empty: the best that ship with rlgo; none: no long-term memory.
+    long: str = setting("", _FILE)
+    # Let it learn from each game that is played, by this step size and lambda; and act at random that often.
+    long_learn: bool = setting(False, _SWITCH)
+    long_alpha: float = setting(0.1, POSITIVE)
+    long_lambda: float = setting(0.0, UNIT)
+    long_epsilon: float = setting(0.0, UNIT)
+    # A weight file to write the long-term memory to after each game that it learned from; empty: nowhere.
+    long_save: str = setting("", _FILE)
+
+    def _dyna2(self, size: int, seed: Seed, name: str) -> Any:
+        from rlgo.dyna2 import LONG_LEARNING, Dyna2
+
+        return Dyna2(
+            size,
+            None if self.long == "none" else _load(self.long, size),
+            self.sizes,
+            self.sharing,
+            self.apart,
+            LONG_LEARNING._replace(alpha=self.long_alpha, lambda_=self.long_lambda) if self.long_learn else None,
+            self.long_epsilon,
+            self.long_save or None,
+            seed=seed,
+            name=name,
+            **self._settings(),
+        )
+
+    def make(self, size: int, seed: Seed) -> Player:
+        player: Player = self._dyna2(size, seed, "dyna2")
+        return player
+
+
+@dataclass(frozen=True)
+class _Second(Keys):
+    """What alpha-beta alone, and as a second phase, have in common."""
+
+    # Plies; none: as deep as the time allows. With `seconds` given, none unless given too.
+    depth: int | str = setting(4, _or_word(1, "none"))
+    # Transposition table of 2^table_bits entries, killer moves, history heuristic, principal variation search, and
+    # null moves, which alone may change the result.
+    table: bool = setting(True, _SWITCH)
+    table_bits: int = setting(18, integer(4, 28))
+    killers: bool = setting(True, _SWITCH)
+    history: bool = setting(True, _SWITCH)
+    pvs: bool = setting(True, _SWITCH)
+    null_move: bool = setting(False, _SWITCH)
+
+    def _second(self) -> dict[str, Any]:
+        from rlgo.alphabeta import Options
+
+        return {
+            "depth": None if self.depth == "none" else self.depth,
+            "options": Options(self.table, self.killers, self.history, self.pvs, self.null_move),
+            "table_bits": self.table_bits,
+        }
+
+
+@dataclass(frozen=True)
+class AlphaBetaKeys(_Second):
+    """Alpha-beta on learned weights (TD paper, Section 3.4)."""
+
+    limits: ClassVar[tuple[str, ...]] = ("depth", "seconds")
+
+    # A weight file; empty: the best that ship with rlgo.
+    weights: str = setting("", _FILE)
+    # Seconds for each move; 0: as long as the depth takes.
+    seconds: float = setting(0.0, NOT_NEGATIVE)
+
+    def make(self, size: int, seed: Seed) -> Player:
+        from rlgo.alphabeta import AlphaBeta
+
+        return AlphaBeta(_load(self.weights, size), seconds=self.seconds or None, seed=seed, **self._second())
+
+
+@dataclass(frozen=True)
+class TwoPhaseKeys(_Second, Dyna2Keys):
+    """Dyna-2, then alpha-beta on what it learned (TD paper, Section 6.1). Seconds are shared evenly."""
+
+    limits: ClassVar[tuple[str, ...]] = ("sims", "depth", "seconds")
+
+    def make(self, size: int, seed: Seed) -> Player:
+        from rlgo.two_phase import TwoPhase
+
+        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        first, second = sequence.spawn(2)
+        return TwoPhase(
+            self._dyna2(size, first, "two_phase"), seconds=self.seconds or None, seed=second, **self._second()
+        )
+
+
+PLAYERS: dict[str, type[Keys]] = {
+    "random": RandomKeys,
+    "greedy": GreedyKeys,
+    "td_search": TdSearchKeys,
+    "dyna2": Dyna2Keys,
+    "alphabeta": AlphaBetaKeys,
+    "two_phase": TwoPhaseKeys,
 }
+
+
+def _load(path: str, size: int) -> Any:
+    """The weights of a file, or the best that ship, for one board size."""
+    from rlgo.weights import load_weights, shipped_weights
+
+    file = Path(path) if path else shipped_weights(size)
+    weights = load_weights(file)
+    if weights.features.size != size:
+        n = weights.features.size
+        raise RlgoError(f"{file}: expected weights for {size}x{size}, these are for {n}x{n}")
+    return weights
+
+
+# ---------------------------------------------------------------------------------------------
+# Specs
+# ---------------------------------------------------------------------------------------------
+
+_SEED = integer(0, 10**18 - 1)  # every player has this key
+_WORDS = {"on": True, "true": True, "off": False, "false": False}
 
 
 class Spec(NamedTuple):
@@ -164,26 +327,76 @@ def parse_spec(text: str) -> Spec:
     if text.startswith("gtp:"):
         return Spec("gtp", {"command": text.removeprefix("gtp:")})
     name, *parts = (part.strip() for part in text.split(","))
+    values: dict[str, Any] = {}
+    if name.endswith(".toml"):
+        name, values = _read_file(name)
+    keys = _checks(name)
+    given: set[str] = set()
+    for part in parts:
+        written, equals, value = part.partition("=")
+        key = _known(written, name, keys)
+        if not equals or not value:
+            raise RlgoError(f"player {name}: {part}: expected {key.rstrip('_')}=VALUE")
+        if key in given:
+            raise RlgoError(f"player {name}: {key} is given twice")
+        given.add(key)
+        values[key] = _parse(value, keys[key].types)
+    for key, value in values.items():
+        try:
+            values[key] = keys[key](key.rstrip("_"), value)
+        except RlgoError as error:
+            raise RlgoError(f"player {name}: {error}") from None
+    return Spec(name, values)
+
+
+def _checks(name: str) -> dict[str, Check]:
+    """The keys of a player, and what they may be."""
     if name not in PLAYERS:
         names = [*PLAYERS, "gtp:COMMAND"]
         near = _nearest(name, names)
-        raise RlgoError(f"player {name!r}: unknown; the nearest is {near} ({', '.join(names)})")
-    keys = PLAYERS[name].keys
-    values: dict[str, Any] = {}
-    for part in parts:
-        key, equals, value = part.partition("=")
-        if key not in keys:
-            near = _nearest(key, list(keys))
-            raise RlgoError(f"player {name}: unknown key {key!r}; the nearest is {near} ({', '.join(keys)})")
-        if not equals:
-            raise RlgoError(f"player {name}: {part}: expected {key}=VALUE")
-        if key in values:
-            raise RlgoError(f"player {name}: {key} is given twice")
+        raise RlgoError(f"player {name!r}: unknown; the nearest is {near} ({', '.join(names)}, or a file NAME.toml)")
+    return {f.name: f.metadata["check"] for f in dataclasses.fields(PLAYERS[name])} | {"seed": _SEED}
+
+
+def _known(key: str, name: str, keys: dict[str, Check]) -> str:
+    """The name of the field that a key means: ``lambda`` is a word of Python's."""
+    known = "lambda_" if key == "lambda" else key
+    if known not in keys:
+        near = _nearest(key, list(keys))
+        shown = ", ".join(key.rstrip("_") for key in keys)
+        raise RlgoError(f"player {name}: unknown key {key!r}; the nearest is {near.rstrip('_')} ({shown})")
+    return known
+
+
+def _read_file(file: str) -> tuple[str, dict[str, Any]]:
+    """The name and the values of a player's TOML file, or of a shipped one."""
+    path = config_path(file, "players")
+    data = read_toml(path)
+    name = data.pop("player", None)
+    try:
+        if not isinstance(name, str):
+            raise RlgoError('expected player = "NAME"')
+        keys = _checks(name)
+        return name, {_known(key, name, keys): value for key, value in data.items()}
+    except RlgoError as error:
+        raise RlgoError(f"{path}: {error}") from None
+
+
+def _parse(value: str, types: tuple[type, ...]) -> Any:
+    """A value as it is written on the command line, as one of these types; as text where it is none of them."""
+    if bool in types and value in _WORDS:
+        return _WORDS[value]
+    if int in types and re.fullmatch("-?[0-9]{1,18}", value):
+        return int(value)
+    if float in types:
         try:
-            values[key] = keys[key](value)
-        except ValueError as error:
-            raise RlgoError(f"player {name}: {part}: expected {error}") from None
-    return Spec(name, values)
+            return float(value)
+        except ValueError:
+            return value
+    if list in types:
+        elements = [] if value == "none" else value.split("+")
+        return [int(k) if re.fullmatch("[0-9]{1,18}", k) else k for k in elements]
+    return value
 
 
 def make_player(spec: str, size: int, seed: Seed = None) -> Player:
@@ -200,249 +413,15 @@ def make_player(spec: str, size: int, seed: Seed = None) -> Player:
     name, values = parse_spec(spec)
     if name == "gtp":
         return GtpClient(values["command"], size)
-    return PLAYERS[name].make(size, **{"seed": seed, **values})
+    kind = PLAYERS[name]
+    seed = values.pop("seed", seed)
+    if values.get("seconds"):
+        values = {**{key: "none" for key in kind.limits if key != "seconds"}, **values}
+    try:
+        return kind(**values).make(size, seed)
+    except RlgoError as error:
+        raise RlgoError(f"player {name}: {error}") from None
 
 
 def _nearest(name: str, names: list[str]) -> str:
     return max(names, key=lambda known: SequenceMatcher(None, name, known).ratio())
-
-
-# ---------------------------------------------------------------------------------------------
-# Outside engines
-# ---------------------------------------------------------------------------------------------
-
-
-class EngineError(RlgoError):
-    """An outside engine has died, is silent, or has answered with what it should not."""
-
-
-def find_program(name: str) -> str | None:
-    """The path of a program, on PATH or in /usr/games; None where it is not installed."""
-    # Debian installs games, GNU Go among them, where PATH often does not look.
-    return shutil.which(name) or shutil.which(name, path="/usr/games")
-
-
-class GtpClient(Player):
-    """An outside engine as a player, over its standard input and output.
-
-    It is told whatever it lacks of a game before each move: board size, komi, and all moves so far. Use it in
-    a ``with`` statement, or `close` it. After an EngineError the process may be gone; `new_game` starts
-    another one.
-
-    Attributes
-    ----------
-    name, version : as the engine gives them
-    """
-
-    def __init__(self, command: str, size: int = 9, timeout: float = ANSWER_TIMEOUT) -> None:
-        """Start the engine and let it prepare a board.
-
-        Parameters
-        ----------
-        command : split as a shell would; the program is looked for on PATH and in /usr/games.
-        timeout : seconds for one answer.
-
-        Raises
-        ------
-        RlgoError : if it does not start, does not speak GTP, or refuses the size.
-        """
-        try:
-            self._argv = shlex.split(command)
-        except ValueError as error:
-            raise RlgoError(f"engine {command!r}: {error}") from None
-        if not self._argv:
-            raise RlgoError(f"engine {command!r}: expected a command after gtp:")
-        program = find_program(self._argv[0])
-        if program is None:
-            raise RlgoError(f"engine {self._argv[0]!r} is not found, neither on PATH nor in /usr/games")
-        self._label = f"engine {self._argv[0]!r}"
-        self._argv[0] = program
-        self._timeout = timeout
-        self._process: subprocess.Popen[str] | None = None
-        self._readers: list[threading.Thread] = []
-        self._told: _Told | None = None
-        try:
-            self._start()
-            self.send(f"boardsize {size}")
-        except BaseException:
-            self.close()
-            raise
-
-    def __enter__(self) -> GtpClient:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    # --- the player ---
-
-    def genmove(self, game: Game) -> int:
-        """The engine's move. EngineError if there is none to be had."""
-        self._tell(game)
-        color = game.to_play
-        answer = self.send(f"genmove {_color(color)}").lower()
-        if answer == "resign":
-            return RESIGN
-        try:
-            p = from_vertex(answer, game.size)
-        except RlgoError:
-            self._told = None
-            raise EngineError(f"{self._label}: genmove: expected a vertex, found {answer[:40]!r}") from None
-        # The engine has played its move; if the game does not take it, all is told again.
-        assert self._told is not None
-        self._told.moves.append((color, p))
-        return p
-
-    def new_game(self) -> None:
-        """Start the engine anew if it is gone; it will be told the next game from the beginning."""
-        self._told = None
-        if self._process is not None and self._process.poll() is not None:
-            self.close()
-        if self._process is None:
-            self._start()
-
-    def _tell(self, game: Game) -> None:
-        told = self._told
-        if (
-            told is None
-            or (told.size, told.komi, told.setup) != (game.size, game.komi, game.setup)
-            or told.moves != game.moves[: len(told.moves)]
-        ):
-            self._told = None
-            self.send(f"boardsize {game.size}")
-            self.send("clear_board")
-            self.send(f"komi {game.komi:g}")
-            told = _Told(game.size, game.komi, game.setup.copy(), [])
-            for color, p in game.setup:
-                self.send(f"play {_color(color)} {to_vertex(p, game.size)}")
-            self._told = told
-        for color, p in game.moves[len(told.moves) :]:
-            self.send(f"play {_color(color)} {to_vertex(p, game.size)}")
-            told.moves.append((color, p))
-
-    # --- the process ---
-
-    def send(self, command: str) -> str:
-        """Send one command; returns the text of its answer. EngineError if it fails or none comes in time."""
-        if self._process is None:
-            raise EngineError(f"{self._label}: has been closed")
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(command + "\n")
-            self._process.stdin.flush()
-        except OSError:
-            self._fail_ended(command)
-        lines = self._read_answer(command)
-        mark, text = lines[0][0], "\n".join([lines[0][1:].strip(), *lines[1:]]).strip()
-        if mark == "?":
-            raise EngineError(f"{self._label}: {command}: failed: {text or 'no reason given'}")
-        return text
-
-    def close(self) -> None:
-        """End the process: it is asked to quit, and killed if it does not."""
-        process, self._process, self._told = self._process, None, None
-        if process is None:
-            return
-        assert process.stdin is not None
-        with contextlib.suppress(OSError):
-            process.stdin.write("quit\n")
-            process.stdin.flush()
-        # A broken pipe keeps what it could not write, and says so again.
-        with contextlib.suppress(OSError):
-            process.stdin.close()
-        try:
-            process.wait(2)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        for reader in self._readers:
-            reader.join(1)
-
-    def _start(self) -> None:
-        try:
-            self._process = subprocess.Popen(
-                self._argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                encoding="utf-8",
-                errors="replace",
-                # Ctrl-C ends the match, which then ends its engines: not all at once.
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise EngineError(f"{self._label}: cannot be started: {error.strerror}") from None
-        # Threads read, since not every system can wait for a pipe with a time limit. None is the end.
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._last_words: collections.deque[str] = collections.deque(maxlen=1)
-        self._readers = [
-            threading.Thread(target=_read_lines, args=(self._process.stdout, self._lines.put), daemon=True),
-            threading.Thread(
-                target=_read_lines, args=(self._process.stderr, _keep_words(self._last_words)), daemon=True
-            ),
-        ]
-        for reader in self._readers:
-            reader.start()
-        self.name = " ".join(self.send("name").split())
-        self.version = " ".join(self.send("version").split())
-
-    def _read_answer(self, command: str) -> list[str]:
-        """The lines of one answer, without the empty line at its end."""
-        assert self._process is not None
-        deadline = time.monotonic() + self._timeout
-        lines: list[str] = []
-        while True:
-            try:
-                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                self._fail_stopped(f"{command}: no answer within {self._timeout:g} s")
-            if line is None:
-                self._fail_ended(command)
-            if line.strip():
-                if not lines and line[0] not in "=?":
-                    self._fail_stopped(f"{command}: expected a GTP answer, found {line.strip()[:40]!r}")
-                lines.append(line.rstrip())
-            elif lines:
-                return lines
-
-    def _fail_stopped(self, what: str) -> NoReturn:
-        """Stop the engine: whatever it says later would be taken for the answer to another command."""
-        assert self._process is not None
-        self._process.kill()
-        self.close()
-        raise EngineError(f"{self._label}: {what}")
-
-    def _fail_ended(self, command: str) -> NoReturn:
-        process = self._process
-        assert process is not None
-        self.close()
-        words = f"; its last words: {self._last_words[0][:100]}" if self._last_words else ""
-        raise EngineError(f"{self._label}: {command}: it ended with status {process.returncode}{words}")
-
-
-class _Told(NamedTuple):
-    """What an engine knows of a game."""
-
-    size: int
-    komi: float
-    setup: list[tuple[int, int]]
-    moves: list[tuple[int, int]]
-
-
-def _color(color: int) -> str:
-    return COLOR_NAMES[color].lower()
-
-
-def _read_lines(pipe: IO[str], put: Callable[[str | None], None]) -> None:
-    with pipe:
-        for line in pipe:
-            put(line)
-    put(None)
-
-
-def _keep_words(kept: collections.deque[str]) -> Callable[[str | None], None]:
-    def put(line: str | None) -> None:
-        if line and line.strip():
-            kept.append(line.strip())
-
-    return put

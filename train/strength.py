@@ -23,8 +23,8 @@ from rlgo.weights import Weights, load_weights, shipped_weights
 from train.checkpoint import RunFolder
 from train.config import Config
 from train.elo import PairResult, Rating, rate_new
+from train.engines import find_program
 from train.match import MatchResult, clustered_interval, in_percent, play_match
-from train.players import find_program
 
 RUNGS = 3  # how many checkpoints before it each set of weights meets
 GNUGO = "gnugo --mode gtp --level 0 --chinese-rules --capture-all-dead --positional-superko"

@@ -1,0 +1,75 @@
+"""Two-phase search: TD search or Dyna-2, then alpha-beta on the value function that it learned. TD paper, Section 6.1.
+
+Start reading at `TwoPhase.genmove`. (The other second phase, Monte-Carlo tree search, lives in mcts/.)
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from rlgo.alphabeta import AlphaBetaSearch, Found, Options, check_limits
+from rlgo.game import Game
+from rlgo.player import Player, Seed
+from rlgo.td_search import TdSearch
+
+
+class TwoPhase(Player):
+    """A simulation-based search followed by alpha-beta, as a player.
+
+    Parameters
+    ----------
+    first : the first phase, with its own budget; its seed is its own
+    depth : of alpha-beta at most
+    seconds : of each move, shared evenly: the first phase ends after half of them, if not by itself, and alpha-beta
+        has what is left; None: the first phase's budget, and `depth`
+    others : of `AlphaBetaSearch`
+
+    Attributes
+    ----------
+    found : what the last alpha-beta search found, or None
+
+    Raises
+    ------
+    RlgoError : for limits out of range.
+    """
+
+    def __init__(
+        self,
+        first: TdSearch,
+        depth: int | None = 4,
+        seconds: float | None = None,
+        options: Options = Options(),
+        table_bits: int = 18,
+        seed: Seed = None,
+        name: str = "two_phase",
+    ):
+        check_limits(depth, seconds)
+        assert first.sizes is not None
+        self.name, self.sizes = name, first.sizes
+        self.first, self.depth, self.seconds = first, depth, seconds
+        if seconds is not None:
+            first.seconds = seconds / 2
+        self.found: Found | None = None
+        self._second = AlphaBetaSearch(first.sizes[0], options, table_bits, seed)
+
+    def genmove(self, game: Game) -> int:
+        start = time.perf_counter()
+        self.first.search(game)
+        self.first.evaluate(game)
+        left = None if self.seconds is None else max(1e-3, start + self.seconds - time.perf_counter())
+        features, theta_bar = self.first.value_table()
+        self.found = self._second.search(game, features, theta_bar, self.depth, left)
+        return self.found.move
+
+    def new_game(self) -> None:
+        self.first.new_game()
+        self.found = None
+
+    def end_game(self, game: Game) -> None:
+        self.first.end_game(game)
+
+    def analyses(self) -> dict[str, np.ndarray]:
+        """The maps of the first phase."""
+        return self.first.analyses()
