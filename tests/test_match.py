@@ -139,7 +139,7 @@ def test_greedy_players_show_their_values() -> None:
     values = player.analyses()["value"]
     assert values.shape == (5, 5) and (values[0, 0], values[4, 4], values[0, 4]) == (0.9, 0.1, 0.5)
     assert np.isnan(values[2, 2])
-    with pytest.raises(RlgoError, match="knows 5x5 boards, found 9x9"):
+    with pytest.raises(RlgoError, match="plays on 5x5, found 9x9"):
         player.genmove(Game(9))
 
 
@@ -179,7 +179,7 @@ def test_specs() -> None:
         ("random,seed", "expected seed=VALUE"),
         ("random,seed=-1", "seed = -1: expected an integer from 0 to"),
         ("random,seed=1,seed=2", "seed is given twice"),
-        ("greedy,epsilon=2", "epsilon = 2.0: expected a number from 0 to 1"),
+        ("greedy,epsilon=2", "epsilon = 2: expected a number from 0 to 1"),
         ("greedy,epsilon=nan", "expected a number from 0 to 1"),
         ("greedy,weights=", "weights=: expected weights=VALUE"),
         ("gtp:", "expected a command after gtp:"),
