@@ -16,6 +16,7 @@ What makes it fast
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from functools import cache
@@ -23,10 +24,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.board import BLACK, PASS, new_boards, outcome, play, zobrist
+from rlgo.board import BLACK, PASS, new_boards, outcome, play, position_key, zobrist
+from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.jit import compiling, copy_record, inline, make_rng, njit
+from rlgo.jit import compiling, copy_record, make_rng, njit
 from rlgo.player import Player, Seed, check_size, moves_to_try
 from rlgo.shapes import FeatureSet, fuse, make_features, padded_points, unshare
 from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, observe, rebuild
@@ -190,7 +192,7 @@ def _enter(s, boards, shapes, g, theta_bar, table, options, komi, rng):
             return True, sign * sh.x[0] + gain_of(b, sh, g, theta_bar, p)
 
     # Has this position been met before?
-    key = _key(b)
+    key = position_key(b)
     first = PASS
     if options.table:
         entry = table[key & np.uint64(len(table) - 1)]
@@ -267,16 +269,6 @@ def _take(s, boards, table, options, value):
     return True, best
 
 
-@inline
-def _key(b):
-    """What the future depends on: the stones, who plays, the ko, and whether a pass would end the game.
-
-    Multiplied by an odd number, which keeps different ones different, and spreads them over all bits.
-    """
-    state = np.uint64(b.ko) * np.uint64(8) + np.uint64(b.to_play) * np.uint64(2) + np.uint64(b.n_passes > 0)
-    return b.hash ^ state * np.uint64(0x9E3779B97F4A7C15)
-
-
 @njit
 def _list_moves(ply, b, sh, g, theta_bar, s, options, first):
     """List the sensible moves, or a pass, with how early to try them: the gain, and bonuses far above it.
@@ -337,6 +329,14 @@ class Found(NamedTuple):
     nodes: int  # positions valued
     line: list[int]  # the best moves of both sides, as far as known
     seconds: float
+
+
+def describe(found: Found, size: int) -> str:
+    """A search in words."""
+    line = " ".join(to_vertex(p, size) for p in found.line)
+    # Far from 0, where a game is over, sigma(x) is 0 or 1.
+    v = 0.5 * (1 + math.tanh(found.x / 2))
+    return f"alpha-beta: depth {found.depth}, {found.nodes:,} positions, Black wins with {v:.1%} after {line}"
 
 
 class AlphaBetaSearch:
@@ -480,6 +480,9 @@ class AlphaBeta(Player):
     def new_game(self) -> None:
         self.found = None
         self._map[:] = np.nan
+
+    def report(self) -> list[str]:
+        return [] if self.found is None else [describe(self.found, len(self._map))]
 
     def analyses(self) -> dict[str, np.ndarray]:
         """``value``: V after each legal move, P(Black wins), without search."""

@@ -276,6 +276,16 @@ def is_sensible(b, p):
     return p != b.ko and not is_eye(b, p, color) and breathes(b, p, color)
 
 
+@inline
+def position_key(b):
+    """A hash of all that the future depends on: the stones, who plays, the ko, and whether a pass would end the game.
+
+    Multiplied by an odd number, which keeps different ones different, and spreads them over all bits.
+    """
+    state = np.uint64(b.ko) * np.uint64(8) + np.uint64(b.to_play) * np.uint64(2) + np.uint64(b.n_passes > 0)
+    return b.hash ^ state * np.uint64(0x9E3779B97F4A7C15)
+
+
 # ---------------------------------------------------------------------------------------------
 # Moves
 # ---------------------------------------------------------------------------------------------

@@ -181,9 +181,13 @@ class Dyna2(TdSearch):
         whole, theta = unshare(self.features, self._theta, sizes)
         return whole, whole.expand(theta + unshare(self.long_term.features, self.long_term.theta, sizes)[1])
 
-    def short_bar(self) -> np.ndarray:
-        """The short-term memory by place, float32: `theta_bar` without the long-term memory."""
-        return self.theta_bar - self.long_bar
+    def memory(self) -> Weights:
+        whole = super().memory()
+        if self._apart:
+            return replace(whole, theta=self._theta.copy())
+        long_term = np.zeros_like(whole.theta)
+        long_term[self.features.classes.classes] = self.long_bar
+        return replace(whole, theta=whole.theta - long_term)
 
     # --- the memories apart ---
 

@@ -13,21 +13,20 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from rlgo.board import BLACK, EMPTY, PASS, WHITE
-from rlgo.coords import from_row_col, from_vertex, to_vertex
+from rlgo.board import BLACK, WHITE
+from rlgo.coords import from_vertex, to_vertex
 from rlgo.draw import board_text
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.player import RESIGN, Player
 from rlgo.resources import version
+from rlgo.sgf import load_sgf
 
 _COLORS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
-_MAX_SGF_BYTES = 10_000_000
 
 
 def run(engine: GtpEngine, source: BinaryIO | None = None, sink: BinaryIO | None = None) -> None:
@@ -206,7 +205,7 @@ class GtpEngine:
         if not name:
             raise RlgoError("syntax error: expected FILE [MOVE_NUMBER]")
         try:
-            game = read_sgf(_read_file(name), self.game.komi, int(args[-1]) - 1 if numbered else None)
+            game = load_sgf(name, self.game.komi, int(args[-1]) - 1 if numbered else None)
             self._check_size(game.size)
         except RlgoError as error:
             raise RlgoError(f"cannot load file: {error}") from None
@@ -312,62 +311,3 @@ def _number(text: str) -> float:
     if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text) or abs(float(text)) > 10_000:
         raise ValueError
     return float(text)
-
-
-# ---------------------------------------------------------------------------------------------
-# Game records
-# ---------------------------------------------------------------------------------------------
-
-
-def _read_file(name: str) -> bytes:
-    path = Path(name)
-    try:
-        # Never read from a device or a pipe: it might not end.
-        if not path.is_file():
-            raise RlgoError(f"{name!r}: no such file")
-        if path.stat().st_size > _MAX_SGF_BYTES:
-            raise RlgoError(f"{name!r}: expected at most {_MAX_SGF_BYTES // 1_000_000} MB")
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise RlgoError(f"{name!r}: {getattr(error, 'strerror', None) or error}") from None
-
-
-def read_sgf(data: bytes, komi: float = 7.5, n_moves: int | None = None) -> Game:
-    """The main line of an SGF game record.
-
-    Parameters
-    ----------
-    komi : for records that name none
-    n_moves : stop after so many moves, with the colour to play that is next in the record; None: play all
-
-    Raises
-    ------
-    RlgoError : for what is no SGF, for stones set up in the midst of the game, and for an illegal move.
-    """
-    from sgfmill import sgf, sgf_moves
-
-    colors = {"b": BLACK, "w": WHITE}
-    try:
-        record = sgf.Sgf_game.from_bytes(data)
-        root = record.get_root()
-        game = Game(record.get_size(), record.get_komi() if root.has_property("KM") else komi)
-        board, plays = sgf_moves.get_setup_and_moves(record)
-        to_play = colors[root.get("PL")] if root.has_property("PL") else EMPTY
-    except ValueError as error:
-        raise RlgoError(f"not an SGF game record: {error}") from None
-    occupied = board.list_occupied_points()
-    stones = [(colors[color], from_row_col(row, col, game.size)) for color, (row, col) in occupied]
-    if stones:
-        handicap = all(color == BLACK for color, _ in stones)
-        game.set_up(stones, to_play or (WHITE if handicap else BLACK))
-    elif to_play:
-        game.to_play = to_play
-    n_moves = len(plays) if n_moves is None else max(0, n_moves)
-    for i, (color, at) in enumerate(plays[:n_moves], 1):
-        try:
-            game.play(from_row_col(at[0], at[1], game.size) if at else PASS, colors[color])
-        except RlgoError as error:
-            raise RlgoError(f"move {i}: {error}") from None
-    if n_moves < len(plays):
-        game.to_play = colors[plays[n_moves][0]]
-    return game

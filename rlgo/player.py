@@ -5,7 +5,7 @@ Start reading at `Player`.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from rlgo.board import BLACK, PASS
 from rlgo.coords import to_row_col
 from rlgo.errors import RlgoError
 from rlgo.game import Game
+
+if TYPE_CHECKING:
+    from rlgo.weights import Weights
 
 RESIGN = -1  # beside the points and PASS, what `Player.genmove` may answer
 
@@ -45,6 +48,14 @@ class Player(Protocol):
     def end_game(self, game: Game) -> None:
         """Called when a game is over, with its last position; not after a game that was given up on the way."""
         return
+
+    def report(self) -> list[str]:
+        """The last search in words, a line each: how much was searched, and what was found."""
+        return []
+
+    def memory(self) -> Weights | None:
+        """What the player has learned in this game, for those who learn while they play."""
+        return None
 
     def analyses(self) -> dict[str, np.ndarray]:
         """What the player thought of the last position it moved in: named maps, each float64[size, size].

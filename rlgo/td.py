@@ -253,7 +253,7 @@ def learn_game(episode, z, alpha, learning, g, classes, theta, theta_bar, scratc
 
     theta (float32[n + 1]) and theta_bar are updated in place; classes as in `shapes.FeatureSet`.
     """
-    total = _errors(episode, z, learning)
+    total = errors(episode, z, learning)
     n_touched = _sweep(
         episode, alpha, learning.normalise, g, classes.classes, scratch.counts, theta, scratch.occurrences,
         scratch.touched, scratch.is_touched,
@@ -269,14 +269,14 @@ def learn_game_unshared(episode, z, alpha, learning, g, learns, theta_bar):
     Neutral are the all-empty shapes alone. `g` must be that of a feature set "none"; learns : uint8[W], the windows
     whose shapes are features of the memory that learns; the others belong to another one.
     """
-    total = _errors(episode, z, learning)
+    total = errors(episode, z, learning)
     _sweep(episode, alpha, learning.normalise, g, learns, None, theta_bar, None, None, None)
     theta_bar[0] = 0.0
     return total
 
 
 @njit
-def _errors(episode, z, learning):
+def errors(episode, z, learning):
     """The errors e_t of all states, backwards. Returns the sum of |delta V_t|."""
     n = np.int64(episode.n)
     plies = learning.plies

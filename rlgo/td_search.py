@@ -40,7 +40,8 @@ from rlgo.rollout import (
 )
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import Learning, begin_episode, check_max_moves, episode_dtype, learn_game_unshared, record_move, step_size
-from rlgo.value import all_afterstates, follow, new_shapes, observe, rebuild, revalue, squash
+from rlgo.value import LINEAR, all_afterstates, follow, new_shapes, observe, rebuild, revalue, squash
+from rlgo.weights import Weights
 
 _SLICE_SECONDS = 0.01
 NEVER = ALL = 1 << 30  # T: the learned policy throughout; learn_plies: learn from all states
@@ -283,6 +284,20 @@ class TdSearch(Player):
         """``value``: V after each legal move, P(Black wins)."""
         size = self.features.size
         return {"value": self._values[:-1].reshape(size, size)}
+
+    def report(self) -> list[str]:
+        n, abandoned = int(self.tally.simulations), int(self.tally.abandoned)
+        if not n:
+            return []
+        won = f"Black won {self.tally.wins / n:.1%} of {n:,} simulations"
+        return [won + (f"; {abandoned:,} more were too long" if abandoned else "")]
+
+    def memory(self) -> Weights:
+        """The short-term memory: what this game's simulations have taught."""
+        theta = np.zeros(self.features.n_weights + 1, np.float32)
+        theta[self.features.classes.classes] = self.theta_bar
+        theta[0] = 0
+        return Weights(self.features, theta, value="linear" if self.learning.value == LINEAR else "logistic")
 
     # --- the search ---
 

@@ -9,10 +9,11 @@ import time
 
 import numpy as np
 
-from rlgo.alphabeta import AlphaBetaSearch, Found, Options, check_limits
+from rlgo.alphabeta import AlphaBetaSearch, Found, Options, check_limits, describe
 from rlgo.game import Game
 from rlgo.player import Player, Seed
 from rlgo.td_search import TdSearch
+from rlgo.weights import Weights
 
 
 class TwoPhase(Player):
@@ -69,6 +70,12 @@ class TwoPhase(Player):
 
     def end_game(self, game: Game) -> None:
         self.first.end_game(game)
+
+    def report(self) -> list[str]:
+        return self.first.report() + ([] if self.found is None else [describe(self.found, self.first.features.size)])
+
+    def memory(self) -> Weights:
+        return self.first.memory()
 
     def analyses(self) -> dict[str, np.ndarray]:
         """The maps of the first phase."""

@@ -19,8 +19,9 @@ from rlgo.coords import from_vertex
 from rlgo.draw import board_text
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.gtp import GtpEngine, read_sgf, run
+from rlgo.gtp import GtpEngine, run
 from rlgo.player import RESIGN, Player, RandomPlayer
+from rlgo.sgf import read_sgf
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -228,6 +228,35 @@ class Dyna2Keys(TdSearchKeys):
 
 
 @dataclass(frozen=True)
+class TableSearchKeys(Keys):
+    """TD search with table look-up: greedy Monte-Carlo tree search (TD paper, Section 4.3)."""
+
+    # Simulations of each move.
+    sims: int = setting(1_000, integer(1))
+    # Step size; 0: 1 / N(s, a), which makes means.
+    alpha: float = setting(0.0, NOT_NEGATIVE)
+    # Probability of a uniformly random move where the state is in the table.
+    epsilon: float = setting(0.0, UNIT)
+    # Of TD(lambda): 1 is Monte-Carlo.
+    lambda_: float = setting(1.0, UNIT)
+    # The default policy beyond the table.
+    default: str = setting("mogo", choice("mogo", "uniform"))
+
+    def make(self, size: int, seed: Seed) -> Player:
+        from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
+        from rlgo.table_search import GREEDY, MONTE_CARLO, TableSearch
+
+        return TableSearch(
+            size,
+            self.sims,
+            GREEDY._replace(epsilon=self.epsilon),
+            MONTE_CARLO._replace(alpha=self.alpha, lambda_=self.lambda_),
+            DefaultPolicy(DEFAULT_POLICIES[self.default]),
+            seed=seed,
+        )
+
+
+@dataclass(frozen=True)
 class _Second(Keys):
     """What alpha-beta alone, and as a second phase, have in common."""
 
@@ -289,6 +318,7 @@ PLAYERS: dict[str, type[Keys]] = {
     "random": RandomKeys,
     "greedy": GreedyKeys,
     "td_search": TdSearchKeys,
+    "table_search": TableSearchKeys,
     "dyna2": Dyna2Keys,
     "alphabeta": AlphaBetaKeys,
     "two_phase": TwoPhaseKeys,
