@@ -56,6 +56,27 @@ def board_text(board: np.record, last: int | None = None, unicode: bool = False)
     return "\n".join([*lines, header])
 
 
+def values_text(board: np.record, values: np.ndarray, best: int | None = None, unicode: bool = False) -> str:
+    """A map of values in per cent on a board with its coordinates; stones as `board_text` draws them.
+
+    values : float[size, size] of P(Black wins), NaN where there is none. best : a point to put into parentheses.
+    """
+    colors = colors_of(board)
+    size = len(colors)
+    marks = _UNICODE if unicode else _ASCII
+    header = "   " + "".join(f"{letter:>3} " for letter in COLUMNS[:size])
+    lines = [header.rstrip()]
+    at = None if best is None or best == PASS else to_row_col(best, size)
+    for row in range(size - 1, -1, -1):
+        cells = []
+        for col, c in enumerate(colors[row]):
+            value = values[row, col]
+            text = marks[c] if c or np.isnan(value) else f"{min(99, round(100 * value)):2d}"
+            cells.append(f"({text:>2})" if (row, col) == at else f" {text:>2} ")
+        lines.append(f"{row + 1:2} " + "".join(cells) + f"{row + 1}")
+    return "\n".join([*lines, header.rstrip()])
+
+
 def shapes_text(
     shapes: Sequence[np.ndarray],
     captions: Sequence[str] = (),
@@ -117,18 +138,23 @@ def board_image(
     return picture(colors, values, mark, stars, cell)
 
 
-def values_image(values: np.ndarray, cell: int = 36) -> np.ndarray:
+def values_image(
+    values: np.ndarray, cell: int = 36, board: np.record | None = None, mark: int | None = None
+) -> np.ndarray:
     """A picture of a map of values, in per cent, uint8[size * cell, size * cell, 3].
 
     values : float[size, size] of P(Black wins), NaN where there is none. The lowest is blue, the highest red, so that
         small differences show.
+    board : whose stones to draw; mark : a point to mark with a dot
     """
     size = len(values)
     low, high = np.nanmin(values), np.nanmax(values)
     spread = (values - low) / (high - low) if high > low else np.full(values.shape, 0.5)
     stars = [to_row_col(p, size) for p in star_points(size)]
     numbers = np.rint(np.nan_to_num(100 * values, nan=-1)).clip(-1, 99).astype(int)
-    return picture(np.zeros(values.shape, np.uint8), spread, None, stars, cell, numbers=numbers)
+    colors = np.zeros(values.shape, np.uint8) if board is None else colors_of(board)
+    at = None if mark is None or mark == PASS else to_row_col(mark, size)
+    return picture(colors, spread, at, stars, cell, numbers=numbers)
 
 
 def shapes_image(

@@ -43,7 +43,8 @@ def tally_dtype() -> np.dtype:
 def state_dtype(size: int) -> np.dtype:
     """A state that is represented (P padded points).
 
-    key : of the position (`board.position_key`); N[P], Q[P] : by action, PASS included: how often it was taken, and its value
+    key : of the position (`board.position_key`)
+    N[P], Q[P] : by action, PASS included: how often it was taken, and its value
     """
     points = padded_points(size)
     fields = [("key", np.uint64), ("Q", np.float64, (points,)), ("N", np.int32, (points,))]

@@ -230,6 +230,31 @@ def _match(args: argparse.Namespace) -> None:
     _write_json(args.json, result.to_json())
 
 
+def _analyze(args: argparse.Namespace) -> None:
+    _check_writable(args.json)
+    _check_writable(args.png, "--png")
+
+    from rlgo.sgf import load_sgf
+    from train.analyze import analyze
+    from train.engines import GtpClient
+    from train.players import make_player
+    from train.plots import analysis_picture, need_matplotlib
+
+    if args.png is not None:
+        need_matplotlib()
+    game = load_sgf(args.file, args.komi, args.move)
+    player = make_player(args.player, game.size, args.seed)
+    try:
+        found = analyze(game, player)
+    finally:
+        if isinstance(player, GtpClient):
+            player.close()
+    print(found.text(args.top, _unicode()))
+    _write_json(args.json, found.to_json())
+    if args.png is not None:
+        analysis_picture(args.png, found, args.top)
+
+
 def _bench(args: argparse.Namespace) -> None:
     _check_writable(args.json)
 
@@ -328,7 +353,9 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("--out", metavar="DIR", help="folder for the run's folder (run.out of the config)")
 
     sub = command(commands, "runs", _runs, "list training runs, how far they are, and how to go on with them")
-    sub.add_argument("dir", metavar="DIR", nargs="?", type=Path, default=Path("runs"), help="(default: runs)")
+    sub.add_argument(
+        "dir", metavar="DIR", nargs="?", type=Path, default=Path("runs"), help="where to look (default: runs)"
+    )
     sub.add_argument("--json", action="store_true", help="print everything as JSON instead")
 
     sub = command(
@@ -480,6 +507,23 @@ def make_parser() -> argparse.ArgumentParser:
         "--fast", action="store_true", help="play inside compiled code: greedy and random players, simple ko"
     )
     sub.add_argument("--json", type=Path, metavar="FILE", help="write the result here too")
+
+    sub = command(
+        commands,
+        "analyze",
+        _analyze,
+        "show what a player thinks of a position: the value of every move, and what its search has learned",
+        players + "\nDyna-2 shows its moves by the long-term memory alone, too, and the shapes whose short-term\n"
+        "weight moved most.",
+    )
+    sub.add_argument("file", metavar="POSITION.sgf", help="a game record: its last position, or --move")
+    sub.add_argument("--player", default="dyna2", metavar="SPEC", help="who is asked (default: dyna2)")
+    sub.add_argument("--move", type=_at_least(0), metavar="N", help="the position after N moves")
+    sub.add_argument("--komi", type=float, default=7.5, metavar="K", help="for records without (default: 7.5)")
+    sub.add_argument("--seed", type=_at_least(0), default=1, metavar="N", help="of the player (default: 1)")
+    sub.add_argument("--top", type=_at_least(0), default=10, metavar="N", help="shapes of each block (default: 10)")
+    sub.add_argument("--json", type=Path, metavar="FILE", help="write the values of all moves here too")
+    sub.add_argument("--png", type=Path, metavar="FILE", help="draw it into a picture too (needs matplotlib)")
 
     sub = command(commands, "bench", _bench, "measure the speed of everything, on one core")
     sub.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here too")
