@@ -361,6 +361,11 @@ class AlphaBetaSearch:
         self._rng, self._order = make_rng(sequence), np.random.default_rng(sequence)
         self._features = make_features(size, (3,), "none")
 
+    @property
+    def nodes(self) -> int:
+        """Positions valued in the search that runs, or ran last."""
+        return int(self._state.nodes)
+
     def search(
         self,
         game: Game,

@@ -145,7 +145,7 @@ def values_image(
 
     values : float[size, size] of P(Black wins), NaN where there is none. The lowest is blue, the highest red, so that
         small differences show.
-    board : whose stones to draw; mark : a point to mark with a dot
+    board : whose stones to draw; mark : a point to put a ring around
     """
     size = len(values)
     low, high = np.nanmin(values), np.nanmax(values)
@@ -194,7 +194,7 @@ def picture(
     ----------
     colors : uint8[rows, cols]
     values : float[rows, cols] of P(Black wins): red towards 1, blue towards 0, plain wood at 0.5 and at NaN
-    mark : (row, col) of a dot on top
+    mark : (row, col) of a dot on top, or with numbers of a ring around one
     stars : (row, col) of the grid's small dots
     cell : pixels from point to point
     whole : a whole board, whose lines end at the outer points; the lines of a part of one run on
@@ -233,7 +233,9 @@ def picture(
         color = int(colors[row, col])
         _disc(image, row, col, 0.47 * cell, _INK, cell)
         _disc(image, row, col, 0.47 * cell - thickness, _STONE[color], cell)
-    if mark is not None:
+    if mark is not None and numbers is not None:
+        _ring(image, *mark, 0.46 * cell, 2 * thickness, _INK, cell)  # the number stays legible
+    elif mark is not None:
         _disc(image, *mark, 0.16 * cell, _MARK, cell)
     return np.rint(image).astype(np.uint8)
 
@@ -263,11 +265,15 @@ def _number(image: np.ndarray, ground: np.ndarray, row: int, col: int, number: i
 
 def _disc(image: np.ndarray, row: int, col: int, radius: float, color: np.ndarray, cell: int) -> None:
     """An anti-aliased disc around a point: a pixel is covered as far as its centre lies inside."""
+    _ring(image, row, col, radius, radius, color, cell)
+
+
+def _ring(image: np.ndarray, row: int, col: int, radius: float, width: float, color: np.ndarray, cell: int) -> None:
     top = image.shape[0] - (row + 1) * cell
     part = image[top : top + cell, col * cell : (col + 1) * cell]
     y, x = np.ogrid[0.5:cell, 0.5:cell]
     distance = np.hypot(y - cell / 2, x - cell / 2)
-    _blend(part, np.clip(radius - distance + 0.5, 0, 1), color)
+    _blend(part, np.clip(radius - distance + 0.5, 0, 1) * np.clip(distance - radius + width + 0.5, 0, 1), color)
 
 
 def png(image: np.ndarray) -> bytes:

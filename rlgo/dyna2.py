@@ -106,6 +106,7 @@ class Dyna2(TdSearch):
         if sizes is None:
             sizes = (1, 2) if long_term is None else long_term.features.sizes
         self.long_term = long_term
+        self._written_out: Weights | None = None  # whose weights `long_bar` holds
         self._sharing = sharing
         self._long_values = np.full(size * size + 1, np.nan)
         self._apart = long_term is not None and (apart or sharing != "none")
@@ -129,10 +130,10 @@ class Dyna2(TdSearch):
     def _fresh_memory(self) -> np.ndarray:
         if self._apart or self.long_term is None:
             self.long_bar = super()._fresh_memory()
-        else:
+        elif self._written_out is not self.long_term:  # it takes a tenth of a second
             whole, theta = unshare(self.long_term.features, self.long_term.theta, self.features.sizes)
-            self.long_bar = whole.expand(theta)
-        return self.long_bar
+            self.long_bar, self._written_out = whole.expand(theta), self.long_term
+        return self.long_bar.copy()
 
     def new_game(self) -> None:
         super().new_game()

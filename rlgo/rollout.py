@@ -127,7 +127,7 @@ def playout(b, policy, r, patterns, komi, max_moves, zobrist, rng):
     if policy.kind == MOGO:
         begin_rollout(b, r)
     for _ in range(max_moves):
-        if b.n_passes >= 2 or (policy.mercy and is_hopeless(b)):
+        if b.n_passes >= 2 or (policy.mercy and is_hopeless(b, komi)):
             break
         play(b, default_move(b, policy, r, patterns, rng), zobrist)
         if policy.kind == MOGO:
@@ -146,10 +146,15 @@ def default_move(b, policy, r, patterns, rng):
 
 
 @inline
-def is_hopeless(b):
-    """The mercy rule: more than half the board is stones, and one side has less than half the other's."""
+def is_hopeless(b, komi):
+    """The mercy rule: more than half the board is stones, and one side has less than half the other's, and loses.
+
+    That it loses as things stand need not be asked with an ordinary komi, but with a large one.
+    """
     black, white = np.int64(b.n_stones[1]), np.int64(b.n_stones[2])
-    return 2 * (black + white) > b.board_size * b.board_size and (2 * black < white or 2 * white < black)
+    if 2 * (black + white) <= b.board_size * b.board_size or not (2 * black < white or 2 * white < black):
+        return False
+    return outcome(b, komi) == (1.0 if black > white else 0.0)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 Start reading at `main`. Everything runs on one core (the process is pinned to it), warm, in several runs of
 which the median counts. Rates are per second of process CPU time, so that a busy neighbour disturbs them less;
-`warm_start_s` and `train_scaling_2_workers`, which needs two free cores, are what a clock on the wall shows.
+`warm_start_s` and the scaling of two workers or threads, which needs two free cores, are what a clock on the wall
+shows.
 """
 
 from __future__ import annotations
@@ -50,15 +51,19 @@ def main(scale: float = 1.0) -> dict[str, Any]:
         for numbers in (
             _playouts(9, _scaled(100_000, scale)),
             _playouts(19, _scaled(20_000, scale)),
+            _playouts(9, _scaled(20_000, scale), mogo=True),
             _selfplay(_scaled(5_000, scale)),
             _training(_scaled(20_000, scale)),
+            _td_searches(_scaled(20_000, scale)),
+            _alphabeta(_scaled(20_000_000, scale)),
             _start(),
             _memory(),
             _scaling(_scaled(10_000, scale), cpus),
+            _search_scaling(_scaled(20_000, scale), cpus),
         ):
             for key, value in numbers:
                 result[key] = value
-                print(f"{key:28s} {value:>16,.2f}" if value < 100 else f"{key:28s} {value:>16,.0f}", flush=True)
+                print(f"{key:38s} {value:>16,.2f}" if value < 100 else f"{key:38s} {value:>16,.0f}", flush=True)
     finally:
         if cpus:
             os.sched_setaffinity(0, cpus)
@@ -86,18 +91,20 @@ def _rates(run: Callable[[], tuple[float, ...]]) -> list[float]:
     return [statistics.median(column) for column in zip(*rates, strict=True)]
 
 
-def _playouts(size: int, n: int) -> Numbers:
+def _playouts(size: int, n: int, mogo: bool = False) -> Numbers:
     from rlgo.board import new_boards, zobrist
     from rlgo.jit import make_rng
-    from rlgo.rollout import playouts
+    from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy, mogo_patterns, new_rollout, playouts
 
-    boards, rng = new_boards(2, size), make_rng(1)
+    boards, rng, scratch = new_boards(2, size), make_rng(1), new_rollout(size)
+    # Uniform playouts run to the end; MoGo's stop at mercy, as in a search.
+    policy = DefaultPolicy(MOGO) if mogo else DefaultPolicy(UNIFORM, mercy=False)
 
     def run() -> tuple[float, ...]:
-        playouts(boards, 7.5, n, zobrist(size), rng)
+        playouts(boards, policy, scratch, mogo_patterns(), 7.5, n, zobrist(size), rng)
         return (n,)
 
-    yield f"playouts_{size}x{size}_per_s", _rates(run)[0]
+    yield f"{'mogo_' if mogo else ''}playouts_{size}x{size}_per_s", _rates(run)[0]
 
 
 def _learner(workers: int = 1) -> Any:
@@ -132,6 +139,86 @@ def _training(n: int) -> Numbers:
         return (n,)
 
     yield "train_games_per_s", _rates(run)[0]
+
+
+def _td_searches(n: int) -> Numbers:
+    """Simulations a second from the empty 9x9 board, with memories as at the start of a game."""
+    from rlgo.game import Game
+    from train.players import make_player
+
+    first6 = "learn=6"
+    searches = {
+        "tdsearch_T6_uniform_3x3": f"td_search,sizes=1+2+3,default=uniform,{first6}",
+        "tdsearch_T6_uniform_2x2": f"td_search,sizes=1+2,default=uniform,{first6}",
+        "tdsearch_T6_mogo_2x2": "td_search,sizes=1+2",
+        "tdsearch_T6_mogo_2x2_first6": f"td_search,sizes=1+2,{first6}",
+        "tdsearch_throughout_3x3": "td_search,sizes=1+2+3,T=never",
+        "dyna2_T6_mogo_3x3": "dyna2",
+        "dyna2_T6_mogo_3x3_first6": f"dyna2,{first6}",
+    }
+    for key, spec in searches.items():
+        player: Any = make_player(f"{spec},epsilon=0.1,sims={n}", 9, 1)  # the paper's epsilon
+
+        def run(player: Any = player) -> tuple[float, ...]:
+            player.new_game()
+            player.search(Game(9))
+            return (n,)
+
+        yield f"{key}_sims_per_s", _rates(run)[0]
+
+
+def _alphabeta(n: int) -> Numbers:
+    """Positions valued a second, inside the tree and at its leaves, from a middle game, until n are."""
+    from rlgo.alphabeta import AlphaBetaSearch
+    from rlgo.shapes import unshare
+    from rlgo.weights import load_weights, shipped_weights
+
+    weights = load_weights(shipped_weights(9))
+    features, theta = unshare(weights.features, weights.theta)
+    theta_bar = features.expand(theta)
+    game = _middle_game()
+
+    def run() -> tuple[float, ...]:
+        search = AlphaBetaSearch(9, seed=1)
+        found = search.search(game, features, theta_bar, depth=20, stop=lambda: search.nodes >= n)
+        return (found.nodes,)
+
+    yield "alphabeta_nodes_per_s", _rates(run)[0]
+
+
+def _middle_game() -> Any:
+    """A 9x9 position of 24 moves that two greedy players made from a random opening."""
+    from rlgo.game import Game
+    from train.players import make_player
+
+    game, player = Game(9), make_player("greedy,epsilon=0.3", 9, 2012)
+    for _ in range(24):
+        game.play(player.genmove(game))
+    return game
+
+
+def _search_scaling(n: int, cpus: set[int]) -> Numbers:
+    """How much faster two threads simulate than one (1x1 to 2x2, MoGo's policy), in turns."""
+    from rlgo.game import Game
+    from train.players import make_player
+
+    if len(cpus) < 2:
+        return
+    players: list[Any] = [make_player(f"td_search,sims={n},workers={workers}", 9, 1) for workers in (1, 2)]
+    ratios = []
+    os.sched_setaffinity(0, cpus)
+    try:
+        for _ in range(RUNS + 1):
+            seconds = []
+            for player in players:
+                player.new_game()
+                start = time.perf_counter()
+                player.search(Game(9))
+                seconds.append(time.perf_counter() - start)
+            ratios.append(seconds[0] / seconds[1])
+    finally:
+        os.sched_setaffinity(0, {min(cpus)})
+    yield "tdsearch_scaling_2_threads", statistics.median(ratios[1:])
 
 
 def _scaling(n: int, cpus: set[int]) -> Numbers:
