@@ -1,0 +1,298 @@
+"""TD search: what a simulation teaches, against dense TD; and the search as a player."""
+
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+from naive import NaiveBoard, from_core, to_core
+
+from rlgo.board import BLACK, PASS, WHITE
+from rlgo.coords import from_vertex
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.policy import EPSILON_GREEDY, Policy
+from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy
+from rlgo.td_search import LEARNING, NEVER, Simulation, TdSearch, merge
+from rlgo.value import LINEAR, ValueFunction
+
+QUICK = {"size": 5, "sizes": (1, 2), "simulations": 60, "seed": 1}
+
+
+def game_after(*vertices: str, size: int = 5, komi: float = 0.5) -> Game:
+    game = Game(size, komi)
+    for vertex in vertices:
+        game.play(from_vertex(vertex, size))
+    return game
+
+
+def places(search: TdSearch, game: Game) -> set[int]:
+    """The places in theta_bar of the shapes in a position, all-empty ones left out."""
+    f, out = search.features, set()
+    for w, (k, row, col) in enumerate(f.windows):
+        points = [to_core(f.size, (row + j, col + i)) for j in range(k) for i in range(k)]
+        cells = tuple(int(game.board.color[p]) for p in points)
+        if any(cells):
+            out.add(int(f.geometry.ld_base[w]) + naive.to_place(f, w, cells))
+    return out
+
+
+# ---------------------------------------------------------------------------------------------
+# What a simulation teaches
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("plies", "learn_plies", "default", "settings"),
+    [
+        (NEVER, NEVER, UNIFORM, {}),
+        (6, NEVER, MOGO, {}),
+        (6, NEVER, UNIFORM, {"lambda_": 0.5}),
+        (6, 6, MOGO, {"lambda_": 1.0}),
+        (3, 5, UNIFORM, {"plies": 1}),
+        (8, 3, MOGO, {"value": LINEAR, "alpha": 0.05}),
+        (0, NEVER, MOGO, {}),
+    ],
+)
+def test_what_simulations_teach_equals_dense_td(plies, learn_plies, default, settings):
+    """One simulation after the other, from a position in mid-game; the naive board replays each, dense TD learns."""
+    game = game_after("C3", "B2", "D2", "C4", "B3")
+    learning = LEARNING._replace(alpha=0.2)._replace(**settings)
+    search = TdSearch(
+        5,
+        (1, 2),
+        1,
+        learning=learning,
+        simulation=Simulation(plies, learn_plies),
+        default=DefaultPolicy(default),
+        seed=3,
+    )
+    theta: dict[naive.Weight, float] = {}
+    for _ in range(12):
+        search.search(game)
+        assert search.tally.simulations == 1
+        episode = search._simulators[0].episode
+        board = NaiveBoard(5)
+        for _, p in game.moves:
+            board.play(from_core(5, p))
+        states = [naive.active_shapes(board.stones, 5, (1, 2), "none")]
+        for p in episode.moves[: episode.n]:
+            board.play(from_core(5, int(p)))
+            states.append(naive.active_shapes(board.stones, 5, (1, 2), "none"))
+        if learn_plies < NEVER:
+            assert episode.n <= learn_plies
+        naive.learn(
+            theta, states, float(search.tally.wins), alpha=learning.alpha, lambda_=learning.lambda_,
+            plies=learning.plies, value_kind="linear" if learning.value == LINEAR else "logistic", update="game",
+            normalise="active",
+        )  # fmt: skip
+    expected = np.zeros(search.features.n_weights + 1)
+    for name, weight in theta.items():
+        expected[naive.to_index(search.features, name)] = weight
+    assert np.abs(expected).max() > 0.01
+    np.testing.assert_allclose(search.memory().theta, expected, atol=2e-6, rtol=0)
+
+
+def test_the_root_alone_teaches_its_own_shapes():
+    game = game_after("C3", "B2", "D2")
+    search = TdSearch(5, (1, 2), 1, simulation=Simulation(6, 1), seed=2)
+    search.search(game)
+    assert set(np.flatnonzero(search.theta_bar)) == places(search, game)
+
+
+def test_default_policy_takes_over_after_T_plies():
+    """With epsilon = 0 and weights that want A1, C1, ... the first T moves are these, and then no longer."""
+    game = Game(5, 0.5)
+    for plies in (0, 1, 4):
+        search = TdSearch(
+            5, (1,), 1, policy=Policy(EPSILON_GREEDY, 0.0), simulation=Simulation(plies), seed=plies,
+            learning=LEARNING._replace(alpha=1e-9),
+        )  # fmt: skip
+        order = [from_vertex(v, 5) for v in ("A1", "C1", "E1", "A3", "C3", "E3", "A5", "C5")]
+        for rank, p in enumerate(order):
+            w = next(i for i, (_, row, col) in enumerate(search.features.windows) if to_core(5, (row, col)) == p)
+            search.theta_bar[search.features.geometry.ld_base[w] + BLACK] = 10 - rank
+            search.theta_bar[search.features.geometry.ld_base[w] + WHITE] = rank - 10
+        followed = []
+        for _ in range(20):
+            search.search(game)
+            episode = search._simulators[0].episode
+            moves = episode.moves[: episode.n].tolist()
+            assert moves[:plies] == order[:plies]
+            followed.append(moves[: plies + 1] == order[: plies + 1])
+        assert not all(followed)
+
+
+def test_long_simulations_are_abandoned_and_teach_nothing():
+    search = TdSearch(5, simulations=50, simulation=Simulation(max_moves=10), seed=1)
+    search.search(Game(5))
+    assert (search.tally.simulations, search.tally.abandoned) == (0, 50)
+    assert not search.theta_bar.any()
+
+
+def test_step_size_falls_over_the_simulations_of_a_move():
+    """The third of three simulations learns at alpha_final: a thousandth of what a constant alpha learns."""
+    game, changes = game_after("C3", "C4"), []
+    for schedule in (0, 1):
+        search = TdSearch(
+            5, (1, 2), 3, learning=LEARNING._replace(schedule=schedule, alpha_final=1e-4, games=2), seed=5
+        )
+        search._begin(game)
+        search._run(0.5, 2, 1)
+        changes.append(np.abs(search.theta_bar).max())
+    assert changes[0] == pytest.approx(1000 * changes[1], rel=1e-3)
+
+
+# ---------------------------------------------------------------------------------------------
+# The search
+# ---------------------------------------------------------------------------------------------
+
+
+def test_reproducible_from_the_seed_however_it_is_sliced():
+    game = game_after("C3")
+    a, b, c, d = (TdSearch(**{**QUICK, "seed": seed}) for seed in (1, 1, 2, 1))
+    for search in (a, b, c):
+        search.search(game)
+    d._begin(game)
+    for first in range(0, 60, 7):
+        d._run(game.komi, first, min(7, 60 - first))
+    np.testing.assert_array_equal(a.theta_bar, b.theta_bar)
+    np.testing.assert_array_equal(a.theta_bar, d.theta_bar)
+    assert (a.theta_bar != c.theta_bar).any()
+    assert a.genmove(game) == b.genmove(game)
+
+
+def test_weights_are_kept_from_move_to_move_or_reset():
+    game = game_after("C3")
+    keeps, resets = TdSearch(**QUICK), TdSearch(**QUICK, reset=True)
+    for search in (keeps, resets):
+        search.search(game)
+    first = keeps.theta_bar.copy()
+    np.testing.assert_array_equal(first, resets.theta_bar)
+    for search in (keeps, resets):
+        search.search(game_after("C3", "D3"))
+    # Shapes of the first root alone: without C3's neighbour. They stay as they were, or go.
+    old = list(places(keeps, game) - places(keeps, game_after("C3", "D3")))
+    assert (keeps.theta_bar[old] != 0).any()
+    fresh = TdSearch(**QUICK)
+    assert np.abs(resets.theta_bar).sum() < np.abs(keeps.theta_bar).sum()
+    keeps.new_game()
+    np.testing.assert_array_equal(keeps.theta_bar, fresh.theta_bar)
+
+
+def test_it_moves_by_the_values_of_some_moves_ago():
+    """With delay k: the greedy move by the memory of k own moves before, by the first one until then."""
+    search = TdSearch(**QUICK, delay=2)
+    game, memories = Game(5, 0.5), []
+    for _ in range(5):
+        position = game.copy()
+        move = search.genmove(game)
+        memories.append(search.memory())
+        values = ValueFunction(memories[max(0, len(memories) - 3)]).afterstates(position.board)
+        np.testing.assert_allclose(search.analyses()["value"].ravel(), values[:-1])
+        game.play(move)
+        game.play(game.sensible_moves()[0])
+
+
+def test_values_are_those_of_the_memory():
+    search, game = TdSearch(**QUICK), game_after("C3", "D4")
+    move = search.genmove(game)
+    values = ValueFunction(search.memory()).afterstates(game.board)[:-1].reshape(5, 5)
+    np.testing.assert_array_equal(search.analyses()["value"], values)
+    assert values[(move // 6) - 1, move % 6 - 1] == np.nanmax(values)
+    assert search.report() == [f"Black won {search.tally.wins / 60:.1%} of 60 simulations"]
+    search.new_game()
+    assert np.isnan(search.analyses()["value"]).all() and not search.memory().theta.any()
+
+
+def test_workers_add_up_what_each_learned():
+    game = game_after("C3", "B3")
+    two = TdSearch(5, (1, 2), 80, workers=2, merge_every=20, seed=4)
+    again = TdSearch(5, (1, 2), 80, workers=2, merge_every=20, seed=4)
+    two.search(game)
+    again.search(game)
+    np.testing.assert_array_equal(two.theta_bar, again.theta_bar)
+    assert two.tally.simulations == 80
+
+    # By hand: both from the same weights, 20 each, the changes added; twice.
+    by_hand = TdSearch(5, (1, 2), 80, workers=2, merge_every=20, seed=4)
+    by_hand._begin(game)
+    for first in (0, 40):
+        before = by_hand.theta_bar.copy()
+        by_hand._simulate(0, game.komi, first, 20)
+        by_hand._simulate(1, game.komi, first + 20, 20)
+        by_hand.theta_bar[:] = before + (by_hand._bars - before).sum(0)
+        by_hand._bars[:] = by_hand.theta_bar
+    np.testing.assert_allclose(two.theta_bar, by_hand.theta_bar, atol=1e-6)
+
+    bars, whole = np.array([[1.0, 2.0, 3.0], [1.5, 2.0, 2.0]], np.float32), np.array([1, 2, 3], np.float32)
+    merge(0, 2, whole, bars)
+    assert whole.tolist() == [1.5, 2.0, 3.0] and bars.tolist() == [[1.5, 2.0, 3.0], [1.5, 2.0, 2.0]]
+
+
+def test_a_search_ends_when_it_is_told_to():
+    polls = []
+    search = TdSearch(5, simulations=None, seconds=1000.0, seed=1)
+    search.search(Game(5), stop=lambda: polls.append(1) or len(polls) == 3)
+    assert len(polls) == 3 and search.tally.simulations > 3
+    by_time = TdSearch(5, simulations=10**9, seconds=0.02, seed=1)
+    assert by_time.genmove(Game(5)) in Game(5).legal_moves()
+    assert 0 < by_time.tally.simulations < 10**9
+
+
+def test_finished_and_nearly_finished_games():
+    search = TdSearch(**QUICK)
+    over = game_after("C3", "pass", "pass")
+    search.search(over)
+    assert not search.theta_bar.any() and search.tally.simulations == 0
+    assert search.genmove(over) in [PASS, *over.legal_moves()]
+    # Black is ahead, and White has passed.
+    assert search.genmove(game_after("C3", "pass")) == PASS
+    # No sensible move at all.
+    full = Game(5, 0.5)
+    stones = [(BLACK, from_vertex(f"{c}{r}", 5)) for c in "ABCDE" for r in range(1, 6) if f"{c}{r}" not in ("A1", "E5")]
+    full.set_up(stones)
+    assert search.genmove(full) == PASS
+    # One move from the end: the last point that is not an eye.
+    full = Game(5, 0.5)
+    full.set_up([stone for stone in stones if stone[1] != from_vertex("E4", 5)])
+    assert search.genmove(full) == from_vertex("E4", 5)
+
+
+def test_superko_binds_the_move_but_not_the_simulations():
+    """White may not take back at once; positional superko is asked of the game, whatever the values say."""
+    game = game_after("B3", "C3", "A2", "D2", "B1", "C1", "C2", "B2")  # White has just taken C2
+    assert not game.is_legal(from_vertex("C2", 5))
+    search = TdSearch(5, (1,), 1, learning=LEARNING._replace(alpha=1e-9), seed=1)
+    w = next(i for i, (_, row, col) in enumerate(search.features.windows) if (row, col) == (1, 2))
+    search.theta_bar[search.features.geometry.ld_base[w] + BLACK] = 50.0
+    assert search.genmove(game) in game.sensible_moves()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"simulations": 0}, "simulations = 0: expected an integer of at least 1"),
+        ({"simulations": None}, "simulations = None: expected them, or seconds"),
+        ({"seconds": -1.0}, "seconds = -1.0: expected a positive number"),
+        ({"policy": Policy(EPSILON_GREEDY, 1.5)}, "epsilon = 1.5: expected a number from 0 to 1"),
+        ({"learning": LEARNING._replace(alpha=0.0)}, "alpha = 0.0: expected a positive number"),
+        ({"learning": LEARNING._replace(lambda_=2.0)}, "lambda = 2.0: expected a number from 0 to 1"),
+        ({"simulation": Simulation(-1)}, "T = -1: expected an integer of at least 0"),
+        ({"simulation": Simulation(6, 0)}, "learn_plies = 0"),
+        ({"simulation": Simulation(max_moves=10_000)}, "max_moves = 10000"),
+        ({"delay": -1}, "delay = -1"),
+        ({"workers": 0}, "workers = 0"),
+        ({"merge_every": 0}, "merge_every = 0"),
+        ({"sizes": (2, 1)}, "expected an ascending subset"),
+    ],
+)
+def test_settings_out_of_range(settings, message):
+    with pytest.raises(RlgoError) as error:
+        TdSearch(5, **settings)
+    assert message in str(error.value)
+
+
+def test_other_boards_are_refused():
+    with pytest.raises(RlgoError, match="td_search: plays on 5x5, found 9x9"):
+        TdSearch(5).genmove(Game(9))
