@@ -124,7 +124,7 @@ class TdSearchKeys(Keys):
     epsilon: float = setting(0.3, UNIT)
     # Of TD(lambda): 0 is TD(0), 1 is Monte-Carlo.
     lambda_: float = setting(0.0, UNIT)
-    # V is logistic or linear in the features.
+    # V is logistic or linear in the features; with a long-term memory, as that one learned.
     value: str = setting("logistic", choice("logistic", "linear"))
     # The default policy, and each rule of MoGo's: save stones put into atari, 3x3 patterns, capture anything; no
     # pattern move into self-atari; end simulations that are hopeless for one side.

@@ -1,0 +1,139 @@
+"""The keys of players: the shipped configs hold the defaults, and every key reaches what it names."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from rlgo.alphabeta import AlphaBeta, AlphaBetaSearch, Options
+from rlgo.coords import to_vertex
+from rlgo.dyna2 import LONG_LEARNING, Dyna2
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.resources import config_path, list_configs
+from rlgo.table_search import TableSearch
+from rlgo.td_search import LEARNING, NEVER, POLICY, TdSearch
+from rlgo.two_phase import TwoPhase
+from rlgo.value import LINEAR
+from train.players import PLAYERS, make_player, parse_spec
+
+
+@pytest.mark.parametrize("name", list_configs("players"))
+def test_shipped_configs_hold_the_defaults(name):
+    path = config_path(name, "players")
+    assert parse_spec(f"{name}.toml") == (name, parse_spec(str(path)).values)
+    values = parse_spec(str(path)).values
+    fields = dataclasses.fields(PLAYERS[name])
+    assert {f.name: f.default for f in fields if f.name in values} == values
+    # `seconds` is there, but as a comment: with it there would be no limit on the rest.
+    text = path.read_text("utf-8")
+    assert {f.name for f in fields} - set(values) <= {"seconds"}
+    assert "seconds" not in {f.name for f in fields} or "\n# seconds = " in text
+    assert text.splitlines()[0].startswith("# ") and "# Budget on 9x9" in text and "# Expected:" in text
+
+
+def test_all_of_the_td_family_ship_a_config():
+    assert set(list_configs("players")) == set(PLAYERS) - {"random", "greedy"}
+
+
+def test_defaults_are_those_of_the_classes():
+    search, plain = make_player("td_search", 9, 1), TdSearch(9)
+    for name in ("simulations", "seconds", "policy", "learning", "simulation", "default", "reset", "delay", "workers",
+                 "merge_every"):  # fmt: skip
+        assert getattr(search, name) == getattr(plain, name), name
+    assert search.features is plain.features
+    alphabeta = make_player("alphabeta", 9, 1)
+    assert (alphabeta.depth, alphabeta.seconds) == (4, None) and alphabeta._search.options == Options()
+    assert len(alphabeta._search._table) == len(AlphaBetaSearch(9)._table)
+    assert dataclasses.asdict(PLAYERS["table_search"]())["sims"] == TableSearch(5).simulations
+
+
+def test_every_key_reaches_what_it_names():
+    search = make_player(
+        "td_search,sims=7,sizes=2,T=never,learn=3,alpha=0.2,schedule=harmonic,alpha_final=0.05,alpha_half=50,span=9,"
+        "epsilon=0.25,lambda=0.5,value=linear,default=uniform,save=off,pattern=off,capture=off,self_atari=off,mercy=off,"
+        "max_moves=50,reset=on,delay=2,workers=2,merge_every=5,seed=3",
+        5,
+    )
+    assert isinstance(search, TdSearch) and search.features.sizes == (2,)
+    assert (search.simulations, search.seconds, search.policy.epsilon) == (7, None, 0.25)
+    assert search.simulation == (NEVER, 3, 50) and search.default == (0, False, False, False, False, False)
+    assert search.learning == LEARNING._replace(
+        alpha=0.2, schedule=2, alpha_final=0.05, alpha_half=50.0, games=9, lambda_=0.5, value=LINEAR
+    )
+    assert (search.reset, search.delay, search.workers, search.merge_every) == (True, 2, 2, 5)
+
+    dyna2 = make_player(
+        "dyna2,sizes=1,sharing=LI,long_learn=on,long_alpha=0.02,long_lambda=0.3,long_epsilon=0.5,long_save=x.npz", 9
+    )
+    assert isinstance(dyna2, Dyna2) and dyna2.features.name == "9x9 1x1 LI" and dyna2.long_term is not None
+    assert dyna2._long_learning == LONG_LEARNING._replace(alpha=0.02, lambda_=0.3)
+    assert (dyna2._long_epsilon, dyna2._long_save, dyna2.policy) == (0.5, "x.npz", POLICY)
+    assert make_player("dyna2,long=none", 5).long_term is None
+
+    table = make_player("table_search,sims=5,alpha=0.1,epsilon=0.2,lambda=0.3,default=uniform", 5)
+    assert (table.simulations, table.policy.epsilon, table.default.kind) == (5, 0.2, 0)
+    assert (table.learning.alpha, table.learning.lambda_) == (0.1, 0.3)
+
+    both = make_player("two_phase,sims=9,depth=2,table=off,killers=off,history=off,pvs=off,null_move=on", 9)
+    assert isinstance(both, TwoPhase) and (both.first.simulations, both.depth) == (9, 2)
+    assert both._second.options == (False, False, False, False, True)
+
+
+def test_a_time_takes_the_place_of_other_limits():
+    assert make_player("td_search,seconds=2", 5).simulations is None
+    assert make_player("td_search,seconds=2,sims=8", 5).simulations == 8
+    timed = make_player("two_phase,seconds=2", 9)
+    assert (timed.first.simulations, timed.first.seconds, timed.depth, timed.seconds) == (None, 1.0, None, 2.0)
+    alphabeta = make_player("alphabeta,seconds=2", 9)
+    assert isinstance(alphabeta, AlphaBeta) and (alphabeta.depth, alphabeta.seconds) == (None, 2.0)
+
+
+def test_a_spec_from_a_file(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('player = "td_search"\nsims = 12\nlambda = 0.5\nsizes = [1]\n')
+    assert parse_spec(str(file)).values == {"sims": 12, "lambda_": 0.5, "sizes": (1,)}
+    assert parse_spec(f"{file},sims=13").values["sims"] == 13
+    player = make_player(f"{file},seed=1", 5)
+    assert to_vertex(player.genmove(Game(5)), 5) and player.simulations == 12
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sims = 1", 'expected player = "NAME"'),
+        ('player = "td_serch"', "player 'td_serch': unknown; the nearest is td_search"),
+        ('player = "td_search"\nsimz = 1', "unknown key 'simz'; the nearest is sims"),
+        ('player = "td_search"\nsims = 0', "player td_search: sims = 0: expected an integer of at least 1, or none"),
+        ('player = "td_search"\nepsilon = "x"', 'epsilon = "x": expected a number from 0 to 1, found a string'),
+        ('player = "td_search"\nreset = 1', "reset = 1: expected on or off, found an integer"),
+        ("player = ", "not valid TOML"),
+    ],
+)
+def test_bad_files(tmp_path, text, message):
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    with pytest.raises(RlgoError) as error:
+        make_player(str(file), 5)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("td_search,T=-1", "player td_search: T = -1: expected an integer of at least 0, or never"),
+        ("td_search,sizes=3+1", "sizes = [3, 1]: expected an ascending subset of [1, 2, 3]"),
+        ("td_search,sizes=none", "sizes = []: expected an ascending subset"),
+        ("td_search,lamda=1", "unknown key 'lamda'; the nearest is lambda"),
+        ("dyna2,long=nowhere.npz", "player dyna2: nowhere.npz: cannot be read"),
+        ("dyna2,sharing=LI,workers=2", "expected one worker"),
+        ("alphabeta,depth=40", "player alphabeta: depth = 40: expected an integer from 1 to 39"),
+        ("two_phase,depth=none", "expected a depth, or seconds, or both"),
+        ("nowhere.toml", "nowhere.toml: no such config file; shipped configs: alphabeta, dyna2"),
+    ],
+)
+def test_bad_values(spec, message):
+    with pytest.raises(RlgoError) as error:
+        make_player(spec, 9)
+    assert message in str(error.value)
