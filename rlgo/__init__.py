@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "AlphaBeta": "rlgo.alphabeta",
+    "Dyna2": "rlgo.dyna2",
     "Game": "rlgo.game",
     "GreedyPlayer": "rlgo.player",
     "Learner": "rlgo.learner",
@@ -15,8 +17,12 @@ _HOME = {
     "Policy": "rlgo.policy",
     "RandomPlayer": "rlgo.player",
     "RlgoError": "rlgo.errors",
+    "TableSearch": "rlgo.table_search",
+    "TdSearch": "rlgo.td_search",
+    "TwoPhase": "rlgo.two_phase",
     "ValueFunction": "rlgo.value",
     "Weights": "rlgo.weights",
+    "load_sgf": "rlgo.sgf",
     "load_weights": "rlgo.weights",
     "make_features": "rlgo.shapes",
     "meet": "rlgo.selfplay",

@@ -18,12 +18,21 @@ def test_keys():
     assert list(result) == [
         "playouts_9x9_per_s",
         "playouts_19x19_per_s",
+        "mogo_playouts_9x9_per_s",
         "selfplay_games_per_s",
         "selfplay_evals_per_s",
         "train_games_per_s",
+        "tdsearch_T6_uniform_3x3_sims_per_s",
+        "tdsearch_T6_uniform_2x2_sims_per_s",
+        "tdsearch_T6_mogo_2x2_sims_per_s",
+        "tdsearch_T6_mogo_2x2_first6_sims_per_s",
+        "tdsearch_throughout_3x3_sims_per_s",
+        "dyna2_T6_mogo_3x3_sims_per_s",
+        "dyna2_T6_mogo_3x3_first6_sims_per_s",
+        "alphabeta_nodes_per_s",
         "warm_start_s",
         "train_memory_mb",
-        *(["train_scaling_2_workers"] if before is not None and len(before) > 1 else []),
+        *(["train_scaling_2_workers", "tdsearch_scaling_2_threads"] if before is not None and len(before) > 1 else []),
     ]
     assert all(isinstance(value, float) and value > 0 for value in result.values())
     assert result["selfplay_evals_per_s"] > 1000 * result["selfplay_games_per_s"]
