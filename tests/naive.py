@@ -1,16 +1,20 @@
 """Slow oracles: what the fast kernels answer, worked out from the definitions in plain Python.
 
 One section per subject. Nothing here is compiled, incremental or shared with the code under test, except
-for the names of the colours. Each section says how its points are named.
+for the names of the colours, and for minimax, at the end. Each section says how its points are named.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from functools import cache
 from typing import Any
 
-from rlgo.board import BLACK, EMPTY, WHITE
+import numpy as np
+
+from rlgo.board import BLACK, EMPTY, PASS, WHITE, is_sensible, outcome, play, zobrist
+from rlgo.jit import copy_record, njit
 
 # ---------------------------------------------------------------------------------------------
 # The board: a dictionary of stones and flood fill. A point is (row, col), both from 0 at A1.
@@ -379,3 +383,144 @@ def weighted_mean(thetas: list[list[float]], averaging: float) -> list[float]:
         math.fsum(c * w for c, w in zip(counts, column, strict=True)) / math.fsum(counts)
         for column in zip(*thetas, strict=True)
     ]
+
+
+# ---------------------------------------------------------------------------------------------
+# MoGo's default policy, rule by rule. Neighbourhoods are nine characters, row by row from the top: X Black, O
+# White, `.` empty, # off the board.
+# ---------------------------------------------------------------------------------------------
+
+# X and O here are one colour and the other; ? anything, x all but X, o all but O; the candidate stands in the centre.
+FOR_BOTH = """
+    XOX...???  XO....?.?  XO?X..x.?
+    XO?O.o?o?  XO?O.X???  ?X?O.Oooo
+    X.?O.?###  OX?X.O###  ?X?x.O###  ?XOx.x###  ?OXX.O###
+""".split()
+FOR_X = ["XOO...?.?"]
+
+
+@cache
+def _mogo_regex(color: int) -> re.Pattern[str]:
+    """All that MoGo would play `color` in the centre of: every pattern, turned, reflected, and its colours swapped."""
+    swap = str.maketrans("XOxo", "OXox")
+    patterns = FOR_BOTH + [p.translate(swap) for p in FOR_BOTH]
+    patterns += FOR_X if color == BLACK else [p.translate(swap) for p in FOR_X]
+    turned = set()
+    for p in patterns:
+        for _ in range(4):
+            p = "".join(p[i] for i in (6, 3, 0, 7, 4, 1, 8, 5, 2))  # a quarter turn
+            turned |= {p, p[6:] + p[3:6] + p[:3]}
+    means = {".": "[.]", "?": ".", "x": "[^X]", "o": "[^O]"}
+    return re.compile("|".join("".join(means.get(c, c) for c in p) for p in sorted(turned)))
+
+
+def is_mogo_pattern(seen: str, color: int) -> bool:
+    """Whether MoGo would play `color` in the centre of a neighbourhood."""
+    return _mogo_regex(color).fullmatch(seen) is not None
+
+
+def neighbourhood(size: int, stones: Stones, p: Point) -> str:
+    """The colours around p, as `is_mogo_pattern` reads them."""
+    around = [(p[0] + row, p[1] + col) for row in (1, 0, -1) for col in (-1, 0, 1)]
+    inside = [0 <= row < size and 0 <= col < size for row, col in around]
+    return "".join(".XO"[stones.get(q, EMPTY)] if i else "#" for q, i in zip(around, inside, strict=True))
+
+
+def liberties_after(size: int, stones: Stones, p: Point, color: int) -> int:
+    """Of the chain that a stone of `color` at p joins: 0, 1, or 2 for more, and for a stone that captures."""
+    stones = {**stones, p: color}
+    for q in on_board(size, p):
+        if stones.get(q) == 3 - color and all(r in stones for r in flood(size, stones, q)[1]):
+            return 2
+    return min(2, sum(r not in stones for r in flood(size, stones, p)[1]))
+
+
+def mogo_rules(board: NaiveBoard, last: Point | None) -> dict[str, set[Point]]:
+    """The candidates of every rule of MoGo's after the stone `last`; None: a pass, or nothing, came last.
+
+    "pattern" is without moves into self-atari, "any pattern" with them.
+    """
+    color, legal = board.to_play, board.legal_points()
+    liberties = {p: liberties_after(board.size, board.stones, p, color) for p in legal}
+    rules: dict[str, set[Point]] = {"save": set(), "pattern": set(), "any pattern": set(), "capture": set()}
+    for stones, only in board.chains():
+        if len(only) == 1 and board.stones[min(stones)] != color:
+            rules["capture"] |= only & legal
+    if last is None:
+        return rules
+    for q in on_board(board.size, last):
+        if board.stones.get(q) != color:
+            continue
+        stones, own = board.chain(q)
+        if len(own) == 1:
+            rules["save"] |= {p for p in own & legal if liberties[p] == 2}
+            for r in flood(board.size, board.stones, q)[1]:
+                if r in board.stones and len(board.chain(r)[1]) == 1:
+                    rules["save"] |= board.chain(r)[1] & legal
+    for p in on_board(board.size, last) + on_board(board.size, last, diagonal=True):
+        seen = neighbourhood(board.size, board.stones, p)
+        if p in legal and not board.is_eye(p, color) and is_mogo_pattern(seen, color):
+            rules["any pattern"].add(p)
+            if liberties[p] == 2:
+                rules["pattern"].add(p)
+    return rules
+
+
+# ---------------------------------------------------------------------------------------------
+# Minimax: no pruning, no table, and every leaf valued anew. Compiled, and on `rlgo.board`, which has its own
+# oracle: a search of three plies has thousands of leaves.
+# ---------------------------------------------------------------------------------------------
+
+
+def minimax(boards: Any, depth: int, features: Any, theta_bar: Any, komi: float) -> float:
+    """The value of boards[0] for Black, `depth` plies deep; the other boards are scratch.
+
+    Both play sensible moves, and pass where there are none. Two passes are worth +-1e6, or 0 for a draw; every
+    other leaf phi . theta, by the table of features that share no weights.
+    """
+    g = features.geometry
+    n = g.n_windows
+    return float(
+        _minimax(boards, depth, g.cell_point[:n], g.n_cells[:n], g.ld_base[:n], theta_bar, komi, zobrist(features.size))
+    )
+
+
+@njit
+def _minimax(boards, depth, cell_point, n_cells, base, theta_bar, komi, zobrist):
+    best = np.zeros(depth + 1)
+    tried = np.zeros(depth + 1, np.int64)  # at each ply, the points up to this one have been tried
+    n_moves = np.zeros(depth + 1, np.int64)
+    ply, value = 0, 0.0
+    while True:
+        b = boards[ply]
+        p = -1
+        if b.n_passes >= 2:
+            value = (2 * outcome(b, komi) - 1) * 1e6
+        elif ply == depth:
+            value = 0.0
+            for w in range(len(base)):
+                at = base[w]
+                for i in range(n_cells[w]):
+                    at += 3**i * b.color[cell_point[w, i]]
+                value += theta_bar[at]
+        else:
+            for q in range(tried[ply] + 1, b.color.shape[0]):
+                if b.color[q] == EMPTY and is_sensible(b, q):
+                    p = q
+                    break
+            if p < 0 and n_moves[ply] == 0:
+                p = PASS
+            value = best[ply]
+        if p >= 0:
+            tried[ply] = p if p != PASS else b.color.shape[0]
+            n_moves[ply] += 1
+            copy_record(b, boards[ply + 1])
+            play(boards[ply + 1], p, zobrist)
+            ply += 1
+            tried[ply] = n_moves[ply] = 0
+            continue
+        if ply == 0:
+            return value
+        ply -= 1
+        if n_moves[ply] == 1 or (value > best[ply]) == (boards[ply].to_play == BLACK):
+            best[ply] = value

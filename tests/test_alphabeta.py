@@ -1,0 +1,496 @@
+"""Alpha-beta against plain minimax, whatever is switched on; fused weights against the weights that they come from.
+
+Start reading at `check`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+import pytest
+from board_data import parse
+from naive import minimax, to_core
+
+from rlgo import alphabeta
+from rlgo.alphabeta import MAX_DEPTH, WON, AlphaBeta, AlphaBetaSearch, Found, Options
+from rlgo.board import BLACK, PASS, WHITE, is_legal, new_board, new_boards, play, position_key, random_move, zobrist
+from rlgo.coords import from_vertex, to_vertex
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.jit import make_rng
+from rlgo.player import GreedyPlayer, moves_to_try
+from rlgo.resources import checkpoints_dir
+from rlgo.shapes import FeatureSet, fuse, make_features, unshare
+from rlgo.value import ValueFunction, new_shapes, rebuild, x_of
+from rlgo.weights import Weights, load_weights
+
+FEATURES = make_features(5, (1, 2, 3), "none")
+OPTIONS = [Options(*on) for on in product((True, False), repeat=4)]  # table, killers, history, pvs
+PLAIN = Options(False, False, False, False)
+
+
+def random_theta(features: FeatureSet, seed: int, scale: float, step: float = 0.0) -> np.ndarray:
+    """Weights of features that share none; step: multiples of it, whose sums are exact and often equal."""
+    theta = np.random.default_rng(seed).normal(scale=scale, size=features.n_weights + 1)
+    theta = np.round(theta / step) * step if step else theta
+    theta[0] = 0
+    return theta.astype(np.float32)
+
+
+def random_game(size: int, seed: int, n_moves: int, komi: float = 0.5) -> Game:
+    """A game of so many random moves, or fewer: it is not over."""
+    game, b, rng, draw = Game(size, komi), new_board(size), make_rng(seed), random.Random(seed)
+    for _ in range(n_moves):
+        p = PASS if draw.random() < 0.02 else int(random_move(b, rng))
+        if not game.is_legal(p) or (p == PASS and b.n_passes):
+            break
+        play(b, p, zobrist(size))
+        game.play(p)
+    return game
+
+
+def positions(n: int, seed: int) -> Iterator[Game]:
+    """From random games on 5x5: any position, one from shortly before the end, and one with a ko, in turn."""
+    draw = random.Random(seed)
+    for i in range(n):
+        whole, game = random_game(5, 10_000 * seed + i, 200), Game(5, draw.choice([-1.0, 0.0, 0.5, 3.0]))
+        numbers = range(len(whole.moves) + 1)
+        if i % 3 == 1:
+            numbers = numbers[-8:]
+        elif i % 3 == 2:
+            numbers = kos(whole) or numbers
+        for color, p in whole.moves[: draw.choice(numbers)]:
+            game.play(p, color)
+        yield game
+
+
+def kos(whole: Game) -> list[int]:
+    """After how many moves of a game there was a ko."""
+    game, found = Game(whole.size), []
+    for color, p in whole.moves:
+        game.play(p, color)
+        if game.board.ko:
+            found.append(len(game.moves))
+    return found
+
+
+def from_diagram(diagram: str, to_play: int = BLACK, komi: float = 0.5) -> Game:
+    size, stones = parse(diagram)
+    game = Game(size, komi)
+    game.set_up([(color, to_core(size, p)) for p, color in stones.items()], to_play)
+    return game
+
+
+@pytest.fixture
+def fuse_once(monkeypatch):
+    """Fuse each table once, not at every search: what takes most of the time of small ones."""
+    fused = {}
+
+    def remember(features, theta_bar):
+        if id(theta_bar) not in fused:
+            fused[id(theta_bar)] = theta_bar, fuse(features, theta_bar)  # kept, so that no other gets its id
+        return fused[id(theta_bar)][1]
+
+    monkeypatch.setattr(alphabeta, "fuse", remember)
+
+
+# ---------------------------------------------------------------------------------------------
+# Fused weights
+# ---------------------------------------------------------------------------------------------
+
+
+def values(game: Game, features: FeatureSet, theta_bar: np.ndarray) -> float:
+    sh = new_shapes(1, game.size)[0]
+    rebuild(game.board, sh, features.geometry, theta_bar, theta_bar)
+    return float(x_of(sh.configuration, features.geometry, theta_bar))
+
+
+@pytest.mark.parametrize("sizes", [(1, 2), (1, 2, 3), (3,), (1,)], ids=str)
+@pytest.mark.parametrize("size", [5, 9])
+def test_fused_weights_give_the_same_values(size, sizes):
+    features = make_features(size, sizes, "none")
+    bar = features.expand(random_theta(features, 1, 0.3))
+    fused = fuse(features, bar)
+    assert (fused[0].sizes, fused[0].sharing) == ((3,), "none")
+    xs = []
+    for seed in range(30):
+        game = random_game(size, seed, 1 + seed * size * size // 20)
+        xs.append(values(game, features, bar))
+        assert values(game, *fused) == pytest.approx(xs[-1], abs=1e-4)
+    assert np.std(xs) > 0.3
+
+
+def test_fused_shipped_weights_give_the_same_values():
+    weights = load_weights(checkpoints_dir() / "9x9-1M.npz")
+    features, theta = unshare(weights.features, weights.theta, weights.features.sizes)
+    fused = fuse(features, features.expand(theta))
+    for seed in range(20):
+        game = random_game(9, seed, 5 * seed)
+        shared = values(game, weights.features, weights.theta_bar)
+        assert values(game, *fused) == pytest.approx(shared, abs=5e-5)
+
+
+# ---------------------------------------------------------------------------------------------
+# Against minimax
+# ---------------------------------------------------------------------------------------------
+
+# Small, large, and with many equal sums.
+THETAS = [random_theta(FEATURES, 1, 0.05), random_theta(FEATURES, 2, 3.0), random_theta(FEATURES, 3, 0.4, 0.5)]
+BARS = [FEATURES.expand(theta) for theta in THETAS]
+
+
+def move_values(game: Game, depth: int, bar: np.ndarray) -> dict[int, float]:
+    """Minimax values, for the colour to play, of the moves of the real game."""
+    boards = new_boards(depth + 1, game.size)
+    sign, out = 1 if game.to_play == BLACK else -1, {}
+    for p in game.sensible_moves():
+        boards[0] = game.board
+        play(boards[0], p, zobrist(game.size))
+        out[p] = sign * minimax(boards, depth - 1, FEATURES, bar, game.komi)
+    return out
+
+
+def check(game: Game, found: Found, expected: dict[int, float], depth: int, bar: np.ndarray, tolerance: float) -> None:
+    """Value, move, depth and line of a finished search."""
+    best, sign = max(expected.values()), 1 if game.to_play == BLACK else -1
+    assert found.x * sign == pytest.approx(best, abs=tolerance)
+    assert expected[found.move] == pytest.approx(best, abs=tolerance)
+    assert found.depth == depth or (found.depth < depth and abs(found.x) == WON)
+    assert 1 <= len(found.line) <= found.depth
+    assert found.line[0] == found.move
+    boards = new_boards(1, game.size)
+    boards[0] = game.board
+    for p in found.line:
+        assert boards[0].n_passes < 2
+        assert is_legal(boards[0], p)
+        play(boards[0], p, zobrist(game.size))
+    # The table may cut a line short: then nothing is known about its end.
+    if len(found.line) == found.depth or boards[0].n_passes >= 2:
+        assert minimax(boards, 0, FEATURES, bar, game.komi) == pytest.approx(found.x, abs=tolerance)
+
+
+@pytest.mark.usefixtures("fuse_once")
+@pytest.mark.parametrize("table_bits", [4, 12])
+def test_search_equals_minimax(table_bits):
+    """With everything switched on and off; the smallest table, too, whose entries are overwritten all the time."""
+    searches = [AlphaBetaSearch(5, options, table_bits, seed=1) for options in OPTIONS]
+    draw, counts = random.Random(table_bits), Counter()
+    for game in positions(400, seed=table_bits):
+        depth, k = draw.choice((1, 2, 3)), draw.randrange(len(BARS))
+        expected = move_values(game, depth, BARS[k])
+        if not moves_to_try(game):
+            counts["nothing to try"] += 1
+            continue
+        counts[f"depth {depth}"] += 1
+        counts["ko"] += bool(game.board.ko)
+        counts["won or lost"] += abs(max(expected.values())) == WON
+        counts["the end in sight"] += any(abs(v) == WON for v in expected.values())
+        counts["ties"] += sum(v == max(expected.values()) for v in expected.values()) > 1
+        for search in searches:
+            found = search.search(game, FEATURES, BARS[k], depth)
+            try:
+                check(game, found, expected, depth, BARS[k], 5e-4 if k == 1 else 1e-5)
+            except AssertionError as error:
+                error.add_note(f"{search.options}, depth {depth}, weights {k}, {found}: {game.moves}")
+                raise
+    assert len(counts) == 8, counts
+    assert min(counts.values()) > 3, counts
+
+
+@pytest.mark.usefixtures("fuse_once")
+def test_deeper_searches_equal_minimax():
+    """Where there are few moves, so that minimax comes to an end: more of the table is used, and of null windows."""
+    searches = [AlphaBetaSearch(5, options, 12, seed=1) for options in (Options(), Options(pvs=False), PLAIN)]
+    depths = Counter()
+    for i, game in enumerate(positions(280, seed=3)):
+        n, bar = len(moves_to_try(game)), BARS[i % 3]
+        depth = next((depth for depth, most in ((8, 2), (7, 3), (6, 4), (5, 5), (4, 7)) if n <= most), 0)
+        if n and depth:
+            depths[depth] += 1
+            expected = move_values(game, depth, bar)
+            for search in searches:
+                check(
+                    game, search.search(game, FEATURES, bar, depth), expected, depth, bar, 5e-4 if i % 3 == 1 else 1e-5
+                )
+    assert sorted(depths) == [4, 5, 6, 7, 8]
+    assert min(depths.values()) > 5, depths
+
+
+@pytest.mark.usefixtures("fuse_once")
+def test_everything_together_searches_less():
+    game = random_game(5, 1, 6)
+    nodes = [AlphaBetaSearch(5, o, 16, seed=1).search(game, FEATURES, BARS[0], 4).nodes for o in (PLAIN, Options())]
+    assert nodes[1] < nodes[0]
+
+
+# ---------------------------------------------------------------------------------------------
+# The transposition table
+# ---------------------------------------------------------------------------------------------
+
+
+def test_different_states_have_different_keys():
+    states, rng = {}, make_rng(1)
+    for _ in range(120):
+        b = new_board(5)
+        for _ in range(60):
+            play(b, random_move(b, rng), zobrist(5))
+            real = int(b.to_play), int(b.ko), int(b.n_passes)
+            # And as it would be with another colour to play, another ko, a pass.
+            variants = product((BLACK, WHITE), {0, real[1], int(b.empties[0]), int(b.empties[1])}, (0, 1))
+            for b.to_play, b.ko, b.n_passes in variants:
+                state = b.color.tobytes(), int(b.to_play), int(b.ko), int(b.n_passes)
+                assert states.setdefault(int(position_key(b)), state) == state
+            b.to_play, b.ko, b.n_passes = real
+            if b.n_passes == 2:
+                break
+    assert len(states) == len(set(states.values())) > 20_000
+
+
+@pytest.mark.usefixtures("fuse_once")
+def test_the_table_forgets_what_other_weights_found():
+    used = AlphaBetaSearch(5, table_bits=14, seed=1)
+    differ = 0
+    for i in range(30):
+        game = random_game(5, i, 3 + i)
+        found = [used.search(game, FEATURES, bar, 3).x for bar in BARS]
+        fresh = [AlphaBetaSearch(5, table_bits=14, seed=1).search(game, FEATURES, bar, 3).x for bar in BARS]
+        assert found == pytest.approx(fresh, abs=1e-9)
+        differ += len(set(fresh)) == len(BARS)
+    assert differ > 20
+
+
+# ---------------------------------------------------------------------------------------------
+# At the root
+# ---------------------------------------------------------------------------------------------
+
+
+def stones_bar(features: FeatureSet, worth: dict[str, float], otherwise: float = 0.0) -> np.ndarray:
+    """Of features of size 1: what a stone is worth for its owner, by vertex."""
+    bar = np.zeros(len(features.classes.classes), np.float32)
+    for w, (_, row, col) in enumerate(features.windows):
+        value = worth.get(to_vertex(to_core(features.size, (row, col)), features.size), otherwise)
+        base = features.geometry.ld_base[w]
+        bar[base + 1 : base + 3] = value, -value
+    return bar
+
+
+STONES = make_features(5, (1,), "none")
+
+
+def test_one_ply_is_the_greedy_player():
+    features = make_features(5)
+    weights = Weights(features, random_theta(features, 1, 0.4))
+    v = ValueFunction(weights)
+    player, greedy = AlphaBeta(weights, depth=1, seed=1), GreedyPlayer(v)
+    passes = 0
+    for i in range(300):
+        game = random_game(5, i, i % 90)
+        move, expected = player.genmove(game), greedy.genmove(game)
+        passes += move == PASS
+        assert (move == PASS) == (expected == PASS)
+        if move != PASS:
+            values = dict(zip((to_core(5, divmod(k, 5)) for k in range(25)), v.afterstates(game.board), strict=False))
+            assert values[move] == pytest.approx(values[expected], abs=1e-5)
+    assert passes > 5
+    assert player.analyses().keys() == greedy.analyses().keys()
+
+
+def test_exact_ties_are_broken_at_random():
+    bar = stones_bar(STONES, {"A1": 1.0, "C3": 1.0, "B5": 1.0, "E2": 1.0, "D4": 0.5})
+    for depth in (1, 2, 3):
+        search = AlphaBetaSearch(5, seed=1)
+        moves = [to_vertex(search.search(Game(5), STONES, bar, depth).move, 5) for _ in range(100)]
+        assert set(moves) == {"A1", "C3", "B5", "E2"}
+        assert min(Counter(moves).values()) > 8
+        again = AlphaBetaSearch(5, seed=1)
+        assert moves[:10] == [to_vertex(again.search(Game(5), STONES, bar, depth).move, 5) for _ in range(10)]
+
+
+def test_symmetric_moves_are_ties():
+    """Rounding must not tell them apart: else, on the empty board, the same of them would always be chosen."""
+    weights = load_weights(checkpoints_dir() / "9x9-1M.npz")
+    values = ValueFunction(weights).afterstates(Game(9).board)[:-1]
+    best = {to_core(9, divmod(int(k), 9)) for k in np.flatnonzero(values == values.max())}
+    player = AlphaBeta(weights, depth=1, seed=1)
+    assert {player.genmove(Game(9)) for _ in range(60)} == best
+    assert len(best) == 4
+
+
+# After Black's C3 or C4, nobody has a sensible move; White at C3 or C4 would have to be taken.
+NEARLY_OVER = """
+    X X X X .
+    X X . X X
+    X X . X X
+    X X X X X
+    . X X X X
+"""
+
+
+@pytest.mark.interpreted
+@pytest.mark.boundscheck
+@pytest.mark.parametrize("options", [Options(), PLAIN], ids=["everything", "nothing"])
+def test_two_passes_end_the_game(options):
+    against = stones_bar(STONES, {"C3": -1.0, "C4": -2.0})  # the weights advise against all that wins
+    search = AlphaBetaSearch(5, options, seed=1)
+    for komi, x in ((0.5, WON), (24.5, WON), (25.0, 0.0), (25.5, -WON)):
+        game = from_diagram(NEARLY_OVER, BLACK, komi)
+        assert search.search(game, STONES, against, 2).x == -1.0
+        found = search.search(game, STONES, against, 9)
+        assert (found.x, found.line[1:]) == (x, [PASS, PASS])
+        assert found.depth == 3 or x == 0
+        game.play(found.move)
+        assert search.search(game, STONES, against, 9)[:2] == (PASS, 0.0)
+
+
+def test_where_there_is_nothing_to_try():
+    game = from_diagram(NEARLY_OVER)
+    bar, search = stones_bar(STONES, {}, 1.0), AlphaBetaSearch(5, seed=1)
+    game.play(PASS)  # White has no move that wins
+    assert search.search(game, STONES, bar, 3).move in {PASS, *game.sensible_moves()}
+    game.play(PASS)
+    assert game.is_over()
+    assert game.is_legal(search.search(game, STONES, bar, 3).move)
+    game = Game(5, 0.5)
+    game.play(from_vertex("C3", 5))
+    game.play(PASS)
+    assert search.search(game, STONES, bar, 3) == Found(PASS, 0.0, 0, 0, [PASS], 0.0)  # a pass wins
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_no_move_that_superko_forbids(depth):
+    game = Game(5)
+    for name in "B1 A2 C2 B2 D1 E5 A1 C1".split():
+        game.play(from_vertex(name, 5))
+    forbidden = from_vertex("B1", 5)
+    assert game.why_illegal(forbidden) == "superko"
+    assert is_legal(game.board, forbidden)
+    bar = stones_bar(STONES, {"B1": 100.0}, 1.0)
+    boards = new_boards(1, 5)
+    boards[0] = game.board
+    for _ in range(10):
+        found = AlphaBetaSearch(5).search(game, STONES, bar, depth)
+        assert found.move != forbidden
+        assert game.is_legal(found.move)
+    game.play(from_vertex("E1", 5))
+    game.play(from_vertex("D5", 5))
+    assert game.is_legal(forbidden)
+    assert AlphaBetaSearch(5).search(game, STONES, bar, depth).move == forbidden
+
+
+# Black captures four stones at B2; White, to play, would save them there.
+CAPTURE = """
+    . . . . .
+    . X X X .
+    X O O O X
+    X . O X .
+    . X . . .
+"""
+
+
+def test_captures_are_found_with_null_moves():
+    nodes = []
+    for null_move in (False, True):
+        bar, options = stones_bar(STONES, {}, 1.0), Options(null_move=null_move)
+        found = AlphaBetaSearch(5, options, seed=1).search(from_diagram(CAPTURE), STONES, bar, 5)
+        nodes.append(found.nodes)
+        assert found.move in {from_vertex("B2", 5), from_vertex("C1", 5)}
+        assert found.depth == 5
+    assert nodes[0] != nodes[1]
+
+
+@pytest.mark.boundscheck
+@pytest.mark.usefixtures("fuse_once")
+def test_null_moves_lead_to_legal_moves():
+    search = AlphaBetaSearch(5, Options(null_move=True), seed=1)
+    for i in range(60):
+        game = random_game(5, i, 10 + i)
+        found = search.search(game, FEATURES, BARS[i % 3], 5)
+        assert game.is_legal(found.move)
+        assert found.move == PASS or found.move in game.sensible_moves()
+
+
+# ---------------------------------------------------------------------------------------------
+# Time, and other limits
+# ---------------------------------------------------------------------------------------------
+
+
+def test_with_seconds_alone():
+    weights = load_weights(checkpoints_dir() / "9x9-1M.npz")
+    for n_moves in (0, 20, 40):
+        game = random_game(9, 3, n_moves)
+        player = AlphaBeta(weights, None, 0.05, seed=1)
+        assert game.is_legal(player.genmove(game))
+        assert player.found.depth >= 1
+        assert player.found.seconds > 0
+
+
+@pytest.mark.usefixtures("fuse_once")
+def test_in_slices_as_at_once(monkeypatch):
+    for i in range(20):
+        game, found = random_game(5, i, 10 + i), []
+        for nodes in (200_000, 1, 30):
+            monkeypatch.setattr(alphabeta, "_SLICE_NODES", nodes)
+            found.append(AlphaBetaSearch(5, table_bits=10, seed=1).search(game, FEATURES, BARS[0], 3)[:-1])
+        assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.usefixtures("fuse_once")
+def test_stopped_at_any_time(monkeypatch):
+    """The move is the best of the last depth, or one that the next depth has found to be better."""
+    monkeypatch.setattr(alphabeta, "_SLICE_NODES", 20)
+    depths = Counter()
+    for i in range(120):
+        game = random_game(5, i // 10, 12)
+        left = iter(range(i % 10 * 3))
+        search = AlphaBetaSearch(5, table_bits=10, seed=i)
+        found = search.search(game, FEATURES, BARS[0], 3, stop=lambda left=left: next(left, None) is None)
+        depths[found.depth] += 1
+        sign = 1 if game.to_play == BLACK else -1
+        expected = [move_values(game, d, BARS[0]).get(found.move) for d in (max(1, found.depth), found.depth + 1)]
+        assert any(found.x * sign == pytest.approx(x, abs=1e-5) for x in expected)
+        assert i % 10 or found.depth <= 1
+    assert min(depths[1], depths[2], depths[3]) > 5
+
+
+@pytest.mark.interpreted
+def test_stopped_at_once():
+    found = AlphaBetaSearch(5, seed=1).search(Game(5), STONES, stones_bar(STONES, {"B2": 1.0}), 9, stop=lambda: True)
+    assert (to_vertex(found.move, 5), found.depth, found.x) == ("B2", 1, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("depth", "seconds", "message"),
+    [
+        (None, None, "expected a depth, or seconds, or both"),
+        (0, None, "depth = 0: expected an integer from 1 to"),
+        (-1, 1.0, "depth = -1: expected"),
+        (99, None, f"depth = 99: expected an integer from 1 to {MAX_DEPTH - 1}$"),
+        (MAX_DEPTH, None, f"depth = {MAX_DEPTH}: expected"),
+        (None, 0.0, "seconds = 0.0: expected a positive number"),
+        (4, -1.0, "seconds = -1.0: expected"),
+        (None, float("nan"), "seconds = nan: expected"),
+    ],
+)
+def test_limits_that_are_none(depth, seconds, message):
+    features = make_features(5, (1,))
+    with pytest.raises(RlgoError, match=message):
+        AlphaBeta(Weights(features, np.zeros(features.n_weights + 1, np.float32)), depth, seconds)
+    with pytest.raises(RlgoError, match=message):
+        AlphaBetaSearch(5, table_bits=4).search(Game(5), STONES, stones_bar(STONES, {}), depth, seconds)
+
+
+@pytest.mark.parametrize("bits", [3, 29, -1])
+def test_tables_out_of_range(bits):
+    with pytest.raises(RlgoError, match=f"table_bits = {bits}: expected an integer from 4 to 28"):
+        AlphaBetaSearch(5, table_bits=bits)
+
+
+def test_a_board_of_another_size():
+    features = make_features(5, (1,))
+    player = AlphaBeta(Weights(features, np.zeros(features.n_weights + 1, np.float32)), 1)
+    with pytest.raises(RlgoError, match="plays on 5x5, found 9x9"):
+        player.genmove(Game(9))
