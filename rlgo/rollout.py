@@ -17,7 +17,6 @@ from rlgo.board import (
     BORDER,
     EMPTY,
     PASS,
-    is_eye,
     is_legal,
     last_liberty,
     liberties_after,
@@ -202,7 +201,7 @@ def _saving_moves(b, r, last):
 def _saves(b, r, p, chain, n):
     """Add the moves that save the chain, whose last liberty is p, to the candidates."""
     color = np.int64(b.to_play)
-    if p != b.ko and liberties_after(b, p, color) >= 2:
+    if p != b.ko and not _is_candidate(r, p, n) and liberties_after(b, p, color) >= 2:
         r.moves[np.uint64(n)] = p
         n += 1
     stride = b.stride
@@ -276,7 +275,8 @@ def _row(b, start):
 
 @inline
 def _is_playable(b, policy, p, color):
-    if not is_legal(b, p) or is_eye(b, p, color):
+    # No need to ask for own eyes: no pattern fits there.
+    if not is_legal(b, p):
         return False
     return not policy.self_atari or liberties_after(b, p, color) != 1
 

@@ -344,6 +344,10 @@ def fuse(features: FeatureSet, theta_bar: np.ndarray) -> tuple[FeatureSet, np.nd
     """
     size = features.size
     whole = make_features(size, (3,), "none")
+    # On a grid so coarse that float32 sums of a window's weights, and of a point's windows, are exact in any order:
+    # symmetric moves stay equal to the last bit.
+    grid = 2.0 ** (np.frexp(max(float(np.abs(theta_bar).max()), 1e-30))[1] - 19)
+    theta_bar = (np.round(theta_bar / grid) * grid).astype(np.float32)
     out = np.zeros(len(whole.classes.classes), np.float32)
     start = {window[1:]: int(whole.geometry.ld_base[w]) for w, window in enumerate(whole.windows)}
     for w, (k, row, col) in enumerate(features.windows):

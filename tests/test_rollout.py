@@ -451,3 +451,16 @@ def test_the_list_misses_no_chain_in_atari():
             count_missed(b, policy, r, mogo_patterns(), moves, zobrist(9), rng, counts)
     assert counts[0] == counts[2] == 0
     assert counts[1] > 10_000
+
+
+def test_no_pattern_fits_an_own_eye() -> None:
+    """Of the eight neighbours, in the order of the code, places 1, 3, 4 and 6 are the adjacent ones."""
+    codes, table = np.arange(1 << 16), mogo_patterns()
+    places = np.stack([codes >> 2 * place & 3 for place in range(8)])
+    border = sum((places[place] == 3) << place for place in range(8))
+    sides = [0, *(sum(1 << place for place in side) for side in ((0, 1, 2), (5, 6, 7), (0, 3, 5), (2, 4, 7)))]
+    on_board = np.isin(border, [a | b for a in sides for b in sides if (a | b) not in (0b11100111, 0b10111101)])
+    for color in (1, 2):
+        surrounded = ((places[[1, 3, 4, 6]] == color) | (places[[1, 3, 4, 6]] == 3)).all(0) & on_board
+        assert surrounded.sum() > 100 and not (table[surrounded] & color).any()
+        assert (table[~surrounded] & color).any()
