@@ -187,7 +187,7 @@ class Dyna2(TdSearch):
         if self._apart:
             return replace(whole, theta=self._theta.copy())
         long_term = np.zeros_like(whole.theta)
-        long_term[self.features.classes.classes] = self.long_bar
+        long_term[self.features.class_of] = self.long_bar
         return replace(whole, theta=whole.theta - long_term)
 
     # --- the memories apart ---

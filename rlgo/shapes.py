@@ -134,7 +134,8 @@ class FeatureSet:
     n_features : raw features, sum of (N-k+1)^2 * 3^(k*k)
     windows : list of (k, row, col), the anchor of every window, in order
     geometry : `geometry_dtype(size)` record, for whoever follows a board
-    classes : `Classes`, for whoever learns
+    class_of : int32[K], by place in theta_bar: sign * index into theta; 0 for neutral shapes
+    classes : `Classes`, for whoever learns shared weights (made when first asked for)
     """
 
     def __init__(self, size: int, sizes: tuple[int, ...], sharing: str):
@@ -143,7 +144,7 @@ class FeatureSet:
         self.n_features = sum((size - k + 1) ** 2 * 3 ** (k * k) for k in sizes)
         self.blocks: list[Block] = []
         self.geometry = np.zeros(1, geometry_dtype(size, "LI" not in SHARINGS[sharing]))[0]
-        self.classes = _list_members(self._number_weights(self._place_windows()))
+        self.class_of = self._number_weights(self._place_windows())
         self.n_weights = self.blocks[-1].stop - 1
         self._list_slots()
 
@@ -154,8 +155,14 @@ class FeatureSet:
 
     def expand(self, theta: np.ndarray) -> np.ndarray:
         """theta_bar, float32, of theta, float32[n_weights + 1] (index 0 unused and 0)."""
-        classes = self.classes.classes
-        return (np.sign(classes) * theta[np.abs(classes)]).astype(np.float32)
+        bar = theta.astype(np.float32)[np.abs(self.class_of)]
+        np.negative(bar, where=self.class_of < 0, out=bar)
+        return bar
+
+    @cached_property
+    def classes(self) -> Classes:
+        """Where the shapes of each weight stand."""
+        return _list_members(self.class_of)
 
     def _place_windows(self) -> dict[int, dict[tuple[int, int], int]]:
         """Say where each window reads, and in what order its cells count.
@@ -187,7 +194,7 @@ class FeatureSet:
         return anchors
 
     def _number_weights(self, anchors: dict[int, dict[tuple[int, int], int]]) -> np.ndarray:
-        """Number the classes, block by block; returns `Classes.classes`."""
+        """Number the classes, block by block; returns `class_of`."""
         n, li_base = self.size, self._li_start
         classes = np.zeros(li_base + sum(3 ** (k * k) for k in self.sizes) + _PAD, np.int32)
         n_theta = 1
@@ -241,7 +248,7 @@ class FeatureSet:
     @cached_property
     def _canonical(self) -> np.ndarray:
         """The first place of each weight's canonical shape, its smallest with a positive sign."""
-        names, places = np.unique(self.classes.classes, return_index=True)
+        names, places = np.unique(self.class_of, return_index=True)
         return places[names >= 0] if names[names >= 0][0] == 0 else np.append(0, places[names >= 0])
 
     def shape_of(self, weight: int) -> tuple[Block, int, int, np.ndarray]:
@@ -322,7 +329,7 @@ def unshare(features: FeatureSet, theta: np.ndarray, sizes: tuple[int, ...] = SI
         power = np.array([digit[int(p)] for p in new.cell_point[w, :n]])
         configurations = np.arange(3**n)
         moved = configurations[:, None] // 3 ** np.arange(n) % 3 @ power
-        weights = whole.classes.classes[new.ld_base[w] + configurations]
+        weights = whole.class_of[new.ld_base[w] + configurations]
         out[weights] = bar[old.ld_base[v] + moved] + bar[old.li_base[v] + moved]
     out[0] = 0
     return whole, out
@@ -348,7 +355,7 @@ def fuse(features: FeatureSet, theta_bar: np.ndarray) -> tuple[FeatureSet, np.nd
     # symmetric moves stay equal to the last bit.
     grid = 2.0 ** (np.frexp(max(float(np.abs(theta_bar).max()), 1e-30))[1] - 19)
     theta_bar = (np.round(theta_bar / grid) * grid).astype(np.float32)
-    out = np.zeros(len(whole.classes.classes), np.float32)
+    out = np.zeros(len(whole.class_of), np.float32)
     start = {window[1:]: int(whole.geometry.ld_base[w]) for w, window in enumerate(whole.windows)}
     for w, (k, row, col) in enumerate(features.windows):
         anchor = min(row, size - 3), min(col, size - 3)

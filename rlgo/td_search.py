@@ -265,7 +265,7 @@ class TdSearch(Player):
 
     def _fresh_memory(self) -> np.ndarray:
         """The memory at the start of a game."""
-        return np.zeros(len(self.features.classes.classes), np.float32)
+        return np.zeros(len(self.features.class_of), np.float32)
 
     # --- the player ---
 
@@ -297,7 +297,7 @@ class TdSearch(Player):
     def memory(self) -> Weights:
         """The short-term memory: what this game's simulations have taught."""
         theta = np.zeros(self.features.n_weights + 1, np.float32)
-        theta[self.features.classes.classes] = self.theta_bar
+        theta[self.features.class_of] = self.theta_bar
         theta[0] = 0
         return Weights(self.features, theta, value="linear" if self.learning.value == LINEAR else "logistic")
 

@@ -283,7 +283,7 @@ def to_index(features: Any, weight: Weight) -> int:
     window = features.windows.index((k, *divmod(anchor, features.size - k + 1)))
     base = (features.geometry.li_base if kind == "LI" else features.geometry.ld_base)[window]
     cells = tuple(configuration // 3**d % 3 for d in range(k * k))
-    return abs(int(features.classes.classes[base + to_place(features, window, cells)]))
+    return abs(int(features.class_of[base + to_place(features, window, cells)]))
 
 
 def value(theta: dict[Weight, float], features: dict[Weight, int], kind: str = "logistic") -> float:

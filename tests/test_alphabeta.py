@@ -270,7 +270,7 @@ def test_the_table_forgets_what_other_weights_found():
 
 def stones_bar(features: FeatureSet, worth: dict[str, float], otherwise: float = 0.0) -> np.ndarray:
     """Of features of size 1: what a stone is worth for its owner, by vertex."""
-    bar = np.zeros(len(features.classes.classes), np.float32)
+    bar = np.zeros(len(features.class_of), np.float32)
     for w, (_, row, col) in enumerate(features.windows):
         value = worth.get(to_vertex(to_core(features.size, (row, col)), features.size), otherwise)
         base = features.geometry.ld_base[w]

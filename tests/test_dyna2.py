@@ -101,7 +101,7 @@ def test_memories_together_equal_memories_apart(trajectories, sizes, long_sizes,
         np.testing.assert_allclose(together.evaluate(game), apart.evaluate(game), atol=1e-6)
         features, bar = apart.value_table()
         np.testing.assert_allclose(
-            ValueFunction(Weights(features, np.append(0, bar[features.classes.classes > 0]), value=value)).afterstates(
+            ValueFunction(Weights(features, np.append(0, bar[features.class_of > 0]), value=value)).afterstates(
                 game.board
             ),
             apart.evaluate(game),
@@ -288,7 +288,7 @@ def test_figure_12_d_two_eyes_are_enough():
     features = make_features(SIZE, (3,), "LD")
     theta = np.zeros(features.n_weights + 1, np.float32)
     w, cells = features.windows.index((3, 0, 0)), (1, 0, 1, 0, 1, 1, 1, 1, 1)  # A1 to C1, A2 to C2, A3 to C3
-    c = features.classes.classes[features.geometry.ld_base[w] + naive.to_place(features, w, cells)]
+    c = features.class_of[features.geometry.ld_base[w] + naive.to_place(features, w, cells)]
     theta[abs(c)] = np.sign(c)
     for seed in range(3):
         player = Dyna2(SIZE, Weights(features, theta), default=DefaultPolicy(mercy=False), simulations=5_000, seed=seed)

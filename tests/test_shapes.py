@@ -120,7 +120,7 @@ def check_classes(features: FeatureSet, n: int) -> None:
             anchor = features.windows[window][1:]
             sign, raw = naive.canonical(k, anchor, cells, features.size, block.kind)
             place = entry(features, block.kind, window, cells)
-            found = int(features.classes.classes[place])
+            found = int(features.class_of[place])
             assert np.sign(found) == sign, (block.name, anchor, cells)
             assert bar[place] == sign * theta[abs(found)]
             if sign:
@@ -158,9 +158,9 @@ def test_absent_blocks_read_zeros():
         features = make_features(5, (1, 2, 3), sharing)
         for w, (k, _, _) in enumerate(features.windows):
             start = int((features.geometry.li_base if absent == "LI" else features.geometry.ld_base)[w])
-            assert not features.classes.classes[start : start + 3 ** (k * k)].any()
+            assert not features.class_of[start : start + 3 ** (k * k)].any()
         # A cell that holds a stone is looked up as if another were put there: up to 2 * 3^8 further on.
-        assert not features.classes.classes[-2 * 3**9 :].any()
+        assert not features.class_of[-2 * 3**9 :].any()
 
 
 @pytest.mark.parametrize(("size", "sharing"), [(5, sharing) for sharing in SHARINGS] + [(9, "LI+LD")])
@@ -203,7 +203,7 @@ def test_shape_of_a_weight_is_its_canonical_shape(size, sharing):
             raw += (row * (size - k + 1) + col) * 3 ** (k * k)
             assert naive.canonical(k, (row, col), flat, size, block.kind) == (1, raw)
             window = features.windows.index((k, row, col))
-            assert features.classes.classes[entry(features, block.kind, window, flat)] == weight
+            assert features.class_of[entry(features, block.kind, window, flat)] == weight
             assert naive.to_index(features, (k, block.kind, raw)) == weight
 
 
