@@ -195,7 +195,7 @@ def share_out(games: int, first: int, workers: int) -> list[tuple[int, int]]:
 
 def add_up(tallies: Sequence[np.record]) -> np.record:
     """One tally of several."""
-    total = np.zeros(1, tallies[0].dtype)[0]
+    total = np.zeros(1, tallies[0].dtype if tallies else tally_dtype())[0]
     for name in total.dtype.names:
         total[name] = sum(tally[name] for tally in tallies)
     return total
