@@ -24,12 +24,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.board import BLACK, PASS, new_boards, outcome, play, position_key, zobrist
+from rlgo.board import BLACK, PASS, new_board, new_boards, outcome, play, position_key, zobrist
 from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, make_rng, njit
-from rlgo.player import Player, Seed, check_size, moves_to_try
+from rlgo.player import Player, Seed, check_size, moves_to_try, never
 from rlgo.shapes import FeatureSet, fuse, make_features, padded_points, unshare
 from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, observe, rebuild
 from rlgo.weights import Weights
@@ -41,6 +41,7 @@ _EXACT, _LOWER, _UPPER = 1, 2, 3
 _REDUCTION = 3  # plies that a null move takes off the depth
 _HISTORY = 1e-3  # of a logit, for each squared depth
 _SLICE_NODES = 200_000  # about 10 ms
+_NO_WEIGHTS = np.zeros(1, np.float32)
 
 
 class Options(NamedTuple):
@@ -333,6 +334,8 @@ class Found(NamedTuple):
 
 def describe(found: Found, size: int) -> str:
     """A search in words."""
+    if not found.depth:
+        return "alpha-beta: nothing to try"
     line = " ".join(to_vertex(p, size) for p in found.line)
     # Far from 0, where a game is over, sigma(x) is 0 or 1.
     v = 0.5 * (1 + math.tanh(found.x / 2))
@@ -373,7 +376,7 @@ class AlphaBetaSearch:
         theta_bar: np.ndarray,
         depth: int | None = None,
         seconds: float | None = None,
-        stop: Callable[[], bool] = lambda: False,
+        stop: Callable[[], bool] = never,
     ) -> Found:
         """The best move of the position of `game`, by the values of theta_bar.
 
@@ -389,43 +392,53 @@ class AlphaBetaSearch:
         RlgoError : where neither depth nor seconds says when to end, or they are out of range.
         """
         check_limits(depth, seconds)
-        start = time.perf_counter()
         moves = np.array(moves_to_try(game), np.int64)
         if not len(moves):
             return Found(PASS, 0.0, 0, 0, [PASS], 0.0)
-        with compiling(f"alpha-beta, {self.size}x{self.size}"):
-            fused = fuse(features, theta_bar)[1]
-            s = self._state
-            s.search += 1
-            s.nodes = 0
-            s.history[:] = 0
-            s.killers[:] = 0
-            self._boards[0] = game.board
-            rebuild(self._boards[0], self._shapes[0], self._features.geometry, fused, fused)
-            self._order.shuffle(moves)
-            found = Found(int(moves[0]), 0.0, 0, 0, [int(moves[0])], 0.0)
-            for d in range(1, (depth or MAX_DEPTH - 1) + 1):
-                begin_root(moves, d, s)
-                is_done = False
-                while not is_done:
-                    is_done = negamax(
-                        _SLICE_NODES, self._boards, self._shapes, self._features.geometry, fused, s, self._table,
-                        self.options, game.komi, zobrist(self.size), self._rng,
-                    )  # fmt: skip
-                    elapsed = time.perf_counter() - start
-                    is_late = (seconds is not None and elapsed >= seconds) or stop()
-                    if is_late:
-                        break
-                if s.length[0] > 0:  # the moves searched by now: the best of the last depth came first
-                    x = float(s.best[0]) * (1 if game.to_play == BLACK else -1)
-                    line = [int(p) for p in s.line[0, : s.length[0]]]
-                    complete = d if is_done else found.depth
-                    found = Found(int(s.best_move[0]), x, complete, int(s.nodes), line, elapsed)
-                if is_late or abs(found.x) == WON:
+        self.warm_up()
+        start = time.perf_counter()
+        fused = fuse(features, theta_bar)[1]
+        s = self._state
+        s.search += 1
+        s.nodes = 0
+        s.history[:] = 0
+        s.killers[:] = 0
+        self._boards[0] = game.board
+        rebuild(self._boards[0], self._shapes[0], self._features.geometry, fused, fused)
+        self._order.shuffle(moves)
+        found = Found(int(moves[0]), 0.0, 0, 0, [int(moves[0])], 0.0)
+        for d in range(1, (depth or MAX_DEPTH - 1) + 1):
+            begin_root(moves, d, s)
+            is_done = False
+            while not is_done:
+                is_done = self._run(_SLICE_NODES, fused, game.komi)
+                elapsed = time.perf_counter() - start
+                is_late = (seconds is not None and elapsed >= seconds) or stop()
+                if is_late:
                     break
-                # The best first, the others as they were found, which is what the next depth cuts best with.
-                moves = s.moves[0, : len(moves)][np.argsort(-s.values[: len(moves)], kind="stable")].astype(np.int64)
-            return found
+            if s.length[0] > 0:  # the moves searched by now: the best of the last depth came first
+                x = float(s.best[0]) * (1 if game.to_play == BLACK else -1)
+                line = [int(p) for p in s.line[0, : s.length[0]]]
+                complete = d if is_done else found.depth
+                found = Found(int(s.best_move[0]), x, complete, int(s.nodes), line, elapsed)
+            if is_late or abs(found.x) == WON:
+                break
+            # The best first, the others as they were found, which is what the next depth cuts best with.
+            moves = s.moves[0, : len(moves)][np.argsort(-s.values[: len(moves)], kind="stable")].astype(np.int64)
+        return found
+
+    def _run(self, budget: int, theta_bar: np.ndarray, komi: float) -> bool:
+        done: bool = negamax(
+            budget, self._boards, self._shapes, self._features.geometry, theta_bar, self._state, self._table,
+            self.options, komi, zobrist(self.size), self._rng,
+        )  # fmt: skip
+        return done
+
+    def warm_up(self) -> None:
+        """Compile what a search needs, so that no clock runs meanwhile: it values no node at all."""
+        with compiling(f"alpha-beta, {self.size}x{self.size}"):
+            begin_root(np.zeros(1, np.int64), 1, self._state)
+            self._run(0, _NO_WEIGHTS, 0.0)
 
 
 def check_limits(depth: int | None, seconds: float | None) -> None:
@@ -478,9 +491,14 @@ class AlphaBeta(Player):
 
     def genmove(self, game: Game) -> int:
         check_size(self, game)
-        self.found = self._search.search(game, self._features, self._theta_bar, self.depth, self.seconds)
+        self.found = self._search.search(game, self._features, self._theta_bar, self.depth, self.seconds, self.stop)
         self._map[:] = self._values.afterstates(game.board)[:-1].reshape(self._map.shape)
         return self.found.move
+
+    def warm_up(self) -> None:
+        """Compile what a search needs, so that no clock runs meanwhile."""
+        self._search.warm_up()
+        self._values.afterstates(new_board(len(self._map)))
 
     def new_game(self) -> None:
         self.found = None

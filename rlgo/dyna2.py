@@ -18,6 +18,7 @@ quarter as fast.
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,16 @@ class Dyna2(TdSearch):
         if long_term is not None and long_term.features.size != size:
             n = long_term.features.size
             raise RlgoError(f"long-term memory: expected weights for {size}x{size}, these are for {n}x{n}")
+        if long_term is None and (apart or sharing != "none"):
+            raise RlgoError(
+                "sharing, apart: expected a long-term memory (long=FILE) to keep the short-term memory from"
+            )
+        if long_term is None and sizes == ():
+            raise RlgoError("sizes, long: expected a short-term memory, or a long-term memory, or both")
+        if long_save is not None and not os.access(Path(long_save).absolute().parent, os.W_OK):
+            raise RlgoError(f"long_save = {str(long_save)!r}: expected a file that can be written")
+        if long_save is not None and long_learning is None:
+            raise RlgoError("long_save: expected a long-term memory that learns (long_learn=on)")
         if not 0 <= long_epsilon <= 1:
             raise RlgoError(f"long_epsilon = {long_epsilon}: expected a number from 0 to 1")
         if sizes is None:
@@ -109,7 +120,7 @@ class Dyna2(TdSearch):
         self._written_out: Weights | None = None  # whose weights `long_bar` holds
         self._sharing = sharing
         self._long_values = np.full(size * size + 1, np.nan)
-        self._apart = long_term is not None and (apart or sharing != "none")
+        self._apart = apart or sharing != "none"
         self._long_learning, self._long_epsilon, self._long_save = long_learning, long_epsilon, long_save
         super().__init__(size, sizes, seed=seed, name=name, **others)
         value = LOGISTIC if long_term is None else VALUES[long_term.value]
@@ -138,11 +149,13 @@ class Dyna2(TdSearch):
     def new_game(self) -> None:
         super().new_game()
         self._long_values[:] = np.nan
+
+    def _forget(self) -> None:
+        super()._forget()
         if self._apart:
             self._theta[:] = 0
 
-    def genmove(self, game: Game) -> int:
-        move = super().genmove(game)
+    def explore(self, game: Game, move: int) -> int:
         if self._long_epsilon > 0 and self._choice.random() < self._long_epsilon:
             moves = game.sensible_moves()
             return moves[self._choice.integers(len(moves))] if moves else PASS
@@ -208,7 +221,7 @@ class Dyna2(TdSearch):
         simulate_apart(
             n, first, s.boards, s.shapes, self.features.geometry, self.features.classes, self._theta, self.theta_bar,
             self._scratch, self._long_shapes, self.long_term.features.geometry, self.long_term.theta_bar, self.policy,
-            self.learning, self.default, self.simulation, komi, s.episode, s.rollout, mogo_patterns(),
+            self.learning, self._default, self.simulation, komi, s.episode, s.rollout, mogo_patterns(),
             zobrist(self.features.size), s.rng, s.tally,
         )  # fmt: skip
 

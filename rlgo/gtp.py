@@ -57,8 +57,10 @@ class GtpEngine:
         """An empty board. RlgoError for a size that the player does not play on."""
         self.player = player
         self.done = False
+        self._told_end = False
         self._check_size(size)
         self.game = Game(size, komi)
+        player.warm_up()
         self._commands: dict[str, Callable[[list[str]], str]] = {
             "protocol_version": lambda args: "2",
             "name": lambda args: f"rlgo {self.player.name}",
@@ -236,13 +238,17 @@ class GtpEngine:
 
     def _begin(self, game: Game) -> None:
         self.game = game
+        self._told_end = False
         self.player.new_game()
 
     def _move(self, p: int, color: int) -> None:
-        was_over = self.game.is_over()
         self.game.play(p, color)
-        if self.game.is_over() and not was_over:
-            self.player.end_game(self.game)
+        if self.game.is_over() and not self._told_end:
+            self._told_end = True  # once a game, be it taken back and ended again
+            try:
+                self.player.end_game(self.game)
+            except RlgoError as error:  # the move has been played: no answer to its command
+                print(f"rlgo: {error}", file=sys.stderr)
 
     def _check_size(self, size: int) -> None:
         sizes = self.player.sizes

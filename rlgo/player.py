@@ -5,6 +5,7 @@ Start reading at `Player`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -22,6 +23,11 @@ RESIGN = -1  # beside the points and PASS, what `Player.genmove` may answer
 Seed = int | np.random.SeedSequence | None
 
 
+def never() -> bool:
+    """What a search asks where nobody wants to stop it."""
+    return False
+
+
 class Player(Protocol):
     """Anyone who plays. A class that derives from it inherits the hooks that do nothing.
 
@@ -29,10 +35,16 @@ class Player(Protocol):
     ----------
     name : for GTP and tables
     sizes : the board sizes that it can play on, or None for all
+    stop : asked during a search, every 10 ms or so; True ends it with the best move so far
     """
 
     name: str
     sizes: tuple[int, ...] | None = None
+    stop: Callable[[], bool] = staticmethod(never)
+
+    def warm_up(self) -> None:
+        """Compile now what moves will need, so that no clock runs meanwhile."""
+        return
 
     def genmove(self, game: Game) -> int:
         """A move for `game.to_play`: a point where it is legal, PASS or RESIGN. `game` must not be changed.

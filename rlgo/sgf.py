@@ -55,18 +55,18 @@ def read_sgf(data: bytes, komi: float = 7.5, n_moves: int | None = None) -> Game
     try:
         record = sgf.Sgf_game.from_bytes(data)
         root = record.get_root()
+        if root.has_property("GM") and root.get("GM") != 1:
+            raise ValueError(f"GM[{root.get('GM')}] is another game")
         game = Game(record.get_size(), record.get_komi() if root.has_property("KM") else komi)
         board, plays = sgf_moves.get_setup_and_moves(record)
         to_play = colors[root.get("PL")] if root.has_property("PL") else EMPTY
     except ValueError as error:
-        raise RlgoError(f"not an SGF game record: {error}") from None
+        raise RlgoError(f"not an SGF game record of Go: {error or 'a property has a bad value'}") from None
     occupied = board.list_occupied_points()
     stones = [(colors[color], from_row_col(row, col, game.size)) for color, (row, col) in occupied]
-    if stones:
+    if stones or to_play:
         handicap = all(color == BLACK for color, _ in stones)
         game.set_up(stones, to_play or (WHITE if handicap else BLACK))
-    elif to_play:
-        game.to_play = to_play
     n_moves = len(plays) if n_moves is None else max(0, n_moves)
     for i, (color, at) in enumerate(plays[:n_moves], 1):
         try:

@@ -225,6 +225,8 @@ class TableSearch(Player):
 
     def report(self) -> list[str]:
         n = int(self.tally.simulations)
+        if self.tally.abandoned and not n:
+            return [f"all of {int(self.tally.abandoned):,} simulations were too long (max_moves)"]
         return (
             [f"Black won {self.tally.wins / n:.1%} of {n:,} simulations; {int(self.tally.states):,} states"]
             if n

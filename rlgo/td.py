@@ -145,7 +145,7 @@ def max_plies(size: int) -> int:
 def check_max_moves(max_moves: int, size: int) -> int:
     """The cap on a game's moves, with 0 as 3 * size * size; RlgoError where no record holds such a game."""
     if max_moves > max_plies(size):
-        raise RlgoError(f"policy.max_moves = {max_moves}: expected at most {max_plies(size)} (4 * size * size)")
+        raise RlgoError(f"max_moves = {max_moves}: expected at most {max_plies(size)} (4 * size * size)")
     return max_moves or 3 * size * size
 
 

@@ -270,17 +270,27 @@ class TdSearch(Player):
     # --- the player ---
 
     def new_game(self) -> None:
-        self.theta_bar[:] = self._fresh_memory()
+        self._forget()
         self._older.clear()
         self._values[:] = np.nan
 
     def genmove(self, game: Game) -> int:
         self.search(game)
-        bar = self.theta_bar
-        if self.delay:
-            self._older.append(bar.copy())
-            bar = self._older[0]
-        return greedy_move(game, self.evaluate(game, bar), self._choice)
+        return self.explore(game, greedy_move(game, self.evaluate(game, self.acting_bar()), self._choice))
+
+    def acting_bar(self) -> np.ndarray:
+        """The memory to move by, once a move: that of `delay` own moves ago, or of the first until then."""
+        if not self.delay:
+            return self.theta_bar
+        self._older.append(self.theta_bar.copy())
+        return self._older[0]
+
+    def explore(self, game: Game, move: int) -> int:
+        """The move to play where `move` is the best one: the same, but in Dyna-2 with an epsilon for real moves."""
+        return move
+
+    def _forget(self) -> None:
+        self.theta_bar[:] = self._fresh_memory()
 
     def analyses(self) -> dict[str, np.ndarray]:
         """``value``: V after each legal move, P(Black wins)."""
@@ -290,7 +300,7 @@ class TdSearch(Player):
     def report(self) -> list[str]:
         n, abandoned = int(self.tally.simulations), int(self.tally.abandoned)
         if not n:
-            return []
+            return [f"all of {abandoned:,} simulations were too long (max_moves)"] if abandoned else []
         won = f"Black won {self.tally.wins / n:.1%} of {n:,} simulations"
         return [won + (f"; {abandoned:,} more were too long" if abandoned else "")]
 
@@ -303,36 +313,55 @@ class TdSearch(Player):
 
     # --- the search ---
 
-    def search(self, game: Game, stop: Callable[[], bool] = lambda: False) -> None:
-        """Simulate from the position of `game` until the budget is spent, or `stop` says so.
+    def search(self, game: Game, stop: Callable[[], bool] | None = None) -> None:
+        """Simulate from the position of `game` until the budget is spent, or `stop` (or `Player.stop`) says so.
 
-        `stop` is asked every 10 ms or so; whatever was learned by then stays.
+        It is asked every 10 ms or so; whatever was learned by then stays. Where the game is over, the search is of
+        how it might go on.
         """
         check_size(self, game)
+        stop = stop or self.stop
         if self.reset:
-            self.theta_bar[:] = self._fresh_memory()
-        start, done, n = time.perf_counter(), 0, 1
+            self._forget()
+        self._warm_up(game)
+        start, done, n = time.perf_counter(), 0, self.workers
+        while self._learns.any():
+            if self.workers > 1 and self.seconds is None:
+                # Rounds of constant length: what is learned depends on where the merges are.
+                n = self.workers * self.merge_every
+            n = n if self.simulations is None else min(n, self.simulations - done)
+            began = time.perf_counter()
+            self._run(game.komi, done, n)
+            done += n
+            now = time.perf_counter()
+            n = max(self.workers, min(4 * n, int(n * _SLICE_SECONDS / max(now - began, 1e-9))))
+            if self.workers > 1:
+                n = min(n, self.workers * self.merge_every)
+            if self.simulations is not None and done >= self.simulations:
+                break
+            if (self.seconds is not None and now - start >= self.seconds) or stop():
+                break
+        self.tally = add_up([simulator.tally for simulator in self._simulators])
+
+    def warm_up(self) -> None:
+        """Compile what a search needs, so that no clock runs meanwhile."""
+        game = Game(self.features.size)
+        self._warm_up(game)
+        self.evaluate(game)
+        self._values[:] = np.nan
+
+    def _warm_up(self, game: Game) -> None:
         with compiling(f"{self.name}, {game.size}x{game.size}, {self.features.name}"):
             self._begin(game)
-            while not game.is_over() and self._learns.any():
-                n = n if self.simulations is None else min(n, self.simulations - done)
-                if self.workers > 1:  # rounds of constant length: what is learned depends on where the merges are
-                    n = min(self.workers * self.merge_every, (self.simulations or NEVER) - done)
-                began = time.perf_counter()
-                self._run(game.komi, done, n)
-                done += n
-                now = time.perf_counter()
-                n = max(1, min(4 * n, int(n * _SLICE_SECONDS / max(now - began, 1e-9))))
-                if self.simulations is not None and done >= self.simulations:
-                    break
-                if (self.seconds is not None and now - start >= self.seconds) or stop():
-                    break
-        self.tally = add_up([simulator.tally for simulator in self._simulators])
+            self._run(game.komi, 0, 0)
 
     def _begin(self, game: Game) -> None:
         """Prepare for simulations from the position of `game`."""
         if self.workers > 1:
             self._bars[:] = self.theta_bar
+        # Where one side is hopeless already, mercy would end every simulation at once.
+        mercy = self.default.mercy and not is_hopeless(game.board, game.komi)
+        self._default = self.default._replace(mercy=mercy)
         for simulator in self._simulators:
             simulator.stand_on(game.board, self.features.geometry, self.theta_bar)
 
@@ -354,13 +383,13 @@ class TdSearch(Player):
         s = self._simulators[worker]
         simulate(
             n, first, s.boards, s.shapes, self.features.geometry, self._learns, self._bars[worker], self.policy,
-            self.learning, self.default, self.simulation, komi, s.episode, s.rollout, mogo_patterns(),
+            self.learning, self._default, self.simulation, komi, s.episode, s.rollout, mogo_patterns(),
             zobrist(self.features.size), s.rng, s.tally,
         )  # fmt: skip
 
     def value_table(self) -> tuple[FeatureSet, np.ndarray]:
-        """The value function that was learned, for other searches: a feature set without sharing, and its theta_bar."""
-        return self.features, self.theta_bar
+        """The value function to move by, for other searches: a feature set without sharing, and its theta_bar."""
+        return self.features, self.acting_bar()
 
     def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
         """V after each move in the position of `game`, as `ValueFunction.afterstates` tells it."""
@@ -385,16 +414,19 @@ def _check(
     checks: list[tuple[bool, str, Any, str]] = [
         (simulations is None or simulations >= 1, "simulations", simulations, "an integer of at least 1"),
         (seconds is None or seconds > 0, "seconds", seconds, "a positive number"),
-        (simulations is not None or seconds is not None, "simulations", simulations, "them, or seconds, or both"),
         (0 <= policy.epsilon <= 1, "epsilon", policy.epsilon, "a number from 0 to 1"),
         (learning.alpha > 0, "alpha", learning.alpha, "a positive number"),
+        (learning.alpha_final > 0, "alpha_final", learning.alpha_final, "a positive number"),
         (0 <= learning.lambda_ <= 1, "lambda", learning.lambda_, "a number from 0 to 1"),
         (simulation.plies >= 0, "T", simulation.plies, "an integer of at least 0"),
         (simulation.learn_plies >= 1, "learn_plies", simulation.learn_plies, "an integer of at least 1"),
+        (simulation.max_moves >= 0, "max_moves", simulation.max_moves, "an integer of at least 0"),
         (delay >= 0, "delay", delay, "an integer of at least 0"),
         (workers >= 1, "workers", workers, "an integer of at least 1"),
         (merge_every >= 1, "merge_every", merge_every, "an integer of at least 1"),
     ]
+    if simulations is None and seconds is None:
+        raise RlgoError("expected a number of simulations (sims), or seconds, or both")
     for holds, name, value, expected in checks:
         if not holds:
             raise RlgoError(f"{name} = {value}: expected {expected}")

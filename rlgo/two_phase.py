@@ -57,12 +57,17 @@ class TwoPhase(Player):
 
     def genmove(self, game: Game) -> int:
         start = time.perf_counter()
-        self.first.search(game)
+        self.first.search(game, self.stop)
+        features, theta_bar = self.first.value_table()
         self.first.evaluate(game)
         left = None if self.seconds is None else max(1e-3, start + self.seconds - time.perf_counter())
-        features, theta_bar = self.first.value_table()
-        self.found = self._second.search(game, features, theta_bar, self.depth, left)
-        return self.found.move
+        self.found = self._second.search(game, features, theta_bar, self.depth, left, self.stop)
+        return self.first.explore(game, self.found.move)
+
+    def warm_up(self) -> None:
+        """Compile what both phases need, so that no clock runs meanwhile."""
+        self.first.warm_up()
+        self._second.warm_up()
 
     def new_game(self) -> None:
         self.first.new_game()

@@ -122,7 +122,7 @@ def shape_value(g, theta_bar, window, configuration):
 
 @inline
 def _look_up(g, theta_bar, ld, li):
-    """Both tables, or the one that there is: half the look-ups, and TD search is ONETABLE faster."""
+    """Both tables, or the one that there is: half the look-ups."""
     value = theta_bar[np.uint64(ld)]
     if not has_field(g, "one_table"):
         value += theta_bar[np.uint64(li)]

@@ -119,7 +119,7 @@ def shipped_weights(size: int) -> Path:
     """
     found = [(load_weights(p).games, p) for p in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
     if not found:
-        raise RlgoError(f"no shipped weights for board size {size}: name a file, weights=FILE")
+        raise RlgoError(f"no shipped weights for board size {size}: expected a weight file")
     return max(found)[1]
 
 

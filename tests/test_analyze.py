@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -116,6 +117,9 @@ def test_from_the_command_line(tmp_path, weights, capsys):
         ("(;SZ[9];B[cc])", ["--player", "dyna2,sims=0"], "sims = 0"),
         ("(;SZ[7];B[cc])", [], "no shipped weights for board size 7"),
         (None, [], "no such file"),
+        ("(;GM[2]SZ[8])", [], "GM[2] is another game"),
+        ("(;SZ[5];B[cc])", ["--komi", "nan"], "komi = nan: expected a number"),
+        ("(;SZ[5];B[cc])", ["--move", "3"], "--move 3: the record has 1 moves"),
     ],
 )
 def test_bad_input(tmp_path, capsys, text, arguments, message):
@@ -134,3 +138,25 @@ def test_nobody_to_ask_in_a_finished_game():
     with pytest.raises(RlgoError, match="the game is over"):
         analyze(over, RandomPlayer(1))
     assert over.to_play == BLACK
+
+
+def test_ctrl_c_ends_the_search_with_what_it_has_found(tmp_path, weights, monkeypatch, capsys):
+    """The first one; an hour's search answers at once. (Sent from inside, when the search is sure to run.)"""
+    sgf, file = tmp_path / "game.sgf", tmp_path / "w.npz"
+    sgf.write_text(SGF)
+    save_weights(file, weights)
+    run = Dyna2._run
+    calls = []
+
+    def run_and_interrupt(self, komi, first, n):
+        run(self, komi, first, n)
+        calls.append(n)
+        if len(calls) == 5:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Dyna2, "_run", run_and_interrupt)
+    before = signal.getsignal(signal.SIGINT)
+    spec = f"two_phase,long={file},sizes=1+2,seconds=3600"
+    assert main(["analyze", str(sgf), "--player", spec]) == 0
+    assert "two_phase plays" in capsys.readouterr().out and len(calls) == 5
+    assert signal.getsignal(signal.SIGINT) is before

@@ -231,6 +231,44 @@ def test_two_phases_are_the_first_and_then_alpha_beta_on_what_it_learned():
             np.testing.assert_array_equal(both.memory().theta, first.memory().theta)
 
 
+def test_the_second_phase_keeps_the_settings_of_the_first():
+    """An old memory, where moves are delayed; and real moves at random, where the first phase would play them."""
+    game = random_game(6, 2)
+    first = TdSearch(SIZE, (1, 2), 30, delay=1, seed=1)
+    both = TwoPhase(first, depth=1, seed=1)
+    both.genmove(game)
+    old = first.theta_bar.copy()
+    first.search(game)
+    first._older.clear()
+    first._older.append(old)
+    features, bar = first.value_table()
+    np.testing.assert_array_equal(bar, old)
+    assert (bar != first.theta_bar).any() and features is first.features
+    random = TwoPhase(Dyna2(SIZE, random_weights(), (), long_epsilon=1.0, seed=1), depth=1, seed=1)
+    assert len({random.genmove(game) for _ in range(30)}) > 5
+
+
+def test_a_reset_forgets_in_either_form():
+    game = random_game(5, 3)
+    for settings in ({}, {"apart": True}):
+        once, twice = (
+            Dyna2(SIZE, random_weights(), (1, 2), simulations=20, reset=True, seed=1, **settings) for _ in "ab"
+        )
+        for player, searches in ((once, 1), (twice, 2)):
+            for _ in range(searches):
+                player.search(game)
+        # As much as one search learns, not as much as two.
+        assert np.abs(twice.memory().theta).sum() < 1.5 * np.abs(once.memory().theta).sum()
+
+
+def test_mercy_is_not_asked_where_the_root_is_hopeless_already():
+    game = position(["X X X X X", "X . X . X", "X X X X X", ". . . . .", ". . O . ."], 0.5)
+    search = TdSearch(SIZE, (1, 2), 50, seed=1)
+    search.search(game)
+    assert search._simulators[0].episode.n > 3
+    assert search.default.mercy
+
+
 def test_two_phases_share_the_time():
     first = TdSearch(SIZE, simulations=None, seconds=1.0, seed=1)
     both = TwoPhase(first, depth=None, seconds=0.06, seed=1)

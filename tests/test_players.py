@@ -46,6 +46,11 @@ def test_defaults_are_those_of_the_classes():
     alphabeta = make_player("alphabeta", 9, 1)
     assert (alphabeta.depth, alphabeta.seconds) == (4, None) and alphabeta._search.options == Options()
     assert len(alphabeta._search._table) == len(AlphaBetaSearch(9)._table)
+    both = make_player("two_phase", 9, 1)
+    assert (both.depth, both._second.options, both.first.simulations) == (4, Options(), plain.simulations)
+    keys = PLAYERS["dyna2"]()
+    assert (keys.long_alpha, keys.long_lambda) == (LONG_LEARNING.alpha, LONG_LEARNING.lambda_)
+    assert (keys.epsilon, keys.alpha) == (POLICY.epsilon, LEARNING.alpha)
     assert dataclasses.asdict(PLAYERS["table_search"]())["sims"] == TableSearch(5).simulations
 
 
@@ -95,6 +100,7 @@ def test_a_spec_from_a_file(tmp_path):
     file.write_text('player = "td_search"\nsims = 12\nlambda = 0.5\nsizes = [1]\n')
     assert parse_spec(str(file)).values == {"sims": 12, "lambda_": 0.5, "sizes": (1,)}
     assert parse_spec(f"{file},sims=13").values["sims"] == 13
+    assert "sims" not in parse_spec(f"{file},seconds=2").values  # as `td_search,seconds=2`
     player = make_player(f"{file},seed=1", 5)
     assert to_vertex(player.genmove(Game(5)), 5) and player.simulations == 12
 
@@ -105,7 +111,10 @@ def test_a_spec_from_a_file(tmp_path):
         ("sims = 1", 'expected player = "NAME"'),
         ('player = "td_serch"', "player 'td_serch': unknown; the nearest is td_search"),
         ('player = "td_search"\nsimz = 1', "unknown key 'simz'; the nearest is sims"),
-        ('player = "td_search"\nsims = 0', "player td_search: sims = 0: expected an integer of at least 1, or none"),
+        (
+            'player = "td_search"\nsims = 0',
+            "player td_search: sims = 0: expected an integer from 1 to 1,000,000,000, or none",
+        ),
         ('player = "td_search"\nepsilon = "x"', 'epsilon = "x": expected a number from 0 to 1, found a string'),
         ('player = "td_search"\nreset = 1', "reset = 1: expected on or off, found an integer"),
         ("player = ", "not valid TOML"),
@@ -122,9 +131,16 @@ def test_bad_files(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("td_search,T=-1", "player td_search: T = -1: expected an integer of at least 0, or never"),
+        ("td_search,T=-1", "player td_search: T = -1: expected an integer from 0 to 1,000,000,000, or never"),
         ("td_search,sizes=3+1", "sizes = [3, 1]: expected an ascending subset of [1, 2, 3]"),
         ("td_search,sizes=none", "sizes = []: expected an ascending subset"),
+        ("td_search,sizes=1,2", "'2' stands alone: lists are written 1+2"),
+        ("td_search,sims=10000000000000000000000", "expected an integer from 1 to 1,000,000,000, or none"),
+        ("td_search,max_moves=99999", "player td_search: max_moves = 99999: expected at most 324"),
+        ("dyna2,long=none,sizes=none", "expected a short-term memory, or a long-term memory, or both"),
+        ("dyna2,long=none,apart=on", "sharing, apart: expected a long-term memory"),
+        ("dyna2,long_save=nowhere/x.npz", "long_save = 'nowhere/x.npz': expected a file that can be written"),
+        ("dyna2,long_save=x.npz", "expected a long-term memory that learns"),
         ("td_search,lamda=1", "unknown key 'lamda'; the nearest is lambda"),
         ("dyna2,long=nowhere.npz", "player dyna2: nowhere.npz: cannot be read"),
         ("dyna2,sharing=LI,workers=2", "expected one worker"),

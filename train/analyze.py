@@ -94,7 +94,7 @@ def analyze(game: Game, player: Player) -> Analysis:
     RlgoError : if the game is over, or the player cannot play on its board.
     """
     if game.is_over():
-        raise RlgoError("the game is over: expected a position with a move to choose")
+        raise RlgoError("the game is over: expected a position with a move to choose; --move N takes an earlier one")
     player.new_game()
     move = player.genmove(game)
     maps = {name: values.copy() for name, values in player.analyses().items()}

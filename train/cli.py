@@ -8,11 +8,12 @@ Handlers return None, for status 0, or a status: `rlgo weights diff` has 1 for "
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -236,16 +237,21 @@ def _analyze(args: argparse.Namespace) -> None:
 
     from rlgo.sgf import load_sgf
     from train.analyze import analyze
+    from train.config import Board
     from train.engines import GtpClient
     from train.players import make_player
     from train.plots import analysis_picture, need_matplotlib
 
     if args.png is not None:
         need_matplotlib()
-    game = load_sgf(args.file, args.komi, args.move)
+    game = load_sgf(args.file, Board(komi=args.komi).komi, args.move)
+    if args.move is not None and len(game.moves) < args.move:
+        raise RlgoError(f"--move {args.move}: the record has {len(game.moves)} moves")
     player = make_player(args.player, game.size, args.seed)
+    player.warm_up()
     try:
-        found = analyze(game, player)
+        with _interruptible(player):
+            found = analyze(game, player)
     finally:
         if isinstance(player, GtpClient):
             player.close()
@@ -253,6 +259,24 @@ def _analyze(args: argparse.Namespace) -> None:
     _write_json(args.json, found.to_json())
     if args.png is not None:
         analysis_picture(args.png, found, args.top)
+
+
+@contextlib.contextmanager
+def _interruptible(player: Any) -> Iterator[None]:
+    """The first Ctrl-C ends a search, with what it has found by then; the second one everything."""
+    stopped: list[int] = []
+
+    def stop(number: int, frame: Any) -> None:
+        if stopped:
+            raise KeyboardInterrupt
+        stopped.append(number)
+
+    before = signal.signal(signal.SIGINT, stop)
+    player.stop = lambda: bool(stopped)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _bench(args: argparse.Namespace) -> None:

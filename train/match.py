@@ -150,6 +150,7 @@ def play_match(
                 stack.callback(player.close)
             if player.sizes is not None and size not in player.sizes:
                 raise RlgoError(f"player {player.name}: does not play on {size}x{size}")
+            player.warm_up()
             players.append(player)
         bar = stack.enter_context(
             tqdm(total=games, unit="game", file=sys.stderr, dynamic_ncols=True, disable=not progress)
@@ -321,7 +322,10 @@ def _play_game(
         except RlgoError as error:
             return _record(game, loser=color, why=f"{player.name}: {error}")
     for player in players.values():
-        player.end_game(game)
+        try:
+            player.end_game(game)
+        except RlgoError as error:
+            print(f"rlgo: {player.name}: {error}", file=sys.stderr)
     return _record(game)
 
 

@@ -38,12 +38,15 @@ _FILE = text("the path of a file, or nothing", r".*")
 _SWITCH = Check((bool,), "on or off", lambda value: value)
 
 
+_LARGE = 10**9
+
+
 def _or_word(low: int, word: str) -> Check:
     """An integer, or a word that stands for no limit."""
     return Check(
         (int, str),
-        f"an integer of at least {low}, or {word}",
-        lambda value: value if value == word or (type(value) is int and value >= low) else None,
+        f"an integer from {low} to {_LARGE:,}, or {word}",
+        lambda value: value if value == word or (type(value) is int and low <= value <= _LARGE) else None,
     )
 
 
@@ -105,7 +108,7 @@ class TdSearchKeys(Keys):
 
     # Simulations of each move; none: as many as the time allows. With `seconds` given, none unless given too.
     sims: int | str = setting(1_000, _COUNT)
-    # Seconds for each move; 0: as long as the simulations take.
+    # Seconds for each move; 0: as long as the simulations take. In a file, set the other limits to none, too.
     seconds: float = setting(0.0, NOT_NEGATIVE)
     # Window sizes of the local shape features.
     sizes: tuple[int, ...] = setting((1, 2), SIZES)
@@ -289,7 +292,7 @@ class AlphaBetaKeys(_Second):
 
     # A weight file; empty: the best that ship with rlgo.
     weights: str = setting("", _FILE)
-    # Seconds for each move; 0: as long as the depth takes.
+    # Seconds for each move; 0: as long as the depth takes. In a file, set the other limits to none, too.
     seconds: float = setting(0.0, NOT_NEGATIVE)
 
     def make(self, size: int, seed: Seed) -> Player:
@@ -360,10 +363,14 @@ def parse_spec(text: str) -> Spec:
     values: dict[str, Any] = {}
     if name.endswith(".toml"):
         name, values = _read_file(name)
+        if any(part.startswith("seconds=") for part in parts):  # as behind a name: no other limit, unless given too
+            values = {key: value for key, value in values.items() if key not in PLAYERS[name].limits}
     keys = _checks(name)
     given: set[str] = set()
     for part in parts:
         written, equals, value = part.partition("=")
+        if written.isdecimal():
+            raise RlgoError(f"player {name}: {part!r} stands alone: lists are written 1+2")
         key = _known(written, name, keys)
         if not equals or not value:
             raise RlgoError(f"player {name}: {part}: expected {key.rstrip('_')}=VALUE")
@@ -416,7 +423,7 @@ def _parse(value: str, types: tuple[type, ...]) -> Any:
     """A value as it is written on the command line, as one of these types; as text where it is none of them."""
     if bool in types and value in _WORDS:
         return _WORDS[value]
-    if int in types and re.fullmatch("-?[0-9]{1,18}", value):
+    if int in types and re.fullmatch("-?[0-9]{1,100}", value):
         return int(value)
     if float in types:
         try:
@@ -424,7 +431,7 @@ def _parse(value: str, types: tuple[type, ...]) -> Any:
         except ValueError:
             return value
     if list in types:
-        elements = [] if value == "none" else value.split("+")
+        elements = [] if value in ("none", "[]") else value.split("+")
         return [int(k) if re.fullmatch("[0-9]{1,18}", k) else k for k in elements]
     return value
 
