@@ -161,27 +161,29 @@ def is_hopeless(b, komi):
 # ---------------------------------------------------------------------------------------------
 
 
-@njit
+@inline
 def mogo_move(b, policy, r, patterns, rng):
     """A move by one of MoGo's rules, uniform among those that the first successful rule finds; PASS if none does.
 
     `r` must follow the board (`begin_rollout`, `watch_atari`).
     """
+    n = mogo_candidates(b, policy, r, patterns)
+    return np.int64(r.moves[np.uint64(random_below(rng, n))]) if n > 0 else PASS
+
+
+@njit
+def mogo_candidates(b, policy, r, patterns):
+    """List in `r.moves` what the first successful rule finds; returns how many."""
+    n = 0
     if b.n_changed > 0:
         last = np.int64(b.changed[0])
         if policy.save:
             n = _saving_moves(b, r, last)
-            if n > 0:
-                return np.int64(r.moves[np.uint64(random_below(rng, n))])
-        if policy.pattern:
+        if n == 0 and policy.pattern:
             n = _pattern_moves(b, policy, r, patterns, last)
-            if n > 0:
-                return np.int64(r.moves[np.uint64(random_below(rng, n))])
-    if policy.capture and r.n_atari > 0:
+    if n == 0 and policy.capture and r.n_atari > 0:
         n = _capturing_moves(b, r)
-        if n > 0:
-            return np.int64(r.moves[np.uint64(random_below(rng, n))])
-    return PASS
+    return n
 
 
 @inline

@@ -33,7 +33,7 @@ def test_shipped_configs_hold_the_defaults(name):
     assert text.splitlines()[0].startswith("# ") and "# Budget on 9x9" in text and "# Expected:" in text
 
 
-def test_all_of_the_td_family_ship_a_config():
+def test_all_that_search_ship_a_config():
     assert set(list_configs("players")) == set(PLAYERS) - {"random", "greedy"}
 
 

@@ -18,6 +18,8 @@ from rlgo.game import COLOR_NAMES, Game
 from rlgo.player import RESIGN, Player
 from rlgo.weights import Weights, show
 
+_SHARES = {"visits": "share of the simulations that took each move"}  # maps that are no P(Black wins)
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -53,7 +55,7 @@ class Analysis:
         """(vertex, value) of each move on a map, the best for the colour to play first."""
         values = self.maps[name]
         found = [(float(values[row, col]), int(row), int(col)) for row, col in np.argwhere(~np.isnan(values))]
-        found.sort(reverse=self.game.to_play == BLACK)
+        found.sort(reverse=self.game.to_play == BLACK or name in _SHARES)
         size = self.game.size
         return [(to_vertex(from_row_col(row, col, size), size), value) for value, row, col in found]
 
@@ -72,7 +74,7 @@ class Analysis:
         ]
         for name, values in self.shown().items():
             best = ", ".join(f"{vertex} {value:.1%}" for vertex, value in self.ranked(name)[:5])
-            here = f"{name}: P(Black wins) after each move, in per cent; best: {best}"
+            here = f"{name}: {describe_map(name)}, in per cent; best: {best}"
             mark = self.move if self.move != RESIGN else None
             parts.append(f"{here}\n\n{values_text(game.board, values, mark, unicode)}")
         if self.memory is not None and top:
@@ -84,6 +86,11 @@ class Analysis:
     def name_of(self, move: int) -> str:
         """A move as people write it."""
         return "resign" if move == RESIGN else to_vertex(move, self.game.size)
+
+
+def describe_map(name: str) -> str:
+    """What a map of `Player.analyses` shows."""
+    return _SHARES.get(name, "P(Black wins) after each move")
 
 
 def analyze(game: Game, player: Player) -> Analysis:

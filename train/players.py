@@ -260,6 +260,127 @@ class TableSearchKeys(Keys):
 
 
 @dataclass(frozen=True)
+class TreeKeys(Keys):
+    """Monte-Carlo tree search (MC-RAVE paper); the algorithms differ in their defaults alone."""
+
+    limits: ClassVar[tuple[str, ...]] = ("sims", "seconds")
+    name: ClassVar[str] = "mc_rave"
+
+    # Simulations of each move; none: as many as the time allows. With `seconds` given, none unless given too.
+    sims: int | str = setting(3_000, _COUNT)
+    # Seconds for each move; 0: as long as the simulations take. In a file, set the other limits to none, too.
+    seconds: float = setting(0.0, NOT_NEGATIVE)
+    # Exploration constant of UCB1.
+    c: float = setting(0.0, NOT_NEGATIVE)
+    # First-play urgency: the value of an action without any statistics.
+    fpu: float = setting(0.5, NOT_NEGATIVE)
+    # How MC and AMAF values are combined: by the equivalence parameter k, or to the least squared error, by the bias b.
+    schedule: str = setting("hand_selected", choice("hand_selected", "minimum_mse", "minimum_mse_exact"))
+    k: float = setting(1_000.0, POSITIVE)
+    bias: float = setting(0.05, NOT_NEGATIVE)
+    # Visits of an action before its position becomes a node.
+    expand_after: int = setting(1, integer(1))
+    # Prior knowledge of new nodes, H; its confidence C as MC value, and M (C~) as AMAF value.
+    heuristic: str = setting("none", choice("none", "even", "grandfather", "mogo", "rlgo"))
+    C: int = setting(0, integer(0, 1_000_000))
+    M: int = setting(50, integer(0, 1_000_000))
+    # The weight file of the heuristic rlgo; empty: the best that ship with rlgo.
+    weights: str = setting("", _FILE)
+    # The default policy, and each rule of MoGo's, as for td_search.
+    default: str = setting("mogo", choice("mogo", "uniform"))
+    save: bool = setting(True, _SWITCH)
+    pattern: bool = setting(True, _SWITCH)
+    capture: bool = setting(True, _SWITCH)
+    self_atari: bool = setting(True, _SWITCH)
+    mercy: bool = setting(True, _SWITCH)
+    # Keep what the tree knows below the position that is reached next.
+    reuse: bool = setting(True, _SWITCH)
+    # Memory of the tree; where it is full, the search goes on without growing it.
+    memory_mb: float = setting(256.0, POSITIVE)
+    # Give up where the best move wins with less than this.
+    resign: float = setting(0.0, UNIT)
+
+    def make(self, size: int, seed: Seed) -> Player:
+        from mcts.heuristic import HEURISTICS
+        from mcts.player import ALGORITHMS, TreeSearch
+        from mcts.rave import SCHEDULES
+        from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
+
+        settings = ALGORITHMS[self.name]._replace(
+            c=self.c,
+            first_play_urgency=self.fpu,
+            schedule=SCHEDULES[self.schedule],
+            rave_k=self.k,
+            rave_bias=self.bias,
+            expand_after=self.expand_after,
+            heuristic=HEURISTICS[self.heuristic],
+            prior_n=self.C,
+            prior_n_amaf=self.M,
+        )
+        return TreeSearch(
+            size,
+            settings,
+            None if self.sims == "none" else int(self.sims),
+            self.seconds or None,
+            DefaultPolicy(
+                DEFAULT_POLICIES[self.default], self.save, self.pattern, self.capture, self.self_atari, self.mercy
+            ),
+            _load(self.weights, size) if self.heuristic == "rlgo" else None,
+            reuse=self.reuse,
+            memory_mb=self.memory_mb,
+            resign=self.resign,
+            seed=seed,
+            name=self.name,
+        )
+
+
+@dataclass(frozen=True)
+class McKeys(TreeKeys):
+    """Flat Monte-Carlo: every move as often as every other."""
+
+    name: ClassVar[str] = "mc"
+
+
+@dataclass(frozen=True)
+class MctsGreedyKeys(TreeKeys):
+    """Greedy Monte-Carlo tree search."""
+
+    name: ClassVar[str] = "mcts_greedy"
+
+
+@dataclass(frozen=True)
+class UctKeys(TreeKeys):
+    """UCT."""
+
+    name: ClassVar[str] = "uct"
+    c: float = setting(1.0, NOT_NEGATIVE)
+    fpu: float = setting(1.0, NOT_NEGATIVE)
+
+
+@dataclass(frozen=True)
+class RaveKeys(TreeKeys):
+    """By the AMAF value alone."""
+
+    name: ClassVar[str] = "rave"
+
+
+@dataclass(frozen=True)
+class UctRaveKeys(TreeKeys):
+    """MC-RAVE with a bonus for exploration."""
+
+    name: ClassVar[str] = "uct_rave"
+    c: float = setting(0.1, NOT_NEGATIVE)
+
+
+@dataclass(frozen=True)
+class HeuristicMcRaveKeys(TreeKeys):
+    """MC-RAVE with the learned value function as prior knowledge."""
+
+    name: ClassVar[str] = "heuristic_mc_rave"
+    heuristic: str = setting("rlgo", choice("none", "even", "grandfather", "mogo", "rlgo"))
+
+
+@dataclass(frozen=True)
 class _Second(Keys):
     """What alpha-beta alone, and as a second phase, have in common."""
 
@@ -325,6 +446,13 @@ PLAYERS: dict[str, type[Keys]] = {
     "dyna2": Dyna2Keys,
     "alphabeta": AlphaBetaKeys,
     "two_phase": TwoPhaseKeys,
+    "mc": McKeys,
+    "mcts_greedy": MctsGreedyKeys,
+    "uct": UctKeys,
+    "rave": RaveKeys,
+    "mc_rave": TreeKeys,
+    "uct_rave": UctRaveKeys,
+    "heuristic_mc_rave": HeuristicMcRaveKeys,
 }
 
 

@@ -293,6 +293,8 @@ def analysis_picture(path: str | Path, found: Analysis, top: int = 10) -> None:
 
     Raises RlgoError without matplotlib.
     """
+    from train.analyze import describe_map
+
     maps = found.shown()
     blocks = [] if found.memory is None or not top else found.memory.features.blocks
     rows, columns = 2 if blocks else 1, max(1, len(maps), len(blocks))
@@ -302,7 +304,7 @@ def analysis_picture(path: str | Path, found: Analysis, top: int = 10) -> None:
     mark = None if found.move == RESIGN else found.move
     for ax, (name, values) in zip(axes[0], maps.items(), strict=False):
         ax.imshow(values_image(values, 36, found.game.board, mark), interpolation="none")
-        ax.set_title(f"{name}: P(Black wins) after each move, %", fontsize=10, loc="left")
+        ax.set_title(f"{name}: {describe_map(name)}, %", fontsize=10, loc="left")
     for ax, block in zip(axes[-1], blocks, strict=False):
         assert found.memory is not None
         shapes = strongest(found.memory, block, top)

@@ -1,0 +1,456 @@
+"""The tree search family: the formulas, every statistic against a slow oracle, and the search as a player."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from naive import NaiveBoard, from_core, to_core
+
+from mcts.heuristic import EVEN, GRANDFATHER, MOGO, RLGO
+from mcts.player import ALGORITHMS, TreeSearch
+from mcts.rave import (
+    HAND_SELECTED,
+    MINIMUM_MSE,
+    MINIMUM_MSE_EXACT,
+    beta_of,
+    combine,
+    exact_minimum_mse_beta,
+    hand_selected_beta,
+    minimum_mse_beta,
+)
+from mcts.search import MC
+from mcts.uct import ucb1
+from rlgo.board import BLACK, PASS, WHITE
+from rlgo.coords import from_vertex
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.player import RESIGN
+from rlgo.rollout import UNIFORM, DefaultPolicy
+from rlgo.shapes import make_features
+from rlgo.td_search import TdSearch
+from rlgo.value import ValueFunction
+from rlgo.weights import Weights
+
+SIZE = 5
+TO_THE_END = DefaultPolicy(UNIFORM, mercy=False)
+
+
+def game_after(*vertices: str, komi: float = 0.5) -> Game:
+    game = Game(SIZE, komi)
+    for vertex in vertices:
+        game.play(from_vertex(vertex, SIZE))
+    return game
+
+
+def weights(seed: int = 1) -> Weights:
+    features = make_features(SIZE, (1, 2, 3), "LI+LD")
+    theta = np.random.default_rng(seed).normal(0, 0.2, features.n_weights + 1).astype(np.float32)
+    theta[0] = 0
+    return Weights(features, theta)
+
+
+# ---------------------------------------------------------------------------------------------
+# The formulas
+# ---------------------------------------------------------------------------------------------
+
+
+def test_ucb1_by_hand():
+    assert ucb1(0.5, 4.0, math.log(100), 1.0) == pytest.approx(0.5 + math.sqrt(math.log(100) / 4))
+    assert ucb1(0.5, 4.0, math.log(100), 0.0) == 0.5
+
+
+def test_the_hand_selected_schedule():
+    for k in (10.0, 1000.0):
+        assert hand_selected_beta(k, k) == pytest.approx(0.5) and hand_selected_beta(0.0, k) == 1.0
+        assert hand_selected_beta(1e9, k) < 0.001
+
+
+@pytest.mark.parametrize(("q", "q_amaf"), [(0.5, 0.5), (0.3, 0.42), (0.9, 0.85)])
+def test_the_minimum_mse_schedule_minimises_the_error(q, q_amaf):
+    """(1 - beta)^2 sigma^2 + beta^2 sigma~^2 + beta^2 b^2 (equation 41), minimised by trying every beta."""
+    betas = np.linspace(0, 1, 200_001)
+    for n, n_amaf, bias in [(1, 5, 0.05), (30, 100, 0.05), (1000, 3000, 0.1), (7, 2, 0.0)]:
+        for mu, beta in (
+            (0.5, minimum_mse_beta(float(n), float(n_amaf), bias)),
+            # mu stands for both means; the function keeps it off 0 and 1 by one win and one loss more.
+            ((q_amaf * n_amaf + 1) / (n_amaf + 2), exact_minimum_mse_beta(float(n), float(n_amaf), bias, q_amaf)),
+        ):
+            v = mu * (1 - mu)
+            error = (1 - betas) ** 2 * v / n + betas**2 * v / n_amaf + betas**2 * bias**2
+            assert betas[error.argmin()] == pytest.approx(beta, abs=1e-5)
+
+
+def test_what_is_not_there_has_no_weight():
+    for schedule in (HAND_SELECTED, MINIMUM_MSE, MINIMUM_MSE_EXACT):
+        assert beta_of(schedule, 50.0, 3.0, 0.0, 0.0, 1000.0, 0.05) == 0.0
+        assert beta_of(schedule, 50.0, 0.0, 7.0, 0.4, 1000.0, 0.05) == 1.0
+        assert 0 < beta_of(schedule, 50.0, 3.0, 7.0, 0.4, 1000.0, 0.05) < 1
+    assert combine(0.2, 0.6, 0.25) == pytest.approx(0.3)
+
+
+# ---------------------------------------------------------------------------------------------
+# Every statistic, against what recorded simulations say
+# ---------------------------------------------------------------------------------------------
+
+
+class Recorder:
+    """All simulations of a search, one after the other, and what they should have left in the tree."""
+
+    def __init__(self, search: TreeSearch, game: Game, n: int):
+        self.search, self.game = search, game
+        self.games: list[tuple[list[int], float]] = []
+        search._stand_on(game, np.array(game.sensible_moves()))
+        for _ in range(n):
+            wins = float(search.tally.wins)
+            search._run(1, game.komi)
+            path = search._path
+            self.games.append((path.moves[: path.n_moves].tolist(), float(search.tally.wins) - wins))
+
+    def statistics(self, expand_after: int = 1) -> dict[tuple, dict[int, list[float]]]:
+        """By the moves that lead to a node: of each action w, n, w_amaf, n_amaf; simulations added in their order.
+
+        The tree is grown again by the rule alone: a simulation adds the first position beyond the tree.
+        """
+        known: dict[tuple, dict[int, list[float]]] = {(): self._actions(())}
+        for moves, z in self.games:
+            path: list[tuple] = []
+            for t in range(len(moves)):
+                prefix = tuple(moves[:t])
+                if prefix not in known:
+                    over = len(prefix) >= 2 and prefix[-1] == prefix[-2] == PASS
+                    if over or known[prefix[:-1]][prefix[-1]][1] + 1 < expand_after:
+                        break
+                    known[prefix] = self._actions(prefix)
+                    if moves[t] in known[prefix]:
+                        path.append(prefix)
+                    break
+                path.append(prefix)
+            for t, prefix in enumerate(path):
+                known[prefix][moves[t]][0] += z
+                known[prefix][moves[t]][1] += 1
+                for p, action in known[prefix].items():
+                    plays = [u for u in range(t, len(moves)) if moves[u] == p]
+                    if p != PASS and plays and (plays[0] - t) % 2 == 0:
+                        action[2] += z
+                        action[3] += 1
+        return known
+
+    def _actions(self, prefix: tuple) -> dict[int, list[float]]:
+        board = NaiveBoard(SIZE)
+        for _, p in self.game.moves:
+            board.play(from_core(SIZE, p))
+        for p in prefix:
+            board.play(from_core(SIZE, p))
+        sensible = [p for p in board.legal_points() if not board.is_eye(p, board.to_play)]
+        return {p: [0.0, 0, 0.0, 0] for p in ([to_core(SIZE, p) for p in sensible] or [PASS])}
+
+    def compare(self, node: int, prefix: tuple, expected: dict, seen: set) -> None:
+        search = self.search
+        first, n = int(search._nodes[node].first), int(search._nodes[node].n_edges)
+        edges = search._edges[first : first + n]
+        assert {int(e.move) for e in edges} == set(expected[prefix])
+        assert search._nodes[node].n == sum(int(e.n) for e in edges)
+        seen.add(prefix)
+        for e in edges:
+            w, visits, w_amaf, n_amaf = expected[prefix][int(e.move)]
+            assert (e.n, e.n_amaf) == (visits, n_amaf), (prefix, int(e.move))
+            assert (float(e.w), float(e.w_amaf)) == pytest.approx((w, w_amaf))
+            if e.child >= 0:
+                self.compare(int(e.child), (*prefix, int(e.move)), expected, seen)
+
+
+@pytest.mark.parametrize(("name", "expand_after"), [("mc_rave", 1), ("uct_rave", 3), ("rave", 1)])
+def test_every_statistic_equals_what_the_simulations_say(name, expand_after):
+    settings = ALGORITHMS[name]._replace(expand_after=expand_after)
+    search = TreeSearch(SIZE, settings, 1, default=TO_THE_END, seed=3)
+    recorder = Recorder(search, game_after("C3", "B2", "D2"), 120)
+    expected, seen = recorder.statistics(expand_after), set()
+    recorder.compare(0, (), expected, seen)
+    assert seen == set(expected) and len(seen) == search._sizes.nodes > 15
+    assert any(stats[3] > stats[1] for stats in expected[()].values())
+
+
+def test_each_algorithm_takes_the_best_action_by_its_own_value():
+    """At the root, after some simulations: EVAL by hand, for both colours."""
+    for game in (game_after("C3"), game_after("C3", "B2")):
+        for name, settings in ALGORITHMS.items():
+            if name in ("mc", "heuristic_mc_rave"):
+                continue
+            search = TreeSearch(SIZE, settings, 1, seed=4)
+            recorder = Recorder(search, game, 80)
+            root = search._edges[: search._nodes[0].n_edges].copy()
+            n_s = float(search._nodes[0].n)
+            values = []
+            for e in root:
+                n, n_amaf = int(e.n), int(e.n_amaf)
+                q = e.w / n if n else math.nan
+                q_amaf = e.w_amaf / n_amaf if n_amaf else math.nan
+                if settings.value == MC:
+                    v = q
+                elif name == "rave":
+                    v = q_amaf if n_amaf else q
+                else:
+                    beta = 1.0 if not n else 0.0 if not n_amaf else math.sqrt(1000 / (3 * n_s + 1000))
+                    v = q_amaf if beta == 1 else q if beta == 0 else (1 - beta) * q + beta * q_amaf
+                v = v if game.to_play == BLACK else 1 - v
+                if math.isnan(v):
+                    v = settings.first_play_urgency
+                elif settings.c:
+                    v += settings.c * math.sqrt(math.log(n_s) / max(1, n))
+                values.append(v)
+            search._run(1, game.komi)
+            assert values[int(search._path.edge[0])] == pytest.approx(max(values)), name
+            assert len(recorder.games) == 80
+
+
+# ---------------------------------------------------------------------------------------------
+# Prior knowledge
+# ---------------------------------------------------------------------------------------------
+
+
+def test_q_rlgo_is_the_value_after_each_move():
+    w = weights()
+    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=3, prior_n_amaf=40)
+    for game in (game_after("C3"), game_after("C3", "B2", "C2", "B3", "B4", "A2")):
+        search = TreeSearch(SIZE, settings, 1, weights=w, seed=1)
+        search._stand_on(game, np.array(game.sensible_moves()))
+        values = ValueFunction(w).afterstates(game.board)
+        root = search._edges[: search._nodes[0].n_edges]
+        for e in root:
+            v = values[(e.move // 6 - 1) * SIZE + e.move % 6 - 1]
+            assert (e.n, e.n_amaf) == (3, 40)
+            assert (e.w / 3, e.w_amaf / 40) == pytest.approx((v, v), abs=2e-5)
+        assert search._nodes[0].n == 3 * len(root)
+        found = search.search(game)
+        assert found.visits.sum() == found.simulations == 1  # the prior's C is no visit
+
+
+def test_the_other_heuristics():
+    game = game_after("C3", "B2", "D2")
+    even = TreeSearch(SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=EVEN, prior_n=2), 40, seed=1)
+    even.search(game)
+    last = even._edges[even._nodes[even._sizes.nodes - 1].first]
+    assert last.n >= 2 and last.n_amaf >= 50
+
+    # MoGo's: White's stone at C2 puts D2 into atari; saving it is worth 1 to Black, all else 1/2.
+    game = game_after("D2", "D1", "A5", "E2", "B5", "C2")
+    mogo = TreeSearch(SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=MOGO, prior_n_amaf=10), 1, seed=1)
+    mogo._stand_on(game, np.array(game.sensible_moves()))
+    h = {int(e.move): e.w_amaf / 10 for e in mogo._edges[: mogo._nodes[0].n_edges]}
+    assert {p for p, v in h.items() if v != 0.5} == {from_vertex("D3", SIZE)} and h[from_vertex("D3", SIZE)] == 1.0
+
+    # The grandfather's: a new node of depth 2 begins with the root's values.
+    settings = ALGORITHMS["mcts_greedy"]._replace(heuristic=GRANDFATHER, prior_n=1, prior_n_amaf=0)
+    grand = TreeSearch(SIZE, settings, 1, default=TO_THE_END, seed=5)
+    recorder = Recorder(grand, game_after("C3"), 60)
+    checked = 0
+    for _ in range(200):
+        before = {int(e.move): (e.w, e.n) for e in grand._edges[: grand._nodes[0].n_edges]}
+        nodes = int(grand._sizes.nodes)
+        grand._run(1, 0.5)
+        if grand._sizes.nodes > nodes and grand._path.n_nodes == 3 and grand._path.node[2] == nodes:
+            first, n = int(grand._nodes[nodes].first), int(grand._nodes[nodes].n_edges)
+            for i in range(first, first + n):
+                e = grand._edges[i]
+                w, visits = before.get(int(e.move), (0.5, 1))
+                if i != grand._path.edge[2]:
+                    assert e.n == 1 and e.w == pytest.approx(w / visits if visits else 0.5)
+            checked += 1
+    assert checked > 3 and recorder.games
+
+
+def test_a_users_prior():
+    """Asked for every new node, the root first; what it says is in the tree."""
+    w = weights()
+    value = ValueFunction(w)
+    asked = []
+
+    def prior(board, moves):
+        asked.append((int(board.hash), len(moves)))
+        v = value.afterstates(board)
+        at = [-1 if p == PASS else (p // 6 - 1) * SIZE + p % 6 - 1 for p in moves]
+        return v[at], 2, np.full(len(moves), 30)
+
+    game = game_after("C3")
+    mine = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 50, prior=prior, batch=4, seed=2)
+    found = mine.search(game)
+    n = found.simulations
+    assert len(asked) == mine._sizes.nodes == n + 1 > 20
+    assert asked[0] == (int(game.board.hash), len(game.sensible_moves()))
+    for node in mine._nodes[: n + 1]:
+        edges = mine._edges[node.first : node.first + node.n_edges]
+        assert (edges["n"] >= 2).all() and (edges["n_amaf"] >= 30).all() and node.n == edges["n"].sum()
+    # With one node at a time it is the built-in prior, to the last visit.
+    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=2, prior_n_amaf=30)
+    built_in = TreeSearch(SIZE, settings, 60, weights=w, seed=7).search(game)
+    plugged = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 60, prior=prior, batch=1, seed=7).search(game)
+    assert abs(built_in.q_amaf[0] - plugged.q_amaf[0]) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (lambda n: (np.full(n, np.nan), 0, 1), "prior: H of "),
+        (lambda n: (np.full(n, 1.5), 0, 1), "= 1.5: expected 0 to 1"),
+        (lambda n: (np.zeros(n), -1, 1), "prior: C of "),
+        (lambda n: (np.zeros(n), 0, np.inf), "prior: C~ of "),
+        (lambda n: (np.zeros(n + 1), 0, 1), "prior: H has shape (25,): expected (24,)"),
+        (lambda n: np.zeros(n), "prior: expected three things"),
+    ],
+)
+def test_bad_priors(told, message):
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 10, prior=lambda board, moves: told(len(moves)), seed=1)
+    with pytest.raises(RlgoError) as error:
+        search.search(game_after("C3"))
+    assert message in str(error.value)
+
+
+def test_two_phases_with_tree_search():
+    """The short-term value of a TD search is the prior."""
+    first = TdSearch(SIZE, (1, 2), 50, seed=1)
+    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=1, prior_n_amaf=20)
+    both = TreeSearch(SIZE, settings, 1, first=first, seed=1)
+    game = game_after("C3", "B3")
+    both.search(game)
+    assert first.tally.simulations == 50
+    values = first.evaluate(game)
+    taken = set(both._path.edge[: both._path.n_nodes].tolist())
+    for i in range(int(both._nodes[0].n_edges)):
+        e = both._edges[i]
+        if i not in taken and e.n_amaf == 20:
+            assert e.w_amaf / 20 == pytest.approx(values[(e.move // 6 - 1) * SIZE + e.move % 6 - 1], abs=1e-4)
+
+
+# ---------------------------------------------------------------------------------------------
+# The tree
+# ---------------------------------------------------------------------------------------------
+
+
+def shape_of_tree(search: TreeSearch, node: int) -> tuple:
+    """A node with all below it, as nested tuples."""
+    first, n = int(search._nodes[node].first), int(search._nodes[node].n_edges)
+    return int(search._nodes[node].n), tuple(
+        (int(e.move), int(e.n), float(e.w), int(e.n_amaf), float(e.w_amaf),
+         shape_of_tree(search, int(e.child)) if e.child >= 0 else None)
+        for e in search._edges[first : first + n]
+    )  # fmt: skip
+
+
+def test_the_subtree_is_kept_from_move_to_move():
+    game = game_after("C3")
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 400, seed=6)
+    found = search.search(game)
+    game.play(int(found.line[0]))
+    game.play(int(found.line[1]))
+    node = search._root_for(game)
+    assert node > 0
+    before = shape_of_tree(search, node)
+    search._stand_on(game, np.array(game.sensible_moves()))
+    assert shape_of_tree(search, 0) == before and search._sizes.nodes < 400
+    assert before[0] > 10
+    # Not kept: after undo, without `reuse`, in another game.
+    for other in (game_after("C3"), game_after("D3", "C3"), game_after()):
+        assert search._root_for(other) == -1
+    search.new_game()
+    assert search._root_for(game) == -1
+
+
+def test_a_full_tree_goes_on_without_growing():
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 3000, memory_mb=0.02, seed=1)
+    game = game_after("C3")
+    found = search.search(game)
+    assert found.nodes <= len(search._nodes) < 100 and found.simulations > 500
+    assert found.visits.sum() == found.simulations
+    nodes = search._nodes[: found.nodes]
+    for node in nodes:
+        assert node.n == search._edges["n"][node.first : node.first + node.n_edges].sum()
+
+
+def test_flat_monte_carlo_visits_all_moves_alike_and_plays_the_best():
+    search = TreeSearch(SIZE, ALGORITHMS["mc"], 240, seed=1, name="mc")
+    for game in (game_after("C3"), game_after()):
+        found = search.search(game)
+        assert np.ptp(found.visits) <= 1 and found.nodes == 1
+        q = found.q if game.to_play == BLACK else 1 - found.q
+        assert q[0] == q.max()
+
+
+def test_reproducible_from_the_seed():
+    game = game_after("C3", "D4")
+    a, b, c = (TreeSearch(SIZE, ALGORITHMS["uct_rave"], 300, seed=seed).search(game) for seed in (1, 1, 2))
+    for x, y in zip(a, b, strict=True):
+        np.testing.assert_array_equal(x, y)
+    assert a.line != c.line or (a.visits != c.visits).any()
+
+
+def test_it_finds_what_decides_the_game():
+    """Two points: one makes two eyes; and White, to play, takes it away."""
+    rows = [". O X . .", "O O X X .", "O O . X X", ". O O O O", ". . O O ."]
+    stones = [
+        ("EXO".index(c), from_vertex(f"{'ABCDE'[col]}{SIZE - row}", SIZE))
+        for row, text in enumerate(rows)
+        for col, c in enumerate(text.split())
+        if c in "XO"
+    ]
+    for color in (BLACK, WHITE):
+        game = Game(SIZE, -12.5)
+        game.set_up(stones, color)
+        for name in ("uct", "mcts_greedy", "uct_rave"):  # greedy MC-RAVE believes its AMAF values, and errs
+            search = TreeSearch(SIZE, ALGORITHMS[name], 20_000, seed=2, name=name)
+            assert search.genmove(game) == from_vertex("E5", SIZE), (name, color)
+
+
+def test_uct_comes_near_the_minimax_value():
+    """In a decided position the value of the root tends to the outcome of the best play."""
+    game = game_after("C3", komi=0.5)  # on 5x5 the centre wins for Black
+    search = TreeSearch(SIZE, ALGORITHMS["uct"], 30_000, seed=1)
+    found = search.search(game)
+    assert found.q[0] > 0.6
+
+
+def test_answers_at_the_end():
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 50, seed=1, resign=0.3)
+    assert search.genmove(game_after("C3", "pass")) == PASS and search.report() == []  # Black is ahead
+    lost = Game(SIZE, 30.5)
+    assert search.genmove(lost) == RESIGN
+    over = game_after("C3", "pass", "pass")
+    assert search.genmove(over) in [PASS, RESIGN, *over.legal_moves()]
+    full = Game(SIZE, 0.5)
+    full.set_up([(BLACK, from_vertex(f"{c}{r}", SIZE)) for c in "ABCDE" for r in range(1, 6)
+                 if f"{c}{r}" not in ("A1", "E5", "E4")])  # fmt: skip
+    assert search.genmove(full) in full.sensible_moves()
+
+
+def test_a_search_ends_when_it_is_told_to_or_decided():
+    polls = []
+    search = TreeSearch(SIZE, simulations=None, seconds=1000.0, seed=1)
+    search.search(game_after("C3"), stop=lambda: polls.append(1) or len(polls) == 3)
+    assert len(polls) == 3 and search.found.simulations > 3
+    game = Game(SIZE, -30.0)  # Black cannot lose: the first move that is found stays ahead
+    decided = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 2000, seed=1)
+    assert decided.search(game).simulations < 2000
+    assert decided.report()[0].startswith("Black won 100.0% of ")
+    assert set(decided.analyses()) == {"value", "amaf", "visits"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"simulations": 0}, "simulations = 0"),
+        ({"simulations": None}, "expected a number of simulations"),
+        ({"seconds": 0.0}, "seconds = 0.0"),
+        ({"settings": ALGORITHMS["uct"]._replace(c=-1.0)}, "c = -1.0"),
+        ({"settings": ALGORITHMS["mc_rave"]._replace(rave_k=0.0)}, "rave_k = 0.0"),
+        ({"settings": ALGORITHMS["heuristic_mc_rave"]}, "expected weights for 5x5"),
+        ({"settings": ALGORITHMS["heuristic_mc_rave"]._replace(heuristic=RLGO, prior_n=-1)}, "prior_n = -1"),
+        ({"memory_mb": 0}, "memory_mb = 0"),
+        ({"resign": 1.0}, "resign = 1.0"),
+        ({"batch": 0}, "batch = 0"),
+    ],
+)
+def test_settings_out_of_range(settings, message):
+    with pytest.raises(RlgoError) as error:
+        TreeSearch(SIZE, **settings)
+    assert message in str(error.value)
