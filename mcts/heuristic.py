@@ -5,12 +5,15 @@ Start reading at `add_prior`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from rlgo.board import BLACK, PASS
 from rlgo.jit import inline, njit
 from rlgo.rollout import begin_rollout, mogo_candidates
-from rlgo.value import gain_of, rebuild, squash
+from rlgo.value import ValueFunction, gain_of, rebuild, squash
+from rlgo.weights import Weights
 
 NO_HEURISTIC, EVEN, GRANDFATHER, MOGO, RLGO, USER = 0, 1, 2, 3, 4, 5
 HEURISTICS = {"none": NO_HEURISTIC, "even": EVEN, "grandfather": GRANDFATHER, "mogo": MOGO, "rlgo": RLGO}
@@ -63,3 +66,23 @@ def _value_there(node, p, nodes, edges):
         if edges[i].move == p:
             return np.float64(edges[i].w) / edges[i].n if edges[i].n > 0 else 0.5
     return 0.5
+
+
+def q_rlgo(weights: Weights, boards: Sequence[np.record]) -> np.ndarray:
+    """Q_rlgo of a batch of positions, for a tree search of one's own.
+
+    Parameters
+    ----------
+    weights : a learned value function
+    boards : board records of its size, for instance `Game.board`
+
+    Returns
+    -------
+    float64[n, size * size + 1]: P(Black wins) after each move, rows from A1, then the pass; NaN where illegal.
+
+    Raises
+    ------
+    RlgoError : for a board of another size.
+    """
+    value = ValueFunction(weights)
+    return np.array([value.afterstates(board) for board in boards]).reshape(-1, value.size**2 + 1)

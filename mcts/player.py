@@ -224,6 +224,10 @@ class TreeSearch(Player):
         self.found = self._look(done)
         return self.found
 
+    def tree_sizes(self) -> np.record:
+        """How many nodes and edges the tree has, see `tree.sizes_dtype`."""
+        return self._sizes
+
     def _stand_on(self, game: Game, moves: np.ndarray) -> None:
         """Make the position of `game` the root: what the tree has below it, or a new tree."""
         root = self._root_for(game) if self.reuse else NO_CHILD

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from naive import NaiveBoard, from_core, to_core
 
-from mcts.heuristic import EVEN, GRANDFATHER, MOGO, RLGO
+from mcts.heuristic import EVEN, GRANDFATHER, MOGO, RLGO, q_rlgo
 from mcts.player import ALGORITHMS, TreeSearch
 from mcts.rave import (
     HAND_SELECTED,
@@ -225,6 +225,17 @@ def test_q_rlgo_is_the_value_after_each_move():
         assert search._nodes[0].n == 3 * len(root)
         found = search.search(game)
         assert found.visits.sum() == found.simulations == 1  # the prior's C is no visit
+
+
+def test_q_rlgo_of_a_batch():
+    w, games = weights(), [game_after("C3"), game_after("C3", "B2"), game_after()]
+    values = q_rlgo(w, [game.board for game in games])
+    assert values.shape == (3, 26)
+    for row, game in zip(values, games, strict=True):
+        np.testing.assert_array_equal(row, ValueFunction(w).afterstates(game.board))
+    assert q_rlgo(w, []).shape == (0, 26)
+    with pytest.raises(RlgoError, match="board size 5"):
+        q_rlgo(w, [Game(9).board])
 
 
 def test_the_other_heuristics():

@@ -24,7 +24,9 @@ def test_example(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     exec(compile(code, "README.md", "exec"), names)
-    if "player" in names and "V" not in names:
+    if "found" in names:
+        assert names["found"].visits.sum() == names["found"].simulations
+    elif "player" in names and "V" not in names:
         assert len(names["game"].moves) == 4 and names["learned"].theta.any()
     elif "V" in names:
         assert 0 < names["V"].value(names["game"].board) < 1

@@ -56,6 +56,7 @@ def main(scale: float = 1.0) -> dict[str, Any]:
             _training(_scaled(20_000, scale)),
             _td_searches(_scaled(20_000, scale)),
             _alphabeta(_scaled(20_000_000, scale)),
+            _tree_searches(_scaled(20_000, scale)),
             _start(),
             _memory(),
             _scaling(_scaled(10_000, scale), cpus),
@@ -184,6 +185,31 @@ def _alphabeta(n: int) -> Numbers:
         return (found.nodes,)
 
     yield "alphabeta_nodes_per_s", _rates(run)[0]
+
+
+def _tree_searches(n: int) -> Numbers:
+    """Simulations a second from the empty 9x9 board, and bytes for each action that the tree stores."""
+    from mcts.tree import edge_dtype, node_dtype
+    from rlgo.game import Game
+    from train.players import make_player
+
+    searches = {
+        "uct_uniform": "uct,default=uniform",
+        "uct_mogo": "uct",
+        "mcrave_mogo": "mc_rave",
+        "heuristic_mcrave_mogo": "heuristic_mc_rave",
+    }
+    stored = 0.0
+    for key, spec in searches.items():
+        player: Any = make_player(f"{spec},sims={n},reuse=off", 9, 1)
+
+        def run(player: Any = player) -> tuple[float, ...]:
+            return (player.search(Game(9)).simulations,)
+
+        yield f"{key}_sims_per_s", _rates(run)[0]
+        sizes = player.tree_sizes()
+        stored = edge_dtype().itemsize + node_dtype().itemsize * sizes.nodes / sizes.edges
+    yield "mcts_bytes_per_stored_move", float(stored)
 
 
 def _middle_game() -> Any:
