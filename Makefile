@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CONFIG ?= configs/quick.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help train test lint bench tensorboard clean
+.PHONY: help train test test-compiled test-otherwise lint bench tensorboard clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -20,12 +20,18 @@ help:  ## show this list
 train: $(VENV)/train.stamp  ## train the quick config (or CONFIG=...) and show how strong it plays
 	$(BIN)/rlgo train $(CONFIG) --set run.name=$(basename $(notdir $(CONFIG)))-$$(date +%Y%m%d-%H%M%S)
 
-# Three times: all tests on compiled code; a subset on the same code without numba; a subset with array bounds
-# checked. numba does not key its cache by the last, hence the separate folder.
+# Three times: all tests on compiled code; beside it, a subset on the same code without numba, and a subset with array
+# bounds checked. numba does not key its cache by the last, hence the separate folder.
 test: $(VENV)/test.stamp  ## run the tests
+	@$(MAKE) --no-print-directory --jobs=2 test-compiled test-otherwise
+
+test-compiled:
 	$(BIN)/python -m pytest
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m interpreted
-	NUMBA_BOUNDSCHECK=1 RLGO_CACHE_DIR=$(CURDIR)/build/cache-boundscheck $(BIN)/python -m pytest -m boundscheck
+
+test-otherwise:
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider -m interpreted
+	NUMBA_BOUNDSCHECK=1 RLGO_CACHE_DIR=$(CURDIR)/build/cache-boundscheck \
+		$(BIN)/python -m pytest -q -p no:cacheprovider -m boundscheck
 
 lint: $(VENV)/test.stamp  ## check style and types
 	$(BIN)/ruff check

@@ -143,9 +143,9 @@ class TdSearchKeys(Keys):
     reset: bool = setting(False, _SWITCH)
     # Play by the value function of so many own moves ago.
     delay: int = setting(0, integer(0))
-    # Threads, and simulations of each between two merges.
+    # Threads, and simulations of each between two merges; many more overshoot, and play worse.
     workers: int = setting(1, integer(1, 64))
-    merge_every: int = setting(100, integer(1))
+    merge_every: int = setting(20, integer(1))
 
     def _settings(self) -> dict[str, Any]:
         """What `TdSearch` and `Dyna2` have in common, as they want it."""
