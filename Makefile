@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CONFIG ?= configs/quick.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help train test test-compiled test-otherwise lint bench tensorboard clean
+.PHONY: help train test test-first test-second lint bench tensorboard clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -20,15 +20,19 @@ help:  ## show this list
 train: $(VENV)/train.stamp  ## train the quick config (or CONFIG=...) and show how strong it plays
 	$(BIN)/rlgo train $(CONFIG) --set run.name=$(basename $(notdir $(CONFIG)))-$$(date +%Y%m%d-%H%M%S)
 
-# Three times: all tests on compiled code; beside it, a subset on the same code without numba, and a subset with array
+# All tests on compiled code, in two halves side by side; a subset on the same code without numba; a subset with array
 # bounds checked. numba does not key its cache by the last, hence the separate folder.
+SEARCH_TESTS := $(addprefix tests/test_,$(addsuffix .py,\
+	alphabeta analyze bench dyna2 mcts players readme rollout table_search td_search))
+
 test: $(VENV)/test.stamp  ## run the tests
-	@$(MAKE) --no-print-directory --jobs=2 test-compiled test-otherwise
+	@$(MAKE) --no-print-directory --jobs=2 test-first test-second
 
-test-compiled:
-	$(BIN)/python -m pytest
+test-first:
+	$(BIN)/python -m pytest $(addprefix --ignore=,$(SEARCH_TESTS))
 
-test-otherwise:
+test-second:
+	$(BIN)/python -m pytest -p no:cacheprovider $(SEARCH_TESTS)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider -m interpreted
 	NUMBA_BOUNDSCHECK=1 RLGO_CACHE_DIR=$(CURDIR)/build/cache-boundscheck \
 		$(BIN)/python -m pytest -q -p no:cacheprovider -m boundscheck

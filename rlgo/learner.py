@@ -73,7 +73,7 @@ class Worker:
         theta: np.ndarray | None = None,
     ):
         self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
-        self.max_moves = check_max_moves(max_moves, features.size)
+        self.max_moves = check_max_moves(max_moves, features.size, "policy.max_moves")
         self.theta = np.zeros(features.n_weights + 1, np.float32)
         if theta is not None:
             self.theta[:] = theta

@@ -142,10 +142,10 @@ def max_plies(size: int) -> int:
     return 4 * size * size
 
 
-def check_max_moves(max_moves: int, size: int) -> int:
-    """The cap on a game's moves, with 0 as 3 * size * size; RlgoError where no record holds such a game."""
+def check_max_moves(max_moves: int, size: int, key: str = "max_moves") -> int:
+    """The cap on a game's moves, 0 being 3 * size * size; RlgoError that names `key` where no record holds so many."""
     if max_moves > max_plies(size):
-        raise RlgoError(f"max_moves = {max_moves}: expected at most {max_plies(size)} (4 * size * size)")
+        raise RlgoError(f"{key} = {max_moves}: expected at most {max_plies(size)} (4 * size * size)")
     return max_moves or 3 * size * size
 
 

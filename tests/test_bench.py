@@ -11,7 +11,8 @@ from train.bench import main
 from train.cli import main as rlgo
 
 
-def test_keys():
+def test_keys(monkeypatch):
+    monkeypatch.setattr("train.bench.RUNS", 1)
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
     result = main(scale=0.001)
     machine = result.pop("machine")
