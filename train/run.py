@@ -358,8 +358,11 @@ class _Run:
         for name in tally.dtype.names or ():
             done.window[name] = done.window.get(name, 0.0) + float(tally[name])
         if not np.isfinite(self.learner.theta).all():
+            # Told by the point of the logs that would come next, which does not depend on how fast the machine is.
+            log_every = self.config.run.log_every
+            games = min(self.config.run.games, -(-done.games // log_every) * log_every)
             raise RlgoError(
-                f"diverged: weights are not finite after {done.games:,} games; "
+                f"diverged: weights are not finite after {games:,} games; "
                 f"expected a smaller learning.alpha than {self.config.learning.alpha:g}"
             )
 
