@@ -331,6 +331,7 @@ NEARLY_OVER = """
 
 
 @pytest.mark.interpreted
+@pytest.mark.boundscheck
 @pytest.mark.parametrize("options", [Options(), PLAIN], ids=["everything", "nothing"])
 def test_two_passes_end_the_game(options):
     against = stones_bar(STONES, {"C3": -1.0, "C4": -2.0})  # the weights advise against all that wins
@@ -401,6 +402,7 @@ def test_captures_are_found_with_null_moves():
     assert nodes[0] != nodes[1]
 
 
+@pytest.mark.boundscheck
 @pytest.mark.usefixtures("fuse_once")
 def test_null_moves_lead_to_legal_moves():
     search = AlphaBetaSearch(5, Options(null_move=True), seed=1)

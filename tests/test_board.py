@@ -206,7 +206,7 @@ def random_game(size: int, style: str, seed: int, max_moves: int) -> None:
 @pytest.mark.parametrize(
     "size, style, games, max_moves",
     [
-        (5, "sensible", 500, 100),
+        (5, "sensible", 1600, 100),
         (5, "wild", 200, 150),
         (7, "sensible", 150, 200),
         (7, "wild", 25, 300),

@@ -356,7 +356,7 @@ def way_back(told: str) -> list[str] | None:
     return shlex.split(found[1])[1:] if found else None
 
 
-@pytest.mark.parametrize(("workers", "n"), [(1, 30), (2, 8)])
+@pytest.mark.parametrize(("workers", "n"), [(1, 50), (2, 8)])
 def test_a_storm_of_kills(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
     storm(tmp_path, {"kill": n, "kill at a write": n}, workers, whole[workers])
 

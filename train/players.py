@@ -150,7 +150,6 @@ class TdSearchKeys(Keys):
     def _settings(self) -> dict[str, Any]:
         """What `TdSearch` and `Dyna2` have in common, as they want it."""
         from rlgo.policy import EPSILON_GREEDY, Policy
-        from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
         from rlgo.td import SCHEDULES, Learning
         from rlgo.td_search import ALL, NEVER, Simulation
         from rlgo.value import VALUES
@@ -173,9 +172,7 @@ class TdSearchKeys(Keys):
                 ALL if self.learn == "all" else int(self.learn),
                 self.max_moves,
             ),
-            "default": DefaultPolicy(
-                DEFAULT_POLICIES[self.default], self.save, self.pattern, self.capture, self.self_atari, self.mercy
-            ),
+            "default": _default_policy(self),
             "reset": self.reset,
             "delay": self.delay,
             "workers": self.workers,
@@ -186,6 +183,15 @@ class TdSearchKeys(Keys):
         from rlgo.td_search import TdSearch
 
         return TdSearch(size, self.sizes, seed=seed, **self._settings())
+
+
+def _default_policy(keys: TdSearchKeys | TreeKeys) -> Any:
+    """The default policy that the keys name."""
+    from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
+
+    return DefaultPolicy(
+        DEFAULT_POLICIES[keys.default], keys.save, keys.pattern, keys.capture, keys.self_atari, keys.mercy
+    )
 
 
 @dataclass(frozen=True)
@@ -304,7 +310,6 @@ class TreeKeys(Keys):
         from mcts.heuristic import HEURISTICS
         from mcts.player import ALGORITHMS, TreeSearch
         from mcts.rave import SCHEDULES
-        from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
 
         settings = ALGORITHMS[self.name]._replace(
             c=self.c,
@@ -322,9 +327,7 @@ class TreeKeys(Keys):
             settings,
             None if self.sims == "none" else int(self.sims),
             self.seconds or None,
-            DefaultPolicy(
-                DEFAULT_POLICIES[self.default], self.save, self.pattern, self.capture, self.self_atari, self.mercy
-            ),
+            _default_policy(self),
             _load(self.weights, size) if self.heuristic == "rlgo" else None,
             reuse=self.reuse,
             memory_mb=self.memory_mb,
