@@ -1,71 +1,144 @@
 """Heuristic prior knowledge: H(s, a), and the confidences C and C~. MC-RAVE paper, Section 5, equations 48 to 52.
 
-Start reading at `add_prior`.
+Start reading at `add_prior`. The handcrafted heuristics are in `handcrafted.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from mcts.handcrafted import judge
+from mcts.rave import KINDS
+from mcts.tree import count, mean, statistic
 from rlgo.board import BLACK, PASS
 from rlgo.jit import inline, njit
+from rlgo.policy import Policy
 from rlgo.rollout import begin_rollout, mogo_candidates
-from rlgo.value import ValueFunction, gain_of, rebuild, squash
+from rlgo.shapes import fuse, make_features, unshare
+from rlgo.value import VALUES, ValueFunction, gain_of, rebuild_gains, squash
 from rlgo.weights import Weights
 
-NO_HEURISTIC, EVEN, GRANDFATHER, MOGO, RLGO, USER = 0, 1, 2, 3, 4, 5
-HEURISTICS = {"none": NO_HEURISTIC, "even": EVEN, "grandfather": GRANDFATHER, "mogo": MOGO, "rlgo": RLGO}
+NO_HEURISTIC, EVEN, GRANDFATHER, MOGO, HANDCRAFTED, RLGO, USER = 0, 1, 2, 3, 4, 5, 6
+HEURISTICS = {
+    "none": NO_HEURISTIC,
+    "even": EVEN,
+    "grandfather": GRANDFATHER,
+    "mogo": MOGO,
+    "handcrafted": HANDCRAFTED,
+    "rlgo": RLGO,
+}
+_MOST_CONFIDENT = 10.0  # times M
+
+
+class Knowledge(NamedTuple):
+    """What is known of Go beforehand.
+
+    g, theta_bar, value : geometry, table and kind of the value function of Q_rlgo
+    policy : how the default policy LEARNED chooses by it
+    bias : float64[rave.KINDS]: learned RAVE biases
+    stride : of the board
+    """
+
+    g: np.record
+    theta_bar: np.ndarray
+    value: int
+    policy: Policy
+    bias: np.ndarray
+    stride: int
+
+
+def knowledge_of(weights: Weights | None, size: int, policy: Policy, bias: float) -> Knowledge:
+    """Knowledge from weights, or from none.
+
+    bias : what the RAVE biases begin with
+    """
+    g, theta_bar, value = make_features(size, (3,), "none").geometry, np.zeros(1, np.float32), "logistic"
+    if weights is not None:
+        features, theta = unshare(weights.features, weights.theta, weights.features.sizes)
+        theta_bar, value = fuse(features, features.expand(theta))[1], weights.value
+    return Knowledge(g, theta_bar, VALUES[value], policy, np.full(KINDS, bias), size + 1)
 
 
 @njit
-def add_prior(
-    node, grandfather, b, kind, prior_n, prior_n_amaf, nodes, edges, sh, g, theta_bar, value, default, r, patterns
-):
-    """Initialise a new node: Q = Q~ = H, N = C (`prior_n`), N~ = C~ (`prior_n_amaf`), for every action.
+def add_prior(node, grandfather, b, settings, knowledge, default, patterns, tree, sh, r):
+    """Initialise a new node: Q = Q~ = H, N = C, N~ = C~, for every action (equations 49 to 52).
 
     MOGO: the moves among which MoGo's default policy would choose are worth 1 to the player, all others 1/2
+    HANDCRAFTED: see `handcrafted.judge`
     RLGO: V after the move, by weights: all moves in one pass over the position
     grandfather : the node of s_t-2, or -1
-    sh, g, theta_bar, value : scratch `Shapes`, geometry and table of the value function of Q_rlgo
+    sh, r : scratch
     """
-    first, n = np.int64(nodes[node].first), np.int64(nodes[node].n_edges)
-    if kind == RLGO:
-        rebuild(b, sh, g, theta_bar, theta_bar)
+    first, n = np.int64(tree.first[node]), np.int64(tree.n_edges[node])
+    kind = settings.heuristic
     n_good = 0
-    if kind == MOGO:
+    if kind == RLGO:
+        rebuild_gains(b, sh, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
+    elif kind == MOGO:
         begin_rollout(b, r)
         n_good = mogo_candidates(b, default, r, patterns)
     sign = 1.0 if b.to_play == BLACK else -1.0
     for i in range(first, first + n):
-        p = np.int64(edges[i].move)
+        p = np.int64(tree.move[i])
         h = 0.5
         if kind == GRANDFATHER and grandfather >= 0:
-            h = _value_there(grandfather, p, nodes, edges)
+            h = _value_there(grandfather, p, tree)
         elif kind == MOGO:
             for k in range(n_good):
                 if r.moves[k] == p:
                     h = 0.5 + 0.5 * sign
+        elif kind == HANDCRAFTED and p != PASS:
+            h = 0.5 + sign * (judge(b, p, patterns) - 0.5)
         elif kind == RLGO:
-            gain = 0.0 if p == PASS else gain_of(b, sh, g, theta_bar, p)
-            h = squash(value, sh.x[0] + sign * gain)
+            gain = 0.0 if p == PASS else gain_of(b, sh, knowledge.g, knowledge.theta_bar, p)
+            h = squash(knowledge.value, sh.x[0] + sign * gain)
             h = min(1.0, max(0.0, h))  # a linear V may lie outside
-        edges[i].n = prior_n
-        edges[i].w = np.float32(prior_n * h)
-        edges[i].n_amaf = prior_n_amaf
-        edges[i].w_amaf = np.float32(prior_n_amaf * h)
-    nodes[node].n = n * prior_n
+        n_amaf = confidence(h, settings)
+        tree.mc[i] = statistic(settings.prior_n, settings.prior_n * h)
+        tree.amaf[i] = statistic(n_amaf, n_amaf * h)
+        tree.prior[i] = np.uint8(255.0 * h + 0.5)
+    tree.n[node] = n * settings.prior_n
+    if settings.widening > 0.0:
+        _sort_by_prior(first, n, sign, tree)
 
 
 @inline
-def _value_there(node, p, nodes, edges):
+def confidence(h, settings):
+    """C~ = M; or, adapted, M / (4 H (1 - H)), at most 10 M.
+
+    If H = sigma(x) and x is off by the same amount s everywhere, H is off by H (1 - H) s, as if it were the mean of
+    1 / (H (1 - H) s^2) outcomes: Section 5 asks for a confidence by the variance of the heuristic.
+    """
+    m = np.float64(settings.prior_n_amaf)
+    if settings.adapt_m:
+        m = min(_MOST_CONFIDENT * m, m / max(4.0 * h * (1.0 - h), 1e-6))
+    return np.int64(m + 0.5)
+
+
+@inline
+def _value_there(node, p, tree):
     """Q(s, a) of a node, or 1/2 where it has none."""
-    first = np.int64(nodes[node].first)
-    for i in range(first, first + nodes[node].n_edges):
-        if edges[i].move == p:
-            return np.float64(edges[i].w) / edges[i].n if edges[i].n > 0 else 0.5
+    first = np.int64(tree.first[node])
+    for i in range(first, first + tree.n_edges[node]):
+        if tree.move[i] == p:
+            return mean(tree.mc[i]) if count(tree.mc[i]) > 0.0 else 0.5
     return 0.5
+
+
+@njit
+def _sort_by_prior(first, n, sign, tree):
+    """The player's best actions by H first; equal ones stay in their order. None of them has a child yet."""
+    for i in range(first + 1, first + n):
+        j = i
+        while j > first and sign * (np.int64(tree.prior[j]) - np.int64(tree.prior[j - 1])) > 0.0:
+            for array in (tree.mc, tree.amaf):
+                array[j], array[j - 1] = array[j - 1], array[j]
+            tree.move[j], tree.move[j - 1] = tree.move[j - 1], tree.move[j]
+            tree.prior[j], tree.prior[j - 1] = tree.prior[j - 1], tree.prior[j]
+            j -= 1
 
 
 def q_rlgo(weights: Weights, boards: Sequence[np.record]) -> np.ndarray:

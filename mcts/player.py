@@ -7,25 +7,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from mcts.heuristic import NO_HEURISTIC, RLGO, USER, add_prior
-from mcts.search import DONE, FLAT, MC, MC_RAVE, RAVE, Settings, path_dtype, simulate
-from mcts.tree import NO_CHILD, add_root, edge_dtype, find_edge, keep_subtree, node_dtype, sizes_dtype
-from rlgo.board import BLACK, PASS, new_boards, zobrist
+from mcts.heuristic import NO_HEURISTIC, RLGO, USER, add_prior, knowledge_of
+from mcts.parallel import Team
+from mcts.rave import FLAT, KINDS, MC, MC_RAVE, RAVE, learned_bias, observe_bias
+from mcts.search import LEARNED, NEVER, Settings, Worker
+from mcts.tree import (
+    MOST_VISITS,
+    NO_CHILD,
+    Tree,
+    add_root,
+    edges_of,
+    find_edge,
+    keep_moves,
+    keep_subtree,
+    new_tree,
+    nodes_in,
+    statistic,
+)
+from rlgo.board import BLACK, PASS, new_board
 from rlgo.coords import to_row_col, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.jit import compiling, make_rng
+from rlgo.jit import compiling, copy_record
 from rlgo.player import RESIGN, Player, Seed, check_size, moves_to_try
-from rlgo.rollout import DefaultPolicy, is_hopeless, mogo_patterns, new_rollout
-from rlgo.shapes import fuse, make_features, unshare
+from rlgo.policy import EPSILON_GREEDY, Policy
+from rlgo.rollout import DefaultPolicy, is_hopeless, mogo_patterns
+from rlgo.shapes import fuse
 from rlgo.td import check_max_moves
 from rlgo.td_search import TdSearch
-from rlgo.value import VALUES, new_shapes
 from rlgo.weights import Weights
 
 # What makes which algorithm of the MC-RAVE paper; vanilla UCT as in its Section 2.5, c = 1 and first-play urgency 1.
@@ -42,27 +55,21 @@ ALGORITHMS = {
 # A user's prior: of a board record and its moves (points, int64[n]), (H, C, C~), each float[n] or a number.
 Prior = Callable[[np.record, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
-_SLICE_SECONDS = 0.01
-
-
-@cache
-def tally_dtype() -> np.dtype:
-    """What simulations add up to: how many, the sum of z, the moves played, and nodes that wait for a prior."""
-    fields = [("simulations", "i8"), ("moves", "i8"), ("waiting", "i8"), ("wins", "f8")]
-    return np.dtype((np.record, np.dtype(fields)))
+_MOVES_PER_NODE = 20  # at least, on average: what room for nodes is reckoned by
 
 
 class Found(NamedTuple):
     """What a search found, of the root's m moves, the most visited first."""
 
     moves: np.ndarray  # int64[m]: points, or PASS; of flat Monte-Carlo, the best first
-    visits: np.ndarray  # int64[m]: N(s, a) without the prior's C
+    visits: np.ndarray  # int64[m]: N(s, a), without a built-in heuristic's C (a user's is in it)
     q: np.ndarray  # float64[m]: Q(s, a), P(Black wins); NaN without a visit
     q_amaf: np.ndarray  # float64[m]: Q~(s, a); NaN without any
     n_amaf: np.ndarray  # int64[m]: N~(s, a)
-    line: list[int]  # the principal variation, by visits
+    prior: np.ndarray  # float64[m]: H(s, a), to the nearest 1/255; without a heuristic about 1/2
+    line: np.ndarray  # int64[...]: the principal variation, by visits
     simulations: int  # of this search
-    nodes: int  # in the tree
+    nodes: int  # in the tree, or in all trees
 
 
 class TreeSearch(Player):
@@ -74,7 +81,8 @@ class TreeSearch(Player):
     settings : what the tree policy goes by, see `Settings` and `ALGORITHMS`
     simulations, seconds : of each move; whichever is given ends the search, or the first of both
     default : the default policy
-    weights : the value function of Q_rlgo, for settings.heuristic = RLGO
+    weights : the value function of Q_rlgo: for settings.heuristic = RLGO, the default policy LEARNED, and truncation
+    epsilon : of the default policy LEARNED: the probability of a uniformly random move
     prior : a user's own heuristic, instead of settings.heuristic; asked for a batch of new nodes at a time, while
         their simulations go on
     first : a TD search that learns before each search, and whose short-term value is Q_rlgo (two-phase search)
@@ -82,6 +90,8 @@ class TreeSearch(Player):
     memory_mb : of the tree, at most; where it is full, the search goes on without growing it
     resign : give up where P(win) of the best move is below
     batch : nodes that a user's prior is asked for at once
+    workers : threads
+    root_parallel : each thread has a tree of its own, and the roots are added up; otherwise they share one
     seed : of all random numbers; None: different every time
 
     Attributes
@@ -101,42 +111,44 @@ class TreeSearch(Player):
         seconds: float | None = None,
         default: DefaultPolicy = DefaultPolicy(),
         weights: Weights | None = None,
+        epsilon: float = 0.1,
         prior: Prior | None = None,
         first: TdSearch | None = None,
         reuse: bool = True,
         memory_mb: float = 256,
         resign: float = 0.0,
         batch: int = 8,
+        workers: int = 1,
+        root_parallel: bool = False,
         seed: Seed = None,
         name: str = "mc_rave",
     ):
-        _check(settings, simulations, seconds, memory_mb, resign, batch)
+        _check(settings, simulations, seconds, memory_mb, resign, batch, workers, epsilon)
         self.name, self.sizes = name, (size,)
         self.simulations, self.seconds, self.resign, self.reuse = simulations, seconds, resign, reuse
         self.default, self._prior, self._first = default, prior, first
-        max_moves = check_max_moves(0, size)
-        self.settings = settings._replace(max_moves=max_moves, heuristic=USER if prior else settings.heuristic)
-        self._features = make_features(size, (3,), "none")
-        self._theta_bar, self._value = np.zeros(1, np.float32), VALUES["logistic"]
-        if self.settings.heuristic == RLGO and first is None:
-            if weights is None or weights.features.size != size:
-                raise RlgoError(f"{name}: expected weights for {size}x{size}")
-            features, theta = unshare(weights.features, weights.theta, weights.features.sizes)
-            self._theta_bar, self._value = fuse(features, features.expand(theta))[1], VALUES[weights.value]
-
-        n_edges = int(memory_mb * 1e6 / (edge_dtype().itemsize + node_dtype().itemsize / 20))
-        if self.settings.value == FLAT:
-            n_edges = size * size + 1  # the root alone
-        self._nodes = np.zeros(max(1, n_edges // 20 if n_edges > size * size + 1 else 1), node_dtype())
-        self._edges = np.zeros(max(n_edges, size * size + 1), edge_dtype())
-        self._sizes = np.zeros(1, sizes_dtype())[0]
-        self._boards, self._shapes = new_boards(2, size), new_shapes(1, size)[0]
-        self._path, self._rollout = np.zeros(1, path_dtype(size))[0], new_rollout(size)
-        self._leaves, self._leaf_nodes = new_boards(batch, size), np.zeros(batch, np.int64)
+        shared = workers > 1 and not root_parallel
+        self.settings = settings._replace(
+            max_moves=check_max_moves(0, size),
+            heuristic=USER if prior else settings.heuristic,
+            virtual_loss=max(1, settings.virtual_loss) if shared else 0,
+        )
+        knows = self.settings.heuristic == RLGO or default.kind == LEARNED or settings.truncate != NEVER
+        if not knows or first is not None:
+            weights = None
+        elif weights is None or weights.features.size != size:
+            raise RlgoError(f"{name}: expected weights for {size}x{size}")
+        policy = Policy(EPSILON_GREEDY, epsilon)
+        self._knowledge = knowledge_of(weights, size, policy, settings.rave_bias)
+        n_trees = workers if root_parallel else 1
+        trees = [_new_tree(size, self.settings, memory_mb / n_trees) for _ in range(n_trees)]
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        self._rng, self._order = make_rng(sequence), np.random.default_rng(sequence)
+        self._order = np.random.default_rng(sequence)
+        self._team = Team(size, workers, trees, batch, sequence, self._ask)
+        self._board = new_board(size)  # the root's
+        self._last = PASS  # the move that led to it
         self._before: tuple[list[tuple[int, int]], list[tuple[int, int]]] | None = None  # setup and moves of the root
-        self.tally = np.zeros(1, tally_dtype())[0]
+        self._bias_seen = np.zeros((2, KINDS))  # what `rave.observe_bias` adds up
         self.found: Found | None = None
         self._maps: dict[str, np.ndarray] = {}
         self.new_game()
@@ -146,8 +158,10 @@ class TreeSearch(Player):
     def new_game(self) -> None:
         self._before = None
         self.found = None
+        self._bias_seen[:] = 0
+        self._knowledge.bias[:] = self.settings.rave_bias
         names = ("value", "visits", "amaf")
-        self._maps = {name: np.full((self._boards[0].board_size,) * 2, np.nan) for name in names}
+        self._maps = {name: np.full((self._board.board_size,) * 2, np.nan) for name in names}
         if self._first is not None:
             self._first.new_game()
 
@@ -163,11 +177,12 @@ class TreeSearch(Player):
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that no clock runs meanwhile."""
-        with compiling(f"tree search, {self._features.size}x{self._features.size}"):
-            add_root(np.zeros(1, np.int64), self._sizes, self._nodes, self._edges)
+        with compiling(f"tree search, {self._board.board_size}x{self._board.board_size}"):
+            for tree in self._team.trees:
+                add_root(np.zeros(1, np.int64), tree)
             self._run(0, 0.0)
-            keep_subtree(0, self._sizes, self._nodes, self._edges)
-            find_edge(0, PASS, self._nodes, self._edges)
+            keep_subtree(0, self._team.trees[0])
+            find_edge(0, PASS, self._team.trees[0])
         self._before = None
         if self._first is not None:
             self._first.warm_up()
@@ -179,9 +194,9 @@ class TreeSearch(Player):
     def report(self) -> list[str]:
         if self.found is None:
             return []
-        line = " ".join(to_vertex(p, self._features.size) for p in self.found.line[:10])
+        line = " ".join(to_vertex(int(p), self._board.board_size) for p in self.found.line[:10])
         n = self.found.simulations
-        won = f"Black won {self.tally.wins / n:.1%} of {n:,} simulations" if n else "one move alone"
+        won = f"Black won {self._team.wins / n:.1%} of {n:,} simulations" if n else "one move alone"
         return [f"{won}; {self.found.nodes:,} nodes; {line}"]
 
     # --- the search ---
@@ -195,60 +210,61 @@ class TreeSearch(Player):
         check_size(self, game)
         stop = stop or self.stop
         moves = np.array(moves_to_try(game), np.int64)
-        self.tally = np.zeros(1, tally_dtype())[0]
+        self._team.clear()
         if not len(moves):
             self._before = None
             self.found = None
-            return Found(*(np.zeros(0),) * 5, [PASS], 0, 0)
+            return Found(*(np.zeros(0),) * 6, np.array([PASS]), 0, 0)
         self.warm_up() if self._before is None else None
         start = time.perf_counter()
+
+        def goes_on() -> bool:
+            if stop() or (self.seconds is not None and time.perf_counter() - start >= self.seconds):
+                return False
+            return self.simulations is None or not self._is_decided(self.simulations - self._team.simulations)
+
         if self._first is not None:
             self._first.search(game, stop)
-            self._theta_bar = fuse(*self._first.value_table())[1]
-            self._value = self._first.learning.value
+            theta_bar = fuse(*self._first.value_table())[1]
+            self._knowledge = self._knowledge._replace(theta_bar=theta_bar, value=self._first.learning.value)
         self._stand_on(game, moves)
-        done, n = 0, 16
-        while len(moves) > 1:
-            if self.simulations is not None:
-                n = min(n, self.simulations - done)
-            began = time.perf_counter()
-            self._run(n, game.komi)
-            done = int(self.tally.simulations)
-            now = time.perf_counter()
-            n = max(1, min(4 * n, int(n * _SLICE_SECONDS / max(now - began, 1e-9))))
-            if self.simulations is not None and (done >= self.simulations or self._is_decided(self.simulations - done)):
-                break
-            if (self.seconds is not None and now - start >= self.seconds) or stop():
-                break
+        done = self._run(self.simulations or MOST_VISITS, game.komi, goes_on) if len(moves) > 1 else 0
         self._before = (game.setup.copy(), game.moves.copy())
+        if self.settings.learn_bias:
+            for tree in self._team.trees:
+                observe_bias(tree, self._last, self._board.stride, self._bias_seen[0], self._bias_seen[1])
+            self._knowledge.bias[:] = learned_bias(self._bias_seen[0], self._bias_seen[1], self.settings.rave_bias)
         self.found = self._look(done)
         return self.found
 
-    def tree_sizes(self) -> np.record:
-        """How many nodes and edges the tree has, see `tree.sizes_dtype`."""
-        return self._sizes
+    @property
+    def trees(self) -> list[Tree]:
+        """The tree of the last search, or each thread's."""
+        return self._team.trees
+
+    @property
+    def wins(self) -> float:
+        """The sum of z over the last search's simulations."""
+        return self._team.wins
 
     def _stand_on(self, game: Game, moves: np.ndarray) -> None:
-        """Make the position of `game` the root: what the tree has below it, or a new tree."""
-        root = self._root_for(game) if self.reuse else NO_CHILD
-        self._boards[0] = game.board
-        self._boards[0].n_passes = 0  # at the root the game goes on, whatever was passed
-        if root == NO_CHILD or self.settings.value == FLAT:
-            self._order.shuffle(moves)
-            add_root(moves, self._sizes, self._nodes, self._edges)
-            self._ask_for_root(game)
-            return
-        keep_subtree(root, self._sizes, self._nodes, self._edges)
-        node = self._nodes[0]
-        mine = self._edges[: node.n_edges]
-        allowed = np.isin(mine["move"], moves)
-        if not allowed.all():  # superko forbids what simulations may play
-            kept = mine[allowed].copy()
-            mine[: len(kept)] = kept
-            node.n_edges = len(kept)
-            node.n = int(kept["n"].sum())
+        """Make the position of `game` the root: what a tree has below it, or a new tree."""
+        copy_record(game.board, self._board)
+        self._board.n_passes = 0  # at the root the game goes on, whatever was passed
+        self._last = game.moves[-1][1] if game.moves else PASS
+        for tree in self._team.trees:
+            root = self._root_for(game, tree) if self.reuse else NO_CHILD
+            if root == NO_CHILD or self.settings.value == FLAT:
+                self._order.shuffle(moves)
+                add_root(moves, tree)
+                self._ask_for_root(tree)
+            else:
+                keep_subtree(root, tree)
+                allowed = np.isin(edges_of(tree, 0).move, moves)
+                if not allowed.all():  # superko forbids what simulations may play
+                    keep_moves(tree, 0, allowed)
 
-    def _root_for(self, game: Game) -> int:
+    def _root_for(self, game: Game, tree: Tree) -> int:
         """The node of the position of `game`, if it has come about by moves in the tree."""
         if self._before is None or self._before[0] != game.setup:
             return NO_CHILD
@@ -257,72 +273,62 @@ class TreeSearch(Player):
             return NO_CHILD
         node = 0
         for _, p in game.moves[len(before) :]:
-            e = int(find_edge(node, p, self._nodes, self._edges))
-            node = int(self._edges[e].child) if e >= 0 else NO_CHILD
+            e = int(find_edge(node, p, tree))
+            node = int(tree.child[e]) if e >= 0 else NO_CHILD
             if node == NO_CHILD:
                 return NO_CHILD
         return node
 
-    def _run(self, n: int, komi: float) -> None:
-        mercy = self.default.mercy and not is_hopeless(self._boards[0], komi)
-        left = n
-        while left >= 0:
-            before = int(self.tally.simulations)
-            status = simulate(
-                left, self._boards, self._sizes, self._nodes, self._edges, self.settings,
-                self.default._replace(mercy=mercy), komi, self._path, self._shapes, self._features.geometry,
-                self._theta_bar, self._value, self._rollout, mogo_patterns(), zobrist(self._features.size), self._rng,
-                self._leaves, self._leaf_nodes, self.tally,
-            )  # fmt: skip
-            left -= int(self.tally.simulations) - before
-            self._ask()
-            if status == DONE or left == 0:
-                return
+    def _run(self, n: int, komi: float, goes_on: Callable[[], bool] = lambda: True) -> int:
+        mercy = self.default.mercy and not is_hopeless(self._board, komi)
+        default = self.default._replace(mercy=mercy)
+        return self._team.run(n, goes_on, self._board, self._last, self.settings, default, komi, self._knowledge)
 
     def _is_decided(self, left: int) -> bool:
         """Whether the most visited move stays so, whatever the simulations that are left do."""
-        n = np.sort(self._edges["n"][: self._nodes[0].n_edges])
+        if self.settings.value == FLAT:
+            return False
+        n = np.sort(self._team.root().n)
         return len(n) > 1 and int(n[-1]) - int(n[-2]) > left
 
     # --- priors ---
 
-    def _ask_for_root(self, game: Game) -> None:
+    def _ask_for_root(self, tree: Tree) -> None:
         """The prior of a new root, as of any other new node."""
-        s = self.settings
-        if s.heuristic == USER:
-            self._leaves[0], self._leaf_nodes[0], self.tally.waiting = self._boards[0], 0, 1
-            self._ask()
-        elif s.heuristic != NO_HEURISTIC:
+        worker = self._team.workers[0]
+        if self.settings.heuristic == USER:
+            worker.leaves[0], worker.leaf_nodes[0], worker.tally.waiting = self._board, 0, 1
+            self._ask(worker, tree)
+        elif self.settings.heuristic != NO_HEURISTIC:
             add_prior(
-                0, NO_CHILD, self._boards[0], s.heuristic, s.prior_n, s.prior_n_amaf, self._nodes, self._edges,
-                self._shapes, self._features.geometry, self._theta_bar, self._value, self.default, self._rollout,
-                mogo_patterns(),
+                0, NO_CHILD, self._board, self.settings, self._knowledge, self.default, mogo_patterns(), tree,
+                worker.sh, worker.r,
             )  # fmt: skip
 
-    def _ask(self) -> None:
+    def _ask(self, worker: Worker, tree: Tree) -> None:
         """Ask the user's prior for the nodes that wait, and add what it says to their statistics."""
-        for i in range(int(self.tally.waiting)):
-            assert self._prior is not None
-            node = self._nodes[int(self._leaf_nodes[i])]
-            edges = self._edges[node.first : node.first + node.n_edges]
-            moves = edges["move"].astype(np.int64)
-            h, c, c_amaf = (np.broadcast_to(np.asarray(x, np.float64), moves.shape) for x in self._told(i, moves))
+        for i in range(int(worker.tally.waiting)):
+            node = int(worker.leaf_nodes[i])
+            here = slice(int(tree.first[node]), int(tree.first[node]) + int(tree.n_edges[node]))
+            moves = tree.move[here].astype(np.int64)
+            told = self._told(worker.leaves[i], moves)
+            h, c, c_amaf = (np.broadcast_to(np.asarray(x, np.float64), moves.shape) for x in told)
             for what, values, low, high in (("H", h, 0, 1), ("C", c, 0, 1e6), ("C~", c_amaf, 0, 1e6)):
                 wrong = np.flatnonzero(~((values >= low) & (values <= high)))
                 if len(wrong):
-                    vertex = to_vertex(int(moves[wrong[0]]), self._features.size)
+                    vertex = to_vertex(int(moves[wrong[0]]), self._board.board_size)
                     raise RlgoError(f"prior: {what} of {vertex} = {values[wrong[0]]}: expected {low} to {high:g}")
-            n, n_amaf = np.rint(c).astype(np.int32), np.rint(c_amaf).astype(np.int32)
-            edges["n"] += n
-            edges["w"] += n * h
-            edges["n_amaf"] += n_amaf
-            edges["w_amaf"] += n_amaf * h
-            node.n += n.sum()
-        self.tally.waiting = 0
+            for e, h_e, c_e, c_amaf_e in zip(range(here.start, here.stop), h, np.rint(c), np.rint(c_amaf), strict=True):
+                tree.mc[e] += statistic(c_e, c_e * h_e)
+                tree.amaf[e] += statistic(c_amaf_e, c_amaf_e * h_e)
+            tree.prior[here] = np.rint(255 * h)
+            tree.n[node] += int(np.rint(c).sum())
+        worker.tally.waiting = 0
 
-    def _told(self, i: int, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _told(self, board: np.record, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What the user's prior says of one position: three things, each a number or one for each move."""
         assert self._prior is not None
-        told = self._prior(self._leaves[i], moves)
+        told = self._prior(board, moves)
         if not isinstance(told, tuple) or len(told) != 3:
             raise RlgoError("prior: expected three things, (H, C, C~)")
         for name, values in zip(("H", "C", "C~"), told, strict=True):
@@ -335,32 +341,34 @@ class TreeSearch(Player):
     # --- what was found ---
 
     def _look(self, done: int) -> Found:
-        root = self._edges[: self._nodes[0].n_edges]
-        c = self.settings.prior_n if self.settings.heuristic not in (NO_HEURISTIC, USER) else 0
-        if self.settings.value == FLAT:  # visits are all the same
-            mean = root["w"] / np.maximum(root["n"], 1)
-            order = np.argsort(-mean if self._boards[0].to_play == BLACK else mean, kind="stable")
-        else:
-            order = np.lexsort((-root["n_amaf"], -root["n"]))
-        root = root[order]
+        root = self._team.root()
+        c = self.settings.prior_n * len(self.trees) if self.settings.heuristic not in (NO_HEURISTIC, USER) else 0
         with np.errstate(invalid="ignore", divide="ignore"):
-            q, q_amaf = root["w"] / root["n"].astype(np.float64), root["w_amaf"] / root["n_amaf"].astype(np.float64)
+            q, q_amaf = root.w / root.n, root.w_amaf / root.n_amaf
+        if self.settings.value == FLAT:  # visits may be all the same
+            order = np.argsort(np.nan_to_num(-q if self._board.to_play == BLACK else q, nan=1.0), kind="stable")
+        else:
+            order = np.lexsort((-root.n_amaf, -root.n))
+        moves = root.move[order]
+        nodes = sum(nodes_in(tree) for tree in self.trees)
         return Found(
-            root["move"].astype(np.int64), root["n"].astype(np.int64) - c, q, q_amaf, root["n_amaf"].astype(np.int64),
-            self._line(), done, int(self._sizes.nodes),
+            moves, root.n[order] - c, q[order], q_amaf[order], root.n_amaf[order], root.prior[order],
+            self._line(moves), done, nodes,
         )  # fmt: skip
 
-    def _line(self) -> list[int]:
-        line: list[int] = []
-        node = 0
-        while node != NO_CHILD:
-            edges = self._edges[self._nodes[node].first : self._nodes[node].first + self._nodes[node].n_edges]
-            best = int(np.argmax(edges["n"]))
-            if line and edges[best].n <= self.settings.prior_n:
+    def _line(self, moves: np.ndarray) -> np.ndarray:
+        """The principal variation: the best move, then the most visited ones of the (first) tree."""
+        tree, line = self.trees[0], [int(moves[0])]
+        e = int(find_edge(0, line[0], tree))
+        while e >= 0 and tree.child[e] != NO_CHILD:
+            node = int(tree.child[e])
+            edges = edges_of(tree, node)
+            best = int(np.argmax(edges.n))
+            if edges.n[best] <= self.settings.prior_n:
                 break
-            line.append(int(edges[best].move))
-            node = int(edges[best].child)
-        return line
+            line.append(int(edges.move[best]))
+            e = int(tree.first[node]) + best
+        return np.array(line, np.int64)
 
     def _draw(self, found: Found, size: int) -> None:
         for values in self._maps.values():
@@ -372,24 +380,44 @@ class TreeSearch(Player):
                 self._maps["value"][at], self._maps["amaf"][at], self._maps["visits"][at] = q, q_amaf, n / total
 
 
+def _new_tree(size: int, settings: Settings, memory_mb: float) -> Tree:
+    """A tree that takes so much memory when it is full; of flat Monte-Carlo, the root alone."""
+    most = size * size + 1
+    one = new_tree(1, 1)
+    per_node = sum(array.itemsize for array in one[:3])
+    per_edge = sum(array.itemsize for array in one[3:8])
+    edges = max(most, int(memory_mb * 1e6 / (per_edge + per_node / _MOVES_PER_NODE)))
+    return new_tree(1, most) if settings.value == FLAT else new_tree(1 + edges // _MOVES_PER_NODE, edges)
+
+
 def _check(
-    settings: Settings, simulations: int | None, seconds: float | None, memory_mb: float, resign: float, batch: int
-) -> None:
+    settings: Settings, simulations: int | None, seconds: float | None, memory_mb: float, resign: float, batch: int,
+    workers: int, epsilon: float,
+) -> None:  # fmt: skip
     """RlgoError for a setting out of range."""
     if simulations is None and seconds is None:
         raise RlgoError("expected a number of simulations (sims), or seconds, or both")
+    s = settings
     checks = [
         (simulations is None or simulations >= 1, "simulations", simulations, "an integer of at least 1"),
         (seconds is None or seconds > 0, "seconds", seconds, "a positive number"),
-        (settings.c >= 0, "c", settings.c, "a number of at least 0"),
-        (settings.rave_k > 0, "rave_k", settings.rave_k, "a positive number"),
-        (settings.rave_bias >= 0, "rave_bias", settings.rave_bias, "a number of at least 0"),
-        (settings.expand_after >= 1, "expand_after", settings.expand_after, "an integer of at least 1"),
-        (settings.prior_n >= 0, "prior_n", settings.prior_n, "an integer of at least 0"),
-        (settings.prior_n_amaf >= 0, "prior_n_amaf", settings.prior_n_amaf, "an integer of at least 0"),
+        (s.c >= 0, "c", s.c, "a number of at least 0"),
+        (s.rave_k > 0, "rave_k", s.rave_k, "a positive number"),
+        (s.rave_bias >= 0, "rave_bias", s.rave_bias, "a number of at least 0"),
+        (s.expand_after >= 1, "expand_after", s.expand_after, "an integer of at least 1"),
+        (s.prior_n >= 0, "prior_n", s.prior_n, "an integer of at least 0"),
+        (s.prior_n_amaf >= 0, "prior_n_amaf", s.prior_n_amaf, "an integer of at least 0"),
+        (s.progressive_bias >= 0, "progressive_bias", s.progressive_bias, "a number of at least 0"),
+        (s.widening == 0 or s.widening > 1, "widening", s.widening, "0, or a number above 1"),
+        (s.temperature >= 0, "temperature", s.temperature, "a number of at least 0"),
+        (s.pruning >= 0, "pruning", s.pruning, "a number of at least 0"),
+        (s.truncate >= NEVER, "truncate", s.truncate, "a number of plies, or -1 for never"),
+        (s.virtual_loss >= 0, "virtual_loss", s.virtual_loss, "an integer of at least 0"),
         (memory_mb > 0, "memory_mb", memory_mb, "a positive number"),
         (0 <= resign < 1, "resign", resign, "a number from 0 to 1"),
         (batch >= 1, "batch", batch, "an integer of at least 1"),
+        (workers >= 1, "workers", workers, "an integer of at least 1"),
+        (0 <= epsilon <= 1, "epsilon", epsilon, "a number from 0 to 1"),
     ]
     for holds, name, value, expected in checks:
         if not holds:

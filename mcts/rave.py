@@ -9,9 +9,11 @@ import math
 
 import numpy as np
 
+from mcts.tree import NODE_BITS, add, count, mean, statistic
 from rlgo.board import BLACK, PASS
 from rlgo.jit import inline, njit
 
+FLAT, MC, RAVE, MC_RAVE = 0, 1, 2, 3  # what an action is valued by, see `search.Settings`
 HAND_SELECTED, MINIMUM_MSE, MINIMUM_MSE_EXACT = 0, 1, 2
 SCHEDULES = {"hand_selected": HAND_SELECTED, "minimum_mse": MINIMUM_MSE, "minimum_mse_exact": MINIMUM_MSE_EXACT}
 
@@ -46,33 +48,36 @@ def exact_minimum_mse_beta(n, n_amaf, bias, mean):
 
 
 @inline
-def beta_of(schedule, n_s, n, n_amaf, q_amaf, k, bias):
-    """The weight of the AMAF value: 0 without one, 1 without an MC value."""
-    if n_amaf == 0:
-        return 0.0
-    if n == 0:
-        return 1.0
+def beta_of(schedule, beta_s, n, n_amaf, q_amaf, bias):
+    """The weight of the AMAF value: 0 without one, 1 without an MC value.
+
+    beta_s : `hand_selected_beta` of the state, the same for all its actions
+    """
     if schedule == HAND_SELECTED:
-        return hand_selected_beta(n_s, k)
-    if schedule == MINIMUM_MSE:
-        return minimum_mse_beta(np.float64(n), np.float64(n_amaf), bias)
-    return exact_minimum_mse_beta(np.float64(n), np.float64(n_amaf), bias, q_amaf)
+        beta = beta_s
+    elif schedule == MINIMUM_MSE:
+        beta = minimum_mse_beta(n, n_amaf, bias)
+    else:
+        beta = exact_minimum_mse_beta(n, n_amaf, bias, q_amaf)
+    beta = 1.0 if n == 0.0 else beta
+    return 0.0 if n_amaf == 0.0 else beta
 
 
 @njit
-def back_up(path, z, uses_amaf, nodes, edges):
+def back_up(path, z, settings, tree):
     """Update every node of the path with the outcome z (equations 13 to 17).
 
     path : `search.path_dtype` record
     AMAF: for s_t, the moves u >= t of the colour to play in s_t, a_t among them. Of several plays at one point the
     first counts, whoever made it; what is no action of s_t (illegal there), and passes, do not count.
     """
+    shared = settings.virtual_loss > 0
+    won = statistic(1, z)
     for t in range(path.n_nodes):
-        edge = edges[path.edge[t]]
-        edge.n += 1
-        edge.w += np.float32(z)
-        nodes[path.node[t]].n += 1
-    if not uses_amaf:
+        color = BLACK + (path.first_color - BLACK + t) % 2
+        add(tree.mc, np.int64(path.edge[t]), won - virtual_loss(color, settings), shared)
+        add(tree.n, np.int64(path.node[t]), 1 - settings.virtual_loss, shared)
+    if settings.value < RAVE:
         return
     # From the end on, so that what stands in `first_played` is the first play at each point from s_t on.
     path.first_played[:] = 0
@@ -81,10 +86,67 @@ def back_up(path, z, uses_amaf, nodes, edges):
         while u >= t:
             path.first_played[path.moves[u]] = BLACK + (path.first_color - BLACK + u) % 2
             u -= 1
+        path.first_played[PASS] = 0
         color = BLACK + (path.first_color - BLACK + t) % 2
-        node = nodes[path.node[t]]
-        for i in range(node.first, node.first + node.n_edges):
-            p = edges[i].move
-            if p != PASS and path.first_played[p] == color:
-                edges[i].n_amaf += 1
-                edges[i].w_amaf += np.float32(z)
+        node = np.int64(path.node[t])
+        first = np.int64(tree.first[node])
+        for i in range(first, first + np.int64(tree.n_edges[node])):
+            if path.first_played[np.uint64(tree.move[i])] == color:
+                add(tree.amaf, i, won, shared)
+
+
+@inline
+def virtual_loss(color, settings):
+    """What a thread adds to an action of `color` on its way down, until the outcome is known: visits that are lost.
+
+    It keeps the other threads from going the same way.
+    """
+    n = settings.virtual_loss
+    return statistic(n, np.float64(n) if color != BLACK else 0.0)
+
+
+# ---------------------------------------------------------------------------------------------
+# A RAVE bias for each kind of move, learned from the tree
+# ---------------------------------------------------------------------------------------------
+
+KINDS = 4
+_LEARN_FROM = 50.0  # visits of either kind that an action needs to teach
+
+
+@inline
+def kind_of(move, last, stride):
+    """What kind of move, by its distance to the last one: 0 no last move, or a pass; 1 next to it; 2 near; 3 far."""
+    if move == PASS or last == PASS:
+        return 0
+    rows = abs(move // stride - last // stride)
+    columns = abs(move % stride - last % stride)
+    farthest = max(rows, columns)
+    return 1 if farthest <= 1 else (2 if farthest <= 2 else 3)
+
+
+@njit(allocates=True)
+def observe_bias(tree, last, stride, squares, counts):
+    """Add up what a tree tells of the squared RAVE bias B(s, a)^2 = (Q~ - Q)^2, less the variances of both means.
+
+    last : the move that led to the root
+    squares, counts : float64[KINDS], added to; squares / counts estimates b^2 of each kind
+    """
+    n_nodes = tree.used[0] >> NODE_BITS
+    last_of = np.zeros(n_nodes, np.uint16)  # the move that led to each node; parents come first
+    last_of[0] = last
+    for node in range(n_nodes):
+        first = np.int64(tree.first[node])
+        for i in range(first, first + tree.n_edges[node]):
+            if tree.child[i] >= 0:
+                last_of[tree.child[i]] = tree.move[i]
+            n, n_amaf = count(tree.mc[i]), count(tree.amaf[i])
+            if n >= _LEARN_FROM and n_amaf >= _LEARN_FROM:
+                q, q_amaf = mean(tree.mc[i]), mean(tree.amaf[i])
+                kind = kind_of(np.int64(tree.move[i]), np.int64(last_of[node]), stride)
+                squares[kind] += (q_amaf - q) ** 2 - q * (1.0 - q) / n - q_amaf * (1.0 - q_amaf) / n_amaf
+                counts[kind] += 1.0
+
+
+def learned_bias(squares: np.ndarray, counts: np.ndarray, bias: float) -> np.ndarray:
+    """b of each kind, float64[KINDS]: what was observed, and `bias` as if it had been observed a hundred times."""
+    return np.sqrt(np.maximum((squares + 100 * bias**2) / (counts + 100), 1e-6))

@@ -1,151 +1,246 @@
-"""The search tree: preallocated records of nodes and of their actions. MC-RAVE paper, Section 4.3.
+"""The search tree: preallocated arrays of nodes and of their actions. MC-RAVE paper, Section 4.3.
 
-Start reading at `node_dtype` and `edge_dtype`: every statistic of the papers is a field there. Sums and counts are
-stored, not running means (the paper's footnote 3), so that one addition updates each. A node's actions are the
-sensible moves of its position alone, in random order, side by side; the tree is no graph: a position that is reached
-twice has two nodes.
+Start reading at `Tree`: every statistic of the papers is an array there. Sums and counts are stored, not running means
+(the paper's footnote 3), both in one word of 64 bits: one addition, atomic where several threads share the tree,
+updates a count and its sum at once, and whoever reads a mean reads both of the same moment.
 
-Children stand behind their parents in both arrays, which lets `keep_subtree` move what is kept to the front in place.
+A node's actions, its *edges*, are the sensible moves of its position alone, side by side, in random order; the tree
+is no graph: a position that is reached twice has two nodes. Children stand behind their parents in all arrays, which
+lets `keep_subtree` move what is kept to the front in place.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rlgo.board import PASS, is_sensible
-from rlgo.jit import inline, njit, random_below
+from rlgo.jit import atomic_add, inline, njit, random_below
 
-NO_CHILD = -1
+NO_CHILD, BEING_ADDED = -1, -2
+
+# A statistic is one int64: a count below, a sum of outcomes in units of 1 / UNIT above. The smallest outcome but 0 is
+# a draw's 1/2; what is finer is a heuristic's confidence times its value.
+_COUNT_BITS = 28
+_COUNT = (1 << _COUNT_BITS) - 1
+UNIT = 256
+MOST_VISITS = 1 << 27  # beyond it the sum might not fit: searches end
+NODE_BITS = 36  # of `Tree.used`, where the nodes begin
 
 
-@cache
-def node_dtype() -> np.dtype:
-    """A node n(s) (16 bytes).
+class Tree(NamedTuple):
+    """Nodes and their edges (room for N nodes and E edges; node 0 is the root; 22 bytes an edge, 12 a node).
 
-    first, n_edges : where its actions stand among the edges, and how many they are
-    n : N(s), the sum of N(s, a), priors included
-    new_index : scratch of `keep_subtree`
+    first, n_edges : int32[N]: where the edges of a node stand, and how many they are
+    n : int32[N]: N(s), the sum of N(s, a), priors included
+    move : uint16[E]: the point, or PASS
+    child : int32[E]: the node that it leads to; NO_CHILD; or BEING_ADDED, while a thread does
+    mc : int64[E]: N(s, a) and the sum of outcomes z: Q(s, a) = `mean` is P(Black wins), whoever plays
+    amaf : int64[E]: the same of the AMAF value, N~(s, a) and Q~(s, a)
+    prior : uint8[E]: H(s, a) of the heuristic, in units of 1/255
+    used : int64[1]: how many edges are in use, and 2^36 times how many nodes
     """
-    fields = [("first", np.int32), ("n_edges", np.int32), ("n", np.int32), ("new_index", np.int32)]
-    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+    first: np.ndarray
+    n_edges: np.ndarray
+    n: np.ndarray
+    move: np.ndarray
+    child: np.ndarray
+    mc: np.ndarray
+    amaf: np.ndarray
+    prior: np.ndarray
+    used: np.ndarray
 
 
-@cache
-def edge_dtype() -> np.dtype:
-    """An action a of a node s (24 bytes).
+def new_tree(nodes: int, edges: int) -> Tree:
+    """An empty tree with room for so many nodes and edges."""
+    first, n_edges, n = (np.zeros(nodes, np.int32) for _ in range(3))
+    move, child, prior = np.zeros(edges, np.uint16), np.zeros(edges, np.int32), np.zeros(edges, np.uint8)
+    mc, amaf = np.zeros(edges, np.int64), np.zeros(edges, np.int64)
+    return Tree(first, n_edges, n, move, child, mc, amaf, prior, np.zeros(1, np.int64))
 
-    move : the point, or PASS; child : the node that it leads to, or NO_CHILD
-    w, n : sum of outcomes z, and N(s, a): Q(s, a) = w / n is P(Black wins), whoever plays
-    w_amaf, n_amaf : the same of the AMAF value, N~(s, a) and Q~(s, a)
-    """
-    fields = [
-        ("w", np.float32),
-        ("w_amaf", np.float32),
-        ("n", np.int32),
-        ("n_amaf", np.int32),
-        ("child", np.int32),
-        ("move", np.uint16),
+
+def nodes_in(tree: Tree) -> int:
+    """How many nodes are in use."""
+    return int(tree.used[0]) >> NODE_BITS
+
+
+def edges_in(tree: Tree) -> int:
+    """How many edges are in use."""
+    return int(tree.used[0]) & (1 << NODE_BITS) - 1
+
+
+def memory_of(tree: Tree) -> int:
+    """Bytes of what is in use."""
+    n, e = nodes_in(tree), edges_in(tree)
+    return sum(array.itemsize * n for array in tree[:3]) + sum(array.itemsize * e for array in tree[3:8])
+
+
+def edges_of(tree: Tree, node: int) -> Any:
+    """The edges of a node, as a table for people: a numpy.recarray of move, child, n, w, n_amaf, w_amaf, prior."""
+    here = slice(int(tree.first[node]), int(tree.first[node]) + int(tree.n_edges[node]))
+    mc, amaf = tree.mc[here], tree.amaf[here]
+    names: Any = "move,child,n,w,n_amaf,w_amaf,prior"
+    columns: list[Any] = [
+        tree.move[here].astype(np.int64),
+        tree.child[here].astype(np.int64),
+        mc & _COUNT,
+        (mc >> _COUNT_BITS) / UNIT,
+        amaf & _COUNT,
+        (amaf >> _COUNT_BITS) / UNIT,
+        tree.prior[here] / 255,
     ]
-    return np.dtype((np.record, np.dtype(fields, align=True)))
+    return np.rec.fromarrays(columns, names=names)
 
 
-@cache
-def sizes_dtype() -> np.dtype:
-    """How much of the tree is in use: nodes, and edges; node 0 is the root."""
-    return np.dtype((np.record, np.dtype([("nodes", np.int64), ("edges", np.int64)])))
+# ---------------------------------------------------------------------------------------------
+# Statistics
+# ---------------------------------------------------------------------------------------------
+
+
+@inline
+def statistic(n, w):
+    """n visits with outcomes that add up to w, as one word to store or to add."""
+    return (np.int64(w * UNIT + 0.5) << _COUNT_BITS) + np.int64(n)
+
+
+@inline
+def count(word):
+    """The count of a statistic."""
+    return np.float64(word & _COUNT)
+
+
+@inline
+def mean(word):
+    """Its mean outcome; the count must not be 0."""
+    return np.float64(word >> _COUNT_BITS) * (1.0 / UNIT) / np.float64(word & _COUNT)
+
+
+@inline
+def mean_or_0(word):
+    """Its mean outcome, or 0 without any."""
+    return np.float64(word >> _COUNT_BITS) * (1.0 / UNIT) / max(np.float64(word & _COUNT), 1.0)
+
+
+@inline
+def add(array, i, word, shared):
+    """Add to a count or a statistic; shared : whether other threads may do so at the same time."""
+    if shared:
+        atomic_add(array, i, word)
+    else:
+        array[i] += word
+
+
+# ---------------------------------------------------------------------------------------------
+# Growing, and keeping a part
+# ---------------------------------------------------------------------------------------------
 
 
 @njit
-def add_node(b, sizes, nodes, edges, rng):
+def add_node(b, tree, moves, rng, shared):
     """A node for the position on `b`, with all sensible moves, or a pass where there is none, in random order.
 
+    moves : scratch, uint16[P]
     Returns its index, or NO_CHILD where the tree is full.
     """
-    if sizes.nodes == len(nodes) or sizes.edges + b.n_empty + 1 > len(edges):
-        return NO_CHILD
-    first = sizes.edges
     n = 0
     for i in range(b.n_empty):
         p = np.int64(b.empties[np.uint64(i)])
         if is_sensible(b, p):
             j = random_below(rng, n + 1)  # inside-out shuffle
-            edges[first + n].move = edges[first + j].move
-            edges[first + j].move = p
+            moves[np.uint64(n)] = moves[np.uint64(j)]
+            moves[np.uint64(j)] = p
             n += 1
     if n == 0:
-        edges[first].move = PASS
+        moves[0] = PASS
         n = 1
-    return _begin_node(first, n, sizes, nodes, edges)
-
-
-@njit
-def add_root(moves, sizes, nodes, edges):
-    """Make an empty tree of the root alone, with these moves."""
-    sizes.nodes = 0
-    sizes.edges = 0
-    for i in range(len(moves)):
-        edges[i].move = moves[i]
-    return _begin_node(0, len(moves), sizes, nodes, edges)
-
-
-@njit
-def _begin_node(first, n, sizes, nodes, edges):
-    for i in range(first, first + n):
-        edge = edges[i]
-        edge.w = 0.0
-        edge.w_amaf = 0.0
-        edge.n = 0
-        edge.n_amaf = 0
-        edge.child = NO_CHILD
-    node = sizes.nodes
-    nodes[node].first = first
-    nodes[node].n_edges = n
-    nodes[node].n = 0
-    sizes.nodes = node + 1
-    sizes.edges = first + n
+    # Node and edges are taken in one step, so that both stand in the same order, whatever other threads do.
+    wanted = (np.int64(1) << NODE_BITS) + n
+    before = atomic_add(tree.used, 0, wanted) if shared else tree.used[0]
+    node, first = before >> NODE_BITS, before & ((np.int64(1) << NODE_BITS) - 1)
+    if node >= len(tree.first) or first + n > len(tree.move):
+        if shared:
+            atomic_add(tree.used, 0, -wanted)
+        return NO_CHILD
+    if not shared:
+        tree.used[0] = before + wanted
+    for i in range(n):
+        tree.move[first + i] = moves[np.uint64(i)]
+    _begin_node(node, first, n, tree)
     return node
 
 
+@njit
+def add_root(moves, tree):
+    """Make a tree of the root alone, with these moves (int64[n])."""
+    tree.used[0] = (np.int64(1) << NODE_BITS) + len(moves)
+    for i in range(len(moves)):
+        tree.move[i] = moves[i]
+    _begin_node(0, 0, len(moves), tree)
+
+
 @inline
-def find_edge(node, move, nodes, edges):
+def _begin_node(node, first, n, tree):
+    for i in range(first, first + n):
+        tree.child[i] = NO_CHILD
+        tree.mc[i] = 0
+        tree.amaf[i] = 0
+        tree.prior[i] = 128
+    tree.first[node] = first
+    tree.n_edges[node] = n
+    tree.n[node] = 0
+
+
+@njit
+def find_edge(node, move, tree):
     """The edge of a move, or -1."""
-    first = np.int64(nodes[node].first)
-    for i in range(first, first + nodes[node].n_edges):
-        if edges[i].move == move:
+    first = np.int64(tree.first[node])
+    for i in range(first, first + tree.n_edges[node]):
+        if tree.move[i] == move:
             return i
     return -1
 
 
-@njit
-def keep_subtree(root, sizes, nodes, edges):
+@njit(allocates=True)
+def keep_subtree(root, tree):
     """Make `root` node 0, with all that stands below it, and forget the rest."""
-    for i in range(sizes.nodes):
-        nodes[i].new_index = -1
-    nodes[root].new_index = 0
-    n_nodes = 0
-    for i in range(root, sizes.nodes):
-        if nodes[i].new_index < 0:
+    n_all = tree.used[0] >> NODE_BITS
+    new_index = np.full(n_all, -1, np.int32)
+    new_index[root] = 0
+    n_nodes, n_edges = 0, 0
+    # Parents come first: each numbers its children's turn, and is moved when its own has come.
+    for i in range(root, n_all):
+        if new_index[i] < 0:
             continue
-        nodes[i].new_index = n_nodes
+        new_index[i] = n_nodes
         n_nodes += 1
-        for e in range(nodes[i].first, nodes[i].first + nodes[i].n_edges):
-            if edges[e].child != NO_CHILD:
-                nodes[edges[e].child].new_index = 0  # to be kept; numbered when its turn comes
-    n_edges = 0
-    for i in range(root, sizes.nodes):
-        new = np.int64(nodes[i].new_index)
+        for e in range(tree.first[i], tree.first[i] + tree.n_edges[i]):
+            if tree.child[e] >= 0:
+                new_index[tree.child[e]] = 0
+    for i in range(root, n_all):
+        new = np.int64(new_index[i])
         if new < 0:
             continue
-        first, n = np.int64(nodes[i].first), np.int64(nodes[i].n_edges)
+        first, n = np.int64(tree.first[i]), np.int64(tree.n_edges[i])
         for e in range(n):
-            child = np.int64(edges[first + e].child)
-            edges[n_edges + e] = edges[first + e]
-            edges[n_edges + e].child = NO_CHILD if child == NO_CHILD else nodes[child].new_index
-        nodes[new].first = n_edges
-        nodes[new].n_edges = n
-        nodes[new].n = nodes[i].n
+            child = np.int64(tree.child[first + e])
+            tree.child[n_edges + e] = new_index[child] if child >= 0 else NO_CHILD
+            tree.move[n_edges + e] = tree.move[first + e]
+            tree.mc[n_edges + e] = tree.mc[first + e]
+            tree.amaf[n_edges + e] = tree.amaf[first + e]
+            tree.prior[n_edges + e] = tree.prior[first + e]
+        tree.first[new] = n_edges
+        tree.n_edges[new] = n
+        tree.n[new] = tree.n[i]
         n_edges += n
-    sizes.nodes = n_nodes
-    sizes.edges = n_edges
+    tree.used[0] = (np.int64(n_nodes) << NODE_BITS) + n_edges
+
+
+def keep_moves(tree: Tree, node: int, allowed: np.ndarray) -> None:
+    """Take from a node the edges that are not allowed (bool[n]); what stood below them stays in memory."""
+    first, n, k = int(tree.first[node]), int(tree.n_edges[node]), int(allowed.sum())
+    for array in (tree.move, tree.child, tree.mc, tree.amaf, tree.prior):
+        array[first : first + k] = array[first : first + n][allowed]
+    tree.n_edges[node] = k
+    tree.n[node] = int((tree.mc[first : first + k] & _COUNT).sum())

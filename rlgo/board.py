@@ -260,6 +260,18 @@ def liberties_after(b, p, color):
 
 
 @inline
+def would_be_in_atari(b, chain, p):
+    """Whether a chain would have one liberty left, were its liberty p taken from it."""
+    left = b.libs[np.uint64(chain)]
+    stride = b.stride
+    for q in (p - stride, p - 1, p + 1, p + stride):
+        if b.chain[np.uint64(q)] == chain:
+            left -= _packed(p)
+    total = (left >> _SUM_SHIFT) & _SUM_MASK
+    return (left != 0) & ((left & _COUNT_MASK) * (left >> _SQUARE_SHIFT) == total * total)
+
+
+@inline
 def is_legal(b, p):
     """Whether the colour to play may play at p (any point of the padded board, or PASS): simple ko, no suicide."""
     if p == PASS:
@@ -457,7 +469,7 @@ def area_score(b):
     return _area_score_by_flood(b)
 
 
-@njit
+@njit(allocates=True)
 def _area_score_by_flood(b):
     score = np.int64(b.n_stones[BLACK]) - np.int64(b.n_stones[WHITE])
     stride = b.stride

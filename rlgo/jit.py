@@ -24,6 +24,7 @@ import numba
 import numpy as np
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array
 
 _ROOT = Path(__file__).resolve().parent.parent
 _COMPILED_PACKAGES = ("rlgo", "mcts")
@@ -66,13 +67,17 @@ numba.config.CACHE_DIR = str(CACHE_DIR)
 numba.config.SLP_VECTORIZE = 1
 
 
-def njit(function: Any = None, **options: Any) -> Any:
-    """`numba.njit` as every kernel of the house wants it.
+def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
+    """`numba.njit` as every kernel of the house wants it. Use as `@njit` or `@njit(fastmath=...)`.
 
-    Cached on disk, free of the interpreter lock, and with numpy's error model (no test for a zero
-    divisor in hot loops). Use as `@njit` or `@njit(fastmath=...)`.
+    Cached on disk, free of the interpreter lock, with numpy's error model (no test for a zero divisor in hot loops),
+    and without counting references to arrays, which numba does by atomic operations wherever an array comes out of a
+    tuple: whoever calls compiled code holds its arrays anyway (tree search from tuples of arrays: 87,000 UCT simulations/s
+    against 24,000).
+
+    allocates : for functions that make arrays, which need the counting
     """
-    options = {"cache": True, "nogil": True, "error_model": "numpy", **options}
+    options = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": allocates, **options}
     decorate = numba.njit(**options)
     return decorate if function is None else decorate(function)
 
@@ -186,3 +191,62 @@ def has_field(record, name):
 def _overload_has_field(record, name):
     known = name.literal_value in record.fields
     return lambda record, name: known
+
+
+# ---------------------------------------------------------------------------------------------
+# Additions and exchanges that no other thread can come between, on elements of integer arrays. What was written
+# before them is seen by whoever sees their result. (numba has none for the processor.) Interpreted code is for
+# one thread alone.
+# ---------------------------------------------------------------------------------------------
+
+
+def atomic_add(array, i, value):
+    """array[i] += value; returns what stood there before."""
+    before = array[i]
+    array[i] = before + value
+    return before
+
+
+def compare_and_swap(array, i, expected, value):
+    """Put `value` where `expected` stands; returns whether it stood there."""
+    if array[i] != expected:
+        return False
+    array[i] = value
+    return True
+
+
+def _pointer(context, builder, array_type, array, i):
+    struct = make_array(array_type)(context, builder, value=array)
+    return cgutils.get_item_pointer(context, builder, array_type, struct, [i], wraparound=False)
+
+
+@intrinsic
+def _atomic_add(typing_context, array, i, value):
+    def codegen(context, builder, signature, arguments):
+        element = signature.args[0].dtype
+        pointer = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        added = context.cast(builder, arguments[2], signature.args[2], element)
+        return builder.atomic_rmw("add", pointer, added, "acq_rel")
+
+    return array.dtype(array, types.intp, value), codegen
+
+
+@intrinsic
+def _compare_and_swap(typing_context, array, i, expected, value):
+    def codegen(context, builder, signature, arguments):
+        element = signature.args[0].dtype
+        pointer = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        old, new = (context.cast(builder, arguments[k], signature.args[k], element) for k in (2, 3))
+        return builder.extract_value(builder.cmpxchg(pointer, old, new, "acq_rel", "monotonic"), 1)
+
+    return types.boolean(array, types.intp, expected, value), codegen
+
+
+@overload(atomic_add)
+def _overload_atomic_add(array, i, value):
+    return lambda array, i, value: _atomic_add(array, i, value)
+
+
+@overload(compare_and_swap)
+def _overload_compare_and_swap(array, i, expected, value):
+    return lambda array, i, expected, value: _compare_and_swap(array, i, expected, value)

@@ -267,6 +267,20 @@ def _pattern_moves(b, policy, r, patterns, last):
 
 
 @inline
+def neighbourhood(b, p):
+    """The code of the eight neighbours of p, as `mogo_patterns` wants it; for one point, elsewhere than in playouts."""
+    stride = b.stride
+    code = np.int64(0)
+    shift = 0
+    for q in (
+        p - stride - 1, p - stride, p - stride + 1, p - 1, p + 1, p + stride - 1, p + stride, p + stride + 1,
+    ):  # fmt: skip
+        code |= np.int64(b.color[np.uint64(q)]) << shift
+        shift += 2
+    return code
+
+
+@inline
 def _row(b, start):
     """Five colours from point `start` on, two bits each."""
     bits = np.uint64(0)

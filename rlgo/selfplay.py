@@ -162,7 +162,7 @@ def _learn_while_playing(
     return False, evaluations, max_moves, 0.0, error
 
 
-@njit
+@njit(allocates=True)
 def play_pairs(
     n, boards, shapes, g, bar_a, bar_b, policy, komi, max_moves, opening, episode, zobrist, rng,
     scores, lengths, digests,

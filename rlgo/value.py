@@ -351,12 +351,19 @@ def _capture_touched(b, sh, p, color, stamp):
 @njit
 def rebuild(b, sh, g, black, white):
     """Compute `sh` anew from the board (at a root, or after the weights changed)."""
+    rebuild_gains(b, sh, g, black, white)
     sh.n_captures[:] = 0
     sh.n_changed = 0
     sh.ko = b.ko
     sh.mask[:] = _FORBIDDEN
     sh.is_capture[:] = 0
-    sh.last_liberty[:] = 0
+    for i in range(b.n_empty):
+        _renew_masks(b, sh, np.int64(b.empties[i]))
+
+
+@njit
+def rebuild_gains(b, sh, g, black, white):
+    """What `x` and `gain_of` need of it: nobody chooses a move, or follows the board, before a `rebuild`."""
     sh.part[:] = 0
     for w in range(g.n_windows):
         configuration = np.int64(0)
@@ -366,13 +373,12 @@ def rebuild(b, sh, g, black, white):
         sh.dirty[w] = 0
         sh.delta[w] = 0
     revalue(sh, g, black, white)
+    sh.last_liberty[:] = 0
     for p in range(b.color.shape[0]):
         c = b.color[p]
         if c == BLACK or c == WHITE:
             chain = np.int64(b.chain[p])
             sh.last_liberty[chain] = last_liberty(b, chain)
-    for i in range(b.n_empty):
-        _renew_masks(b, sh, np.int64(b.empties[i]))
 
 
 @njit

@@ -189,7 +189,7 @@ def _alphabeta(n: int) -> Numbers:
 
 def _tree_searches(n: int) -> Numbers:
     """Simulations a second from the empty 9x9 board, and bytes for each action that the tree stores."""
-    from mcts.tree import edge_dtype, node_dtype
+    from mcts.tree import edges_in, memory_of
     from rlgo.game import Game
     from train.players import make_player
 
@@ -207,8 +207,7 @@ def _tree_searches(n: int) -> Numbers:
             return (player.search(Game(9)).simulations,)
 
         yield f"{key}_sims_per_s", _rates(run)[0]
-        sizes = player.tree_sizes()
-        stored = edge_dtype().itemsize + node_dtype().itemsize * sizes.nodes / sizes.edges
+        stored = memory_of(player.trees[0]) / edges_in(player.trees[0])
     yield "mcts_bytes_per_stored_move", float(stored)
 
 
