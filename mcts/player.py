@@ -24,6 +24,7 @@ from mcts.tree import (
     find_edge,
     keep_moves,
     keep_subtree,
+    may_pass,
     new_tree,
     nodes_in,
     statistic,
@@ -196,8 +197,7 @@ class TreeSearch(Player):
             return []
         line = " ".join(to_vertex(int(p), self._board.board_size) for p in self.found.line[:10])
         n = self.found.simulations
-        won = f"Black won {self._team.wins / n:.1%} of {n:,} simulations" if n else "one move alone"
-        return [f"{won}; {self.found.nodes:,} nodes; {line}"]
+        return [f"Black won {self._team.wins / n:.1%} of {n:,} simulations; {self.found.nodes:,} nodes; {line}"]
 
     # --- the search ---
 
@@ -205,7 +205,7 @@ class TreeSearch(Player):
         """Search from the position of `game` until the budget is spent, or `stop` (or `Player.stop`) says so.
 
         It ends early where the most visited move cannot be caught any more. Nothing is searched where the player
-        should pass (`player.moves_to_try`), or has one move alone.
+        should pass (`player.moves_to_try`).
         """
         check_size(self, game)
         stop = stop or self.stop
@@ -215,6 +215,8 @@ class TreeSearch(Player):
             self._before = None
             self.found = None
             return Found(*(np.zeros(0),) * 6, np.array([PASS]), 0, 0)
+        if may_pass(len(moves), game.size):
+            moves = np.append(moves, PASS)
         self.warm_up() if self._before is None else None
         start = time.perf_counter()
 
@@ -228,7 +230,7 @@ class TreeSearch(Player):
             theta_bar = fuse(*self._first.value_table())[1]
             self._knowledge = self._knowledge._replace(theta_bar=theta_bar, value=self._first.learning.value)
         self._stand_on(game, moves)
-        done = self._run(self.simulations or MOST_VISITS, game.komi, goes_on) if len(moves) > 1 else 0
+        done = self._run(self.simulations or MOST_VISITS, game.komi, goes_on)
         self._before = (game.setup.copy(), game.moves.copy())
         if self.settings.learn_bias:
             for tree in self._team.trees:

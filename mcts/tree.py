@@ -4,9 +4,9 @@ Start reading at `Tree`: every statistic of the papers is an array there. Sums a
 (the paper's footnote 3), both in one word of 64 bits: one addition, atomic where several threads share the tree,
 updates a count and its sum at once, and whoever reads a mean reads both of the same moment.
 
-A node's actions, its *edges*, are the sensible moves of its position alone, side by side, in random order; the tree
-is no graph: a position that is reached twice has two nodes. Children stand behind their parents in all arrays, which
-lets `keep_subtree` move what is kept to the front in place.
+A node's actions, its *edges*, are the sensible moves of its position alone, side by side, in random order; and a pass
+where few are left (`may_pass`). The tree is no graph: a position that is reached twice has two nodes. Children stand
+behind their parents in all arrays, which lets `keep_subtree` move what is kept to the front in place.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def add(array, i, word, shared):
 
 @njit
 def add_node(b, tree, moves, rng, shared):
-    """A node for the position on `b`, with all sensible moves, or a pass where there is none, in random order.
+    """A node for the position on `b`, with all sensible moves, and a pass where it may be best, in random order.
 
     moves : scratch, uint16[P]
     Returns its index, or NO_CHILD where the tree is full.
@@ -148,13 +148,9 @@ def add_node(b, tree, moves, rng, shared):
     for i in range(b.n_empty):
         p = np.int64(b.empties[np.uint64(i)])
         if is_sensible(b, p):
-            j = random_below(rng, n + 1)  # inside-out shuffle
-            moves[np.uint64(n)] = moves[np.uint64(j)]
-            moves[np.uint64(j)] = p
-            n += 1
-    if n == 0:
-        moves[0] = PASS
-        n = 1
+            n = _insert(p, moves, n, rng)
+    if may_pass(n, b.board_size):
+        n = _insert(PASS, moves, n, rng)
     # Node and edges are taken in one step, so that both stand in the same order, whatever other threads do.
     wanted = (np.int64(1) << NODE_BITS) + n
     before = atomic_add(tree.used, 0, wanted) if shared else tree.used[0]
@@ -169,6 +165,21 @@ def add_node(b, tree, moves, rng, shared):
         tree.move[first + i] = moves[np.uint64(i)]
     _begin_node(node, first, n, tree)
     return node
+
+
+@inline
+def _insert(p, moves, n, rng):
+    """Put p at a random place among n moves; returns how many there are now."""
+    j = random_below(rng, n + 1)
+    moves[np.uint64(n)] = moves[np.uint64(j)]
+    moves[np.uint64(j)] = p
+    return n + 1
+
+
+@inline
+def may_pass(n, size):
+    """Whether a pass is an action beside n sensible moves: only towards the end may it be best, in a seki for one."""
+    return n <= size
 
 
 @njit

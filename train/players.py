@@ -28,7 +28,7 @@ from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
 from rlgo.resources import config_path
 from train.config import read_toml
 from train.engines import GtpClient
-from train.settings import NOT_NEGATIVE, POSITIVE, SIZES, UNIT, Check, Section, choice, integer, setting, text
+from train.settings import NOT_NEGATIVE, POSITIVE, SIZES, UNIT, Check, Section, choice, integer, number, setting, text
 
 # ---------------------------------------------------------------------------------------------
 # What the keys may be
@@ -185,13 +185,13 @@ class TdSearchKeys(Keys):
         return TdSearch(size, self.sizes, seed=seed, **self._settings())
 
 
-def _default_policy(keys: TdSearchKeys | TreeKeys) -> Any:
+def _default_policy(keys: TdSearchKeys | SimulationKeys) -> Any:
     """The default policy that the keys name."""
+    from mcts.search import LEARNED
     from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
 
-    return DefaultPolicy(
-        DEFAULT_POLICIES[keys.default], keys.save, keys.pattern, keys.capture, keys.self_atari, keys.mercy
-    )
+    kind = LEARNED if keys.default == "rlgo" else DEFAULT_POLICIES[keys.default]
+    return DefaultPolicy(kind, keys.save, keys.pattern, keys.capture, keys.self_atari, keys.mercy)
 
 
 @dataclass(frozen=True)
@@ -266,61 +266,44 @@ class TableSearchKeys(Keys):
 
 
 @dataclass(frozen=True)
-class TreeKeys(Keys):
-    """Monte-Carlo tree search (MC-RAVE paper); the algorithms differ in their defaults alone."""
+class SimulationKeys(Keys):
+    """What all of the tree search family share (MC-RAVE paper)."""
 
     limits: ClassVar[tuple[str, ...]] = ("sims", "seconds")
-    name: ClassVar[str] = "mc_rave"
+    name: ClassVar[str]
 
     # Simulations of each move; none: as many as the time allows. With `seconds` given, none unless given too.
     sims: int | str = setting(3_000, _COUNT)
     # Seconds for each move; 0: as long as the simulations take. In a file, set the other limits to none, too.
     seconds: float = setting(0.0, NOT_NEGATIVE)
-    # Exploration constant of UCB1.
-    c: float = setting(0.0, NOT_NEGATIVE)
-    # First-play urgency: the value of an action without any statistics.
-    fpu: float = setting(0.5, NOT_NEGATIVE)
-    # How MC and AMAF values are combined: by the equivalence parameter k, or to the least squared error, by the bias b.
-    schedule: str = setting("hand_selected", choice("hand_selected", "minimum_mse", "minimum_mse_exact"))
-    k: float = setting(1_000.0, POSITIVE)
-    bias: float = setting(0.05, NOT_NEGATIVE)
-    # Visits of an action before its position becomes a node.
-    expand_after: int = setting(1, integer(1))
-    # Prior knowledge of new nodes, H; its confidence C as MC value, and M (C~) as AMAF value.
-    heuristic: str = setting("none", choice("none", "even", "grandfather", "mogo", "rlgo"))
-    C: int = setting(0, integer(0, 1_000_000))
-    M: int = setting(50, integer(0, 1_000_000))
-    # The weight file of the heuristic rlgo; empty: the best that ship with rlgo.
-    weights: str = setting("", _FILE)
-    # The default policy, and each rule of MoGo's, as for td_search.
-    default: str = setting("mogo", choice("mogo", "uniform"))
+    # The default policy: MoGo's, uniform, or (rlgo) by the weights, at random with probability epsilon; and each rule
+    # of MoGo's, as for td_search.
+    default: str = setting("mogo", choice("mogo", "uniform", "rlgo"))
+    epsilon: float = setting(0.1, UNIT)
     save: bool = setting(True, _SWITCH)
     pattern: bool = setting(True, _SWITCH)
     capture: bool = setting(True, _SWITCH)
     self_atari: bool = setting(True, _SWITCH)
     mercy: bool = setting(True, _SWITCH)
-    # Keep what the tree knows below the position that is reached next.
-    reuse: bool = setting(True, _SWITCH)
-    # Memory of the tree; where it is full, the search goes on without growing it.
-    memory_mb: float = setting(256.0, POSITIVE)
+    # Truncated simulation: after so many plies of the default policy, V of the weights is the outcome.
+    truncate: int | str = setting("never", _or_word(0, "never"))
+    # The weight file, for all that asks for weights; empty: the best that ship with rlgo.
+    weights: str = setting("", _FILE)
+    # Threads; on one tree, with virtual losses, or each on its own, their roots added up.
+    workers: int = setting(1, integer(1, 64))
+    root_parallel: bool = setting(False, _SWITCH)
+    virtual_loss: int = setting(1, integer(1, 1_000))
     # Give up where the best move wins with less than this.
     resign: float = setting(0.0, UNIT)
 
     def make(self, size: int, seed: Seed) -> Player:
-        from mcts.heuristic import HEURISTICS
         from mcts.player import ALGORITHMS, TreeSearch
-        from mcts.rave import SCHEDULES
+        from mcts.search import NEVER
 
         settings = ALGORITHMS[self.name]._replace(
-            c=self.c,
-            first_play_urgency=self.fpu,
-            schedule=SCHEDULES[self.schedule],
-            rave_k=self.k,
-            rave_bias=self.bias,
-            expand_after=self.expand_after,
-            heuristic=HEURISTICS[self.heuristic],
-            prior_n=self.C,
-            prior_n_amaf=self.M,
+            truncate=NEVER if self.truncate == "never" else int(self.truncate),
+            virtual_loss=self.virtual_loss,
+            **self._settings(),
         )
         return TreeSearch(
             size,
@@ -328,20 +311,110 @@ class TreeKeys(Keys):
             None if self.sims == "none" else int(self.sims),
             self.seconds or None,
             _default_policy(self),
-            _load(self.weights, size) if self.heuristic == "rlgo" else None,
-            reuse=self.reuse,
-            memory_mb=self.memory_mb,
+            _load(self.weights, size) if self._asks_for_weights() else None,
+            self.epsilon,
             resign=self.resign,
+            workers=self.workers,
+            root_parallel=self.root_parallel,
             seed=seed,
             name=self.name,
+            **self._tree(size, seed),
         )
+
+    def _settings(self) -> dict[str, Any]:
+        """What `mcts.search.Settings` has beside."""
+        return {}
+
+    def _tree(self, size: int, seed: Seed) -> dict[str, Any]:
+        """What `TreeSearch` is told beside."""
+        return {}
+
+    def _asks_for_weights(self) -> bool:
+        return self.default == "rlgo" or self.truncate != "never"
 
 
 @dataclass(frozen=True)
-class McKeys(TreeKeys):
-    """Flat Monte-Carlo: every move as often as every other."""
+class McKeys(SimulationKeys):
+    """Flat Monte-Carlo."""
 
     name: ClassVar[str] = "mc"
+
+    # Simulate the moves in proportion to exp(Q / temperature); 0: all as often.
+    temperature: float = setting(0.0, NOT_NEGATIVE)
+    # Progressive pruning: drop a move whose value lies so many standard errors of both below the best; 0: none.
+    pruning: float = setting(0.0, NOT_NEGATIVE)
+
+    def _settings(self) -> dict[str, Any]:
+        return {"temperature": self.temperature, "pruning": self.pruning}
+
+
+@dataclass(frozen=True)
+class TreeKeys(SimulationKeys):
+    """Monte-Carlo tree search; the algorithms differ in their defaults alone."""
+
+    name: ClassVar[str] = "mc_rave"
+
+    # Exploration constant of UCB1.
+    c: float = setting(0.0, NOT_NEGATIVE)
+    # First-play urgency: the value of an action without any statistics.
+    fpu: float = setting(0.5, NOT_NEGATIVE)
+    # How MC and AMAF values are combined: by the equivalence parameter k, or to the least squared error, by the bias b.
+    schedule: str = setting("hand_selected", choice("hand_selected", "minimum_mse", "minimum_mse_exact"))
+    k: float = setting(3_000.0, POSITIVE)
+    bias: float = setting(0.02, NOT_NEGATIVE)
+    # Learn the bias of near and of far moves from the trees of the game.
+    learn_bias: bool = setting(False, _SWITCH)
+    # Visits of an action before its position becomes a node.
+    expand_after: int = setting(1, integer(1))
+    # Prior knowledge of new nodes, H; its confidence C as MC value, and M (C~) as AMAF value.
+    heuristic: str = setting("none", choice("none", "even", "grandfather", "mogo", "handcrafted", "rlgo"))
+    C: int = setting(0, integer(0, 1_000_000))
+    M: int = setting(50, integer(0, 1_000_000))
+    # M is the confidence where H is one half; the surer H is, the more.
+    adapt_M: bool = setting(False, _SWITCH)
+    # Two phases: a td_search or dyna2 player's file. It learns before each search; its value is the heuristic rlgo.
+    first: str = setting("", _FILE)
+    # Progressive bias: adds H * progressive_bias / (N + 1) to a move's value.
+    progressive_bias: float = setting(0.0, NOT_NEGATIVE)
+    # Progressive widening: try the best moves by H, one more whenever N(s) has grown by this factor; 0: all.
+    widening: float = setting(0.0, number("0, or a number above 1", lambda x: x == 0 or x > 1))
+    # Keep what the tree knows below the position that is reached next.
+    reuse: bool = setting(True, _SWITCH)
+    # Memory of the tree; where it is full, the search goes on without growing it.
+    memory_mb: float = setting(256.0, POSITIVE)
+
+    def _settings(self) -> dict[str, Any]:
+        from mcts.heuristic import HEURISTICS
+        from mcts.rave import SCHEDULES
+
+        return {
+            "c": self.c,
+            "first_play_urgency": self.fpu,
+            "schedule": SCHEDULES[self.schedule],
+            "rave_k": self.k,
+            "rave_bias": self.bias,
+            "learn_bias": self.learn_bias,
+            "expand_after": self.expand_after,
+            "heuristic": HEURISTICS[self.heuristic],
+            "prior_n": self.C,
+            "prior_n_amaf": self.M,
+            "adapt_m": self.adapt_M,
+            "progressive_bias": self.progressive_bias,
+            "widening": self.widening,
+        }
+
+    def _tree(self, size: int, seed: Seed) -> dict[str, Any]:
+        from rlgo.td_search import TdSearch
+
+        first = None
+        if self.first:
+            first = make_player(self.first, size, seed)
+            if not isinstance(first, TdSearch) or self.heuristic != "rlgo":
+                raise RlgoError(f"first = {self.first}: expected a td_search or dyna2 player, and heuristic = rlgo")
+        return {"first": first, "reuse": self.reuse, "memory_mb": self.memory_mb}
+
+    def _asks_for_weights(self) -> bool:
+        return super()._asks_for_weights() or (self.heuristic == "rlgo" and not self.first)
 
 
 @dataclass(frozen=True)
@@ -380,7 +453,7 @@ class HeuristicMcRaveKeys(TreeKeys):
     """MC-RAVE with the learned value function as prior knowledge."""
 
     name: ClassVar[str] = "heuristic_mc_rave"
-    heuristic: str = setting("rlgo", choice("none", "even", "grandfather", "mogo", "rlgo"))
+    heuristic: str = setting("rlgo", choice("none", "even", "grandfather", "mogo", "handcrafted", "rlgo"))
 
 
 @dataclass(frozen=True)
