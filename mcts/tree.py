@@ -25,7 +25,7 @@ NO_CHILD, BEING_ADDED = -1, -2
 _COUNT_BITS = 28
 _COUNT = (1 << _COUNT_BITS) - 1
 UNIT = 256
-MOST_VISITS = 1 << 27  # beyond it the sum might not fit: searches end
+MOST_VISITS = (1 << 27) - (1 << 20)  # the sum must fit into 35 bits: searches end, with room for threads and priors
 NODE_BITS = 36  # of `Tree.used`, where the nodes begin
 
 
