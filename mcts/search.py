@@ -35,7 +35,7 @@ from rlgo.policy import choose_move
 from rlgo.rollout import MOGO, begin_rollout, default_move, is_hopeless, rollout_dtype, watch_atari
 from rlgo.shapes import padded_points
 from rlgo.td import max_plies
-from rlgo.value import observe, rebuild, shapes_dtype, squash
+from rlgo.value import observe, rebuild, rebuild_gains, shapes_dtype, squash
 
 # Beside the default policies of `rollout.py`: epsilon-greedy by the value function of Q_rlgo.
 LEARNED = 2
@@ -147,6 +147,7 @@ def simulate(budget, root, last, tree, settings, default, komi, knowledge, patte
     Returns DONE; NEEDS_PRIOR where the worker's leaves are full; FULL where N(s) has come to its limit.
     """
     b, path, tally = worker.b, worker.path, worker.tally
+    truncates = settings.truncate != NEVER
     while atomic_add(budget, 0, -1) > 0:
         if tree.n[0] >= MOST_VISITS:
             return FULL
@@ -155,7 +156,50 @@ def simulate(budget, root, last, tree, settings, default, komi, knowledge, patte
         path.n_moves = 0
         path.first_color = b.to_play
         path.last = last
-        z = _play_simulation(b, tree, settings, default, komi, knowledge, patterns, zobrist, worker)
+        # In the tree ...
+        node = np.int64(0)
+        new = np.int64(NO_CHILD)
+        while node >= 0 and b.n_passes < 2 and path.n_moves < settings.max_moves:
+            e = select(node, b.to_play, settings, knowledge, path, tree, worker.rng)
+            _take(node, e, b.to_play, settings, path, tree)
+            _move(b, np.int64(tree.move[e]), path, zobrist)
+            node = np.int64(tree.child[e])
+            if node == NO_CHILD and b.n_passes < 2:
+                new = _expand(e, b, settings, default, knowledge, patterns, tree, worker)
+        # ... beyond it, where in the new node the default policy moves already, and its action counts (Algorithm 2) ...
+        stop = settings.max_moves
+        if truncates:
+            stop = min(stop, path.n_moves + settings.truncate + (1 if new >= 0 else 0))
+        if default.kind == LEARNED:
+            rebuild(b, worker.sh, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
+        elif default.kind == MOGO:
+            begin_rollout(b, worker.r)
+        is_decided = False
+        while b.n_passes < 2 and path.n_moves < stop:
+            if default.mercy and new < 0 and is_hopeless(b, komi):
+                is_decided = True
+                break
+            if default.kind == LEARNED:
+                bar = knowledge.theta_bar
+                p = choose_move(b, worker.sh, knowledge.g, bar, bar, knowledge.policy, worker.rng)[0]
+            else:
+                p = default_move(b, default, worker.r, patterns, worker.rng)
+            if new >= 0:
+                e = find_edge(new, p, tree)
+                if e >= 0:
+                    _take(new, e, b.to_play, settings, path, tree)
+                new = np.int64(NO_CHILD)
+            _move(b, p, path, zobrist)
+            if default.kind == LEARNED:
+                observe(b, worker.sh, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
+            elif default.kind == MOGO:
+                watch_atari(b, worker.r)
+        # ... and back, with the outcome, or V where the simulation was truncated.
+        if truncates and not is_decided and b.n_passes < 2 and path.n_moves < settings.max_moves:
+            rebuild_gains(b, worker.sh, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
+            z = min(1.0, max(0.0, squash(knowledge.value, worker.sh.x[0])))
+        else:
+            z = outcome(b, komi)
         back_up(path, z, settings, tree)
         tally.simulations += 1
         tally.wins += z
@@ -163,41 +207,6 @@ def simulate(budget, root, last, tree, settings, default, komi, knowledge, patte
         if settings.heuristic == USER and tally.waiting == len(worker.leaves):
             return NEEDS_PRIOR  # the last of the budget may be spent: then the next call does nothing
     return DONE
-
-
-@inline
-def _play_simulation(b, tree, settings, default, komi, knowledge, patterns, zobrist, worker):
-    """In the tree, then beyond it; returns the outcome z, or V where simulations are truncated."""
-    path = worker.path
-    node = np.int64(0)
-    new = np.int64(NO_CHILD)
-    while node >= 0 and b.n_passes < 2 and path.n_moves < settings.max_moves:
-        e = select(node, b.to_play, settings, knowledge, path, tree, worker.rng)
-        _take(node, e, b.to_play, settings, path, tree)
-        _move(b, np.int64(tree.move[e]), path, zobrist)
-        node = np.int64(tree.child[e])
-        if node == NO_CHILD and b.n_passes < 2:
-            new = _expand(e, b, settings, default, knowledge, patterns, tree, worker)
-    stop = settings.max_moves
-    if settings.truncate != NEVER:
-        stop = min(stop, path.n_moves + settings.truncate + (1 if new >= 0 else 0))
-    if b.n_passes < 2:
-        _begin_default(b, default, knowledge, worker)
-    while b.n_passes < 2 and path.n_moves < stop:
-        if default.mercy and new < 0 and is_hopeless(b, komi):
-            return outcome(b, komi)
-        p = _default_move(b, default, knowledge, patterns, worker)
-        if new >= 0:  # in the new node the default policy moves already, and its action counts (Algorithm 2)
-            e = find_edge(new, p, tree)
-            if e >= 0:
-                _take(new, e, b.to_play, settings, path, tree)
-            new = np.int64(NO_CHILD)
-        _move(b, p, path, zobrist)
-        _watch_default(b, default, knowledge, worker)
-    if settings.truncate != NEVER and b.n_passes < 2 and path.n_moves < settings.max_moves:
-        rebuild(b, worker.sh, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
-        return min(1.0, max(0.0, squash(knowledge.value, worker.sh.x[0])))
-    return outcome(b, komi)
 
 
 @inline
@@ -310,32 +319,3 @@ def widened(n_s, factor):
     Progressive widening: Coulom 2007, "Computing Elo ratings of move patterns in the game of Go", with factor 1.4.
     """
     return 1 if n_s < 40.0 else 2 + np.int64(math.log(n_s / 40.0) / math.log(factor))
-
-
-# ---------------------------------------------------------------------------------------------
-# The default policy
-# ---------------------------------------------------------------------------------------------
-
-
-@inline
-def _begin_default(b, default, knowledge, worker):
-    if default.kind == MOGO:
-        begin_rollout(b, worker.r)
-    elif default.kind == LEARNED:
-        rebuild(b, worker.sh, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
-
-
-@inline
-def _default_move(b, default, knowledge, patterns, worker):
-    if default.kind == LEARNED:
-        bar = knowledge.theta_bar
-        return choose_move(b, worker.sh, knowledge.g, bar, bar, knowledge.policy, worker.rng)[0]
-    return default_move(b, default, worker.r, patterns, worker.rng)
-
-
-@inline
-def _watch_default(b, default, knowledge, worker):
-    if default.kind == MOGO:
-        watch_atari(b, worker.r)
-    elif default.kind == LEARNED:
-        observe(b, worker.sh, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)

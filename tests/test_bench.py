@@ -14,6 +14,7 @@ from train.cli import main as rlgo
 def test_keys(monkeypatch):
     monkeypatch.setattr("train.bench.RUNS", 1)
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    scaling = ["train_scaling_2_workers", "tdsearch_scaling_2_threads", "mcts_scaling_2_threads"]
     result = main(scale=0.001)
     machine = result.pop("machine")
     assert list(result) == [
@@ -36,9 +37,13 @@ def test_keys(monkeypatch):
         "mcrave_mogo_sims_per_s",
         "heuristic_mcrave_mogo_sims_per_s",
         "mcts_bytes_per_stored_move",
+        "uct_uniform_19x19_sims_per_s",
+        "uct_mogo_19x19_sims_per_s",
+        "mcrave_mogo_19x19_sims_per_s",
+        "heuristic_mcrave_mogo_19x19_sims_per_s",
         "warm_start_s",
         "train_memory_mb",
-        *(["train_scaling_2_workers", "tdsearch_scaling_2_threads"] if before is not None and len(before) > 1 else []),
+        *(scaling if before is not None and len(before) > 1 else []),
     ]
     assert all(isinstance(value, float) and value > 0 for value in result.values())
     assert result["selfplay_evals_per_s"] > 1000 * result["selfplay_games_per_s"]

@@ -167,6 +167,7 @@ class Recorder:
                 self.compare(int(e.child), (*prefix, int(e.move)), expected, seen)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(("name", "expand_after"), [("mc_rave", 1), ("uct_rave", 3), ("rave", 1)])
 def test_every_statistic_equals_what_the_simulations_say(name, expand_after):
     settings = ALGORITHMS[name]._replace(expand_after=expand_after)

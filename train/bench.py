@@ -56,7 +56,8 @@ def main(scale: float = 1.0) -> dict[str, Any]:
             _training(_scaled(20_000, scale)),
             _td_searches(_scaled(20_000, scale)),
             _alphabeta(_scaled(20_000_000, scale)),
-            _tree_searches(_scaled(20_000, scale)),
+            _tree_searches(9, _scaled(20_000, scale)),
+            _tree_searches(19, _scaled(5_000, scale)),
             _start(),
             _memory(),
             _scaling(_scaled(10_000, scale), cpus),
@@ -187,8 +188,8 @@ def _alphabeta(n: int) -> Numbers:
     yield "alphabeta_nodes_per_s", _rates(run)[0]
 
 
-def _tree_searches(n: int) -> Numbers:
-    """Simulations a second from the empty 9x9 board, and bytes for each action that the tree stores."""
+def _tree_searches(size: int, n: int) -> Numbers:
+    """Simulations a second from the empty board, and bytes for each action that the tree stores."""
     from mcts.tree import edges_in, memory_of
     from rlgo.game import Game
     from train.players import make_player
@@ -201,14 +202,15 @@ def _tree_searches(n: int) -> Numbers:
     }
     stored = 0.0
     for key, spec in searches.items():
-        player: Any = make_player(f"{spec},sims={n},reuse=off", 9, 1)
+        player: Any = make_player(f"{spec},sims={n},reuse=off", size, 1)
 
         def run(player: Any = player) -> tuple[float, ...]:
-            return (player.search(Game(9)).simulations,)
+            return (player.search(Game(size)).simulations,)
 
-        yield f"{key}_sims_per_s", _rates(run)[0]
+        yield f"{key}_{'' if size == 9 else '19x19_'}sims_per_s", _rates(run)[0]
         stored = memory_of(player.trees[0]) / edges_in(player.trees[0])
-    yield "mcts_bytes_per_stored_move", float(stored)
+    if size == 9:
+        yield "mcts_bytes_per_stored_move", float(stored)
 
 
 def _middle_game() -> Any:
@@ -223,27 +225,29 @@ def _middle_game() -> Any:
 
 
 def _search_scaling(n: int, cpus: set[int]) -> Numbers:
-    """How much faster two threads simulate than one (1x1 to 2x2, MoGo's policy), in turns."""
+    """How much faster two threads simulate than one, in turns: TD search (1x1 to 2x2), and MC-RAVE on one tree."""
     from rlgo.game import Game
     from train.players import make_player
 
     if len(cpus) < 2:
         return
-    players: list[Any] = [make_player(f"td_search,sims={n},workers={workers}", 9, 1) for workers in (1, 2)]
-    ratios = []
-    os.sched_setaffinity(0, cpus)
-    try:
-        for _ in range(RUNS + 1):
-            seconds = []
-            for player in players:
-                player.new_game()
-                start = time.perf_counter()
-                player.search(Game(9))
-                seconds.append(time.perf_counter() - start)
-            ratios.append(seconds[0] / seconds[1])
-    finally:
-        os.sched_setaffinity(0, {min(cpus)})
-    yield "tdsearch_scaling_2_threads", statistics.median(ratios[1:])
+    for key, spec in (("tdsearch", "td_search"), ("mcts", "mc_rave,memory_mb=512")):
+        players: list[Any] = [make_player(f"{spec},sims={n},workers={workers}", 9, 1) for workers in (1, 2)]
+        ratios = []
+        os.sched_setaffinity(0, cpus)
+        try:
+            for _ in range(RUNS + 1):
+                rates = []
+                for player in players:
+                    player.new_game()
+                    start = time.perf_counter()
+                    found = player.search(Game(9))
+                    done = n if key == "tdsearch" else found.simulations
+                    rates.append(done / (time.perf_counter() - start))
+                ratios.append(rates[1] / rates[0])
+        finally:
+            os.sched_setaffinity(0, {min(cpus)})
+        yield f"{key}_scaling_2_threads", statistics.median(ratios[1:])
 
 
 def _scaling(n: int, cpus: set[int]) -> Numbers:
