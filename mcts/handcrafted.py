@@ -10,9 +10,8 @@ import numpy as np
 from rlgo.board import BORDER, EMPTY, in_atari, last_liberty, liberties_after, would_be_in_atari
 from rlgo.jit import njit
 from rlgo.rollout import neighbourhood
-from rlgo.value import sigma
 
-# What each property of a move adds to x; sigma(x) is its worth for its player.
+# What each property of a move adds to x.
 _ANY_MOVE = -0.4
 _CAPTURE = 0.8
 _CAPTURE_THAT_SAVES = 0.8  # more: what is captured holds own stones in atari
@@ -26,7 +25,7 @@ _LONELY = (-0.9, -0.4, 0.2)  # on the first, second and third line, with no ston
 
 @njit
 def judge(b, p, patterns):
-    """H of the sensible move p for the colour to play.
+    """x of the sensible move p: H = sigma(x) for the colour to play.
 
     patterns : `rollout.mogo_patterns()`
     """
@@ -65,7 +64,7 @@ def judge(b, p, patterns):
         line = min(min(row, size + 1 - row), min(column, size + 1 - column))
         if line <= 3:
             x += _LONELY[line - 1]
-    return sigma(x)
+    return x
 
 
 @njit

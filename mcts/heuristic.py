@@ -18,10 +18,10 @@ from rlgo.jit import inline, njit
 from rlgo.policy import Policy
 from rlgo.rollout import begin_rollout, mogo_candidates
 from rlgo.shapes import fuse, make_features, unshare
-from rlgo.value import VALUES, ValueFunction, gain_of, rebuild_gains, squash
+from rlgo.value import VALUES, ValueFunction, gain_of, rebuild_gains, sigma, squash
 from rlgo.weights import Weights
 
-NO_HEURISTIC, EVEN, GRANDFATHER, MOGO, HANDCRAFTED, RLGO, USER = 0, 1, 2, 3, 4, 5, 6
+NO_HEURISTIC, EVEN, GRANDFATHER, MOGO, HANDCRAFTED, RLGO, BOTH, USER = 0, 1, 2, 3, 4, 5, 6, 7
 HEURISTICS = {
     "none": NO_HEURISTIC,
     "even": EVEN,
@@ -29,6 +29,7 @@ HEURISTICS = {
     "mogo": MOGO,
     "handcrafted": HANDCRAFTED,
     "rlgo": RLGO,
+    "both": BOTH,
 }
 _MOST_CONFIDENT = 10.0  # times M
 
@@ -69,13 +70,14 @@ def add_prior(node, grandfather, b, settings, knowledge, default, patterns, tree
     MOGO: the moves among which MoGo's default policy would choose are worth 1 to the player, all others 1/2
     HANDCRAFTED: see `handcrafted.judge`
     RLGO: V after the move, by weights: all moves in one pass over the position
+    BOTH: RLGO with the handcrafted x added to phi . theta
     grandfather : the node of s_t-2, or -1
     sh, r : scratch
     """
     first, n = np.int64(tree.first[node]), np.int64(tree.n_edges[node])
     kind = settings.heuristic
     n_good = 0
-    if kind == RLGO:
+    if kind == RLGO or kind == BOTH:
         rebuild_gains(b, sh, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
     elif kind == MOGO:
         begin_rollout(b, r)
@@ -91,9 +93,11 @@ def add_prior(node, grandfather, b, settings, knowledge, default, patterns, tree
                 if r.moves[k] == p:
                     h = 0.5 + 0.5 * sign
         elif kind == HANDCRAFTED and p != PASS:
-            h = 0.5 + sign * (judge(b, p, patterns) - 0.5)
-        elif kind == RLGO:
+            h = sigma(sign * judge(b, p, patterns))
+        elif kind == RLGO or kind == BOTH:
             gain = 0.0 if p == PASS else gain_of(b, sh, knowledge.g, knowledge.theta_bar, p)
+            if kind == BOTH and p != PASS:
+                gain += judge(b, p, patterns)
             h = squash(knowledge.value, sh.x[0] + sign * gain)
             h = min(1.0, max(0.0, h))  # a linear V may lie outside
         n_amaf = confidence(h, settings)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mcts.heuristic import NO_HEURISTIC, RLGO, USER, add_prior, knowledge_of
+from mcts.heuristic import BOTH, NO_HEURISTIC, RLGO, USER, add_prior, knowledge_of
 from mcts.parallel import Team
 from mcts.rave import FLAT, KINDS, MC, MC_RAVE, RAVE, learned_bias, observe_bias
 from mcts.search import LEARNED, NEVER, Settings, Worker
@@ -82,7 +82,7 @@ class TreeSearch(Player):
     settings : what the tree policy goes by, see `Settings` and `ALGORITHMS`
     simulations, seconds : of each move; whichever is given ends the search, or the first of both
     default : the default policy
-    weights : the value function of Q_rlgo: for settings.heuristic = RLGO, the default policy LEARNED, and truncation
+    weights : the value function of Q_rlgo: for settings.heuristic = RLGO or BOTH, the default policy LEARNED, and truncation
     epsilon : of the default policy LEARNED: the probability of a uniformly random move
     prior : a user's own heuristic, instead of settings.heuristic; asked for a batch of new nodes at a time, while
         their simulations go on
@@ -134,7 +134,7 @@ class TreeSearch(Player):
             heuristic=USER if prior else settings.heuristic,
             virtual_loss=max(1, settings.virtual_loss) if shared else 0,
         )
-        knows = self.settings.heuristic == RLGO or default.kind == LEARNED or settings.truncate != NEVER
+        knows = self.settings.heuristic in (RLGO, BOTH) or default.kind == LEARNED or settings.truncate != NEVER
         if not knows or first is not None:
             weights = None
         elif weights is None or weights.features.size != size:

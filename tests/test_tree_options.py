@@ -11,7 +11,7 @@ from test_mcts import SIZE, TO_THE_END, game_after, path_of, weights
 
 from mcts.flat import choose_flat
 from mcts.handcrafted import judge
-from mcts.heuristic import HANDCRAFTED, confidence
+from mcts.heuristic import BOTH, HANDCRAFTED, confidence
 from mcts.player import ALGORITHMS, TreeSearch
 from mcts.rave import KINDS, kind_of, learned_bias, observe_bias
 from mcts.search import LEARNED, select, widened
@@ -226,8 +226,8 @@ def judged(game: Game, vertex: str) -> float:
     return float(judge(game.board, at(vertex), mogo_patterns()))
 
 
-def logit(p: float) -> float:
-    return math.log(p / (1 - p))
+def sigma(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
 
 
 def test_the_handcrafted_heuristic_by_hand():
@@ -240,27 +240,37 @@ def test_the_handcrafted_heuristic_by_hand():
         assert sum((code_of(game.board, at(vertex)) >> 2 * i & 3) != 0 for i in range(8)) == sum(c != "." for c in seen)
     # D3: saves, at distance 1 of C2; a pattern of MoGo's or not.
     pattern = 0.7 if mogo_patterns()[code_of(game.board, at("D3"))] & BLACK else 0.0
-    assert logit(judged(game, "D3")) == pytest.approx(-0.4 + 1.2 + 0.5 + pattern)
+    assert judged(game, "D3") == pytest.approx(-0.4 + 1.2 + 0.5 + pattern)
     # A1: on the first line, far away from C2 (distance 2), nothing around.
-    assert logit(judged(game, "A1")) == pytest.approx(-0.4 + 0.4 - 0.9)
+    assert judged(game, "A1") == pytest.approx(-0.4 + 0.4 - 0.9)
     # White captures D2 from D3.
     game.play(at("B3"))
-    assert judged(game, "D3") > 0.6 > 0.5 > judged(game, "A1")
+    assert judged(game, "D3") > 0.4 > 0 > judged(game, "A1")
     # Black at A2 would have one liberty: self-atari, next to the last move.
     game = game_after("E5", "B2", "E4", "A3")
     pattern = 0.7 if mogo_patterns()[code_of(game.board, at("A2"))] & BLACK else 0.0
-    assert logit(judged(game, "A2")) == pytest.approx(-0.4 - 1.6 + 0.5 + pattern)
+    assert judged(game, "A2") == pytest.approx(-0.4 - 1.6 + 0.5 + pattern)
     # With a Black stone at A4, B3 puts White's A3 into atari (A2 is left to it).
     game = game_after("A4", "A3", "E4", "E1")
     pattern = 0.7 if mogo_patterns()[code_of(game.board, at("B3"))] & BLACK else 0.0
-    assert logit(judged(game, "B3")) == pytest.approx(-0.4 + 0.4 + 0.2 + pattern)
+    assert judged(game, "B3") == pytest.approx(-0.4 + 0.4 + 0.2 + pattern)
     search = TreeSearch(SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=HANDCRAFTED, prior_n_amaf=100), 1, seed=1)
     for other in (game, game_after("D2", "D1", "A5")):  # Black to play; White
         search._stand_on(other, np.array(other.sensible_moves()))
         sign = 1 if other.to_play == BLACK else -1
         for e in edges_of(search.trees[0], 0):
-            h = float(judge(other.board, int(e.move), mogo_patterns()))
-            assert e.w_amaf / e.n_amaf == pytest.approx(0.5 + sign * (h - 0.5), abs=1e-3)
+            x = sign * float(judge(other.board, int(e.move), mogo_patterns()))
+            assert e.w_amaf / e.n_amaf == pytest.approx(sigma(x), abs=1e-3)
+    # Both: added to phi . theta.
+    w = weights()
+    settings = ALGORITHMS["mc_rave"]._replace(heuristic=BOTH, prior_n_amaf=100)
+    search = TreeSearch(SIZE, settings, 1, weights=w, seed=1)
+    search._stand_on(game, np.array(game.sensible_moves()))
+    values = ValueFunction(w).afterstates(game.board)
+    for e in edges_of(search.trees[0], 0):
+        v = values[(e.move // 6 - 1) * SIZE + e.move % 6 - 1]
+        x = math.log(v / (1 - v)) + float(judge(game.board, int(e.move), mogo_patterns()))  # Black plays
+        assert e.w_amaf / e.n_amaf == pytest.approx(sigma(x), abs=1e-3)
 
 
 def test_confidence_adapts_to_how_sure_the_heuristic_is():

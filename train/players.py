@@ -366,8 +366,9 @@ class TreeKeys(SimulationKeys):
     learn_bias: bool = setting(False, _SWITCH)
     # Visits of an action before its position becomes a node.
     expand_after: int = setting(1, integer(1))
-    # Prior knowledge of new nodes, H; its confidence C as MC value, and M (C~) as AMAF value.
-    heuristic: str = setting("none", choice("none", "even", "grandfather", "mogo", "handcrafted", "rlgo"))
+    # Prior knowledge of new nodes, H (both: rlgo and handcrafted); its confidence C as MC value, and M (C~) as AMAF
+    # value.
+    heuristic: str = setting("none", choice("none", "even", "grandfather", "mogo", "handcrafted", "rlgo", "both"))
     C: int = setting(0, integer(0, 1_000_000))
     M: int = setting(50, integer(0, 1_000_000))
     # M is the confidence where H is one half; the surer H is, the more.
@@ -409,12 +410,12 @@ class TreeKeys(SimulationKeys):
         first = None
         if self.first:
             first = make_player(self.first, size, seed)
-            if not isinstance(first, TdSearch) or self.heuristic != "rlgo":
+            if not isinstance(first, TdSearch) or self.heuristic not in ("rlgo", "both"):
                 raise RlgoError(f"first = {self.first}: expected a td_search or dyna2 player, and heuristic = rlgo")
         return {"first": first, "reuse": self.reuse, "memory_mb": self.memory_mb}
 
     def _asks_for_weights(self) -> bool:
-        return super()._asks_for_weights() or (self.heuristic == "rlgo" and not self.first)
+        return super()._asks_for_weights() or (self.heuristic in ("rlgo", "both") and not self.first)
 
 
 @dataclass(frozen=True)
@@ -453,7 +454,7 @@ class HeuristicMcRaveKeys(TreeKeys):
     """MC-RAVE with the learned value function as prior knowledge."""
 
     name: ClassVar[str] = "heuristic_mc_rave"
-    heuristic: str = setting("rlgo", choice("none", "even", "grandfather", "mogo", "handcrafted", "rlgo"))
+    heuristic: str = setting("rlgo", choice("none", "even", "grandfather", "mogo", "handcrafted", "rlgo", "both"))
 
 
 @dataclass(frozen=True)
