@@ -13,7 +13,7 @@ import numpy as np
 
 from mcts.heuristic import BOTH, NO_HEURISTIC, RLGO, USER, add_prior, knowledge_of
 from mcts.parallel import Team
-from mcts.rave import FLAT, KINDS, MC, MC_RAVE, RAVE, learned_bias, observe_bias
+from mcts.rave import FLAT, KINDS, MC, MC_RAVE, MINIMUM_MSE, RAVE, learned_bias, observe_bias
 from mcts.search import LEARNED, NEVER, Settings, Worker
 from mcts.tree import (
     MOST_VISITS,
@@ -50,7 +50,7 @@ ALGORITHMS = {
     "rave": Settings(value=RAVE),
     "mc_rave": Settings(value=MC_RAVE),
     "uct_rave": Settings(value=MC_RAVE, c=0.1),
-    "heuristic_mc_rave": Settings(value=MC_RAVE, heuristic=RLGO),
+    "heuristic_mc_rave": Settings(value=MC_RAVE, schedule=MINIMUM_MSE, heuristic=RLGO),
 }
 
 # A user's prior: of a board record and its moves (points, int64[n]), (H, C, C~), each float[n] or a number.
@@ -82,7 +82,7 @@ class TreeSearch(Player):
     settings : what the tree policy goes by, see `Settings` and `ALGORITHMS`
     simulations, seconds : of each move; whichever is given ends the search, or the first of both
     default : the default policy
-    weights : the value function of Q_rlgo: for settings.heuristic = RLGO or BOTH, the default policy LEARNED, and truncation
+    weights : the value function of Q_rlgo, for the heuristics RLGO and BOTH, the default policy LEARNED, and truncation
     epsilon : of the default policy LEARNED: the probability of a uniformly random move
     prior : a user's own heuristic, instead of settings.heuristic; asked for a batch of new nodes at a time, while
         their simulations go on

@@ -51,7 +51,7 @@ class Settings(NamedTuple):
     c: float = 0.0  # exploration constant of UCB1; with MC it makes UCT, with MC_RAVE UCT-RAVE
     first_play_urgency: float = 0.5  # the value, for its player, of an action without any statistics
     schedule: int = HAND_SELECTED  # of beta; or MINIMUM_MSE, MINIMUM_MSE_EXACT
-    rave_k: float = 3_000.0  # equivalence parameter of the hand-selected schedule
+    rave_k: float = 10_000.0  # equivalence parameter of the hand-selected schedule
     rave_bias: float = 0.02  # of the minimum-MSE schedules
     learn_bias: bool = False  # a bias for each kind of move (`rave.kind_of`), learned from the trees of the game
     expand_after: int = 1  # visits of an action before its position becomes a node

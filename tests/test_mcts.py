@@ -199,7 +199,13 @@ def test_each_algorithm_takes_the_best_action_by_its_own_value():
                 elif name == "rave":
                     v = q_amaf if n_amaf else q
                 else:
-                    beta = 1.0 if not n else 0.0 if not n_amaf else math.sqrt(3000 / (3 * n_s + 3000))
+                    beta = (
+                        1.0
+                        if not n
+                        else 0.0
+                        if not n_amaf
+                        else math.sqrt(settings.rave_k / (3 * n_s + settings.rave_k))
+                    )
                     v = q_amaf if beta == 1 else q if beta == 0 else (1 - beta) * q + beta * q_amaf
                 v = v if game.to_play == BLACK else 1 - v
                 if math.isnan(v):

@@ -6,6 +6,10 @@ import dataclasses
 
 import pytest
 
+from mcts.heuristic import BOTH
+from mcts.player import ALGORITHMS, TreeSearch
+from mcts.rave import FLAT, MINIMUM_MSE_EXACT
+from mcts.search import LEARNED, Settings
 from rlgo.alphabeta import AlphaBeta, AlphaBetaSearch, Options
 from rlgo.coords import to_vertex
 from rlgo.dyna2 import LONG_LEARNING, Dyna2
@@ -52,6 +56,37 @@ def test_defaults_are_those_of_the_classes():
     assert (keys.long_alpha, keys.long_lambda) == (LONG_LEARNING.alpha, LONG_LEARNING.lambda_)
     assert (keys.epsilon, keys.alpha) == (POLICY.epsilon, LEARNING.alpha)
     assert dataclasses.asdict(PLAYERS["table_search"]())["sims"] == TableSearch(5).simulations
+
+
+def test_defaults_of_tree_search_are_those_of_its_algorithms():
+    for name, settings in ALGORITHMS.items():
+        player, plain = make_player(name, 9, 1), TreeSearch(9, ALGORITHMS["mc"])
+        assert player.settings == settings._replace(max_moves=243) and player.name == name
+        for attribute in ("simulations", "seconds", "resign", "reuse", "default"):
+            assert getattr(player, attribute) == getattr(plain, attribute), attribute
+
+
+def test_every_key_of_tree_search_reaches_what_it_names():
+    player = make_player(
+        "heuristic_mc_rave,sims=7,default=rlgo,epsilon=0.3,save=off,pattern=off,capture=off,self_atari=off,mercy=off,"
+        "truncate=5,workers=2,virtual_loss=4,resign=0.1,c=0.2,fpu=0.7,schedule=minimum_mse_exact,k=70,bias=0.3,"
+        "learn_bias=on,expand_after=3,heuristic=both,C=6,M=8,adapt_M=on,progressive_bias=0.9,widening=1.5,reuse=off,"
+        "memory_mb=3",
+        9,
+    )
+    assert isinstance(player, TreeSearch)
+    assert (player.simulations, player.resign, player.reuse) == (7, 0.1, False)
+    assert player.default == (LEARNED, False, False, False, False, False) and player._knowledge.policy.epsilon == 0.3
+    assert player.settings == Settings(
+        c=0.2, first_play_urgency=0.7, schedule=MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3, learn_bias=True,
+        expand_after=3, heuristic=BOTH, prior_n=6, prior_n_amaf=8, adapt_m=True, progressive_bias=0.9, widening=1.5,
+        truncate=5, virtual_loss=4,
+    )  # fmt: skip
+    assert len(player.trees) == 1 and sum(array.nbytes for array in player.trees[0]) == pytest.approx(3e6, rel=0.02)
+    assert len(make_player("uct,workers=3,root_parallel=on", 5).trees) == 3
+    flat = make_player("mc,temperature=0.2,pruning=3", 5).settings
+    assert (flat.value, flat.temperature, flat.pruning) == (FLAT, 0.2, 3.0)
+    assert make_player("mc_rave,seconds=2", 5).simulations is None
 
 
 def test_every_key_reaches_what_it_names():

@@ -51,6 +51,8 @@ def _or_word(low: int, word: str) -> Check:
 
 
 _COUNT = _or_word(1, "none")
+_SCHEDULE = choice("hand_selected", "minimum_mse", "minimum_mse_exact")
+_HEURISTIC = choice("none", "even", "grandfather", "mogo", "handcrafted", "rlgo", "both")
 _SHORT_SIZES = Check(
     (list, tuple), "an ascending subset of [1, 2, 3], or []", lambda value: () if not value else SIZES.accept(value)
 )
@@ -359,8 +361,8 @@ class TreeKeys(SimulationKeys):
     # First-play urgency: the value of an action without any statistics.
     fpu: float = setting(0.5, NOT_NEGATIVE)
     # How MC and AMAF values are combined: by the equivalence parameter k, or to the least squared error, by the bias b.
-    schedule: str = setting("hand_selected", choice("hand_selected", "minimum_mse", "minimum_mse_exact"))
-    k: float = setting(3_000.0, POSITIVE)
+    schedule: str = setting("hand_selected", _SCHEDULE)
+    k: float = setting(10_000.0, POSITIVE)
     bias: float = setting(0.02, NOT_NEGATIVE)
     # Learn the bias of near and of far moves from the trees of the game.
     learn_bias: bool = setting(False, _SWITCH)
@@ -368,7 +370,7 @@ class TreeKeys(SimulationKeys):
     expand_after: int = setting(1, integer(1))
     # Prior knowledge of new nodes, H (both: rlgo and handcrafted); its confidence C as MC value, and M (C~) as AMAF
     # value.
-    heuristic: str = setting("none", choice("none", "even", "grandfather", "mogo", "handcrafted", "rlgo", "both"))
+    heuristic: str = setting("none", _HEURISTIC)
     C: int = setting(0, integer(0, 1_000_000))
     M: int = setting(50, integer(0, 1_000_000))
     # M is the confidence where H is one half; the surer H is, the more.
@@ -454,7 +456,8 @@ class HeuristicMcRaveKeys(TreeKeys):
     """MC-RAVE with the learned value function as prior knowledge."""
 
     name: ClassVar[str] = "heuristic_mc_rave"
-    heuristic: str = setting("rlgo", choice("none", "even", "grandfather", "mogo", "handcrafted", "rlgo", "both"))
+    schedule: str = setting("minimum_mse", _SCHEDULE)
+    heuristic: str = setting("rlgo", _HEURISTIC)
 
 
 @dataclass(frozen=True)
