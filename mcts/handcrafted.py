@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlgo.board import BORDER, EMPTY, in_atari, last_liberty, liberties_after, would_be_in_atari
+from rlgo.board import BORDER, EMPTY, PASS, in_atari, last_liberty, liberties_after, would_be_in_atari
 from rlgo.jit import njit
 from rlgo.rollout import neighbourhood
 
@@ -25,10 +25,12 @@ _LONELY = (-0.9, -0.4, 0.2)  # on the first, second and third line, with no ston
 
 @njit
 def judge(b, p, patterns):
-    """x of the sensible move p: H = sigma(x) for the colour to play.
+    """x of the sensible move p, or of a pass: H = sigma(x) for the colour to play.
 
     patterns : `rollout.mogo_patterns()`
     """
+    if p == PASS:
+        return _ANY_MOVE
     color = np.int64(b.to_play)
     stride = np.int64(b.stride)
     captures, captures_that_save, saves, ataris = 0, 0, 0, 0

@@ -92,11 +92,11 @@ def add_prior(node, grandfather, b, settings, knowledge, default, patterns, tree
             for k in range(n_good):
                 if r.moves[k] == p:
                     h = 0.5 + 0.5 * sign
-        elif kind == HANDCRAFTED and p != PASS:
+        elif kind == HANDCRAFTED:
             h = sigma(sign * judge(b, p, patterns))
         elif kind == RLGO or kind == BOTH:
             gain = 0.0 if p == PASS else gain_of(b, sh, knowledge.g, knowledge.theta_bar, p)
-            if kind == BOTH and p != PASS:
+            if kind == BOTH:
                 gain += judge(b, p, patterns)
             h = squash(knowledge.value, sh.x[0] + sign * gain)
             h = min(1.0, max(0.0, h))  # a linear V may lie outside

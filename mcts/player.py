@@ -252,7 +252,8 @@ class TreeSearch(Player):
     def _stand_on(self, game: Game, moves: np.ndarray) -> None:
         """Make the position of `game` the root: what a tree has below it, or a new tree."""
         copy_record(game.board, self._board)
-        self._board.n_passes = 0  # at the root the game goes on, whatever was passed
+        if self._board.n_passes >= 2:
+            self._board.n_passes = 0  # who asks for a move means the game to go on
         self._last = game.moves[-1][1] if game.moves else PASS
         for tree in self._team.trees:
             root = self._root_for(game, tree) if self.reuse else NO_CHILD
