@@ -32,6 +32,7 @@ HEURISTICS = {
     "both": BOTH,
 }
 _MOST_CONFIDENT = 10.0  # times M
+MOST_PRIOR = 100_000  # visits, of either kind: the counts of a whole node must stay far from their limit
 
 
 class Knowledge(NamedTuple):
@@ -65,7 +66,7 @@ def knowledge_of(weights: Weights | None, size: int, policy: Policy, bias: float
 
 @njit
 def add_prior(node, grandfather, b, settings, knowledge, default, patterns, tree, sh, r):
-    """Initialise a new node: Q = Q~ = H, N = C, N~ = C~, for every action (equations 49 to 52).
+    """Initialise a new node: Q = Q~ = H, N = C, N~ = C~, for every action (equations 48 to 52).
 
     MOGO: the moves among which MoGo's default policy would choose are worth 1 to the player, all others 1/2
     HANDCRAFTED: see `handcrafted.judge`
@@ -106,7 +107,7 @@ def add_prior(node, grandfather, b, settings, knowledge, default, patterns, tree
         tree.prior[i] = np.uint8(255.0 * h + 0.5)
     tree.n[node] = n * settings.prior_n
     if settings.widening > 0.0:
-        _sort_by_prior(first, n, sign, tree)
+        sort_by_prior(node, b.to_play, tree)
 
 
 @inline
@@ -118,7 +119,7 @@ def confidence(h, settings):
     """
     m = np.float64(settings.prior_n_amaf)
     if settings.adapt_m:
-        m = min(_MOST_CONFIDENT * m, m / max(4.0 * h * (1.0 - h), 1e-6))
+        m = min(_MOST_CONFIDENT * m, m / max(4.0 * h * (1.0 - h), 1e-6), np.float64(MOST_PRIOR))
     return np.int64(m + 0.5)
 
 
@@ -133,16 +134,20 @@ def _value_there(node, p, tree):
 
 
 @njit
-def _sort_by_prior(first, n, sign, tree):
-    """The player's best actions by H first; equal ones stay in their order. None of them has a child yet."""
-    for i in range(first + 1, first + n):
+def sort_by_prior(node, color, tree):
+    """The actions that are best by H for the colour to play first; equal ones stay in their order."""
+    first = np.int64(tree.first[node])
+    sign = 1 if color == BLACK else -1
+    for i in range(first + 1, first + tree.n_edges[node]):
         j = i
-        while j > first and sign * (np.int64(tree.prior[j]) - np.int64(tree.prior[j - 1])) > 0.0:
-            for array in (tree.mc, tree.amaf):
-                array[j], array[j - 1] = array[j - 1], array[j]
-            tree.move[j], tree.move[j - 1] = tree.move[j - 1], tree.move[j]
-            tree.prior[j], tree.prior[j - 1] = tree.prior[j - 1], tree.prior[j]
-            j -= 1
+        while j > first and sign * (np.int64(tree.prior[j]) - np.int64(tree.prior[j - 1])) > 0:
+            k = j - 1
+            tree.mc[j], tree.mc[k] = tree.mc[k], tree.mc[j]
+            tree.amaf[j], tree.amaf[k] = tree.amaf[k], tree.amaf[j]
+            tree.move[j], tree.move[k] = tree.move[k], tree.move[j]
+            tree.child[j], tree.child[k] = tree.child[k], tree.child[j]
+            tree.prior[j], tree.prior[k] = tree.prior[k], tree.prior[j]
+            j = k
 
 
 def q_rlgo(weights: Weights, boards: Sequence[np.record]) -> np.ndarray:

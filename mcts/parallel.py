@@ -7,7 +7,6 @@ parallelisation.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
@@ -20,6 +19,7 @@ from rlgo.board import zobrist
 from rlgo.rollout import mogo_patterns
 
 _POLL_SECONDS = 0.01
+_SLICE = 256  # simulations: some 7 ms on 9x9
 
 
 class Team:
@@ -34,7 +34,7 @@ class Team:
     seed : one worker draws from it itself, several from its children
     ask : called with a worker whose leaves wait for a user's prior, and its tree; never while simulations run
 
-    One thread is reproducible from its seed, and so are several with a tree each.
+    One thread is reproducible from its seed, and so are several with a tree each, if simulations end them, not time.
     """
 
     def __init__(
@@ -50,36 +50,39 @@ class Team:
         self.workers = [new_worker(size, batch, s) for s in ([seed] if n == 1 else seed.spawn(n))]
         self._threads = ThreadPoolExecutor(n) if n > 1 else None
 
-    def run(self, n: int, goes_on: Callable[[], bool], *search: Any) -> int:
+    def run(self, n: int, goes_on: Callable[[], bool], is_decided: Callable[[int], bool], *search: Any) -> int:
         """Up to n simulations; returns how many there were.
 
-        goes_on : asked every 10 ms or so, whether there should be more
+        goes_on : asked now and then, every 10 ms or so, whether there should be more
+        is_decided : asked whether so many more would change nothing; at moments that no clock chooses, where
+            the search should be reproducible
         search : root, last, settings, default, komi, knowledge, as `search.simulate` has them
         Fewer than n also where the tree can take no more visits (`tree.MOST_VISITS`).
         """
         before = self.simulations
         if self._threads is None:
-            self._run_slices(n, goes_on, search)
+            self._run_slices(n, goes_on, is_decided, search)
         else:
-            self._run_threads(n, goes_on, search)
+            self._run_threads(n, goes_on, is_decided, search)
         return self.simulations - before
 
-    def _run_slices(self, n: int, goes_on: Callable[[], bool], search: tuple[Any, ...]) -> None:
+    def _run_slices(
+        self, n: int, goes_on: Callable[[], bool], is_decided: Callable[[int], bool], search: tuple[Any, ...]
+    ) -> None:
         """In the caller's own thread, a slice after the other."""
-        left, size = n, 16
+        left = n
         while True:  # once at least, so that no simulations at all compile what they would need
-            size = min(size, left)
-            left -= size
-            budget, began = np.array([size], np.int64), time.perf_counter()
+            budget = np.array([min(_SLICE, left)], np.int64)
+            left -= int(budget[0])
             while (state := self._work(0, budget, search)) == NEEDS_PRIOR:
                 self._ask(self.workers[0], self.trees[0])
             self._ask(self.workers[0], self.trees[0])
-            if state == FULL or left == 0 or not goes_on():
+            if state == FULL or left == 0 or is_decided(left) or not goes_on():
                 return
-            elapsed = max(time.perf_counter() - began, 1e-9)
-            size = max(1, min(4 * size, int(size * _POLL_SECONDS / elapsed)))
 
-    def _run_threads(self, n: int, goes_on: Callable[[], bool], search: tuple[Any, ...]) -> None:
+    def _run_threads(
+        self, n: int, goes_on: Callable[[], bool], is_decided: Callable[[int], bool], search: tuple[Any, ...]
+    ) -> None:
         """Without slices: waking threads up takes so long that 10 ms slices cost a tenth of the simulations."""
         assert self._threads is not None
         if len(self.trees) == 1:
@@ -88,16 +91,28 @@ class Team:
             shares = np.full(len(self.workers), n // len(self.workers))
             shares[: n % len(self.workers)] += 1
             budgets = [np.array([share], np.int64) for share in shares]
+
+        def is_over() -> bool:
+            # Of separate trees each does its share, and the result does not depend on who was quicker.
+            shared = len(self.trees) == 1
+            return not goes_on() or (shared and is_decided(max(0, int(budgets[0][0])) + len(self.workers)))
+
         busy = list(range(len(self.workers)))
         while busy:
             work = [self._threads.submit(self._work, i, budgets[i], search) for i in busy]
-            while wait(work, _POLL_SECONDS).not_done:
-                if not goes_on():
-                    for budget in budgets:
-                        budget[0] = 0
+            try:
+                while wait(work, _POLL_SECONDS).not_done:
+                    if is_over():
+                        _end(budgets)
+            except BaseException:  # nobody may be at work on a tree that the caller believes to be at rest
+                _end(budgets)
+                wait(work)
+                raise
             for i in busy:
                 self._ask(self.workers[i], self.trees[i % len(self.trees)])
             busy = [i for i, done in zip(busy, work, strict=True) if done.result() == NEEDS_PRIOR]
+            if busy and is_over():
+                _end(budgets)
 
     def _work(self, i: int, budget: np.ndarray, search: tuple[Any, ...]) -> int:
         root, last, *rest = search
@@ -117,7 +132,7 @@ class Team:
     def clear(self) -> None:
         """Count simulations from 0."""
         for worker in self.workers:
-            for name in ("simulations", "moves", "wins"):
+            for name in ("simulations", "moves", "wins", "waiting"):
                 worker.tally[name] = 0
 
     def root(self) -> Any:
@@ -128,3 +143,9 @@ class Team:
             for name in ("n", "w", "n_amaf", "w_amaf"):
                 first[name] += other[name][order]
         return first
+
+
+def _end(budgets: list[np.ndarray]) -> None:
+    """Have the threads stop after the simulations that they are at."""
+    for budget in budgets:
+        budget[0] = 0

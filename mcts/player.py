@@ -6,12 +6,12 @@ Start reading at `TreeSearch.search`. One class is all of them; `ALGORITHMS` say
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcts.heuristic import BOTH, NO_HEURISTIC, RLGO, USER, add_prior, knowledge_of
+from mcts.heuristic import BOTH, MOST_PRIOR, NO_HEURISTIC, RLGO, USER, add_prior, knowledge_of, sort_by_prior
 from mcts.parallel import Team
 from mcts.rave import FLAT, KINDS, MC, MC_RAVE, MINIMUM_MSE, RAVE, learned_bias, observe_bias
 from mcts.search import LEARNED, NEVER, Settings, Worker
@@ -53,14 +53,16 @@ ALGORITHMS = {
     "heuristic_mc_rave": Settings(value=MC_RAVE, schedule=MINIMUM_MSE, heuristic=RLGO),
 }
 
-# A user's prior: of a board record and its moves (points, int64[n]), (H, C, C~), each float[n] or a number.
-Prior = Callable[[np.record, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+# A user's prior: of a board record and its moves (points, int64[n]), (H, C, C~), each float[n] or a number. Or of
+# several at once: a list of boards, and one of their moves, to a list of such triples.
+Prior = Callable[[np.record, np.ndarray], Any]
+Priors = Callable[[list[np.record], list[np.ndarray]], Any]
 
 _MOVES_PER_NODE = 20  # at least, on average: what room for nodes is reckoned by
 
 
 class Found(NamedTuple):
-    """What a search found, of the root's m moves, the most visited first."""
+    """What a search found, of the root's m moves, the most visited first: more robust than the papers' best value."""
 
     moves: np.ndarray  # int64[m]: points, or PASS; of flat Monte-Carlo, the best first
     visits: np.ndarray  # int64[m]: N(s, a), without a built-in heuristic's C (a user's is in it)
@@ -84,13 +86,13 @@ class TreeSearch(Player):
     default : the default policy
     weights : the value function of Q_rlgo, for the heuristics RLGO and BOTH, the default policy LEARNED, and truncation
     epsilon : of the default policy LEARNED: the probability of a uniformly random move
-    prior : a user's own heuristic, instead of settings.heuristic; asked for a batch of new nodes at a time, while
-        their simulations go on
+    prior : a user's own heuristic, instead of settings.heuristic; asked for every new node
+    priors : the same for a network, say: asked for all nodes that wait, up to `batch`, at once
     first : a TD search that learns before each search, and whose short-term value is Q_rlgo (two-phase search)
     reuse : keep the part of the tree below the position that is reached next
     memory_mb : of the tree, at most; where it is full, the search goes on without growing it
     resign : give up where P(win) of the best move is below
-    batch : nodes that a user's prior is asked for at once
+    batch : new nodes that wait for a user's prior; simulations go on below them meanwhile, without it
     workers : threads
     root_parallel : each thread has a tree of its own, and the roots are added up; otherwise they share one
     seed : of all random numbers; None: different every time
@@ -114,6 +116,7 @@ class TreeSearch(Player):
         weights: Weights | None = None,
         epsilon: float = 0.1,
         prior: Prior | None = None,
+        priors: Priors | None = None,
         first: TdSearch | None = None,
         reuse: bool = True,
         memory_mb: float = 256,
@@ -124,14 +127,25 @@ class TreeSearch(Player):
         seed: Seed = None,
         name: str = "mc_rave",
     ):
+        # An integer for a number would have numba compile all of it once more.
+        values: Any = [float(x) if type(d) is float else x for d, x in zip(Settings(), settings, strict=True)]
+        settings = Settings(*values)
         _check(settings, simulations, seconds, memory_mb, resign, batch, workers, epsilon)
         self.name, self.sizes = name, (size,)
         self.simulations, self.seconds, self.resign, self.reuse = simulations, seconds, resign, reuse
-        self.default, self._prior, self._first = default, prior, first
+        if prior is not None:
+            priors = lambda boards, moves: [prior(*position) for position in zip(boards, moves, strict=True)]  # noqa: E731
+        self.default, self._priors, self._first = default, priors, first
+        heuristic = USER if priors else settings.heuristic
+        if settings.widening > 0 and heuristic == NO_HEURISTIC:
+            raise RlgoError(f"widening = {settings.widening}: expected a heuristic, by which moves are tried in order")
+        if first is not None and heuristic not in (RLGO, BOTH):
+            raise RlgoError("first: expected the heuristic rlgo, or both, whose value function it learns")
         shared = workers > 1 and not root_parallel
         self.settings = settings._replace(
-            max_moves=check_max_moves(0, size),
-            heuristic=USER if prior else settings.heuristic,
+            max_moves=check_max_moves(settings.max_moves, size),
+            heuristic=heuristic,
+            prior_n=settings.prior_n if heuristic not in (NO_HEURISTIC, USER) else 0,
             virtual_loss=max(1, settings.virtual_loss) if shared else 0,
         )
         knows = self.settings.heuristic in (RLGO, BOTH) or default.kind == LEARNED or settings.truncate != NEVER
@@ -148,7 +162,7 @@ class TreeSearch(Player):
         self._team = Team(size, workers, trees, batch, sequence, self._ask)
         self._board = new_board(size)  # the root's
         self._last = PASS  # the move that led to it
-        self._before: tuple[list[tuple[int, int]], list[tuple[int, int]]] | None = None  # setup and moves of the root
+        self._before: tuple[Any, ...] | None = None  # what led to the root: moves, who plays, setup and komi
         self._bias_seen = np.zeros((2, KINDS))  # what `rave.observe_bias` adds up
         self.found: Found | None = None
         self._maps: dict[str, np.ndarray] = {}
@@ -161,8 +175,7 @@ class TreeSearch(Player):
         self.found = None
         self._bias_seen[:] = 0
         self._knowledge.bias[:] = self.settings.rave_bias
-        names = ("value", "visits", "amaf")
-        self._maps = {name: np.full((self._board.board_size,) * 2, np.nan) for name in names}
+        self._blank()
         if self._first is not None:
             self._first.new_game()
 
@@ -184,6 +197,9 @@ class TreeSearch(Player):
             self._run(0, 0.0)
             keep_subtree(0, self._team.trees[0])
             find_edge(0, PASS, self._team.trees[0])
+            if self.settings.learn_bias:
+                self._observe_bias()
+                self._bias_seen[:] = 0
         self._before = None
         if self._first is not None:
             self._first.warm_up()
@@ -197,7 +213,7 @@ class TreeSearch(Player):
             return []
         line = " ".join(to_vertex(int(p), self._board.board_size) for p in self.found.line[:10])
         n = self.found.simulations
-        return [f"Black won {self._team.wins / n:.1%} of {n:,} simulations; {self.found.nodes:,} nodes; {line}"]
+        return [f"Black won {self._team.wins / max(n, 1):.1%} of {n:,} simulations; {self.found.nodes:,} nodes; {line}"]
 
     # --- the search ---
 
@@ -212,32 +228,34 @@ class TreeSearch(Player):
         moves = np.array(moves_to_try(game), np.int64)
         self._team.clear()
         if not len(moves):
-            self._before = None
-            self.found = None
-            return Found(*(np.zeros(0),) * 6, np.array([PASS]), 0, 0)
+            self._before = self.found = None
+            self._blank()
+            nothing, numbers = np.zeros(0, np.int64), np.zeros(0)
+            return Found(nothing, nothing, numbers, numbers, nothing, numbers, np.array([PASS]), 0, 0)
         if may_pass(len(moves), game.size):
             moves = np.append(moves, PASS)
         self.warm_up() if self._before is None else None
         start = time.perf_counter()
 
         def goes_on() -> bool:
-            if stop() or (self.seconds is not None and time.perf_counter() - start >= self.seconds):
-                return False
-            return self.simulations is None or not self._is_decided(self.simulations - self._team.simulations)
+            return not stop() and (self.seconds is None or time.perf_counter() - start < self.seconds)
 
         if self._first is not None:
             self._first.search(game, stop)
             theta_bar = fuse(*self._first.value_table())[1]
             self._knowledge = self._knowledge._replace(theta_bar=theta_bar, value=self._first.learning.value)
         self._stand_on(game, moves)
-        done = self._run(self.simulations or MOST_VISITS, game.komi, goes_on)
-        self._before = (game.setup.copy(), game.moves.copy())
+        done = self._run(self.simulations or MOST_VISITS, game.komi, goes_on, self._is_decided)
+        self._before = (game.moves.copy(), game.to_play, game.setup.copy(), game.komi)
         if self.settings.learn_bias:
-            for tree in self._team.trees:
-                observe_bias(tree, self._last, self._board.stride, self._bias_seen[0], self._bias_seen[1])
+            self._observe_bias()
             self._knowledge.bias[:] = learned_bias(self._bias_seen[0], self._bias_seen[1], self.settings.rave_bias)
         self.found = self._look(done)
         return self.found
+
+    def _observe_bias(self) -> None:
+        for tree in self.trees:
+            observe_bias(tree, self._last, self._board.stride, self.settings, self._bias_seen[0], self._bias_seen[1])
 
     @property
     def trees(self) -> list[Tree]:
@@ -255,44 +273,55 @@ class TreeSearch(Player):
         if self._board.n_passes >= 2:
             self._board.n_passes = 0  # who asks for a move means the game to go on
         self._last = game.moves[-1][1] if game.moves else PASS
-        for tree in self._team.trees:
-            root = self._root_for(game, tree) if self.reuse else NO_CHILD
-            if root == NO_CHILD or self.settings.value == FLAT:
-                self._order.shuffle(moves)
-                add_root(moves, tree)
-                self._ask_for_root(tree)
-            else:
+        roots = [self._root_for(game, tree) if self.reuse else NO_CHILD for tree in self.trees]
+        self._before = None  # until the search is over: whatever ends it early, no later one stands on half of it
+        for root, tree in zip(roots, self.trees, strict=True):
+            if root != NO_CHILD and self.settings.value != FLAT:
                 keep_subtree(root, tree)
-                allowed = np.isin(edges_of(tree, 0).move, moves)
-                if not allowed.all():  # superko forbids what simulations may play
-                    keep_moves(tree, 0, allowed)
+                known = edges_of(tree, 0).move
+                if np.isin(moves, known).all():
+                    if len(known) > len(moves):  # superko forbids what simulations may play
+                        keep_moves(tree, 0, np.isin(known, moves))
+                    continue
+            self._order.shuffle(moves)
+            add_root(moves, tree)
+            self._ask_for_root(tree)
 
     def _root_for(self, game: Game, tree: Tree) -> int:
         """The node of the position of `game`, if it has come about by moves in the tree."""
-        if self._before is None or self._before[0] != game.setup:
+        if self._before is None or self._before[2:] != (game.setup, game.komi):
             return NO_CHILD
-        before = self._before[1]
+        before, color = self._before[:2]
         if game.moves[: len(before)] != before or len(game.moves) == len(before):
             return NO_CHILD
         node = 0
-        for _, p in game.moves[len(before) :]:
-            e = int(find_edge(node, p, tree))
+        for player, p in game.moves[len(before) :]:
+            e = int(find_edge(node, p, tree)) if player == color else -1
             node = int(tree.child[e]) if e >= 0 else NO_CHILD
             if node == NO_CHILD:
                 return NO_CHILD
-        return node
+            color = 3 - color
+        return node if color == game.to_play else NO_CHILD
 
-    def _run(self, n: int, komi: float, goes_on: Callable[[], bool] = lambda: True) -> int:
+    def _run(
+        self,
+        n: int,
+        komi: float,
+        goes_on: Callable[[], bool] = lambda: True,
+        is_decided: Callable[[int], bool] = lambda left: False,
+    ) -> int:
         mercy = self.default.mercy and not is_hopeless(self._board, komi)
         default = self.default._replace(mercy=mercy)
-        return self._team.run(n, goes_on, self._board, self._last, self.settings, default, komi, self._knowledge)
+        search = (self._board, self._last, self.settings, default, float(komi), self._knowledge)
+        return self._team.run(n, goes_on, is_decided, *search)
 
     def _is_decided(self, left: int) -> bool:
         """Whether the most visited move stays so, whatever the simulations that are left do."""
         if self.settings.value == FLAT:
             return False
         n = np.sort(self._team.root().n)
-        return len(n) > 1 and int(n[-1]) - int(n[-2]) > left
+        expected = self.settings.virtual_loss * len(self._team.workers)  # that threads under way may not have made
+        return len(n) > 1 and int(n[-1]) - int(n[-2]) > left + expected
 
     # --- priors ---
 
@@ -310,42 +339,50 @@ class TreeSearch(Player):
 
     def _ask(self, worker: Worker, tree: Tree) -> None:
         """Ask the user's prior for the nodes that wait, and add what it says to their statistics."""
-        for i in range(int(worker.tally.waiting)):
-            node = int(worker.leaf_nodes[i])
-            here = slice(int(tree.first[node]), int(tree.first[node]) + int(tree.n_edges[node]))
-            moves = tree.move[here].astype(np.int64)
-            told = self._told(worker.leaves[i], moves)
-            h, c, c_amaf = (np.broadcast_to(np.asarray(x, np.float64), moves.shape) for x in told)
-            for what, values, low, high in (("H", h, 0, 1), ("C", c, 0, 1e6), ("C~", c_amaf, 0, 1e6)):
-                wrong = np.flatnonzero(~((values >= low) & (values <= high)))
-                if len(wrong):
-                    vertex = to_vertex(int(moves[wrong[0]]), self._board.board_size)
-                    raise RlgoError(f"prior: {what} of {vertex} = {values[wrong[0]]}: expected {low} to {high:g}")
-            for e, h_e, c_e, c_amaf_e in zip(range(here.start, here.stop), h, np.rint(c), np.rint(c_amaf), strict=True):
-                tree.mc[e] += statistic(c_e, c_e * h_e)
-                tree.amaf[e] += statistic(c_amaf_e, c_amaf_e * h_e)
-            tree.prior[here] = np.rint(255 * h)
-            tree.n[node] += int(np.rint(c).sum())
+        if not worker.tally.waiting:
+            return
+        assert self._priors is not None
+        nodes = [int(node) for node in worker.leaf_nodes[: worker.tally.waiting]]
+        boards = [worker.leaves[i] for i in range(len(nodes))]
+        moves = [edges_of(tree, node).move for node in nodes]
+        told = self._priors(boards, moves)
+        if not isinstance(told, Sequence) or len(told) != len(nodes):
+            raise RlgoError(f"priors: expected a list of {len(nodes)} triples (H, C, C~), one for each board")
+        for node, board, here, one in zip(nodes, boards, moves, told, strict=True):
+            h, c, c_amaf = self._checked(one, here)
+            first = int(tree.first[node])
+            for i in range(len(here)):
+                tree.mc[first + i] += statistic(c[i], c[i] * h[i])
+                tree.amaf[first + i] += statistic(c_amaf[i], c_amaf[i] * h[i])
+            tree.prior[first : first + len(here)] = np.rint(255 * h)
+            tree.n[node] += int(c.sum())
+            if self.settings.widening > 0:
+                sort_by_prior(node, board.to_play, tree)
         worker.tally.waiting = 0
 
-    def _told(self, board: np.record, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What the user's prior says of one position: three things, each a number or one for each move."""
-        assert self._prior is not None
-        told = self._prior(board, moves)
-        if not isinstance(told, tuple) or len(told) != 3:
+    def _checked(self, told: Any, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What a user's prior says of one position: H, and C and C~ as whole visits, one for each move."""
+        if not isinstance(told, Sequence) or len(told) != 3:
             raise RlgoError("prior: expected three things, (H, C, C~)")
-        for name, values in zip(("H", "C", "C~"), told, strict=True):
+        columns = []
+        for name, values, high in zip(("H", "C", "C~"), told, (1, MOST_PRIOR, MOST_PRIOR), strict=True):
             if np.shape(values) not in ((), moves.shape):
                 raise RlgoError(
                     f"prior: {name} has shape {np.shape(values)}: expected {moves.shape}, one for each move"
                 )
-        return told
+            column = np.broadcast_to(np.asarray(values, np.float64), moves.shape)
+            wrong = np.flatnonzero(~((column >= 0) & (column <= high)))
+            if len(wrong):
+                vertex = to_vertex(int(moves[wrong[0]]), self._board.board_size)
+                raise RlgoError(f"prior: {name} of {vertex} = {column[wrong[0]]}: expected 0 to {high:g}")
+            columns.append(column)
+        return columns[0], np.rint(columns[1]), np.rint(columns[2])
 
     # --- what was found ---
 
     def _look(self, done: int) -> Found:
         root = self._team.root()
-        c = self.settings.prior_n * len(self.trees) if self.settings.heuristic not in (NO_HEURISTIC, USER) else 0
+        c = self.settings.prior_n * len(self.trees)
         with np.errstate(invalid="ignore", divide="ignore"):
             q, q_amaf = root.w / root.n, root.w_amaf / root.n_amaf
         if self.settings.value == FLAT:  # visits may be all the same
@@ -373,9 +410,12 @@ class TreeSearch(Player):
             e = int(tree.first[node]) + best
         return np.array(line, np.int64)
 
+    def _blank(self) -> None:
+        names = ("value", "visits", "amaf")
+        self._maps = {name: np.full((self._board.board_size,) * 2, np.nan) for name in names}
+
     def _draw(self, found: Found, size: int) -> None:
-        for values in self._maps.values():
-            values[:] = np.nan
+        self._blank()
         total = max(1, int(found.visits.sum()))
         for p, n, q, q_amaf in zip(found.moves, found.visits, found.q, found.q_amaf, strict=True):
             if p != PASS:
@@ -408,8 +448,8 @@ def _check(
         (s.rave_k > 0, "rave_k", s.rave_k, "a positive number"),
         (s.rave_bias >= 0, "rave_bias", s.rave_bias, "a number of at least 0"),
         (s.expand_after >= 1, "expand_after", s.expand_after, "an integer of at least 1"),
-        (s.prior_n >= 0, "prior_n", s.prior_n, "an integer of at least 0"),
-        (s.prior_n_amaf >= 0, "prior_n_amaf", s.prior_n_amaf, "an integer of at least 0"),
+        (0 <= s.prior_n <= MOST_PRIOR, "prior_n", s.prior_n, f"an integer from 0 to {MOST_PRIOR:,}"),
+        (0 <= s.prior_n_amaf <= MOST_PRIOR, "prior_n_amaf", s.prior_n_amaf, f"an integer from 0 to {MOST_PRIOR:,}"),
         (s.progressive_bias >= 0, "progressive_bias", s.progressive_bias, "a number of at least 0"),
         (s.widening == 0 or s.widening > 1, "widening", s.widening, "0, or a number above 1"),
         (s.temperature >= 0, "temperature", s.temperature, "a number of at least 0"),

@@ -125,12 +125,14 @@ def kind_of(move, last, stride):
 
 
 @njit(allocates=True)
-def observe_bias(tree, last, stride, squares, counts):
+def observe_bias(tree, last, stride, settings, squares, counts):
     """Add up what a tree tells of the squared RAVE bias B(s, a)^2 = (Q~ - Q)^2, less the variances of both means.
 
     last : the move that led to the root
     squares, counts : float64[KINDS], added to; squares / counts estimates b^2 of each kind
+    What is kept from move to move is seen again; priors are part of the means, but not of the visits asked for.
     """
+    enough, enough_amaf = _LEARN_FROM + settings.prior_n, _LEARN_FROM + settings.prior_n_amaf
     n_nodes = tree.used[0] >> NODE_BITS
     last_of = np.zeros(n_nodes, np.uint16)  # the move that led to each node; parents come first
     last_of[0] = last
@@ -140,7 +142,7 @@ def observe_bias(tree, last, stride, squares, counts):
             if tree.child[i] >= 0:
                 last_of[tree.child[i]] = tree.move[i]
             n, n_amaf = count(tree.mc[i]), count(tree.amaf[i])
-            if n >= _LEARN_FROM and n_amaf >= _LEARN_FROM:
+            if n >= enough and n_amaf >= enough_amaf:
                 q, q_amaf = mean(tree.mc[i]), mean(tree.amaf[i])
                 kind = kind_of(np.int64(tree.move[i]), np.int64(last_of[node]), stride)
                 squares[kind] += (q_amaf - q) ** 2 - q * (1.0 - q) / n - q_amaf * (1.0 - q_amaf) / n_amaf

@@ -60,12 +60,12 @@ class Settings(NamedTuple):
     prior_n_amaf: int = 50  # C~ = M, its confidence as AMAF value
     adapt_m: bool = False  # M as the value of one half; more where H is surer, see `heuristic.confidence`
     progressive_bias: float = 0.0  # adds this / (N(s, a) + 1) times H to an action's value
-    widening: float = 0.0  # 0: none; else the factor by which N(s) grows for one more action to be tried
+    widening: float = 0.0  # 0: none; else the factor by which N(s), with its priors, grows for one more action
     temperature: float = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
     pruning: float = 0.0  # of flat Monte-Carlo
     truncate: int = NEVER  # plies of the default policy, beyond its first, after which V is the outcome
     virtual_loss: int = 0  # lost visits that a thread expects on its way down; 0: one thread alone
-    max_moves: int = 243  # longer simulations are scored as they stand
+    max_moves: int = 0  # longer simulations are scored as they stand; 0: 3 * size * size
 
 
 @cache
@@ -204,7 +204,7 @@ def simulate(budget, root, last, tree, settings, default, komi, knowledge, patte
         tally.simulations += 1
         tally.wins += z
         tally.moves += path.n_moves
-        if settings.heuristic == USER and tally.waiting == len(worker.leaves):
+        if settings.heuristic == USER and tally.waiting >= len(worker.leaves):
             return NEEDS_PRIOR  # the last of the budget may be spent: then the next call does nothing
     return DONE
 
@@ -233,8 +233,9 @@ def _expand(e, b, settings, default, knowledge, patterns, tree, worker):
     """Make the position that edge e has led to a node, if it is time; NO_CHILD if not, or where the tree is full."""
     path = worker.path
     shared = settings.virtual_loss > 0
-    visits = count(tree.mc[e]) - settings.prior_n + (0 if shared else 1)
-    if visits < settings.expand_after:
+    # This one counts once, however many visits are expected of it; those of other threads that are under way, too.
+    visits = count(tree.mc[e]) - settings.prior_n - settings.virtual_loss + 1
+    if settings.value == FLAT or visits < settings.expand_after:
         return NO_CHILD
     if shared and not compare_and_swap(tree.child, e, NO_CHILD, BEING_ADDED):
         return NO_CHILD

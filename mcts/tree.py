@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.board import PASS, is_sensible
-from rlgo.jit import atomic_add, inline, njit, random_below
+from rlgo.jit import atomic_add, compare_and_swap, inline, njit, random_below
 
 NO_CHILD, BEING_ADDED = -1, -2
 
-# A statistic is one int64: a count below, a sum of outcomes in units of 1 / UNIT above. The smallest outcome but 0 is
-# a draw's 1/2; what is finer is a heuristic's confidence times its value.
+# A statistic is one int64: a count below, a sum of outcomes in units of 1 / UNIT above. Wins and draws are exact; what
+# a heuristic says, and V where simulations are truncated, is rounded.
 _COUNT_BITS = 28
 _COUNT = (1 << _COUNT_BITS) - 1
 UNIT = 256
@@ -30,7 +30,7 @@ NODE_BITS = 36  # of `Tree.used`, where the nodes begin
 
 
 class Tree(NamedTuple):
-    """Nodes and their edges (room for N nodes and E edges; node 0 is the root; 22 bytes an edge, 12 a node).
+    """Nodes and their edges (room for N nodes and E edges; node 0 is the root; 23 bytes an edge, 12 a node).
 
     first, n_edges : int32[N]: where the edges of a node stand, and how many they are
     n : int32[N]: N(s), the sum of N(s, a), priors included
@@ -144,6 +144,9 @@ def add_node(b, tree, moves, rng, shared):
     moves : scratch, uint16[P]
     Returns its index, or NO_CHILD where the tree is full.
     """
+    before = tree.used[0]
+    if before >> NODE_BITS >= len(tree.first):
+        return NO_CHILD
     n = 0
     for i in range(b.n_empty):
         p = np.int64(b.empties[np.uint64(i)])
@@ -152,15 +155,18 @@ def add_node(b, tree, moves, rng, shared):
     if may_pass(n, b.board_size):
         n = _insert(PASS, moves, n, rng)
     # Node and edges are taken in one step, so that both stand in the same order, whatever other threads do.
-    wanted = (np.int64(1) << NODE_BITS) + n
-    before = atomic_add(tree.used, 0, wanted) if shared else tree.used[0]
-    node, first = before >> NODE_BITS, before & ((np.int64(1) << NODE_BITS) - 1)
-    if node >= len(tree.first) or first + n > len(tree.move):
-        if shared:
-            atomic_add(tree.used, 0, -wanted)
-        return NO_CHILD
-    if not shared:
-        tree.used[0] = before + wanted
+    node, first = np.int64(0), np.int64(0)
+    while True:
+        before = tree.used[0]
+        node, first = before >> NODE_BITS, before & ((np.int64(1) << NODE_BITS) - 1)
+        if node >= len(tree.first) or first + n > len(tree.move):
+            return NO_CHILD
+        after = before + (np.int64(1) << NODE_BITS) + n
+        if not shared:
+            tree.used[0] = after
+            break
+        if compare_and_swap(tree.used, 0, before, after):
+            break
     for i in range(n):
         tree.move[first + i] = moves[np.uint64(i)]
     _begin_node(node, first, n, tree)

@@ -12,5 +12,5 @@ from rlgo.jit import inline
 
 @inline
 def ucb1(value, n, log_n_s, c):
-    """Q+(s, a) = Q(s, a) + c sqrt(log N(s) / N(s, a)); value : Q(s, a) seen by the colour to play, n > 0."""
+    """Q+(s, a) = Q(s, a) + c sqrt(log N(s) / N(s, a)) (equation 7); value : Q(s, a), for the colour to play; n > 0."""
     return value + c * math.sqrt(log_n_s / n)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from naive import NaiveBoard, from_core, to_core
 
-from mcts.heuristic import EVEN, GRANDFATHER, MOGO, RLGO, q_rlgo
+from mcts.handcrafted import judge
+from mcts.heuristic import EVEN, GRANDFATHER, HANDCRAFTED, MOGO, RLGO, q_rlgo
 from mcts.player import ALGORITHMS, TreeSearch
 from mcts.rave import (
     HAND_SELECTED,
@@ -28,10 +29,10 @@ from rlgo.coords import from_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import RESIGN
-from rlgo.rollout import UNIFORM, DefaultPolicy
+from rlgo.rollout import UNIFORM, DefaultPolicy, mogo_patterns
 from rlgo.shapes import make_features
 from rlgo.td_search import TdSearch
-from rlgo.value import ValueFunction
+from rlgo.value import ValueFunction, sigma
 from rlgo.weights import Weights
 
 SIZE = 5
@@ -255,8 +256,8 @@ def test_the_other_heuristics():
     game = game_after("C3", "B2", "D2")
     even = TreeSearch(SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=EVEN, prior_n=2), 40, seed=1)
     even.search(game)
-    last = edges_of(even.trees[0], nodes_in(even.trees[0]) - 1)[0]
-    assert last.n >= 2 and last.n_amaf >= 50
+    last = edges_of(even.trees[0], nodes_in(even.trees[0]) - 1)
+    assert (last.n >= 2).all() and (last.n_amaf >= 50).all() and (last.w[last.n == 2] == 1.0).all()
 
     # MoGo's: White's stone at C2 puts D2 into atari; saving it is worth 1 to Black, all else 1/2.
     game = game_after("D2", "D1", "A5", "E2", "B5", "C2")
@@ -307,11 +308,78 @@ def test_a_users_prior():
     for node in range(n + 1):
         edges = edges_of(tree, node)
         assert (edges.n >= 2).all() and (edges.n_amaf >= 30).all() and tree.n[node] == edges.n.sum()
-    # With one node at a time it is the built-in prior, to the last visit.
-    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=2, prior_n_amaf=30)
-    built_in = TreeSearch(SIZE, settings, 60, weights=w, seed=7).search(game)
-    plugged = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 60, prior=prior, batch=1, seed=7).search(game)
-    assert abs(built_in.q_amaf[0] - plugged.q_amaf[0]) < 0.2
+    # Asked for one node at a time it is the built-in prior, to the last visit.
+    settings = ALGORITHMS["mc_rave"]._replace(heuristic=HANDCRAFTED, prior_n=2, prior_n_amaf=30)
+
+    def handcrafted(board, moves):
+        sign = 1 if board.to_play == BLACK else -1
+        return [sigma(sign * judge(board, int(p), mogo_patterns())) for p in moves], 2, 30
+
+    built_in = TreeSearch(SIZE, settings, 60, seed=7)
+    plugged = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 60, prior=handcrafted, batch=1, seed=7)
+    assert shape_of_search(built_in, game) == shape_of_search(plugged, game)
+
+
+def shape_of_search(search: TreeSearch, game: Game) -> tuple:
+    search._is_decided = lambda left: False
+    search.search(game)
+    return shape_of_tree(search, 0)
+
+
+def test_priors_of_a_batch():
+    """All nodes that wait are asked for at once."""
+    asked = []
+
+    def priors(boards, moves):
+        asked.append([int(board.hash) for board in boards])
+        return [(np.full(len(here), 0.6), 3, 20) for here in moves]
+
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 50, priors=priors, batch=6, seed=2)
+    search._is_decided = lambda left: False
+    found = search.search(game_after("C3"))
+    assert [len(hashes) for hashes in asked] == [1, *[6] * 8, 2] and found.nodes == 51
+    tree = search.trees[0]
+    assert all((edges_of(tree, node).n >= 3).all() for node in range(51)) and (found.prior == 0.6).all()
+    for bad in (lambda boards, moves: [], lambda boards, moves: 5):
+        with pytest.raises(RlgoError, match="expected a list of 1 triples"):
+            TreeSearch(SIZE, ALGORITHMS["mc_rave"], 50, priors=bad, seed=2).search(game_after("C3"))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_search_after_an_error_is_whole(workers):
+    """A prior that fails in the middle, or whoever stops the search by an exception, leaves nothing behind."""
+    calls = []
+
+    def prior(board, moves):
+        calls.append(1)
+        if len(calls) == 30:
+            raise ZeroDivisionError
+        return 0.5, 1, 10
+
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 300, prior=prior, batch=4, workers=workers, seed=1)
+    search._is_decided = lambda left: False
+    game = game_after("C3")
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            search.search(game)
+        assert search._root_for(game, search.trees[0]) == -1
+        calls[:] = [1] * 40
+        for _ in range(2):
+            game.play(int(search.search(game).moves[0]))
+            tree = search.trees[0]
+            for node in range(nodes_in(tree)):
+                assert (edges_of(tree, node).n >= 1).all() and tree.n[node] == edges_of(tree, node).n.sum()
+        calls.clear()
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    timed = TreeSearch(SIZE, ALGORITHMS["uct"], None, seconds=100.0, workers=workers, seed=1)
+    with pytest.raises(KeyboardInterrupt):
+        timed.search(game, stop=interrupt)
+    n = int(timed.trees[0].n[0])
+    timed.simulations, timed.seconds = 50, None
+    assert timed.search(game).visits.sum() == 50 != n == int(timed._team.trees[0].n[0]) + n - 50
 
 
 @pytest.mark.parametrize(
@@ -373,8 +441,13 @@ def test_the_subtree_is_kept_from_move_to_move():
     search._stand_on(game, np.array(game.sensible_moves()))
     assert shape_of_tree(search, 0) == before and nodes_in(search.trees[0]) < 400
     assert before[0] > 10
-    # Not kept: after undo, without `reuse`, in another game.
-    for other in (game_after("C3"), game_after("D3", "C3"), game_after()):
+    # Not kept: after undo, in another game, where a side moved twice, by another komi.
+    twice = game_after("C3")
+    twice.play(int(found.line[0]))
+    twice.play(int(found.line[1]), WHITE)
+    other_komi = game.copy()
+    other_komi.komi = 3.5
+    for other in (game_after("C3"), game_after("D3", "C3"), game_after(), twice, other_komi):
         assert search._root_for(other, search.trees[0]) == -1
     search.new_game()
     assert search._root_for(game, search.trees[0]) == -1
@@ -439,7 +512,10 @@ def test_answers_at_the_end():
     lost = Game(SIZE, 30.5)
     assert search.genmove(lost) == RESIGN
     over = game_after("C3", "pass", "pass")
-    assert search.genmove(over) in [PASS, RESIGN, *over.legal_moves()]
+    assert search.genmove(over) in [PASS, *over.legal_moves()]
+    white = Game(SIZE, -30.5)
+    white.play(from_vertex("C3", SIZE))
+    assert search.genmove(white) == RESIGN
     full = Game(SIZE, 0.5)
     full.set_up([(BLACK, from_vertex(f"{c}{r}", SIZE)) for c in "ABCDE" for r in range(1, 6)
                  if f"{c}{r}" not in ("A1", "E5", "E4")])  # fmt: skip

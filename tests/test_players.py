@@ -80,7 +80,7 @@ def test_every_key_of_tree_search_reaches_what_it_names():
     assert player.settings == Settings(
         c=0.2, first_play_urgency=0.7, schedule=MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3, learn_bias=True,
         expand_after=3, heuristic=BOTH, prior_n=6, prior_n_amaf=8, adapt_m=True, progressive_bias=0.9, widening=1.5,
-        truncate=5, virtual_loss=4,
+        truncate=5, virtual_loss=4, max_moves=243,
     )  # fmt: skip
     assert len(player.trees) == 1 and sum(array.nbytes for array in player.trees[0]) == pytest.approx(3e6, rel=0.02)
     assert len(make_player("uct,workers=3,root_parallel=on", 5).trees) == 3

@@ -86,20 +86,23 @@ def test_memory_is_what_the_tree_holds():
 
 
 def test_a_pass_is_an_action_towards_the_end():
-    """A seki: whoever plays first inside loses all. With few moves left the tree may pass, and does."""
-    rows = ["X X X O O", "O O X O .", ". O X O O", "O O X O X", "O . X . X"]
-    # Black's three at the lower right and White's wall: whoever fills loses; scored so that only a pass keeps it.
-    game = Game(SIZE, 0.5)
+    """The opponent has passed, and leads as things stand, but has a stone to be taken: to pass would lose."""
+    rows = ["X X X O O", ". X X O .", "X X O . O", "X . X O O", "X X X O ."]
+    game = Game(SIZE, 4.5)
     stones = [
         (BLACK if c == "X" else WHITE, from_vertex(f"{'ABCDE'[col]}{SIZE - row}", SIZE))
         for row, text in enumerate(rows)
         for col, c in enumerate(text.split())
         if c in "XO"
     ]
-    game.set_up(stones, BLACK)
-    search = TreeSearch(SIZE, ALGORITHMS["uct"], 500, seed=1)
-    found = search.search(game)
-    assert PASS in found.moves
+    game.set_up(stones, WHITE)
+    game.play(PASS)
+    for name in ("mc", "uct", "mc_rave"):
+        search = TreeSearch(SIZE, ALGORITHMS[name], 500, seed=1, name=name)
+        found = search.search(game)
+        assert PASS in found.moves and found.moves[0] == at("D3"), name
+        q, visits = float(found.q[found.moves == PASS][0]), int(found.visits[found.moves == PASS][0])
+        assert q == 0.0 or (visits == 0 and name != "mc")  # it ends the game
     early = TreeSearch(SIZE, ALGORITHMS["uct"], 50, seed=1).search(game_after("C3"))
     assert PASS not in early.moves
 
@@ -208,7 +211,8 @@ def test_the_learned_default_policy_is_greedy_by_v():
         ("default=rlgo,weights=none.npz", "none.npz"),
         ("workers=0", "workers = 0"),
         ("first=uct.toml,heuristic=rlgo", "first = uct.toml: expected a td_search or dyna2 player"),
-        ("first=td_search.toml", "and heuristic = rlgo"),
+        ("first=td_search.toml", "first: expected the heuristic rlgo, or both"),
+        ("widening=1.4", "widening = 1.4: expected a heuristic"),
     ],
 )
 def test_bad_keys(keys, message):
@@ -300,11 +304,11 @@ def test_the_rave_bias_is_learned_from_the_tree():
             b = bias * rng.choice([-1, 1]) if i == 0 else 0.0
             tree.mc[i] = statistic(200, rng.binomial(200, q))
             tree.amaf[i] = statistic(300, rng.binomial(300, min(1, max(0, q + b))))
-        observe_bias(tree, at("C2"), SIZE + 1, squares, counts)
+        observe_bias(tree, at("C2"), SIZE + 1, ALGORITHMS["mc_rave"]._replace(prior_n_amaf=0), squares, counts)
     assert counts.tolist() == [0, 400, 0, 400]
     b = learned_bias(squares, counts, 0.15)
     assert b[1] == pytest.approx(0.15, abs=0.01) and b[3] < 0.09 and b[0] == b[2] == pytest.approx(0.15)
-    search = make_player("mc_rave,schedule=minimum_mse,learn_bias=on,bias=0.05,sims=3000", SIZE, 1)
+    search = make_player("mc_rave,schedule=minimum_mse,learn_bias=on,bias=0.05,M=0,sims=3000", SIZE, 1)
     search.search(game_after("C3"))
     learned = search._knowledge.bias.copy()
     assert learned[0] == pytest.approx(0.05) and (learned[1:] != 0.05).any()
@@ -352,6 +356,22 @@ def test_td_search_before_tree_search_by_file():
 # ---------------------------------------------------------------------------------------------
 
 
+def assert_whole(tree) -> None:
+    """N(s) = sum N(s, a); nodes and edges stand in one order; every node but the root is one action's child."""
+    end, children = 0, set()
+    for node in range(nodes_in(tree)):
+        edges = edges_of(tree, node)
+        assert tree.n[node] == edges.n.sum() and (edges.w <= edges.n).all() and (edges.child >= -1).all()
+        assert tree.first[node] == end
+        end += len(edges)
+        below = edges.child[edges.child >= 0]
+        assert (below > node).all() and not children & set(below.tolist())
+        children |= set(below.tolist())
+        for e in edges[edges.child >= 0]:
+            assert 0 < tree.n[e.child] <= e.n
+    assert children == set(range(1, nodes_in(tree)))
+
+
 @pytest.mark.parametrize("name", ["uct", "mc_rave"])
 @pytest.mark.parametrize("expand_after", [1, 3])
 def test_counts_are_exact_whatever_the_threads_do(name, expand_after):
@@ -364,18 +384,7 @@ def test_counts_are_exact_whatever_the_threads_do(name, expand_after):
     root = edges_of(tree, 0)
     assert root.w.sum() == search.wins  # outcomes are 0 or 1: no rounding
     assert (root.n_amaf >= root.n).all() if name == "mc_rave" else (root.n_amaf == 0).all()
-    end, children = 0, set()
-    for node in range(nodes_in(tree)):
-        edges = edges_of(tree, node)
-        assert tree.n[node] == edges.n.sum() and (edges.w <= edges.n).all() and (edges.child >= -1).all()
-        assert tree.first[node] == end  # node after node, edge after edge
-        end += len(edges)
-        below = edges.child[edges.child >= 0]
-        assert (below > node).all() and not children & set(below.tolist())
-        children |= set(below.tolist())
-        for e in edges[edges.child >= 0]:
-            assert 0 < tree.n[e.child] <= e.n
-    assert children == set(range(1, nodes_in(tree)))
+    assert_whole(tree)
     game = game_after("C3")
     game.play(int(found.moves[0]))
     assert search.search(game).simulations == 30_000
@@ -387,7 +396,7 @@ def test_a_full_tree_is_shared_as_well():
     found = search.search(game_after("C3"))
     tree = search.trees[0]
     assert found.simulations == found.visits.sum() == 5_000 and nodes_in(tree) <= len(tree.first)
-    assert all(tree.n[node] == edges_of(tree, node).n.sum() for node in range(nodes_in(tree)))
+    assert_whole(tree)
 
 
 def test_roots_of_separate_trees_are_added_up():
@@ -428,3 +437,21 @@ def test_a_search_of_several_threads_ends_when_it_is_told_to():
     search.search(game_after("C3"), stop=lambda: polls.append(1) or len(polls) >= 3)
     assert len(polls) >= 3 and search.found.simulations > 3
     assert search.trees[0].n[0] == search.found.simulations
+    # A user's prior has threads stop all the time: they are told then.
+    slow = TreeSearch(
+        SIZE, ALGORITHMS["uct"], None, seconds=0.2, prior=lambda board, moves: (0.5, 0, 0), batch=2, workers=2, seed=1
+    )
+    assert 0 < slow.search(game_after("C3")).simulations < 1_000_000
+
+
+def test_a_game_is_reproducible_from_the_seed():
+    def play(workers: int) -> list[tuple[int, int]]:
+        player = TreeSearch(
+            SIZE, ALGORITHMS["mc_rave"], 700, workers=workers, root_parallel=workers > 1, memory_mb=8, seed=4
+        )
+        game = Game(SIZE, 0.5)
+        while not game.is_over() and len(game.moves) < 60:
+            game.play(player.genmove(game))
+        return game.moves
+
+    assert play(1) == play(1) and play(2) == play(2)

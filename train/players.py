@@ -302,6 +302,7 @@ class SimulationKeys(Keys):
         from mcts.player import ALGORITHMS, TreeSearch
         from mcts.search import NEVER
 
+        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         settings = ALGORITHMS[self.name]._replace(
             truncate=NEVER if self.truncate == "never" else int(self.truncate),
             virtual_loss=self.virtual_loss,
@@ -318,16 +319,16 @@ class SimulationKeys(Keys):
             resign=self.resign,
             workers=self.workers,
             root_parallel=self.root_parallel,
-            seed=seed,
+            seed=sequence,
             name=self.name,
-            **self._tree(size, seed),
+            **self._tree(size, sequence),
         )
 
     def _settings(self) -> dict[str, Any]:
         """What `mcts.search.Settings` has beside."""
         return {}
 
-    def _tree(self, size: int, seed: Seed) -> dict[str, Any]:
+    def _tree(self, size: int, seed: np.random.SeedSequence) -> dict[str, Any]:
         """What `TreeSearch` is told beside."""
         return {}
 
@@ -360,19 +361,20 @@ class TreeKeys(SimulationKeys):
     c: float = setting(0.0, NOT_NEGATIVE)
     # First-play urgency: the value of an action without any statistics.
     fpu: float = setting(0.5, NOT_NEGATIVE)
-    # How MC and AMAF values are combined: by the equivalence parameter k, or to the least squared error, by the bias b.
+    # How MC and AMAF values are combined, where both are: hand-selected, by the equivalence parameter k; or to the
+    # least squared error, by the bias b.
     schedule: str = setting("hand_selected", _SCHEDULE)
     k: float = setting(10_000.0, POSITIVE)
     bias: float = setting(0.02, NOT_NEGATIVE)
-    # Learn the bias of near and of far moves from the trees of the game.
+    # With the latter: learn the bias of near and of far moves from the trees of the game.
     learn_bias: bool = setting(False, _SWITCH)
     # Visits of an action before its position becomes a node.
     expand_after: int = setting(1, integer(1))
     # Prior knowledge of new nodes, H (both: rlgo and handcrafted); its confidence C as MC value, and M (C~) as AMAF
     # value.
     heuristic: str = setting("none", _HEURISTIC)
-    C: int = setting(0, integer(0, 1_000_000))
-    M: int = setting(50, integer(0, 1_000_000))
+    C: int = setting(0, integer(0, 100_000))
+    M: int = setting(50, integer(0, 100_000))
     # M is the confidence where H is one half; the surer H is, the more.
     adapt_M: bool = setting(False, _SWITCH)
     # Two phases: a td_search or dyna2 player's file. It learns before each search; its value is the heuristic rlgo.
@@ -406,14 +408,14 @@ class TreeKeys(SimulationKeys):
             "widening": self.widening,
         }
 
-    def _tree(self, size: int, seed: Seed) -> dict[str, Any]:
+    def _tree(self, size: int, seed: np.random.SeedSequence) -> dict[str, Any]:
         from rlgo.td_search import TdSearch
 
         first = None
         if self.first:
-            first = make_player(self.first, size, seed)
-            if not isinstance(first, TdSearch) or self.heuristic not in ("rlgo", "both"):
-                raise RlgoError(f"first = {self.first}: expected a td_search or dyna2 player, and heuristic = rlgo")
+            first = make_player(self.first, size, seed.spawn(1)[0])  # two searches of one seed would draw the same
+            if not isinstance(first, TdSearch):
+                raise RlgoError(f"first = {self.first}: expected a td_search or dyna2 player")
         return {"first": first, "reuse": self.reuse, "memory_mb": self.memory_mb}
 
     def _asks_for_weights(self) -> bool:
