@@ -403,7 +403,8 @@ def begin_steps(sh, scratch):
             scratch.trace[parity, i] = 0.0
             scratch.is_traced[parity, i] = 0
         scratch.n_traced[parity] = 0
-    scratch.recent[0, :] = sh.configuration[: scratch.recent.shape[1]]
+    for w in range(scratch.recent.shape[1]):
+        scratch.recent[0, w] = sh.configuration[w]
 
 
 @njit

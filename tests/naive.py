@@ -485,7 +485,7 @@ def minimax(boards: Any, depth: int, features: Any, theta_bar: Any, komi: float)
     )
 
 
-@njit
+@njit(allocates=True)
 def _minimax(boards, depth, cell_point, n_cells, base, theta_bar, komi, zobrist):
     best = np.zeros(depth + 1)
     tried = np.zeros(depth + 1, np.int64)  # at each ply, the points up to this one have been tried

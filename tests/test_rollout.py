@@ -420,7 +420,7 @@ def test_mercy(black, white, komi, expected):
         assert bool(is_hopeless(b, komi if color == BLACK else -komi)) == expected
 
 
-@njit
+@njit(allocates=True)
 def count_missed(b, policy, r, patterns, moves, zobrist, rng, counts):
     """Play on, and count the stones in atari of whose chain no stone is listed; and those that are."""
     begin_rollout(b, r)
