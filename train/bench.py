@@ -30,13 +30,17 @@ from train.run import make_learner
 make_learner(load_config("paper"), 1).play(1)
 """
 
-# The peak memory of a process that trains, in MB.
+# The peak memory of a process that trains, in MB. Linux hands `ru_maxrss` of the process that started it on, VmHWM not.
 _PEAK_MEMORY = """
 import resource
 from train.config import load_config
 from train.run import make_learner
 make_learner(load_config("paper"), 1).learn(1000)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+try:
+    with open("/proc/self/status") as status:
+        print(next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) / 1024)
+except (OSError, StopIteration):
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
 
