@@ -442,15 +442,24 @@ def test_the_subtree_is_kept_from_move_to_move():
     assert shape_of_tree(search, 0) == before and nodes_in(search.trees[0]) < 400
     assert before[0] > 10
     # Not kept: after undo, in another game, where a side moved twice, by another komi.
-    twice = game_after("C3")
-    twice.play(int(found.line[0]))
-    twice.play(int(found.line[1]), WHITE)
-    other_komi = game.copy()
+    found = search.search(game_after("C3"))
+    one, two = int(found.line[0]), int(found.line[1])
+
+    def after(*moves: tuple[int, int]) -> Game:
+        other = game_after("C3")
+        for color, p in moves:
+            other.play(p, color)
+        return other
+
+    usual = after((WHITE, one), (BLACK, two))
+    assert search._root_for(usual, search.trees[0]) > 0
+    other_komi = usual.copy()
     other_komi.komi = 3.5
-    for other in (game_after("C3"), game_after("D3", "C3"), game_after(), twice, other_komi):
+    twice, swapped = after((WHITE, one), (WHITE, two)), after((BLACK, one), (BLACK, two))
+    for other in (game_after("C3"), game_after("D3", "C3"), game_after(), twice, swapped, other_komi):
         assert search._root_for(other, search.trees[0]) == -1
     search.new_game()
-    assert search._root_for(game, search.trees[0]) == -1
+    assert search._root_for(usual, search.trees[0]) == -1
 
 
 def test_a_full_tree_goes_on_without_growing():

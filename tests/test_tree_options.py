@@ -86,9 +86,9 @@ def test_memory_is_what_the_tree_holds():
 
 
 def test_a_pass_is_an_action_towards_the_end():
-    """The opponent has passed, and leads as things stand, but has a stone to be taken: to pass would lose."""
-    rows = ["X X X O O", ". X X O .", "X X O . O", "X . X O O", "X X X O ."]
-    game = Game(SIZE, 4.5)
+    """The opponent has passed, and leads as things stand, but has a dead stone to be taken: to pass would lose."""
+    rows = [". X X O O", "X X X O .", ". X X O .", "X X X O O", ". O X O ."]
+    game = Game(SIZE, 3.5)
     stones = [
         (BLACK if c == "X" else WHITE, from_vertex(f"{'ABCDE'[col]}{SIZE - row}", SIZE))
         for row, text in enumerate(rows)
@@ -100,7 +100,7 @@ def test_a_pass_is_an_action_towards_the_end():
     for name in ("mc", "uct", "mc_rave"):
         search = TreeSearch(SIZE, ALGORITHMS[name], 500, seed=1, name=name)
         found = search.search(game)
-        assert PASS in found.moves and found.moves[0] == at("D3"), name
+        assert PASS in found.moves and found.moves[0] == at("A1"), name
         q, visits = float(found.q[found.moves == PASS][0]), int(found.visits[found.moves == PASS][0])
         assert q == 0.0 or (visits == 0 and name != "mc")  # it ends the game
     early = TreeSearch(SIZE, ALGORITHMS["uct"], 50, seed=1).search(game_after("C3"))
@@ -130,6 +130,8 @@ def test_pruning_drops_what_is_surely_worse():
     tree.mc[2] = statistic(65, 2.0)
     assert choose_flat(BLACK, 0.0, 2.0, tree, rng) == 3
     assert choose_flat(BLACK, 0.0, 0.0, tree, rng) == 1
+    # A value below the bar, by less than its own error.
+    assert choose_flat(BLACK, 0.0, 2.0, flat_tree((400, 300.0), (60, 41.0), (70, 65.0)), rng) == 1
     # For White the third is best, by so much that all others are dropped.
     assert choose_flat(WHITE, 0.0, 1.0, tree, rng) == 2
 
