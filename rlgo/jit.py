@@ -72,7 +72,7 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
 
     Cached on disk, free of the interpreter lock, with numpy's error model (no test for a zero divisor in hot loops),
     and without counting references to arrays, which numba does by atomic operations wherever an array comes out of a
-    tuple: whoever calls compiled code holds its arrays anyway (87,000 simulations/s of UCT against 24,000).
+    tuple: whoever calls compiled code holds its arrays anyway (100,000 simulations/s of UCT against 71,000).
 
     allocates : for functions that make arrays, or copy one onto another, which need the counting
     """
