@@ -34,7 +34,7 @@ from rlgo.coords import to_row_col, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record
-from rlgo.player import RESIGN, Player, Seed, check_size, moves_to_try
+from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, gives_up, moves_to_try, shorter
 from rlgo.policy import EPSILON_GREEDY, Policy
 from rlgo.rollout import DefaultPolicy, is_hopeless, mogo_patterns
 from rlgo.shapes import fuse
@@ -82,7 +82,7 @@ class TreeSearch(Player):
     ----------
     size : of the board
     settings : what the tree policy goes by, see `Settings` and `ALGORITHMS`
-    simulations, seconds : of each move; whichever is given ends the search, or the first of both
+    simulations, seconds : of each move; whichever is given ends the search, or the first of both, or `Player.limit`
     default : the default policy
     weights : the value function of Q_rlgo, for the heuristics RLGO and BOTH, the default policy LEARNED, and truncation
     epsilon : of the default policy LEARNED: the probability of a uniformly random move
@@ -164,6 +164,8 @@ class TreeSearch(Player):
         self._last = PASS  # the move that led to it
         self._before: tuple[Any, ...] | None = None  # what led to the root: moves, who plays, setup and komi
         self._bias_seen = np.zeros((2, KINDS))  # what `rave.observe_bias` adds up
+        self._stands = False  # whether the roots are the position that was thought about last
+        self._weights = weights
         self.found: Found | None = None
         self._maps: dict[str, np.ndarray] = {}
         self.new_game()
@@ -172,6 +174,7 @@ class TreeSearch(Player):
 
     def new_game(self) -> None:
         self._before = None
+        self._stands = False
         self.found = None
         self._bias_seen[:] = 0
         self._knowledge.bias[:] = self.settings.rave_bias
@@ -184,10 +187,23 @@ class TreeSearch(Player):
         if not len(found.moves):
             return PASS
         self._draw(found, game.size)
-        best = float(found.q[0])
-        if self.resign > 0 and (best if game.to_play == BLACK else 1 - best) < self.resign:
-            return RESIGN
-        return int(found.moves[0])
+        return RESIGN if gives_up(float(found.q[0]), game.to_play, self.resign) else int(found.moves[0])
+
+    def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
+        found = self.search(game, stop, endless=True)
+        if len(found.moves):
+            self._draw(found, game.size)
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        if not self._stands:
+            return [] if moves_to_try(game) else [Candidate(PASS, game.outcome, 1, [PASS])]
+        found = self._look(0)
+        lines = [found.line.tolist(), *([int(p)] for p in found.moves[1:])]
+        columns = zip(found.moves, found.q, found.visits, lines, found.prior, strict=True)
+        return [Candidate(int(p), float(q), int(n), line, float(h)) for p, q, n, line, h in columns if n > 0]
+
+    def value_weights(self) -> Weights | None:
+        return self._weights
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that no clock runs meanwhile."""
@@ -205,7 +221,7 @@ class TreeSearch(Player):
             self._first.warm_up()
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """Maps by move: ``value`` Q, ``amaf`` Q~, both P(Black wins), and ``visits``, the share of them."""
+        """Maps by move: ``value`` Q, ``amaf`` Q~, both P(Black wins); ``visits``, the share of them; ``prior`` H."""
         return self._maps
 
     def report(self) -> list[str]:
@@ -217,16 +233,20 @@ class TreeSearch(Player):
 
     # --- the search ---
 
-    def search(self, game: Game, stop: Callable[[], bool] | None = None) -> Found:
+    def search(self, game: Game, stop: Callable[[], bool] | None = None, endless: bool = False) -> Found:
         """Search from the position of `game` until the budget is spent, or `stop` (or `Player.stop`) says so.
 
-        It ends early where the most visited move cannot be caught any more. Nothing is searched where the player
+        It ends early where the most visited move cannot be caught any more; by simulations that are left, or, to save
+        time that a clock gives, by how many the time that is left will allow. Nothing is searched where the player
         should pass (`player.moves_to_try`).
+
+        endless : there is no budget
         """
         check_size(self, game)
         stop = stop or self.stop
         moves = np.array(moves_to_try(game), np.int64)
         self._team.clear()
+        self._stands = False
         if not len(moves):
             self._before = self.found = None
             self._blank()
@@ -236,16 +256,28 @@ class TreeSearch(Player):
             moves = np.append(moves, PASS)
         self.warm_up() if self._before is None else None
         start = time.perf_counter()
+        seconds = None if endless else shorter(self.seconds, self.limit)
 
         def goes_on() -> bool:
-            return not stop() and (self.seconds is None or time.perf_counter() - start < self.seconds)
+            if stop():
+                return False
+            elapsed = time.perf_counter() - start
+            if seconds is None or elapsed >= seconds:
+                return seconds is None
+            to_come = self._team.simulations * (seconds / max(elapsed, 1e-3) - 1)
+            return self.limit is None or not self._is_decided(int(to_come))
 
         if self._first is not None:
+            self._first.limit = None if self.limit is None else self.limit / 2
             self._first.search(game, stop)
             theta_bar = fuse(*self._first.value_table())[1]
             self._knowledge = self._knowledge._replace(theta_bar=theta_bar, value=self._first.learning.value)
         self._stand_on(game, moves)
-        done = self._run(self.simulations or MOST_VISITS, game.komi, goes_on, self._is_decided)
+        self._stands = True
+        if endless:
+            done = self._run(MOST_VISITS, game.komi, goes_on)
+        else:
+            done = self._run(self.simulations or MOST_VISITS, game.komi, goes_on, self._is_decided)
         self._before = (game.moves.copy(), game.to_play, game.setup.copy(), game.komi)
         if self.settings.learn_bias:
             self._observe_bias()
@@ -292,7 +324,7 @@ class TreeSearch(Player):
         if self._before is None or self._before[2:] != (game.setup, game.komi):
             return NO_CHILD
         before, color = self._before[:2]
-        if game.moves[: len(before)] != before or len(game.moves) == len(before):
+        if game.moves[: len(before)] != before:
             return NO_CHILD
         node = 0
         for player, p in game.moves[len(before) :]:
@@ -411,16 +443,17 @@ class TreeSearch(Player):
         return np.array(line, np.int64)
 
     def _blank(self) -> None:
-        names = ("value", "visits", "amaf")
+        names = ("value", "visits", "amaf", "prior")
         self._maps = {name: np.full((self._board.board_size,) * 2, np.nan) for name in names}
 
     def _draw(self, found: Found, size: int) -> None:
         self._blank()
         total = max(1, int(found.visits.sum()))
-        for p, n, q, q_amaf in zip(found.moves, found.visits, found.q, found.q_amaf, strict=True):
+        columns = zip(found.moves, found.q, found.visits / total, found.q_amaf, found.prior, strict=True)
+        for p, *numbers in columns:
             if p != PASS:
-                at = to_row_col(int(p), size)
-                self._maps["value"][at], self._maps["amaf"][at], self._maps["visits"][at] = q, q_amaf, n / total
+                for values, number in zip(self._maps.values(), numbers, strict=True):
+                    values[to_row_col(int(p), size)] = number
 
 
 def _new_tree(size: int, settings: Settings, memory_mb: float) -> Tree:

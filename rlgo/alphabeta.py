@@ -29,7 +29,7 @@ from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, make_rng, njit
-from rlgo.player import Player, Seed, check_size, moves_to_try, never
+from rlgo.player import Candidate, Player, Seed, check_size, moves_to_try, never, ranked, shorter
 from rlgo.shapes import FeatureSet, fuse, make_features, padded_points, unshare
 from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, observe, rebuild
 from rlgo.weights import Weights
@@ -491,7 +491,8 @@ class AlphaBeta(Player):
 
     def genmove(self, game: Game) -> int:
         check_size(self, game)
-        self.found = self._search.search(game, self._features, self._theta_bar, self.depth, self.seconds, self.stop)
+        seconds = shorter(self.seconds, self.limit if self.limit is None else max(1e-3, self.limit))
+        self.found = self._search.search(game, self._features, self._theta_bar, self.depth, seconds, self.stop)
         self._map[:] = self._values.afterstates(game.board)[:-1].reshape(self._map.shape)
         return self.found.move
 
@@ -506,6 +507,18 @@ class AlphaBeta(Player):
 
     def report(self) -> list[str]:
         return [] if self.found is None else [describe(self.found, len(self._map))]
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        """By V alone, without search; the move that was found first, with its principal variation."""
+        found = ranked(game, self._values.afterstates(game.board))
+        if self.found is None or self.found.move not in (candidate.move for candidate in found):
+            return found
+        best = next(candidate for candidate in found if candidate.move == self.found.move)
+        found.remove(best)
+        return [best._replace(visits=max(1, self.found.nodes), line=self.found.line), *found]
+
+    def value_weights(self) -> Weights:
+        return self._values.weights
 
     def analyses(self) -> dict[str, np.ndarray]:
         """``value``: V after each legal move, P(Black wins), without search."""

@@ -190,10 +190,17 @@ class Dyna2(TdSearch):
     def value_table(self) -> tuple[FeatureSet, np.ndarray]:
         if not self._apart:
             return super().value_table()
+        both = self.value_weights()
+        return both.features, both.theta_bar
+
+    def value_weights(self) -> Weights:
+        if not self._apart:
+            return super().value_weights()
         assert self.long_term is not None
         sizes = tuple(sorted({*self.features.sizes, *self.long_term.features.sizes}))
         whole, theta = unshare(self.features, self._theta, sizes)
-        return whole, whole.expand(theta + unshare(self.long_term.features, self.long_term.theta, sizes)[1])
+        theta += unshare(self.long_term.features, self.long_term.theta, sizes)[1]
+        return Weights(whole, theta, value=self.long_term.value)
 
     def memory(self) -> Weights:
         whole = super().memory()

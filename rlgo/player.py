@@ -5,8 +5,9 @@ Start reading at `Player`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,6 +29,16 @@ def never() -> bool:
     return False
 
 
+class Candidate(NamedTuple):
+    """What a player thinks of one move."""
+
+    move: int  # a point, or PASS
+    value: float  # P(Black wins) after it
+    visits: int  # simulations that tell so; of a value function, which has none, 1
+    line: list[int]  # the principal variation: this move, and how it goes on
+    prior: float = math.nan  # H(s, a), where there is a heuristic
+
+
 class Player(Protocol):
     """Anyone who plays. A class that derives from it inherits the hooks that do nothing.
 
@@ -36,11 +47,13 @@ class Player(Protocol):
     name : for GTP and tables
     sizes : the board sizes that it can play on, or None for all
     stop : asked during a search, every 10 ms or so; True ends it with the best move so far
+    limit : seconds that a clock leaves for the next move, beside the player's own limits; None: there is no clock
     """
 
     name: str
     sizes: tuple[int, ...] | None = None
     stop: Callable[[], bool] = staticmethod(never)
+    limit: float | None = None
 
     def warm_up(self) -> None:
         """Compile now what moves will need, so that no clock runs meanwhile."""
@@ -65,8 +78,26 @@ class Player(Protocol):
         """The last search in words, a line each: how much was searched, and what was found."""
         return []
 
+    def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
+        """Think about a position, whoever is to play, without any other limit than `stop`.
+
+        It may end by itself, and does so at once for a player to whom thinking ahead is of no use.
+        """
+        return
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        """What it thinks, by now, of the moves in the position that it thinks about, or thought about last.
+
+        The best first. It may be asked from within `stop`, in the midst of a search. Empty: it has no opinion.
+        """
+        return []
+
     def memory(self) -> Weights | None:
         """What the player has learned in this game, for those who learn while they play."""
+        return None
+
+    def value_weights(self) -> Weights | None:
+        """The local shape features by which it values positions now, for those who have any."""
         return None
 
     def analyses(self) -> dict[str, np.ndarray]:
@@ -82,6 +113,16 @@ def check_size(player: Player, game: Game) -> None:
     if player.sizes is not None and game.size not in player.sizes:
         known = " or ".join(f"{n}x{n}" for n in player.sizes)
         raise RlgoError(f"{player.name}: plays on {known}, found {game.size}x{game.size}")
+
+
+def shorter(*seconds: float | None) -> float | None:
+    """The shortest of some limits in seconds; None is no limit."""
+    return min((s for s in seconds if s is not None), default=None)
+
+
+def gives_up(value: float, color: int, threshold: float) -> bool:
+    """Whether a colour whose best move leads to `value`, P(Black wins), should resign: it wins with less than that."""
+    return threshold > 0 and (value if color == BLACK else 1 - value) < threshold
 
 
 class RandomPlayer(Player):
@@ -127,21 +168,41 @@ class GreedyPlayer(Player):
         self._value_function = value_function
         self._rng = np.random.default_rng(seed)
         self._values = np.full((value_function.size, value_function.size), np.nan)
+        self._value = math.nan  # of the position moved in: that after a pass, which changes no shape
 
     def genmove(self, game: Game) -> int:
         check_size(self, game)
         size = self._value_function.size
         values = self._value_function.afterstates(game.board)
         self._values = values[:-1].reshape(size, size).copy()
+        self._value = float(values[-1])
         explores = self.epsilon > 0 and self._rng.random() < self.epsilon
         return greedy_move(game, np.zeros(len(values)) if explores else values, self._rng)
 
     def new_game(self) -> None:
-        self._values[:] = np.nan
+        self._values[:] = self._value = np.nan
+
+    def report(self) -> list[str]:
+        return [f"V(s) = {self._value:.3f} before the move"] if np.isfinite(self._value) else []
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        return ranked(game, self._value_function.afterstates(game.board))
+
+    def value_weights(self) -> Weights | None:
+        return getattr(self._value_function, "weights", None)
 
     def analyses(self) -> dict[str, np.ndarray]:
         """``value``: V after each legal move, P(Black wins)."""
         return {"value": self._values}
+
+
+def ranked(game: Game, values: np.ndarray, visits: int = 1) -> list[Candidate]:
+    """The moves to try as candidates by their values, float64[size * size + 1] as `greedy_move` wants them."""
+    sign = -1 if game.to_play == BLACK else 1
+    moves = moves_to_try(game) or [PASS]
+    places = [-1 if p == PASS else int(np.dot(to_row_col(p, game.size), (game.size, 1))) for p in moves]
+    found = [Candidate(p, float(values[i]), visits, [p]) for p, i in zip(moves, places, strict=True)]
+    return sorted(found, key=lambda candidate: sign * candidate.value)
 
 
 def greedy_move(game: Game, values: np.ndarray, rng: np.random.Generator) -> int:

@@ -25,7 +25,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, make_rng, njit
 from rlgo.learner import add_up, share_out
-from rlgo.player import Player, Seed, check_size, greedy_move
+from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, gives_up, greedy_move, ranked, shorter
 from rlgo.policy import EPSILON_GREEDY, Policy, choose_move, choose_move_by_both
 from rlgo.rollout import (
     MOGO,
@@ -203,7 +203,7 @@ class TdSearch(Player):
     ----------
     size : of the board
     sizes : window sizes of the short-term memory
-    simulations, seconds : of each move; whichever is given ends the search, or the first of both
+    simulations, seconds : of each move; whichever is given ends the search, or the first of both, or `Player.limit`
     policy, learning, simulation, default : see there; `learning.games` are the simulations of one move that its
         schedule spans
     reset : forget what was learned before each move (Figure 9b)
@@ -211,6 +211,7 @@ class TdSearch(Player):
     workers, merge_every : threads that share the memory, each with a copy of its own; so many simulations of each
         between two merges. The result does not depend on which thread is faster. A merge of 3x3 shapes takes as long as
         some fifty simulations: two threads pay for smaller ones
+    resign : give up where P(win) of the best move is below
     seed : of all random numbers; None: different every time
 
     Attributes
@@ -238,11 +239,12 @@ class TdSearch(Player):
         delay: int = 0,
         workers: int = 1,
         merge_every: int = 20,
+        resign: float = 0.0,
         seed: Seed = None,
         name: str = "td_search",
     ):
-        _check(simulations, seconds, policy, learning, simulation, delay, workers, merge_every)
-        self.name, self.sizes = name, (size,)
+        _check(simulations, seconds, policy, learning, simulation, delay, workers, merge_every, resign)
+        self.name, self.sizes, self.resign = name, (size,), resign
         self.simulations, self.seconds, self.reset, self.delay = simulations, seconds, reset, delay
         self.policy, self.learning, self.default = policy, learning, default
         self.simulation = simulation._replace(max_moves=check_max_moves(simulation.max_moves, size))
@@ -279,7 +281,18 @@ class TdSearch(Player):
 
     def genmove(self, game: Game) -> int:
         self.search(game)
-        return self.explore(game, greedy_move(game, self.evaluate(game, self.acting_bar()), self._choice))
+        move = greedy_move(game, self.evaluate(game, self.acting_bar()), self._choice)
+        if self.resign > 0 and gives_up(ranked(game, self._values)[0].value, game.to_play, self.resign):
+            return RESIGN
+        return self.explore(game, move)
+
+    def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
+        if self._learns.any():
+            self.search(game, stop, endless=True)
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        simulations = sum(int(simulator.tally.simulations) for simulator in self._simulators)
+        return ranked(game, self.evaluate(game), max(1, simulations))
 
     def acting_bar(self) -> np.ndarray:
         """The memory to move by, once a move: that of `delay` own moves ago, or of the first until then."""
@@ -309,6 +322,14 @@ class TdSearch(Player):
 
     def memory(self) -> Weights:
         """The short-term memory: what this game's simulations have taught."""
+        return self._as_weights()
+
+    def value_weights(self) -> Weights:
+        """All memories together: what moves are chosen by."""
+        return self._as_weights()
+
+    def _as_weights(self) -> Weights:
+        """theta_bar as weights."""
         theta = np.zeros(self.features.n_weights + 1, np.float32)
         theta[self.features.class_of] = self.theta_bar
         theta[0] = 0
@@ -316,11 +337,13 @@ class TdSearch(Player):
 
     # --- the search ---
 
-    def search(self, game: Game, stop: Callable[[], bool] | None = None) -> None:
+    def search(self, game: Game, stop: Callable[[], bool] | None = None, endless: bool = False) -> None:
         """Simulate from the position of `game` until the budget is spent, or `stop` (or `Player.stop`) says so.
 
         It is asked every 10 ms or so; whatever was learned by then stays. Where the game is over, the search is of
         how it might go on.
+
+        endless : there is no budget
         """
         check_size(self, game)
         stop = stop or self.stop
@@ -328,11 +351,13 @@ class TdSearch(Player):
             self._forget()
         self._warm_up(game)
         start, done, n = time.perf_counter(), 0, self.workers
+        simulations = None if endless else self.simulations
+        seconds = None if endless else shorter(self.seconds, self.limit)
         while self._learns.any():
-            if self.workers > 1 and self.seconds is None:
+            if self.workers > 1 and seconds is None:
                 # Rounds of constant length: what is learned depends on where the merges are.
                 n = self.workers * self.merge_every
-            n = n if self.simulations is None else min(n, self.simulations - done)
+            n = n if simulations is None else min(n, simulations - done)
             began = time.perf_counter()
             self._run(game.komi, done, n)
             done += n
@@ -340,9 +365,9 @@ class TdSearch(Player):
             n = max(self.workers, min(4 * n, int(n * _SLICE_SECONDS / max(now - began, 1e-9))))
             if self.workers > 1:
                 n = min(n, self.workers * self.merge_every)
-            if self.simulations is not None and done >= self.simulations:
+            if simulations is not None and done >= simulations:
                 break
-            if (self.seconds is not None and now - start >= self.seconds) or stop():
+            if (seconds is not None and now - start >= seconds) or stop():
                 break
         self.tally = add_up([simulator.tally for simulator in self._simulators])
 
@@ -418,6 +443,7 @@ def _check(
     delay: int,
     workers: int,
     merge_every: int,
+    resign: float,
 ) -> None:
     """RlgoError for a setting out of range."""
     checks: list[tuple[bool, str, Any, str]] = [
@@ -433,6 +459,7 @@ def _check(
         (delay >= 0, "delay", delay, "an integer of at least 0"),
         (workers >= 1, "workers", workers, "an integer of at least 1"),
         (merge_every >= 1, "merge_every", merge_every, "an integer of at least 1"),
+        (0 <= resign < 1, "resign", resign, "a number from 0 to 1"),
     ]
     if simulations is None and seconds is None:
         raise RlgoError("expected a number of simulations (sims), or seconds, or both")

@@ -6,12 +6,13 @@ Start reading at `TwoPhase.genmove`. (The other second phase, Monte-Carlo tree s
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
 from rlgo.alphabeta import AlphaBetaSearch, Found, Options, check_limits, describe
 from rlgo.game import Game
-from rlgo.player import Player, Seed
+from rlgo.player import Candidate, Player, Seed, shorter
 from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
 
@@ -57,12 +58,24 @@ class TwoPhase(Player):
 
     def genmove(self, game: Game) -> int:
         start = time.perf_counter()
+        seconds = shorter(self.seconds, self.limit)
+        self.first.limit = None if self.limit is None else self.limit / 2
         self.first.search(game, self.stop)
         features, theta_bar = self.first.value_table()
         self.first.evaluate(game)
-        left = None if self.seconds is None else max(1e-3, start + self.seconds - time.perf_counter())
+        left = None if seconds is None else max(1e-3, start + seconds - time.perf_counter())
         self.found = self._second.search(game, features, theta_bar, self.depth, left, self.stop)
         return self.first.explore(game, self.found.move)
+
+    def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
+        """What the first phase learns ahead of time, the second one searches with."""
+        self.first.ponder(game, stop)
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        return self.first.candidates(game)
+
+    def value_weights(self) -> Weights:
+        return self.first.value_weights()
 
     def warm_up(self) -> None:
         """Compile what both phases need, so that no clock runs meanwhile."""

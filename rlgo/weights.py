@@ -164,6 +164,24 @@ def strongest(weights: Weights, block: Block, top: int) -> list[tuple[float, np.
     return out
 
 
+def on_board(weights: Weights, board: np.record, top: int) -> list[tuple[float, np.ndarray, int, int]]:
+    """The `top` shapes of a position with the largest |weight|, those that count; as `strongest`, none turned.
+
+    The weight is what the window adds to the logit: theta_LI + theta_LD, with their signs.
+    """
+    f = weights.features
+    g, bar = f.geometry, weights.theta_bar
+    found = []
+    for w, (k, row, col) in enumerate(f.windows):
+        cells = board.color[g.cell_point[w, : k * k]]
+        configuration = int(cells @ 3 ** np.arange(k * k))
+        weight = float(bar[g.ld_base[w] + configuration] + bar[g.li_base[w] + configuration])
+        if weight:
+            points = board.color[[from_row_col(row + y, col + x, f.size) for y in range(k) for x in range(k)]]
+            found.append((weight, points.reshape(k, k), row, col))
+    return sorted(found, key=lambda shape: -abs(shape[0]))[:top]
+
+
 def show(weights: Weights, top: int = 10, unicode: bool = True) -> str:
     """The strongest shapes of each block, drawn as stones, from Black's side; LD shapes with their lowest vertex."""
     size = weights.features.size

@@ -292,11 +292,16 @@ def test_showboard() -> None:
 def test_maps_for_gogui() -> None:
     player = Scripted()
     gtp = Session(player, size=5)
-    assert gtp.ok("gogui-analyze_commands") == ""
+    always = [
+        "gfx/Principal variation/rlgo-variation",
+        "dboard/Ownership/rlgo-ownership",
+        "string/Last search/rlgo-report",
+    ]
+    assert gtp.ok("gogui-analyze_commands").split("\n") == always
     values = np.full((5, 5), np.nan)
     values[0, 1], values[4, 4] = 0.25, 1.0
     player.maps = {"win rate": values}
-    assert gtp.ok("gogui-analyze_commands") == "sboard/Win rate/rlgo-map win rate"
+    assert gtp.ok("gogui-analyze_commands") == f"sboard/Win rate/rlgo-map win rate\n{always}"
     rows = [line.split(" ") for line in gtp.ok("rlgo-map win rate").strip("\n").split("\n")]
     assert rows == [['""'] * 4 + ["1.00"], *[['""'] * 5] * 3, ['""', "0.25", '""', '""', '""']]
     assert "expected one of win rate" in gtp.fail("rlgo-map nothing")
@@ -444,7 +449,7 @@ def test_any_bytes_get_a_well_formed_answer(capsys: pytest.CaptureFixture[str]) 
             answered += 1
             failed += answer.startswith(b"?")
     printed = capsys.readouterr()
-    assert printed.out == "" and not re.sub("compiling the rules of the game.*\n", "", printed.err)  # no traceback
+    assert printed.out == "" and not re.sub("compiling .*\n", "", printed.err)  # no traceback
     assert answered > 10_000 and 3000 < failed < answered - 3000
 
 

@@ -386,7 +386,7 @@ def test_the_result_has_all_its_keys(capsys: pytest.CaptureFixture[str]) -> None
     assert {"rlgo", "python", "numpy", "numba"} <= set(data["versions"])
     assert data["interrupted"] is False
     out, err = capsys.readouterr()
-    assert out == "" and "10/10" in err and "% won" in err
+    assert out == "" and "10/10" in err and f"won {data['win_rate']:.1%} (" in err
     assert f"{result.win_rate:.1%}" in str(result)
 
 
@@ -527,8 +527,9 @@ def test_a_match_with_an_engine(engine: str, log: Path) -> None:
     assert (result.games, result.forfeits, result.b) == (2, 0, engine)
     assert result.versions["Fake"] == "0.1"
     lines = log.read_text().splitlines()
-    assert lines[:3] == ["name", "version", "boardsize 5"]
-    assert lines[3:6] == ["boardsize 5", "clear_board", "komi 7.5"]
+    # Tried out first, then started for the match.
+    assert lines[:7] == ["name", "version", "boardsize 5", "quit", "name", "version", "boardsize 5"]
+    assert lines[7:10] == ["boardsize 5", "clear_board", "komi 7.5"]
     # As White it is told the opening and Black's move, as Black the opening alone, which is the same.
     games = " ".join(lines).split("clear_board komi 7.5 ")[1:]
     opening = games[1].partition(" genmove black")[0]
@@ -567,7 +568,7 @@ def test_engines_are_closed_after_a_match(engine: str, log: Path, monkeypatch: p
         play_match(interrupter(0), engine, 2, size=5)
     with pytest.raises(RlgoError):
         play_match(engine, "gtp:true", 2, size=5)
-    assert len(pids) == 5 and not any(is_running(pid) for pid in pids)
+    assert len(pids) == 4 + 2 + 2 and not any(is_running(pid) for pid in pids)
 
 
 def test_gnugo_beats_a_random_player(gnugo: str) -> None:

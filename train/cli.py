@@ -19,6 +19,8 @@ from typing import Any, NoReturn
 
 from rlgo.errors import RlgoError
 
+_ENGINE = "heuristic_mc_rave"  # who plays where nobody is named
+
 # ---------------------------------------------------------------------------------------------
 # Handlers, one for each command
 # ---------------------------------------------------------------------------------------------
@@ -215,20 +217,67 @@ def _gtp(args: argparse.Namespace) -> None:
     from rlgo.gtp import GtpEngine, run
     from train.players import make_player
 
-    run(GtpEngine(make_player(args.player, board.size), board.size, board.komi))
+    with contextlib.ExitStack() as stack:
+        log = _log_to(stack.enter_context(args.log.open("a", 1, encoding="utf-8"))) if args.log else None
+        player = make_player(args.player, board.size)
+        options = {"ponders": args.ponder, "all_alive": args.all_alive, "early_pass": args.early_pass}
+        engine = GtpEngine(player, board.size, board.komi, **options, **({"log": log} if log else {}))
+        print(f"rlgo: {player.name} is ready", file=sys.stderr, flush=True)
+        run(engine)
+
+
+def _log_to(file: Any) -> Any:
+    """Writes lines, each with its time."""
+    import time
+
+    return lambda line: print(time.strftime("%Y-%m-%d %H:%M:%S"), line, file=file)
 
 
 def _match(args: argparse.Namespace) -> None:
     board = _board(args)
     _check_writable(args.json)
+    _check_writable(args.results, "--results")
 
+    from rlgo.clock import parse_time
     from train.match import play_match
+    from train.sprt import parse_sprt
 
-    result = play_match(
-        args.a, args.b, games=args.games, size=board.size, komi=board.komi, seed=args.seed, fast=args.fast
-    )
+    with _stoppable():
+        result = play_match(
+            args.a,
+            args.b,
+            games=args.games,
+            size=board.size,
+            komi=board.komi,
+            seed=args.seed,
+            opening_plies=args.opening_plies,
+            max_moves=args.max_moves,
+            fast=args.fast,
+            time=None if args.time is None else parse_time(args.time),
+            jobs=args.jobs,
+            cluster=args.cluster,
+            results=args.results,
+            sgf=args.sgf,
+            sprt=None if args.sprt is None else parse_sprt(args.sprt),
+            check_scores=args.check_scores,
+        )
     print(result)
     _write_json(args.json, result.to_json())
+
+
+@contextlib.contextmanager
+def _stoppable() -> Iterator[None]:
+    """Ctrl-C and SIGTERM end what is under way, also where a shell's background job has Ctrl-C ignored."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _analyze(args: argparse.Namespace) -> None:
@@ -509,9 +558,26 @@ def make_parser() -> argparse.ArgumentParser:
         "--top", type=_at_least(0), default=0, metavar="N", help="draw the N shapes of each block that differ most"
     )
 
-    sub = command(commands, "gtp", _gtp, "play over the Go Text Protocol, on standard input and output", players)
-    sub.add_argument("--player", required=True, metavar="SPEC", help="who plays")
+    sub = command(
+        commands,
+        "gtp",
+        _gtp,
+        "play over the Go Text Protocol, on standard input and output",
+        players + "\nWhere a clock runs, give it seconds (at most, of each move) rather than simulations:\n"
+        "rlgo gtp --player heuristic_mc_rave,seconds=30 --ponder",
+    )
+    sub.add_argument("--player", default=_ENGINE, metavar="SPEC", help=f"who plays (default: {_ENGINE})")
     add_board(sub)
+    sub.add_argument("--ponder", action="store_true", help="think in the opponent's time")
+    sub.add_argument(
+        "--all-alive", action="store_true", help="in the end all stones are alive, as on CGOS; else playouts tell"
+    )
+    sub.add_argument(
+        "--early-pass",
+        action="store_true",
+        help="after a pass, pass in a game that is won though dead stones stand; not where all stones are alive",
+    )
+    sub.add_argument("--log", type=Path, metavar="FILE", help="append commands, answers and searches to this file")
 
     sub = command(
         commands,
@@ -527,6 +593,25 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--seed", type=_at_least(0), default=1, metavar="N", help="of the openings and players (default: 1)"
     )
+    sub.add_argument(
+        "--opening-plies", type=_at_least(0), default=4, metavar="N", help="random moves of an opening (default: 4)"
+    )
+    sub.add_argument(
+        "--max-moves", type=_at_least(1), metavar="N", help="then a game is scored as it stands (default: 3 N^2)"
+    )
+    sub.add_argument(
+        "--time", metavar="T", help="of each side: 60 s, 60+30/5 (then 5 moves in 30 s) or 60+3x10 (3 times 10 s)"
+    )
+    sub.add_argument("--jobs", type=_at_least(1), default=1, metavar="N", help="games at a time (default: 1)")
+    sub.add_argument(
+        "--cluster", default="", metavar="C", help="play on a Ray cluster: local, auto or HOST:PORT (needs rlgo[ray])"
+    )
+    sub.add_argument("--sprt", metavar="TEST", help="stop when this is decided, for instance elo0=0,elo1=20")
+    sub.add_argument(
+        "--results", type=Path, metavar="FILE", help="append each game to this JSONL file, and go on where it ends"
+    )
+    sub.add_argument("--sgf", type=Path, metavar="DIR", help="write a record of each game to this folder")
+    sub.add_argument("--check-scores", action="store_true", help="ask engines for their final_score, too, and compare")
     sub.add_argument(
         "--fast", action="store_true", help="play inside compiled code: greedy and random players, simple ko"
     )

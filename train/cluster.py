@@ -379,7 +379,7 @@ class RayLearner(Learner):
 # ---------------------------------------------------------------------------------------------
 
 
-def connect(cluster: str, workers: int, features: FeatureSet) -> tuple[Any, bool]:
+def connect(cluster: str, workers: int, features: FeatureSet | None = None, name: str = "") -> tuple[Any, bool]:
     """Connect this process to a Ray cluster.
 
     Parameters
@@ -388,7 +388,8 @@ def connect(cluster: str, workers: int, features: FeatureSet) -> tuple[Any, bool
         "auto": the one that this machine belongs to, or the environment variable RAY_ADDRESS; "HOST:PORT": the same by
         the address of its head; "ray://HOST:PORT": from a machine outside, through Ray's client server
     workers : how many there will be
-    features : what they will learn
+    features : what they will learn, if that is what they do
+    name : what errors call the setting; "": run.cluster
 
     Returns
     -------
@@ -398,7 +399,7 @@ def connect(cluster: str, workers: int, features: FeatureSet) -> tuple[Any, bool
     ------
     RlgoError : if Ray is not installed, there is no such cluster, or it does not accept the token.
     """
-    name = _name(cluster)
+    name = name or _name(cluster)
     # What Ray says by itself goes to standard output and error, at length. It reads these when it is imported.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # drops the lines that match
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
@@ -414,7 +415,7 @@ def connect(cluster: str, workers: int, features: FeatureSet) -> tuple[Any, bool
     options: dict[str, Any] = {"address": cluster, "log_to_driver": False, "logging_level": "ERROR"}
     if cluster == "local":
         # Weights out, weights and occurrences back, with room for what is not yet freed.
-        store = 128 * _MEBI + 3 * workers * (features.n_weights + 1) * (4 + 4 + 8)
+        store = 128 * _MEBI + 3 * workers * (0 if features is None else features.n_weights + 1) * (4 + 4 + 8)
         options |= {"num_cpus": workers, "include_dashboard": False, "object_store_memory": store}
     else:
         _knock(name, os.environ.get("RAY_ADDRESS", "") if cluster == "auto" else cluster)

@@ -16,12 +16,14 @@ import time
 from collections.abc import Callable
 from typing import IO, NamedTuple, NoReturn
 
+from rlgo.clock import TimeSettings
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.player import RESIGN, Player
 
 ANSWER_TIMEOUT = 60.0  # seconds that an engine may take over one answer
+_STARTS = 3
 
 
 class EngineError(RlgoError):
@@ -44,7 +46,13 @@ class GtpClient(Player):
     Attributes
     ----------
     name, version : as the engine gives them
+    time : what each side may use; the engine is told of it with the next game
+    time_left : of the colour to play, as GTP's time_left has it; told before each move, where there is a `time`
+    patience : seconds that the next move may take
     """
+
+    time: TimeSettings | None = None
+    time_left: tuple[float, int] = (0.0, 0)
 
     def __init__(self, command: str, size: int = 9, timeout: float = ANSWER_TIMEOUT) -> None:
         """Start the engine and let it prepare a board.
@@ -70,6 +78,8 @@ class GtpClient(Player):
         self._label = f"engine {self._argv[0]!r}"
         self._argv[0] = program
         self._timeout = timeout
+        self.patience: float | None = None  # None: `timeout`
+        self._known: dict[str, bool] = {}
         self._process: subprocess.Popen[str] | None = None
         self._readers: list[threading.Thread] = []
         self._told: _Told | None = None
@@ -90,9 +100,12 @@ class GtpClient(Player):
 
     def genmove(self, game: Game) -> int:
         """The engine's move. EngineError if there is none to be had."""
-        self._tell(game)
+        self.tell(game)
         color = game.to_play
-        answer = self.send(f"genmove {_color(color)}").lower()
+        if self.time is not None and self.knows("time_left"):
+            seconds, stones = self.time_left
+            self.send(f"time_left {_color(color)} {int(seconds)} {stones}")
+        answer = self.send(f"genmove {_color(color)}", self.patience).lower()
         if answer == "resign":
             return RESIGN
         try:
@@ -106,14 +119,23 @@ class GtpClient(Player):
         return p
 
     def new_game(self) -> None:
-        """Start the engine anew if it is gone; it will be told the next game from the beginning."""
+        """Start the engine anew if it is gone; it will be told the next game from the beginning.
+
+        EngineError if it cannot be started, tried several times.
+        """
         self._told = None
         if self._process is not None and self._process.poll() is not None:
             self.close()
-        if self._process is None:
-            self._start()
+        for attempt in range(_STARTS):
+            if self._process is None:
+                try:
+                    self._start()
+                except EngineError:
+                    if attempt == _STARTS - 1:
+                        raise
 
-    def _tell(self, game: Game) -> None:
+    def tell(self, game: Game) -> None:
+        """Tell the engine whatever it lacks of a game."""
         told = self._told
         if (
             told is None
@@ -124,6 +146,7 @@ class GtpClient(Player):
             self.send(f"boardsize {game.size}")
             self.send("clear_board")
             self.send(f"komi {game.komi:g}")
+            self._tell_time()
             told = _Told(game.size, game.komi, game.setup.copy(), [])
             for color, p in game.setup:
                 self.send(f"play {_color(color)} {to_vertex(p, game.size)}")
@@ -132,10 +155,28 @@ class GtpClient(Player):
             self.send(f"play {_color(color)} {to_vertex(p, game.size)}")
             told.moves.append((color, p))
 
+    def knows(self, command: str) -> bool:
+        """Whether the engine has a command."""
+        if command not in self._known:
+            self._known[command] = self.send(f"known_command {command}").lower() == "true"
+        return self._known[command]
+
+    def _tell_time(self) -> None:
+        if self.time is None:
+            return
+        main, period, stones, periods = self.time
+        if periods and self.knows("kgs-time_settings"):
+            self.send(f"kgs-time_settings byoyomi {main:.0f} {period:.0f} {periods}")
+        elif self.knows("time_settings"):
+            self.send(f"time_settings {main:.0f} {period:.0f} {stones}")
+
     # --- the process ---
 
-    def send(self, command: str) -> str:
-        """Send one command; returns the text of its answer. EngineError if it fails or none comes in time."""
+    def send(self, command: str, timeout: float | None = None) -> str:
+        """Send one command; returns the text of its answer. EngineError if it fails or none comes in time.
+
+        timeout : seconds for this answer, instead of the usual ones
+        """
         if self._process is None:
             raise EngineError(f"{self._label}: has been closed")
         assert self._process.stdin is not None
@@ -144,7 +185,7 @@ class GtpClient(Player):
             self._process.stdin.flush()
         except OSError:
             self._fail_ended(command)
-        lines = self._read_answer(command)
+        lines = self._read_answer(command, self._timeout if timeout is None else timeout)
         mark, text = lines[0][0], "\n".join([lines[0][1:].strip(), *lines[1:]]).strip()
         if mark == "?":
             raise EngineError(f"{self._label}: {command}: failed: {text or 'no reason given'}")
@@ -198,16 +239,16 @@ class GtpClient(Player):
         self.name = " ".join(self.send("name").split())
         self.version = " ".join(self.send("version").split())
 
-    def _read_answer(self, command: str) -> list[str]:
+    def _read_answer(self, command: str, timeout: float) -> list[str]:
         """The lines of one answer, without the empty line at its end."""
         assert self._process is not None
-        deadline = time.monotonic() + self._timeout
+        deadline = time.monotonic() + timeout
         lines: list[str] = []
         while True:
             try:
                 line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
-                self._fail_stopped(f"{command}: no answer within {self._timeout:g} s")
+                self._fail_stopped(f"{command}: no answer within {timeout:g} s")
             if line is None:
                 self._fail_ended(command)
             if line.strip():

@@ -1,38 +1,43 @@
 """Colour-swapped games between two players, inside or over GTP, and what they tell about who is stronger.
 
-Start reading at `play_match`; the confidence interval is `clustered_interval`.
+Start reading at `play_match`; the confidence interval is `clustered_interval`. A single game is `referee.play_game`.
 
 Every opening, a few random moves, is played twice with the colours swapped, so that neither the openings nor
-the first move favour anyone. `Game` is the referee: it knows superko, and who breaks the rules forfeits the
-game. Games are scored by area as they stand at the end; all stones count as alive.
+the first move favour anyone.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import math
 import platform
 import sys
-import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
-from rlgo.board import BLACK, PASS, WHITE
+from rlgo.board import PASS
+from rlgo.clock import TimeSettings
 from rlgo.errors import RlgoError
-from rlgo.game import COLOR_NAMES, Game
+from rlgo.game import Game
 from rlgo.jit import compiling
-from rlgo.player import RESIGN, Player
+from rlgo.player import Player
 from rlgo.resources import version
 from rlgo.selfplay import Meeting, hold_meeting
 from rlgo.shapes import SIZES, FeatureSet, make_features, unshare
 from rlgo.weights import Weights
-from train.engines import EngineError, GtpClient
+from train.engines import GtpClient
+from train.farm import Farm, GameTask, OwnProcess, Processes, RayFarm
 from train.players import make_player, parse_spec
+from train.referee import Rules
+from train.results import Played, Results, open_results
+from train.sprt import Sprt, Verdict, judge
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class MatchResult:
     distinct: int  # different games, by their sequence of moves
     mean_length: float  # moves, passes and the opening included
     capped: int  # games stopped at `max_moves` and scored as they stood
-    forfeits: int  # games lost by an illegal move, a crash or silence
+    forfeits: int  # games lost by an illegal move, a crash, silence, or time
     forfeit_reasons: list[str]
     size: int
     komi: float
@@ -60,6 +65,10 @@ class MatchResult:
     max_moves: int
     interrupted: bool  # whether Ctrl-C ended the match before its last game
     versions: dict[str, str]  # of rlgo and what it runs on, and of outside engines by name
+    time: str = ""  # of each side, as `clock.parse_time` reads it; "": no limit
+    sprt: Sprt | None = None
+    verdict: Verdict | None = None  # of the test
+    disputed: int = 0  # games whose final score an engine told otherwise than the referee, where asked
 
     def to_json(self) -> dict[str, Any]:
         """All fields, as what `json` can write."""
@@ -67,8 +76,9 @@ class MatchResult:
 
     def __str__(self) -> str:
         low, high = self.ci95
+        time = f", {self.time} s a side" if self.time else ""
         lines = [
-            f"{self.a} against {self.b}, {self.size}x{self.size}, komi {self.komi:g}",
+            f"{self.a} against {self.b}, {self.size}x{self.size}, komi {self.komi:g}{time}",
             f"{self.a} won {self.wins:g} of {self.games}: {self.win_rate:.1%} (95 % interval {low:.1%} to {high:.1%})",
             f"{self.distinct} distinct games of {self.mean_length:.0f} moves; Black won {self.black_wins:g}",
         ]
@@ -76,20 +86,24 @@ class MatchResult:
             (self.draws, "drawn (counted as half a win each)"),
             (self.capped, f"stopped after {self.max_moves} moves and scored as they stood"),
             (self.forfeits, "forfeited"),
+            (self.disputed, "scored otherwise by an engine"),
         ):
             if count:
                 lines.append(f"{count} of the games {what}")
+        if self.sprt is not None and self.verdict is not None:
+            told = {
+                "H0": f"not {self.sprt.elo1:g} Elo stronger",
+                "H1": f"more than {self.sprt.elo0:g} Elo stronger",
+                "": "undecided",
+            }[self.verdict.accepted]
+            bounds = ", ".join(f"{bound:.2f}" for bound in self.sprt.bounds)
+            lines.append(
+                f"SPRT elo0={self.sprt.elo0:g}, elo1={self.sprt.elo1:g}: {told} after {self.verdict.openings} openings "
+                f"(log-likelihood ratio {self.verdict.llr:.2f}, bounds {bounds})"
+            )
         if self.interrupted:
             lines.append("interrupted before the last game")
         return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class _GameRecord:
-    z: float  # 1 Black won, 0 White won, 0.5 a draw
-    moves: tuple[int, ...]
-    capped: bool = False
-    forfeit: str = ""  # why the loser forfeited
 
 
 def play_match(
@@ -103,13 +117,21 @@ def play_match(
     max_moves: int | None = None,
     fast: bool = False,
     progress: bool = True,
+    time: TimeSettings | None = None,
+    jobs: int = 1,
+    cluster: str = "",
+    results: str | Path | None = None,
+    sgf: str | Path | None = None,
+    sprt: Sprt | None = None,
+    check_scores: bool = False,
 ) -> MatchResult:
     """Play a match.
 
     Parameters
     ----------
-    a, b : player specs (see `train.players`), or players. Players made from specs are closed again.
-    games : an even number, since every opening is played with both colours
+    a, b : player specs (see `train.players`), or players. Of a spec each game has a player of its own, whose random
+        numbers depend on the seed and the game; engines are closed at the end.
+    games : an even number, since every opening is played with both colours; with `sprt`, at most
     seed : of the openings, and of players whose specs name none. The openings of a shorter match are the
         first ones of a longer match.
     opening_plies : uniformly random sensible moves at the start of each game
@@ -117,6 +139,13 @@ def play_match(
     fast : play inside compiled code, thousands of games a second: for greedy and random players only, by the
         rules of simulations (simple ko in place of superko, nobody passes early), with openings of its own
     progress : show a progress bar on stderr
+    time : what each side may use for a game; who oversteps it has lost
+    jobs : games at a time, in processes of their own; players that are objects play in this one, a game at a time
+    cluster : play on a Ray cluster instead, `jobs` games at a time at most, or as many as it has CPUs (jobs = 1)
+    results : a JSONL file that each game is appended to; a match that has begun in it goes on
+    sgf : a folder for a record of every game, with what players told of their moves
+    sprt : stop as soon as this test is decided
+    check_scores : ask engines for their final_score, too, and count where it is not the referee's
 
     Returns
     -------
@@ -124,7 +153,8 @@ def play_match(
 
     Raises
     ------
-    RlgoError : for bad arguments or specs, and for an engine that cannot be started, or not a second time.
+    RlgoError : for bad arguments or specs, for an engine that cannot be started, or not a second time, and for a
+        results file of another match.
     KeyboardInterrupt : before the first game is completed.
     """
     if games < 2 or games % 2:
@@ -135,69 +165,165 @@ def play_match(
     if max_moves < 1:
         raise RlgoError(f"max_moves = {max_moves}: expected at least 1")
     if fast:
+        if time or jobs > 1 or cluster or results or sgf or sprt or check_scores:
+            raise RlgoError("a fast match has no clocks, processes, records and tests")
         return _play_fast(a, b, games, size, komi, seed, opening_plies, max_moves)
-    Game(size, komi)  # checks the size, and compiles before the clock of any engine runs
-
-    openings_seed, *player_seeds = np.random.SeedSequence(seed).spawn(3)
-    rng = np.random.default_rng(openings_seed)
-    records: list[_GameRecord] = []
+    names = [player if isinstance(player, str) else player.name for player in (a, b)]
+    if names[0] == names[1] and a is not b:
+        names[1] += " (B)"
+    given = {name: player for name, player in zip(names, (a, b), strict=True) if not isinstance(player, str)}
+    if given and (jobs > 1 or cluster):
+        raise RlgoError("players that are objects play in this process: expected specs for jobs, or a cluster")
+    versions = _try_out((a, b), size, komi)
+    rules = Rules(size, komi, max_moves, time, check_scores)
+    limits = "" if time is None else str(time)
+    about = {
+        "a": names[0], "b": names[1], "size": size, "komi": komi, "seed": seed, "opening_plies": opening_plies,
+        "max_moves": max_moves, "time": limits, "versions": versions,
+    }  # fmt: skip
+    openings = _openings(size, games // 2, min(opening_plies, max_moves), seed)
     interrupted = False
-    with contextlib.ExitStack() as stack:
-        players: list[Player] = []
-        for given, player_seed in zip((a, b), player_seeds, strict=True):
-            player = make_player(given, size, player_seed) if isinstance(given, str) else given
-            if isinstance(player, GtpClient) and player is not given:
-                stack.callback(player.close)
-            if player.sizes is not None and size not in player.sizes:
-                raise RlgoError(f"player {player.name}: does not play on {size}x{size}")
-            player.warm_up()
-            players.append(player)
-        bar = stack.enter_context(
-            tqdm(total=games, unit="game", file=sys.stderr, dynamic_ncols=True, disable=not progress)
-        )
-        try:
-            for i in range(games):
-                if i % 2 == 0:
-                    opening = random_opening(size, min(opening_plies, max_moves), rng)
-                black, white = players if i % 2 == 0 else reversed(players)
-                record = _play_game(black, white, opening, size, komi, max_moves)
-                if record.forfeit:
-                    bar.write(f"game {i + 1}: {record.forfeit}", file=sys.stderr)
-                records.append(record)
-                bar.set_postfix_str(f"{np.mean(_scores(records)):.1%} won", refresh=False)
-                bar.update()
-        except KeyboardInterrupt:
-            if not records:
-                raise
-            interrupted = True
+    with open_results(None if results is None else Path(results), about, size) as kept:
+        tasks = [
+            GameTask(n, names[1 - n % 2], names[n % 2], openings[(n - 1) // 2], seed, rules, _comment(about, n))
+            for n in range(1, games + 1)
+            if n not in kept.numbers
+        ]
+        with _farm(given, jobs, cluster, len(tasks)) as farm:
+            try:
+                _play(farm, tasks, kept, names, games, sgf, sprt, progress)
+            except KeyboardInterrupt:
+                if not kept.games:
+                    raise
+                interrupted = True
+        played = sorted((game for game in kept.games if game.number <= games), key=lambda game: game.number)
 
-    scores = _scores(records)
-    by_opening = [scores[i : i + 2] for i in range(0, len(scores), 2)]
-    reasons = [f"game {i}: {record.forfeit}" for i, record in enumerate(records, 1) if record.forfeit]
-    names = [given if isinstance(given, str) else given.name for given in (a, b)]
+    scores = list(_by_opening(played).values())
+    records = [game.record for game in played]
+    forfeits = [f"game {game.number}: {game.record.forfeit}" for game in played if game.record.forfeit]
+    flat = [y for opening in scores for y in opening]
     return MatchResult(
         a=names[0],
         b=names[1],
-        games=len(records),
-        wins=sum(scores),
-        win_rate=sum(scores) / len(records),
-        ci95=clustered_interval(by_opening),
-        scores=by_opening,
+        games=len(played),
+        wins=sum(flat),
+        win_rate=sum(flat) / len(flat),
+        ci95=clustered_interval(scores),
+        scores=scores,
         draws=sum(record.z == 0.5 for record in records),
         black_wins=sum(record.z for record in records),
         distinct=len({record.moves for record in records}),
         mean_length=sum(len(record.moves) for record in records) / len(records),
         capped=sum(record.capped for record in records),
-        forfeits=len(reasons),
-        forfeit_reasons=reasons,
+        forfeits=len(forfeits),
+        forfeit_reasons=forfeits,
         size=size,
         komi=komi,
         seed=seed,
         opening_plies=opening_plies,
         max_moves=max_moves,
         interrupted=interrupted,
-        versions=_versions(players),
+        versions=_versions(versions),
+        time=limits,
+        sprt=sprt,
+        verdict=None if sprt is None else judge(_means(played), sprt),
+        disputed=sum(score != record.result for record in records for score in record.scores.values()),
     )
+
+
+def _try_out(players: Sequence[str | Player], size: int, komi: float) -> dict[str, str]:
+    """See that all can play, and have compiled what they need; returns the versions of outside engines by name."""
+    Game(size, komi)  # checks the size, and compiles before the clock of any engine runs
+    versions = {}
+    for given in players:
+        player = make_player(given, size, 0) if isinstance(given, str) else given
+        try:
+            if player.sizes is not None and size not in player.sizes:
+                raise RlgoError(f"player {player.name}: does not play on {size}x{size}")
+            player.warm_up()
+            if isinstance(player, GtpClient):
+                versions[player.name] = player.version
+        finally:
+            if isinstance(player, GtpClient) and player is not given:
+                player.close()
+    return versions
+
+
+def _openings(size: int, n: int, plies: int, seed: int) -> list[tuple[int, ...]]:
+    """n openings; the first ones of any more of the same seed."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
+    return [tuple(random_opening(size, plies, rng)) for _ in range(n)]
+
+
+def _comment(about: dict[str, Any], number: int) -> str:
+    """What a game's SGF record says of it."""
+    told = [f"{key} {value}" for key, value in about.items() if key not in ("a", "b", "versions") and value != ""]
+    engines = [f"{name} {version}" for name, version in about["versions"].items()]
+    first = f"rlgo {version()}: game {number} of {about['a']} against {about['b']}"
+    return "\n".join([first, ", ".join(told), *engines])
+
+
+@contextlib.contextmanager
+def _farm(given: dict[str, Player], jobs: int, cluster: str, games: int) -> Iterator[Farm]:
+    """Who plays; given up again at the end."""
+    if jobs < 1:
+        raise RlgoError(f"jobs = {jobs}: expected at least 1")
+    farm: Farm
+    if not games:
+        farm = OwnProcess()
+    elif cluster:
+        farm = RayFarm(cluster, jobs if jobs > 1 else None)
+    else:
+        farm = Processes(min(jobs, games)) if jobs > 1 else OwnProcess(given)
+    try:
+        yield farm
+    finally:
+        farm.close()
+
+
+def _play(
+    farm: Farm, tasks: Sequence[GameTask], kept: Results, names: Sequence[str], games: int, sgf: str | Path | None,
+    sprt: Sprt | None, progress: bool,
+) -> None:  # fmt: skip
+    """Play what is left of a match, until the test is decided."""
+    if sgf is not None:
+        Path(sgf).mkdir(parents=True, exist_ok=True)
+
+    def is_decided() -> bool:
+        # The openings in their order, up to the first that is not over: so the end depends on nobody's speed.
+        return sprt is not None and bool(judge(_means(kept.games), sprt).accepted)
+
+    done = len([game for game in kept.games if game.number <= games])
+    with tqdm(total=games, initial=done, unit="game", file=sys.stderr, dynamic_ncols=True, disable=not progress) as bar:
+        if is_decided():
+            return
+        for task, record in farm.run(tasks):
+            kept.add(Played(task.number, (task.number + 1) // 2, task.black, task.white, record))
+            if sgf is not None:
+                (Path(sgf) / f"game-{task.number:05}.sgf").write_bytes(record.sgf)
+            if record.forfeit:
+                bar.write(f"game {task.number}: {record.forfeit}", file=sys.stderr)
+            scores = list(_by_opening(kept.games).values())
+            rate = sum(map(sum, scores)) / sum(map(len, scores))
+            bar.set_postfix_str(f"won {in_percent(rate, clustered_interval(scores))}", refresh=False)
+            bar.update()
+            if is_decided():
+                return
+
+
+def _by_opening(games: Sequence[Played]) -> dict[int, list[float]]:
+    """A's scores, in the order of the games. It is Black in the first game of every opening."""
+    found: dict[int, list[float]] = {}
+    for game in sorted(games, key=lambda game: game.number):
+        found.setdefault(game.opening, []).append(game.record.z if game.number % 2 else 1 - game.record.z)
+    return found
+
+
+def _means(games: Sequence[Played]) -> list[float]:
+    """A's mean score in each opening, in their order, up to the first that is not over."""
+    by_opening = _by_opening(games)
+    n = next(i for i in itertools.count(1) if len(by_opening.get(i, [])) < 2)
+    return [sum(by_opening[i]) / 2 for i in range(1, n)]
 
 
 def _play_fast(
@@ -228,7 +354,7 @@ def _play_fast(
         opening_plies=opening_plies,
         max_moves=max_moves,
         interrupted=False,
-        versions=_versions([]),
+        versions=_versions({}),
     )
 
 
@@ -291,60 +417,10 @@ def random_opening(size: int, plies: int, rng: np.random.Generator) -> list[int]
     return [p for _, p in game.moves]
 
 
-def _play_game(
-    black: Player, white: Player, opening: Sequence[int], size: int, komi: float, max_moves: int
-) -> _GameRecord:
-    game = Game(size, komi)
-    for p in opening:
-        game.play(p)
-    players = {BLACK: black, WHITE: white}
-    for player in players.values():
-        player.new_game()
-
-    while not game.is_over():
-        if len(game.moves) >= max_moves:
-            return _record(game, capped=True)
-        color = game.to_play
-        player = players[color]
-        try:
-            p = int(player.genmove(game))
-        except EngineError as error:
-            return _record(game, loser=color, why=str(error))
-        except Exception as error:
-            # A bug in a player loses its game, like a crash, but must not be overlooked.
-            traceback.print_exc(file=sys.stderr)
-            return _record(game, loser=color, why=f"{player.name}: {type(error).__name__}: {error}")
-        if p == RESIGN:
-            game.resign()
-            break
-        try:
-            game.play(p)
-        except RlgoError as error:
-            return _record(game, loser=color, why=f"{player.name}: {error}")
-    for player in players.values():
-        try:
-            player.end_game(game)
-        except RlgoError as error:
-            print(f"rlgo: {player.name}: {error}", file=sys.stderr)
-    return _record(game)
-
-
-def _record(game: Game, capped: bool = False, loser: int = 0, why: str = "") -> _GameRecord:
-    moves = tuple(p for _, p in game.moves)
-    if loser:
-        return _GameRecord(float(loser == WHITE), moves, False, f"{COLOR_NAMES[loser]} forfeits: {why}")
-    return _GameRecord(game.outcome, moves, capped)
-
-
-def _scores(records: Sequence[_GameRecord]) -> list[float]:
-    """A's score in each game: it is Black in the first game of every opening."""
-    return [record.z if i % 2 == 0 else 1 - record.z for i, record in enumerate(records)]
-
-
-def _versions(players: Sequence[Player]) -> dict[str, str]:
+def _versions(engines: dict[str, str]) -> dict[str, str]:
+    """Of everything that a match depends on."""
     import numba
 
-    engines = {player.name: player.version for player in players if isinstance(player, GtpClient)}
     return {
         "rlgo": version(),
         "python": platform.python_version(),

@@ -148,6 +148,8 @@ class TdSearchKeys(Keys):
     # Threads, and simulations of each between two merges; many more overshoot, and play worse.
     workers: int = setting(1, integer(1, 64))
     merge_every: int = setting(20, integer(1))
+    # Give up where the best move wins with less than this.
+    resign: float = setting(0.0, UNIT)
 
     def _settings(self) -> dict[str, Any]:
         """What `TdSearch` and `Dyna2` have in common, as they want it."""
@@ -179,6 +181,7 @@ class TdSearchKeys(Keys):
             "delay": self.delay,
             "workers": self.workers,
             "merge_every": self.merge_every,
+            "resign": self.resign,
         }
 
     def make(self, size: int, seed: Seed) -> Player:
@@ -520,6 +523,19 @@ class TwoPhaseKeys(_Second, Dyna2Keys):
         )
 
 
+@dataclass(frozen=True)
+class OpenSpielKeys(Keys):
+    """OpenSpiel's tree search (needs rlgo[open_spiel])."""
+
+    # Simulations of each move.
+    sims: int = setting(1_000, integer(1))
+
+    def make(self, size: int, seed: Seed) -> Player:
+        from train.spiel import OpenSpielSearch
+
+        return OpenSpielSearch(size, self.sims, seed)
+
+
 PLAYERS: dict[str, type[Keys]] = {
     "random": RandomKeys,
     "greedy": GreedyKeys,
@@ -535,6 +551,7 @@ PLAYERS: dict[str, type[Keys]] = {
     "mc_rave": TreeKeys,
     "uct_rave": UctRaveKeys,
     "heuristic_mc_rave": HeuristicMcRaveKeys,
+    "open_spiel": OpenSpielKeys,
 }
 
 
@@ -646,12 +663,13 @@ def _parse(value: str, types: tuple[type, ...]) -> Any:
     return value
 
 
-def make_player(spec: str, size: int, seed: Seed = None) -> Player:
+def make_player(spec: str, size: int, seed: Seed = None, key: tuple[int, ...] = ()) -> Player:
     """The player of a spec, for boards of one size.
 
     Parameters
     ----------
     seed : for players that draw random numbers and whose spec names no seed; None: different every time.
+    key : of one of many games: whatever the seed, each has random numbers of its own.
 
     Raises
     ------
@@ -662,6 +680,9 @@ def make_player(spec: str, size: int, seed: Seed = None) -> Player:
         return GtpClient(values["command"], size)
     kind = PLAYERS[name]
     seed = values.pop("seed", seed)
+    if key and seed is not None:
+        entropy = seed.entropy if isinstance(seed, np.random.SeedSequence) else seed
+        seed = np.random.SeedSequence(entropy, spawn_key=key)
     if values.get("seconds"):
         values = {**{key: "none" for key in kind.limits if key != "seconds"}, **values}
     try:

@@ -1,0 +1,108 @@
+"""Who will own what at the end, by playouts: ownership maps, dead stones, and scores without them.
+
+Start reading at `Ownership.of`. Used where people and servers want a game settled before it is played out; search and
+learning count every stone on the board as alive.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from rlgo.board import BLACK, BORDER, EMPTY, WHITE, new_boards, zobrist
+from rlgo.coords import from_row_col
+from rlgo.game import Game
+from rlgo.jit import compiling, copy_record, make_rng, njit
+from rlgo.player import Seed
+from rlgo.rollout import DefaultPolicy, mogo_patterns, new_rollout, playout
+
+PLAYOUTS = 400  # 12 ms on 9x9, 60 ms on 19x19; the standard error of an owner's share is 2.5 % at most
+_DEAD = 0.8  # the share of playouts in which the opponent ends up owning the points of a dead chain
+_CERTAIN = 0.95  # of playouts that end with the same winner: then a game may be agreed upon
+
+
+@njit
+def play_out_owners(boards, policy, r, patterns, komi, n, max_moves, zobrist, rng, owned):
+    """n playouts from boards[0], boards[1] is scratch; owned[p] (int64 by point) adds 1 for Black, -1 for White.
+
+    A point counts for who has a stone there at the end, or an empty point all of whose neighbours are his.
+    Returns the sum of z.
+    """
+    b = boards[1]
+    wins = 0.0
+    for _ in range(n):
+        copy_record(boards[0], b)
+        b.n_passes = 0
+        wins += playout(b, policy, r, patterns, komi, max_moves, zobrist, rng)
+        for p in range(b.color.shape[0]):
+            c = b.color[p]
+            if c == EMPTY:
+                nbr = b.nbr[p]
+                owned[p] += np.int64(nbr & 15 == 4) - np.int64((nbr >> 4) & 15 == 4)
+            elif c != BORDER:
+                owned[p] += np.int64(c == BLACK) - np.int64(c == WHITE)
+    return wins
+
+
+class Ownership:
+    """What the playouts of a position say.
+
+    Attributes
+    ----------
+    map : float64[size, size], row 0 is the board's row 1: 1 always Black's, -1 always White's
+    wins : the share of playouts that Black wins
+    """
+
+    def __init__(self, game: Game, owned: np.ndarray, wins: float):
+        self._game = game
+        self._owned = owned  # float64 by point
+        self.wins = wins
+        self.map = np.array(
+            [[owned[from_row_col(row, col, game.size)] for col in range(game.size)] for row in range(game.size)]
+        )
+
+    @classmethod
+    def of(cls, game: Game, playouts: int = PLAYOUTS, seed: Seed = 0) -> Ownership:
+        """Play a position out, so many times, by MoGo's policy. The same seed gives the same map."""
+        size = game.size
+        boards, r, owned = new_boards(2, size), new_rollout(size), np.zeros(len(game.board.color), np.int64)
+        boards[0] = game.board
+        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        policy = DefaultPolicy(mercy=False)
+        with compiling(f"ownership, {size}x{size}"):
+            wins = play_out_owners(
+                boards, policy, r, mogo_patterns(), float(game.komi), playouts, 3 * size * size, zobrist(size),
+                make_rng(sequence), owned,
+            )  # fmt: skip
+        return cls(game, owned / playouts, wins / playouts)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether nearly all playouts have the same winner."""
+        return max(self.wins, 1 - self.wins) >= _CERTAIN
+
+    @cached_property
+    def chains(self) -> list[list[int]]:
+        """The points of each chain of the position."""
+        board = self._game.board
+        found: dict[int, list[int]] = {}
+        for p in np.flatnonzero((board.color == BLACK) | (board.color == WHITE)).tolist():
+            found.setdefault(int(board.chain[p]), []).append(p)
+        return list(found.values())
+
+    def dead(self) -> list[list[int]]:
+        """The chains whose points mostly end up the opponent's."""
+        sign = {BLACK: -1, WHITE: 1}
+        color = self._game.board.color
+        return [c for c in self.chains if sign[int(color[c[0]])] * self._owned[c].mean() >= 2 * _DEAD - 1]
+
+    def without_dead(self) -> Game:
+        """The position without its dead stones: its `Game.score` is that of a game that both agree to end."""
+        game = self._game
+        rest = Game(game.size, game.komi)
+        dead = self.dead()
+        color = game.board.color
+        rest.set_up([(int(color[p]), p) for chain in self.chains if chain not in dead for p in chain], game.to_play)
+        rest.resigned = game.resigned
+        return rest

@@ -1,0 +1,170 @@
+"""rlgo's players as OpenSpiel bots, and OpenSpiel's own tree search as a player of rlgo's.
+
+It needs OpenSpiel, which comes with `pip install 'rlgo[open_spiel]'`: without, importing this module is an RlgoError.
+
+Start reading at `PlayerBot`, then `OpenSpielSearch`. OpenSpiel's game "go" (Lanctot et al. 2019, arXiv:1908.09453)
+has the rules of `rlgo.board`: simple ko, no suicide, two passes, area score, all stones alive. It differs in two:
+
+* A stone that repeats an earlier whole-board position is legal there, and ends the game as a draw. For `Game` it
+  is illegal (positional superko): rlgo's own players never play it, but the other side may.
+* Nobody can resign, and a game ends after `max_game_length` moves, scored as it stands.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rlgo.board import PASS
+from rlgo.coords import from_vertex
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.player import RESIGN, Player, RandomPlayer, Seed, check_size
+
+try:
+    import pyspiel
+except ImportError:
+    raise RlgoError("needs OpenSpiel, which is not installed: pip install 'rlgo[open_spiel]'") from None
+
+RESIGNED = "resigned"  # what `PlayerBot.gave_up` says of a player that does
+
+# OpenSpiel's tree search as its own example plays it (open_spiel/python/examples/mcts.py).
+_UCT_C = 2.0
+_ROLLOUTS = 1
+_MEMORY_MB = 1000
+
+
+class PlayerBot(pyspiel.Bot):
+    """A `Player` as a bot for OpenSpiel's game "go", for either colour.
+
+    It keeps a `Game` of its own, which `step` brings up to the state's history: extended where the history
+    continues it, else played anew from the start. So nobody has to inform it of the other side's moves. It has
+    no policy to show, cannot be forced to an action, and is not clonable, which pyspiel.Bot says for it.
+
+    OpenSpiel has no word for resigning. A player that does, or whose move is not among the state's legal actions,
+    gives up: the bot passes, then and for the rest of the game, and `gave_up` says why.
+
+    Attributes
+    ----------
+    player : whose moves it plays
+    game : the position that it knows
+    gave_up : `RESIGNED`, or which move was illegal; empty while it plays
+    """
+
+    def __init__(self, game: pyspiel.Game, player: Player) -> None:
+        """A bot for games of `game`, as pyspiel.load_game gives it.
+
+        RlgoError if that is not go, has a handicap, or a board on which rlgo or the player does not play.
+        """
+        super().__init__()
+        if game.get_type().short_name != "go":
+            raise RlgoError(f"OpenSpiel's {game}: expected its game go")
+        parameters = game.get_parameters()
+        if parameters["handicap"]:
+            raise RlgoError(f"OpenSpiel's {game}: expected no handicap")
+        size = parameters["board_size"]
+        self.player = player
+        self.game = Game(size, parameters["komi"])
+        check_size(player, self.game)
+        self.gave_up = ""
+        # OpenSpiel names its points as GTP does, "B d4", which leaves no doubt where they are.
+        root = game.new_initial_state()
+        names = {action: root.action_to_string(0, action).split()[1] for action in range(game.num_distinct_actions())}
+        self._points = {action: from_vertex(name, size) for action, name in names.items()}
+        self._actions = {p: action for action, p in self._points.items()}
+
+    def action(self, point: int) -> int:
+        """OpenSpiel's action for a point of the board, or for PASS: row * size + col, and size * size."""
+        return self._actions[point]
+
+    def point(self, action: int) -> int:
+        """The point of OpenSpiel's action, or PASS."""
+        return self._points[action]
+
+    def step(self, state: pyspiel.State) -> int:
+        """The player's move in a state that is not terminal, as an action. See above for where it gives up."""
+        if state.is_terminal():
+            raise RlgoError(f"{self.player.name}: asked for a move when the game is over")
+        self.follow(state)
+        if self.gave_up:
+            return self._actions[PASS]
+        p = int(self.player.genmove(self.game))
+        legal = {self._points[action]: action for action in state.legal_actions()}
+        if p not in legal:
+            self.gave_up = RESIGNED if p == RESIGN else self._why_illegal(p)
+            p = PASS
+        return legal[p]
+
+    def restart(self) -> None:
+        """Begin a new game."""
+        self.game = Game(self.game.size, self.game.komi)
+        self.gave_up = ""
+        self.player.new_game()
+
+    def restart_at(self, state: pyspiel.State) -> None:
+        """Begin a new game with the moves of a state. RlgoError if one of them repeated a position."""
+        self.restart()
+        self.follow(state)
+
+    def follow(self, state: pyspiel.State) -> None:
+        """Bring `game` up to the history of a state. RlgoError if its last move repeated a position."""
+        points = [self._points[action] for action in state.history()]
+        known = [p for _, p in self.game.moves]
+        if points[: len(known)] != known:
+            self.game = Game(self.game.size, self.game.komi)
+            self.gave_up = ""
+        for p in points[len(self.game.moves) :]:
+            self.game.play(p)
+
+    def _why_illegal(self, p: int) -> str:
+        try:
+            self.game.copy().play(p)
+        except RlgoError as error:
+            return str(error)
+        return f"OpenSpiel calls point {p} illegal"
+
+
+class OpenSpielSearch(Player):
+    """OpenSpiel's tree search as a player: pyspiel.MCTSBot, UCT with random playouts, proven results backed up.
+
+    Parameters
+    ----------
+    simulations : of each move
+    seed : of all random numbers; None: different every time
+
+    It thinks by OpenSpiel's rules, and plays the most visited of its moves that `Game` has as legal.
+    """
+
+    def __init__(self, size: int = 9, simulations: int = 1000, seed: Seed = None, name: str = "open_spiel") -> None:
+        if simulations < 1:
+            raise RlgoError(f"simulations = {simulations}: expected an integer of at least 1")
+        self.name, self.sizes, self.simulations = name, (size,), simulations
+        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        self._seeds = [int(s) >> 1 for s in sequence.generate_state(2)]  # C++ takes 31 bits
+        self._komi: float | None = None
+
+    def genmove(self, game: Game) -> int:
+        """RlgoError for a game that OpenSpiel cannot have: with a handicap, or moves out of turn."""
+        check_size(self, game)
+        if self._komi != game.komi:
+            self._begin(game)
+        state = self._spiel.new_initial_state()
+        for number, (color, p) in enumerate(game.moves):
+            if game.setup or color - 1 != number % 2:
+                raise RlgoError(f"{self.name}: expected a game without setup stones, and moves in turn")
+            if state.is_terminal():
+                break
+            state.apply_action(self._table.action(p))
+        if state.is_terminal() or state.current_player() != game.to_play - 1:
+            return PASS  # the game is over for it
+        children = sorted(self._mcts.mcts_search(state).children, key=lambda child: -child.explore_count)
+        moves = [self._table.point(child.action) for child in children]
+        return next(p for p in [*moves, PASS] if p == PASS or game.is_legal(p))
+
+    def _begin(self, game: Game) -> None:
+        self._komi = game.komi
+        self._spiel = pyspiel.load_game("go", {"board_size": game.size, "komi": float(game.komi)})
+        self._table = PlayerBot(self._spiel, RandomPlayer())
+        evaluator = pyspiel.RandomRolloutEvaluator(_ROLLOUTS, self._seeds[0])
+        self._mcts = pyspiel.MCTSBot(
+            self._spiel, evaluator, _UCT_C, self.simulations, _MEMORY_MB, True, self._seeds[1], False
+        )

@@ -1,0 +1,215 @@
+"""Go as a PettingZoo environment (AEC API), on rlgo's own rules.
+
+It needs PettingZoo, which comes with `pip install 'rlgo[pettingzoo]'`: without, importing this module is an RlgoError.
+
+Start reading at `raw_env`; `env` is what to use, and `action_of` lets rlgo's players play in it. The API is that of
+Terry et al. 2021 (arXiv:2009.14471).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rlgo.board import BLACK, PASS, WHITE
+from rlgo.coords import from_row_col, to_row_col
+from rlgo.draw import board_image, board_text, colors_of
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.player import RESIGN, Player
+
+try:
+    from gymnasium import spaces
+    from pettingzoo import AECEnv
+    from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
+except ImportError:
+    raise RlgoError("needs PettingZoo, which is not installed: pip install 'rlgo[pettingzoo]'") from None
+
+_AGENTS = {"black_0": BLACK, "white_0": WHITE}
+_BLACK, _WHITE = _AGENTS
+_RENDER_MODES = ("human", "ansi", "rgb_array")
+
+
+def to_action(point: int, size: int) -> int:
+    """The action for a point, row * size + col, both from 0 at A1; size * size for PASS. ValueError off the board."""
+    if point == PASS:
+        return size * size
+    row, col = to_row_col(point, size)
+    return row * size + col
+
+
+def to_point(action: int, size: int) -> int:
+    """The point of an action, or PASS. ValueError outside 0 to size * size."""
+    return PASS if action == size * size else from_row_col(*divmod(action, size), size)
+
+
+def _observation_space(size: int) -> spaces.Dict:
+    return spaces.Dict(
+        {
+            "observation": spaces.Box(0, 1, (size, size, 3), np.int8),
+            "action_mask": spaces.Box(0, 1, (size * size + 1,), np.int8),
+        }
+    )
+
+
+def env(
+    size: int = 9, komi: float = 7.5, render_mode: str | None = None, max_moves: int | None = None
+) -> OrderEnforcingWrapper:
+    """`raw_env` in PettingZoo's usual wrappers; the parameters are the same.
+
+    An illegal action ends the game: -1 for the agent that took it, 0 for the other. An action outside the action
+    space is an AssertionError.
+    """
+    wrapped = TerminateIllegalWrapper(raw_env(size, komi, render_mode, max_moves), illegal_reward=-1)
+    return OrderEnforcingWrapper(AssertOutOfBoundsWrapper(wrapped))
+
+
+class raw_env(AECEnv):
+    """A game of Go between the agents ``black_0`` and ``white_0``, by the rules of `rlgo.game.Game`.
+
+    Actions are 0 to size * size: row * size + col, where row 0 is the board's row 1, the lowest in text and
+    pictures, and col 0 is column A; then, the last, a pass.
+
+    An observation is a dict of
+
+    ``observation`` : int8[size, size, 3] of 0 and 1, indexed [row, col] as above. Plane 0: the stones of the agent
+        that observes; plane 1: those of the other; plane 2: all 1 for ``black_0``, all 0 for ``white_0``
+    ``action_mask`` : int8[size * size + 1], 1 for the legal actions of the agent to play, positional superko
+        included; all 0 for the other agent, and when the game is over
+
+    The game terminates after two passes and is truncated after `max_moves`. Either way it is scored by area as it
+    stands, all stones alive: the winner gets 1 and the loser -1, or both 0 in a draw. All rewards before are 0.
+    Nothing is random, so the seed of a reset changes nothing; nor do options.
+
+    Attributes
+    ----------
+    game : the game in progress; to be read only
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": list(_RENDER_MODES),
+        "name": "rlgo_go",
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self, size: int = 9, komi: float = 7.5, render_mode: str | None = None, max_moves: int | None = None
+    ) -> None:
+        """A game to be reset before its first step.
+
+        Parameters
+        ----------
+        size, komi : points along a side, 5 to 19; points added to White's score
+        render_mode : ``human`` prints the board at every reset and step, ``ansi`` lets `render` return that
+            text, ``rgb_array`` a picture
+        max_moves : moves, passes included, after which a game is truncated (None: 3 * size * size)
+
+        Raises
+        ------
+        RlgoError : outside of these.
+        """
+        super().__init__()
+        if render_mode is not None and render_mode not in _RENDER_MODES:
+            raise RlgoError(f"render_mode = {render_mode!r}: expected one of {', '.join(_RENDER_MODES)}, or None")
+        if max_moves is not None and max_moves < 1:
+            raise RlgoError(f"max_moves = {max_moves}: expected at least 1")
+        self.game = Game(size, komi)
+        self.render_mode = render_mode
+        self.max_moves = 3 * size * size if max_moves is None else max_moves
+        self.possible_agents = list(_AGENTS)
+        # Sampling is random, and seeded for each agent: no space is shared.
+        self.observation_spaces = {agent: _observation_space(size) for agent in _AGENTS}
+        self.action_spaces = {agent: spaces.Discrete(size * size + 1) for agent in _AGENTS}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle or a deep copy holds, in the middle of a game too: a `Game` travels as its moves."""
+        return {**self.__dict__, "game": (self.game.size, self.game.komi, [p for _, p in self.game.moves])}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        size, komi, points = state["game"]
+        self.__dict__.update(state, game=Game(size, komi))
+        for p in points:
+            self.game.play(p)
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        """See above; the same object at every call."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space:
+        """See above; the same object at every call."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin a new game, Black to play."""
+        self.game = Game(self.game.size, self.game.komi)
+        self.agents = list(_AGENTS)
+        self.agent_selection = _BLACK
+        self.rewards = dict.fromkeys(_AGENTS, 0.0)
+        self._cumulative_rewards = dict.fromkeys(_AGENTS, 0.0)
+        self.terminations = dict.fromkeys(_AGENTS, False)
+        self.truncations = dict.fromkeys(_AGENTS, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in _AGENTS}
+        if self.render_mode == "human":
+            self.render()
+
+    def observe(self, agent: str) -> dict[str, np.ndarray]:
+        """What an agent sees; see above."""
+        size, color = self.game.size, _AGENTS[agent]
+        colors = colors_of(self.game.board)
+        planes = [colors == color, colors == 3 - color, np.full(colors.shape, color == BLACK)]
+        mask = np.zeros(size * size + 1, np.int8)
+        if agent == self.agent_selection and not (self.terminations[agent] or self.truncations[agent]):
+            mask[[to_action(p, size) for p in (*self.game.legal_moves(), PASS)]] = 1
+        return {"observation": np.stack(planes, axis=-1).astype(np.int8), "action_mask": mask}
+
+    def step(self, action: int | None) -> None:
+        """Play for `agent_selection`; None, and only that, where its game is over.
+
+        RlgoError, with the game unchanged, for an illegal action; ValueError for one outside the action space.
+        """
+        agent = self.agent_selection
+        if action is None or self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        self.game.play(to_point(int(action), self.game.size))
+        self.agent_selection = _WHITE if agent == _BLACK else _BLACK
+        over = self.game.is_over()
+        capped = not over and len(self.game.moves) >= self.max_moves
+        if over or capped:
+            black = 2 * self.game.outcome - 1
+            self.rewards = {_BLACK: black, _WHITE: -black}
+            self.terminations = dict.fromkeys(_AGENTS, over)
+            self.truncations = dict.fromkeys(_AGENTS, capped)
+            self._accumulate_rewards()
+        if self.render_mode == "human":
+            self.render()
+
+    def render(self) -> str | np.ndarray | None:
+        """The board as text (``ansi``), or as a picture, uint8[24 * size, 24 * size, 3] (``rgb_array``).
+
+        ``human`` prints the text and returns None. RlgoError without a render mode.
+        """
+        if self.render_mode is None:
+            raise RlgoError(f"render_mode = None: nothing to render; expected one of {', '.join(_RENDER_MODES)}")
+        if self.render_mode == "rgb_array":
+            return board_image(self.game.board, self.game.last_move)
+        text = board_text(self.game.board, self.game.last_move)
+        if self.render_mode == "ansi":
+            return text
+        print(text)
+        return None
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def action_of(player: Player, env: AECEnv) -> int:
+    """The action that a player chooses for the agent to play in `env` or `raw_env`, which must not be over.
+
+    There is no action for resigning: a player that does so passes. `new_game` and `end_game` are for the caller.
+    """
+    game: Game = env.unwrapped.game
+    p = player.genmove(game)
+    return to_action(PASS if p == RESIGN else p, game.size)
