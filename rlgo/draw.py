@@ -56,6 +56,34 @@ def board_text(board: np.record, last: int | None = None, unicode: bool = False)
     return "\n".join([*lines, header])
 
 
+# Of the 256 colours of terminals.
+_ANSI_WOOD, _ANSI_INK, _ANSI_GRID = 179, 52, 94
+_ANSI_PAINT = {"●": ("●", 16), "○": ("●", 231), "+": ("╋", _ANSI_GRID), "(": ("(", 160), ")": (")", 160)}
+
+
+def board_ansi(board: np.record, last: int | None = None) -> str:
+    """`board_text` in colours, for terminals that know ANSI escapes and Unicode: solid stones on a wooden board.
+
+    last : the point of the last move, put into red parentheses; PASS or None marks nothing.
+    """
+    header, *rows, footer = board_text(board, last, unicode=True).split("\n")
+    size = len(rows)
+    width = 2 * size + 5
+    lines = [header.ljust(width)]
+    for i, row in enumerate(rows):
+        first, inner, end = "┌┬┐" if i == 0 else "└┴┘" if i == size - 1 else "├┼┤"
+        grid = f" {'─'.join([first, *[inner] * (size - 2), end])} "
+        cells = zip(row[2 : width - 2], grid, strict=True)
+        body = "".join(_ansi(*_ANSI_PAINT.get(c, (line, _ANSI_GRID))) for c, line in cells)
+        lines.append(row[:2] + body + _ansi(row[width - 2 :].rjust(2), _ANSI_INK))
+    start = f"\033[48;5;{_ANSI_WOOD};38;5;{_ANSI_INK}m"
+    return "\n".join(f"{start} {line} \033[0m" for line in [*lines, footer.ljust(width)])
+
+
+def _ansi(text: str, color: int) -> str:
+    return f"\033[38;5;{color}m{text}"
+
+
 def values_text(board: np.record, values: np.ndarray, best: int | None = None, unicode: bool = False) -> str:
     """A map of values in per cent on a board with its coordinates; stones as `board_text` draws them.
 

@@ -81,7 +81,7 @@ class Server:
     def __init__(self, *scripts: Script) -> None:
         self._scripts = scripts
         self._socket = socket.create_server(("127.0.0.1", 0))
-        self._socket.settimeout(10)
+        self._socket.settimeout(60)
         self.port = self._socket.getsockname()[1]
         self.served = 0
         self._errors: list[BaseException] = []
@@ -91,7 +91,7 @@ class Server:
         try:
             for script in self._scripts:
                 connection, _ = self._socket.accept()
-                connection.settimeout(10)
+                connection.settimeout(60)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # no waiting for acknowledgements
                 talk = Talk(connection)
                 try:
@@ -109,7 +109,7 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._thread.join(15)
+        self._thread.join(90)
         if self._errors:
             raise self._errors[0]
         assert self.served == len(self._scripts)
@@ -192,7 +192,7 @@ class Delays:
 
 
 def make_config(port: int, **values: Any) -> Cgos:
-    given = {"games": 1, "lag": 0.0, "timeout": 10.0, "player": "random,seed=1", **values}
+    given = {"games": 1, "lag": 0.0, "timeout": 60.0, "player": "random,seed=1", **values}
     return Cgos("127.0.0.1", port, USER, **{"password": PASSWORD, **given})
 
 
@@ -348,7 +348,7 @@ def test_pondering_in_the_opponents_time(on: bool) -> None:
         talk.login()
         talk.send(f"setup 1 5 7.5 60000 foe(1) {USER}(2)")
         assert talk.ask("genmove b 60000") == "PASS"
-        assert not on or engine.pondering.wait(5)
+        assert not on or engine.pondering.wait(30)
         talk.send("play w C3 50000")  # our turn: no pondering
         assert talk.ask("genmove b 50000") == "PASS"
         assert talk.ask("gameover 2026-11-21 W+7.5") == "ready"
@@ -372,7 +372,7 @@ def test_a_crash_while_pondering_is_logged(capsys: pytest.CaptureFixture[str]) -
     def script(talk: Talk) -> None:
         talk.login()
         talk.send(f"setup 1 5 7.5 60000 {USER}(1) foe(2)")
-        assert engine.pondering.wait(5)
+        assert engine.pondering.wait(30)
         talk.send("play b C3 50000")
         assert talk.ask("genmove w 60000") == "PASS"
         assert talk.ask("gameover 2026-11-21 W+7.5") == "quit"
@@ -397,7 +397,7 @@ def test_our_own_engine_ponders() -> None:
         game = Referee()
         talk.send(game.setup)
         game.ask(talk)
-        assert begun.wait(5)
+        assert begun.wait(30)
         game.go_on(talk)
         assert talk.ask(game.gameover) == "quit"
 
@@ -887,7 +887,7 @@ def test_ctrl_c_of_others_is_theirs() -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    thread.join(15)
+    thread.join(90)
     assert not failures and not thread.is_alive()
     assert signal.getsignal(signal.SIGINT) is before
 

@@ -280,6 +280,23 @@ def _stoppable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def _cgos(args: argparse.Namespace) -> None:
+    from train.cgos import main as cgos
+
+    cgos(args.config)
+
+
+def _tournament(args: argparse.Namespace) -> None:
+    from train.tournament import read_tournament, run_tournament, standing_of
+
+    plan = read_tournament(args.config, args.out)
+    if args.table:
+        print(standing_of(plan))
+        return
+    with _stoppable():
+        print(run_tournament(plan, args.jobs))
+
+
 def _analyze(args: argparse.Namespace) -> None:
     _check_writable(args.json)
     _check_writable(args.png, "--png")
@@ -581,6 +598,16 @@ def make_parser() -> argparse.ArgumentParser:
 
     sub = command(
         commands,
+        "cgos",
+        _cgos,
+        "play on a Computer Go Server (protocol e1), until stopped",
+        "rlgo writes no address down: the file names server, user, password and player. Ctrl-C ends it after the\n"
+        "running game, a second one at once. configs/cgos/example.toml explains every key.",
+    )
+    sub.add_argument("--config", required=True, metavar="FILE", help="a TOML file, as configs/cgos/example.toml")
+
+    sub = command(
+        commands,
         "match",
         _match,
         "play two players against each other",
@@ -616,6 +643,19 @@ def make_parser() -> argparse.ArgumentParser:
         "--fast", action="store_true", help="play inside compiled code: greedy and random players, simple ko"
     )
     sub.add_argument("--json", type=Path, metavar="FILE", help="write the result here too")
+
+    sub = command(
+        commands,
+        "tournament",
+        _tournament,
+        "play many players against each other, and rate them in Elo",
+        "What a CONFIG holds is explained on top of train/tournament.py. The same command again goes on with a\n"
+        "tournament that was interrupted. Results, ratings and a picture stand in its folder.",
+    )
+    sub.add_argument("config", metavar="CONFIG", help="a TOML file, or the name of a shipped tournament: example")
+    sub.add_argument("--jobs", type=_at_least(1), metavar="N", help="games at a time (default: as the file says)")
+    sub.add_argument("--out", metavar="DIR", help="folder for the tournament's folder (default: as the file says)")
+    sub.add_argument("--table", action="store_true", help="only print the ratings as they stand")
 
     sub = command(
         commands,

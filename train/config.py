@@ -40,6 +40,12 @@ from train.settings import (
 _NAME = text("a folder name of letters, digits, '.', '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _EVEN = Check((int,), "an even number of at least 0", lambda n: n if n >= 0 and n % 2 == 0 else None)
 _CLUSTER = text('"local", "auto", "[ray://]HOST:PORT" or nothing', r"(local|auto|(ray://)?[^\s/]+:\d{1,5})?")
+_KOMI = number("a number from -361 to 361", lambda x: abs(x) <= 361)
+_NAMES = Check(
+    (list, tuple),
+    "a list of players' names",
+    lambda names: tuple(names) if all(type(n) is str for n in names) else None,
+)
 
 
 def _seeds(value: int | list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
@@ -97,7 +103,7 @@ class Board(Section):
     # Points along a side (the same limits as in rlgo/board.py).
     size: int = setting(9, integer(5, 19))
     # Points added to White's score (TD: 7.5); a drawn score is worth 1/2.
-    komi: float = setting(7.5, number("a number from -361 to 361", lambda x: abs(x) <= 361))
+    komi: float = setting(7.5, _KOMI)
 
 
 @dataclass(frozen=True)
@@ -196,6 +202,41 @@ _KEYS = [f"{name}.{f.name}" for name, section in _SECTIONS.items() for f in data
 _ALIASES = {"learning.lambda": "learning.lambda_"}
 
 
+@dataclass(frozen=True)
+class Tournament(Section):
+    """Many players and their ratings; see train/tournament.py, also for [players] and [anchors]."""
+
+    # Name of its folder, below `out`, and that.
+    name: str = setting("tournament", _NAME)
+    out: str = setting("tournaments", text("the path of a folder", r".+"))
+    # round_robin: everybody meets everybody. gauntlet: the challengers meet all others. swiss: everybody plays in every
+    # round, somebody drawn at random with a bias towards a similar number of wins (TD, Section 4.5).
+    kind: str = setting("round_robin", choice("round_robin", "gauntlet", "swiss"))
+    # Games of each pair; swiss: of each player, two a round. An even number: openings are played with both colours.
+    games: int = setting(100, _EVEN)
+    # Gauntlet: the names of those who meet all others.
+    challengers: tuple[str, ...] = setting((), _NAMES)
+    # Swiss: how many wins of difference make a pairing e times less likely.
+    bias: float = setting(1.0, POSITIVE)
+    # The board, and the rules of each game.
+    size: int = setting(9, integer(5, 19))
+    komi: float = setting(7.5, _KOMI)
+    opening_plies: int = setting(4, integer(0))
+    # Plies after which a game is scored as it stands; 0: 3 * size * size.
+    max_moves: int = setting(0, integer(0))
+    # Of each side: "60", "60+30/5" or "60+3x10" (see clock.parse_time); empty: no limit.
+    time: str = setting("", text("a time", r".*"))
+    # Of openings, pairings, and players whose specs name none.
+    seed: int = setting(1, integer(0, 2**63 - 1))
+    # Games at a time; on a Ray cluster, where one is named: as many at most, 1 for all its CPUs.
+    jobs: int = setting(1, integer(1, 1_000))
+    cluster: str = setting("", _CLUSTER)
+    # Write an SGF record of every game.
+    sgf: bool = setting(False, Check((bool,), "true or false", lambda value: value))
+    # Virtual draws of the ratings; see elo.rate.
+    prior: float = setting(2.0, NOT_NEGATIVE)
+
+
 # ---------------------------------------------------------------------------------------------
 # Reading
 # ---------------------------------------------------------------------------------------------
@@ -251,14 +292,15 @@ def change(config: Config, data: Mapping[str, Any], source: str) -> Config:
     return _build(tables, source)
 
 
-def sweep_settings(table: Mapping[str, Any], source: str) -> Sweep:
-    """The table [sweep], but for [sweep.parameters]; `source` stands in front of error messages."""
-    keys = [f.name for f in dataclasses.fields(Sweep)]
+def section_from(kind: type[Section], table: Mapping[str, Any], source: str) -> Any:
+    """The table [NAME] of some other file as its class NAME; `source` stands in front of error messages."""
+    name = kind.__name__.lower()
+    keys = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
     for key in table:
         if key not in keys:
-            raise _unknown(f"sweep.{key}", source, [f"sweep.{known}" for known in keys])
+            raise _unknown(f"{name}.{key}", source, [f"{name}.{known}" for known in keys])
     try:
-        return Sweep(**table)
+        return kind(**table)
     except RlgoError as error:
         raise RlgoError(f"{source}: {error}") from None
 

@@ -38,6 +38,7 @@ class GameTask:
     seed: int  # of players whose specs name none
     rules: Rules
     comment: str = ""  # for its SGF record
+    names: tuple[str, ...] = ()  # of the players there; (): their specs
 
 
 class GameWorker:
@@ -56,7 +57,7 @@ class GameWorker:
         self._engines = {key: kept.pop(key) for key in wanted if key in kept}
         _close(kept.values())
         black, white = (self._player(key, side, task) for side, key in enumerate(wanted))
-        return play_game(black, white, task.opening, task.rules, task.comment, (task.black, task.white))
+        return play_game(black, white, task.opening, task.rules, task.comment, task.names or (task.black, task.white))
 
     def _player(self, key: tuple[str, int], side: int, task: GameTask) -> Player:
         spec = key[0]
@@ -142,6 +143,18 @@ class Farm:
     def _replace(self, place: int) -> None:
         """Somebody new in the place of one who died."""
         raise NotImplementedError
+
+
+def make_farm(jobs: int, cluster: str, games: int, given: Mapping[str, Player] | None = None) -> Farm:
+    """Who plays some games, `jobs` at a time; on a Ray cluster, where one is named, at most, and 1 is for all its CPUs.
+
+    given : see `GameWorker`; only in this process. Close the farm at the end.
+    """
+    if jobs < 1:
+        raise RlgoError(f"jobs = {jobs}: expected at least 1")
+    if games and cluster:
+        return RayFarm(cluster, jobs if jobs > 1 else None)
+    return Processes(min(jobs, games)) if min(jobs, games) > 1 else OwnProcess(given)
 
 
 class OwnProcess(Farm):

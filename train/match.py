@@ -14,7 +14,7 @@ import itertools
 import math
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from rlgo.selfplay import Meeting, hold_meeting
 from rlgo.shapes import SIZES, FeatureSet, make_features, unshare
 from rlgo.weights import Weights
 from train.engines import GtpClient
-from train.farm import Farm, GameTask, OwnProcess, Processes, RayFarm
+from train.farm import Farm, GameTask, make_farm
 from train.players import make_player, parse_spec
 from train.referee import Rules
 from train.results import Played, Results, open_results
@@ -174,14 +174,14 @@ def play_match(
     given = {name: player for name, player in zip(names, (a, b), strict=True) if not isinstance(player, str)}
     if given and (jobs > 1 or cluster):
         raise RlgoError("players that are objects play in this process: expected specs for jobs, or a cluster")
-    versions = _try_out((a, b), size, komi)
+    versions = try_out((a, b), size, komi)
     rules = Rules(size, komi, max_moves, time, check_scores)
     limits = "" if time is None else str(time)
     about = {
         "a": names[0], "b": names[1], "size": size, "komi": komi, "seed": seed, "opening_plies": opening_plies,
         "max_moves": max_moves, "time": limits, "versions": versions,
     }  # fmt: skip
-    openings = _openings(size, games // 2, min(opening_plies, max_moves), seed)
+    openings = openings_of(size, games // 2, min(opening_plies, max_moves), seed)
     interrupted = False
     with open_results(None if results is None else Path(results), about, size) as kept:
         tasks = [
@@ -189,7 +189,7 @@ def play_match(
             for n in range(1, games + 1)
             if n not in kept.numbers
         ]
-        with _farm(given, jobs, cluster, len(tasks)) as farm:
+        with contextlib.closing(make_farm(jobs, cluster, len(tasks), given)) as farm:
             try:
                 _play(farm, tasks, kept, names, games, sgf, sprt, progress)
             except KeyboardInterrupt:
@@ -223,7 +223,7 @@ def play_match(
         opening_plies=opening_plies,
         max_moves=max_moves,
         interrupted=interrupted,
-        versions=_versions(versions),
+        versions=versions_of(versions),
         time=limits,
         sprt=sprt,
         verdict=None if sprt is None else judge(_means(played), sprt),
@@ -231,7 +231,7 @@ def play_match(
     )
 
 
-def _try_out(players: Sequence[str | Player], size: int, komi: float) -> dict[str, str]:
+def try_out(players: Sequence[str | Player], size: int, komi: float) -> dict[str, str]:
     """See that all can play, and have compiled what they need; returns the versions of outside engines by name."""
     Game(size, komi)  # checks the size, and compiles before the clock of any engine runs
     versions = {}
@@ -249,7 +249,7 @@ def _try_out(players: Sequence[str | Player], size: int, komi: float) -> dict[st
     return versions
 
 
-def _openings(size: int, n: int, plies: int, seed: int) -> list[tuple[int, ...]]:
+def openings_of(size: int, n: int, plies: int, seed: int) -> list[tuple[int, ...]]:
     """n openings; the first ones of any more of the same seed."""
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
     return [tuple(random_opening(size, plies, rng)) for _ in range(n)]
@@ -261,24 +261,6 @@ def _comment(about: dict[str, Any], number: int) -> str:
     engines = [f"{name} {version}" for name, version in about["versions"].items()]
     first = f"rlgo {version()}: game {number} of {about['a']} against {about['b']}"
     return "\n".join([first, ", ".join(told), *engines])
-
-
-@contextlib.contextmanager
-def _farm(given: dict[str, Player], jobs: int, cluster: str, games: int) -> Iterator[Farm]:
-    """Who plays; given up again at the end."""
-    if jobs < 1:
-        raise RlgoError(f"jobs = {jobs}: expected at least 1")
-    farm: Farm
-    if not games:
-        farm = OwnProcess()
-    elif cluster:
-        farm = RayFarm(cluster, jobs if jobs > 1 else None)
-    else:
-        farm = Processes(min(jobs, games)) if jobs > 1 else OwnProcess(given)
-    try:
-        yield farm
-    finally:
-        farm.close()
 
 
 def _play(
@@ -354,7 +336,7 @@ def _play_fast(
         opening_plies=opening_plies,
         max_moves=max_moves,
         interrupted=False,
-        versions=_versions({}),
+        versions=versions_of({}),
     )
 
 
@@ -417,7 +399,7 @@ def random_opening(size: int, plies: int, rng: np.random.Generator) -> list[int]
     return [p for _, p in game.moves]
 
 
-def _versions(engines: dict[str, str]) -> dict[str, str]:
+def versions_of(engines: dict[str, str]) -> dict[str, str]:
     """Of everything that a match depends on."""
     import numba
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from train.compare import Comparison, Side
     from train.evaluate import Evaluation
     from train.sweep import Outcome, Sweep
+    from train.tournament import Standing
 
 _A, _B, _INK = "tab:blue", "tab:orange", "0.25"
 
@@ -280,6 +281,29 @@ def ratings_picture(path: str | Path, found: Evaluation) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     if len(drawn) > 1:
         ax.legend(frameon=False, fontsize=9, loc="lower right")
+    figure.savefig(path, format="png")
+
+
+def tournament_picture(path: str | Path, found: Standing) -> None:
+    """Write a PNG of a tournament's ratings, the best on top, with their 95 % intervals.
+
+    Raises RlgoError without matplotlib.
+    """
+    players = found.ratings.players[::-1]
+    figure, axes = _figure(1, 1, 8, max(2.0, 0.9 + 0.3 * len(players)))
+    ax = axes[0, 0]
+    for y, player in enumerate(players):
+        error = [[player.elo - player.ci95[0]], [player.ci95[1] - player.elo]]
+        ax.errorbar([player.elo], [y], xerr=error, fmt="D" if player.anchor else "o", capsize=3, color=_A)
+        ax.annotate(f"{player.elo:.0f}", (player.elo, y), (0, 5), textcoords="offset points", ha="center", fontsize=8)
+    ax.set_yticks(range(len(players)), [player.name for player in players], fontsize=9)
+    ax.set_ylim(-0.7, len(players) - 0.3)
+    anchors = ", ".join(player.name for player in players if player.anchor)
+    ax.set_xlabel(f"Elo ({f'given: {anchors}' if anchors else 'mean 0'}), with 95 % intervals")
+    s = found.plan.settings
+    ax.set_title(f"{s.name}: {s.kind}, {s.size}x{s.size}, {found.games:,} games", fontsize=10, loc="left")
+    ax.grid(alpha=0.25, axis="x")
+    ax.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, format="png")
 
 

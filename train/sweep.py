@@ -59,8 +59,9 @@ from train.config import (
     load_config,
     overrides,
     read_toml,
-    sweep_settings,
+    section_from,
 )
+from train.config import Sweep as SweepTable
 from train.match import clustered_interval, in_percent, on_common_features
 from train.run import make_learner
 from train.runs import DAMAGED, FINISHED, INTERRUPTED, look
@@ -137,7 +138,7 @@ def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
     if not isinstance(table, dict):
         raise RlgoError(f"{file}: expected a table [sweep]: what it holds is explained in train/sweep.py")
     ranges = _ranges(table.pop("parameters", {}), str(file))
-    s = sweep_settings(table, str(file))
+    s = section_from(SweepTable, table, str(file))
     if s.games % 2:
         raise RlgoError(f"{file}: sweep.games = {s.games}: expected an even number, for every opening is played twice")
 

@@ -1,0 +1,363 @@
+"""Many players, games between them, and one table of ratings.
+
+Start reading at `read_tournament`, then `run_tournament`; who meets whom is `_rounds`. A tournament's file has a table
+[tournament] (`config.Tournament` names its keys), the players by name, and anchors, whose ratings are given:
+
+    [tournament]
+    name = "first"
+    kind = "swiss"
+    games = 200
+
+    [players]
+    greedy = "greedy"
+    uct = "uct,sims=1000"
+    gnugo = "gtp:gnugo --mode gtp --level 10 --chinese-rules --positional-superko --capture-all-dead"
+
+    [anchors]
+    gnugo = 1800
+
+Its folder holds the results, a line for each game, from which a tournament that was interrupted goes on, and the
+ratings as text, JSON and a picture. A meeting is an opening, played with both colours.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from rlgo.clock import parse_time
+from rlgo.errors import RlgoError
+from rlgo.resources import config_path
+from rlgo.sealed import write_atomically
+from train.config import Tournament, read_toml, section_from
+from train.elo import PairResult, Ratings, rate, table
+from train.farm import GameTask, make_farm
+from train.match import openings_of, try_out, versions_of
+from train.players import parse_spec
+from train.referee import Rules
+from train.results import Played, open_results
+
+RESULTS, RATINGS_TEXT, RATINGS_JSON, RATINGS_PNG = "results.jsonl", "ratings.txt", "ratings.json", "ratings.png"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A tournament as its file describes it."""
+
+    settings: Tournament
+    players: dict[str, str]  # specs by name
+    anchors: dict[str, float]  # Elo by name
+    folder: Path
+    path: Path  # of the file
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a tournament says so far."""
+
+    plan: Plan
+    ratings: Ratings
+    pairs: tuple[PairResult, ...]
+    games: int
+    forfeits: tuple[str, ...]
+    interrupted: bool
+    versions: dict[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """As what `json` can write."""
+        pairs = [{"a": r.a, "b": r.b, "score": r.score, "games": r.games, "draws": r.draws} for r in self.pairs]
+        return {
+            "tournament": dataclasses.asdict(self.plan.settings),
+            "specs": self.plan.players,
+            "anchors": self.plan.anchors,
+            "games": self.games,
+            "forfeits": list(self.forfeits),
+            "interrupted": self.interrupted,
+            "versions": self.versions,
+            "pairs": pairs,
+            **self.ratings.to_json(),
+        }
+
+    def __str__(self) -> str:
+        s = self.plan.settings
+        anchors = ", ".join(f"{name} = {elo:g}" for name, elo in self.plan.anchors.items())
+        time = f", {s.time} s a side" if s.time else ""
+        lines = [
+            f"{s.name}: {s.kind}, {s.size}x{s.size}, komi {s.komi:g}{time}, seed {s.seed}, {self.games:,} games",
+            f"Elo, {anchors or 'mean 0'}; + and - lead to the ends of the 95 % interval",
+        ]
+        if self.forfeits:
+            lines.append(f"{len(self.forfeits)} of the games forfeited")
+        if self.interrupted:
+            lines.append("interrupted; the same command goes on")
+        return "\n".join([*lines, "", table(self.ratings, los=True), "", cross_table(self.ratings, self.pairs)])
+
+
+def read_tournament(path: str | Path, out: str | None = None) -> Plan:
+    """Read a tournament's file, and check its players' specs.
+
+    Parameters
+    ----------
+    path : a TOML file, or the name of a shipped one (see `resources.config_path`)
+    out : the folder for the tournament's folder; None: `out` of the file
+
+    Raises
+    ------
+    RlgoError : naming the file, the key and what was expected.
+    """
+    file = config_path(str(path), "tournaments")
+    data = read_toml(file)
+    for key in data:
+        if key not in ("tournament", "players", "anchors"):
+            raise RlgoError(f"{file}: unknown table [{key}]: expected [tournament], [players] and [anchors]")
+        if not isinstance(data[key], dict):
+            raise RlgoError(f"{file}: {key}: expected a table [{key}]")
+    settings: Tournament = section_from(Tournament, data.get("tournament", {}), str(file))
+    players, anchors = data.get("players", {}), data.get("anchors", {})
+    if len(players) < 2:
+        raise RlgoError(f"{file}: [players]: expected at least two, NAME = SPEC each")
+    for name, spec in players.items():
+        if not isinstance(spec, str):
+            raise RlgoError(f"{file}: players.{name}: expected a player spec in quotes")
+        if not name.isprintable() or not name.strip():
+            raise RlgoError(f"{file}: players.{name!r}: expected a printable name")
+        try:
+            parse_spec(spec)
+        except RlgoError as error:
+            raise RlgoError(f"{file}: players.{name}: {error}") from None
+    for name, elo in anchors.items():
+        if name not in players:
+            raise RlgoError(f"{file}: anchors.{name}: not among the players: {', '.join(players)}")
+        if type(elo) not in (int, float) or not math.isfinite(elo):
+            raise RlgoError(f"{file}: anchors.{name} = {elo!r}: expected a rating in Elo")
+    for name in settings.challengers:
+        if name not in players:
+            raise RlgoError(f"{file}: tournament.challengers: {name}: not among the players: {', '.join(players)}")
+    if (settings.kind == "gauntlet") != bool(settings.challengers) or len(settings.challengers) == len(players):
+        raise RlgoError(f"{file}: tournament.challengers: expected some players, but not all, for a gauntlet alone")
+    if not settings.games:
+        raise RlgoError(f"{file}: tournament.games = 0: expected at least 2")
+    try:
+        settings.time and parse_time(settings.time)
+    except RlgoError as error:
+        raise RlgoError(f"{file}: tournament.time: {error}") from None
+    folder = Path(settings.out if out is None else out) / settings.name
+    return Plan(settings, players, {name: float(elo) for name, elo in anchors.items()}, folder, file)
+
+
+def run_tournament(plan: Plan, jobs: int | None = None, progress: bool = True) -> Standing:
+    """Play what is left of a tournament, write its ratings, and return them.
+
+    Parameters
+    ----------
+    jobs : games at a time; None: as the file says
+    progress : show a progress bar on stderr
+
+    Returns
+    -------
+    the standing; after Ctrl-C, that of the games so far, marked `interrupted`.
+
+    Raises
+    ------
+    RlgoError : for players that cannot play, for an engine that cannot be started, for a folder of another tournament.
+    KeyboardInterrupt : before the first game is over.
+    """
+    s = plan.settings
+    versions = try_out(list(plan.players.values()), s.size, s.komi)
+    rules = Rules(s.size, s.komi, s.max_moves or 3 * s.size * s.size, parse_time(s.time) if s.time else None)
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    interrupted = False
+    with open_results(plan.folder / RESULTS, _about(plan, versions), s.size) as kept:
+        if not (plan.folder / "tournament.toml").exists():
+            shutil.copyfile(plan.path, plan.folder / "tournament.toml")
+        openings = openings_of(s.size, s.games // 2, min(s.opening_plies, rules.max_moves), s.seed)
+        total = _n_games(plan)
+        farm = make_farm(jobs or s.jobs, s.cluster, total - len(kept.games))
+        bar = tqdm(
+            total=total, initial=len(kept.games), unit="game", file=sys.stderr, dynamic_ncols=True, disable=not progress
+        )
+        try:
+            # A round begins when the one before is over: Swiss pairings depend on nobody's speed.
+            for meetings in _rounds(plan, kept.games):
+                tasks = [task for task in _tasks(plan, meetings, openings, rules) if task[0].number not in kept.numbers]
+                names = {task.number: (opening, black, white) for task, opening, black, white in tasks}
+                for task, record in farm.run(task for task, *_ in tasks):
+                    kept.add(Played(task.number, *names[task.number], record))
+                    if s.sgf:
+                        folder = plan.folder / "sgf"
+                        folder.mkdir(exist_ok=True)
+                        (folder / f"game-{task.number:06}.sgf").write_bytes(record.sgf)
+                    if record.forfeit:
+                        bar.write(f"game {task.number}: {record.forfeit}", file=sys.stderr)
+                    bar.update()
+        except KeyboardInterrupt:
+            if not kept.games:
+                raise
+            interrupted = True
+        finally:
+            bar.close()
+            farm.close()
+        standing = _stand(plan, kept.games, interrupted, versions)
+    _write(standing)
+    return standing
+
+
+def standing_of(plan: Plan) -> Standing:
+    """The standing of a tournament that has begun, without playing. RlgoError where it has not."""
+    path = plan.folder / RESULTS
+    if not path.is_file():
+        raise RlgoError(f"{path}: no such file: this tournament has not begun")
+    with path.open(encoding="utf-8") as file:
+        try:
+            versions = json.loads(file.readline())["versions"]
+        except (ValueError, KeyError, TypeError):
+            raise RlgoError(f"{path}: expected a results file, this is none") from None
+    with open_results(path, _about(plan, versions), plan.settings.size) as kept:
+        return _stand(plan, kept.games, len(kept.games) < _n_games(plan), versions)
+
+
+def _about(plan: Plan, versions: dict[str, str]) -> dict[str, Any]:
+    """What must be the same for results to belong to a tournament."""
+    kept = ("kind", "bias", "size", "komi", "opening_plies", "max_moves", "time", "seed")
+    settings = {key: getattr(plan.settings, key) for key in kept}
+    if plan.settings.kind != "swiss":  # of a longer round robin, the first rounds are those of a shorter one
+        settings["challengers"] = list(plan.settings.challengers)
+    return {"tournament": plan.settings.name, **settings, "players": plan.players, "versions": versions}
+
+
+# ---------------------------------------------------------------------------------------------
+# Who meets whom
+# ---------------------------------------------------------------------------------------------
+
+Meeting = tuple[int, int, str, str]  # number from 1, opening from 1, and two players; the first is Black first
+
+
+def _n_games(plan: Plan) -> int:
+    s, n = plan.settings, len(plan.players)
+    if s.kind == "swiss":
+        return n // 2 * s.games
+    return len(_pairs(plan)) * s.games
+
+
+def _pairs(plan: Plan) -> list[tuple[str, str]]:
+    """Who meets whom in every round of a round robin or a gauntlet."""
+    names, first = list(plan.players), plan.settings.challengers
+    if first:
+        return [(a, b) for a in first for b in names if b not in first]
+    return list(itertools.combinations(names, 2))
+
+
+def _rounds(plan: Plan, games: Sequence[Played]) -> Iterator[list[Meeting]]:
+    """The meetings of each round; `games` must hold those of all rounds before when the next one is asked for."""
+    s = plan.settings
+    number = 0
+    for opening in range(1, s.games // 2 + 1):
+        pairs = _swiss_pairs(plan, games, opening) if s.kind == "swiss" else _pairs(plan)
+        yield [(number + i, opening, a, b) for i, (a, b) in enumerate(pairs, 1)]
+        number += len(pairs)
+
+
+def _swiss_pairs(plan: Plan, games: Sequence[Played], opening: int) -> list[tuple[str, str]]:
+    """Everybody in random order draws an opponent among the rest, with a bias towards a similar number of wins.
+
+    The probability falls by exp(-difference / bias). Of an odd number, one of those who have played most is left out.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(plan.settings.seed, spawn_key=(1, opening)))
+    wins, played = dict.fromkeys(plan.players, 0.0), dict.fromkeys(plan.players, 0)
+    # In the order of their numbers: nobody's speed must decide in what order floats are added.
+    for game in sorted(games, key=lambda game: game.number):
+        if game.opening < opening:
+            wins[game.black] += game.record.z
+            wins[game.white] += 1 - game.record.z
+            played[game.black] += 1
+            played[game.white] += 1
+    names = [str(name) for name in rng.permutation(list(plan.players))]
+    if len(names) % 2:
+        names.remove(max(names, key=lambda name: played[name]))
+    pairs = []
+    while names:
+        first = names.pop(0)
+        difference = np.abs([wins[name] - wins[first] for name in names])
+        weights = np.exp(-(difference - difference.min()) / plan.settings.bias)
+        pairs.append((first, names.pop(int(rng.choice(len(names), p=weights / weights.sum())))))
+    return pairs
+
+
+def _tasks(
+    plan: Plan, meetings: Sequence[Meeting], openings: Sequence[tuple[int, ...]], rules: Rules
+) -> list[tuple[GameTask, int, str, str]]:
+    """The two games of each meeting, each with its opening and the names of Black and White."""
+    s, specs = plan.settings, plan.players
+    tasks = []
+    for number, opening, a, b in meetings:
+        for game, (black, white) in ((2 * number - 1, (a, b)), (2 * number, (b, a))):
+            comment = f"{s.name}: game {game}, {black} ({specs[black]}) against {white} ({specs[white]}), seed {s.seed}"
+            moves = openings[opening - 1]
+            names = (black, white)
+            task = GameTask(game, specs[black], specs[white], moves, s.seed, rules, comment, names)
+            tasks.append((task, opening, black, white))
+    return tasks
+
+
+# ---------------------------------------------------------------------------------------------
+# What came of it
+# ---------------------------------------------------------------------------------------------
+
+
+def pair_results(games: Sequence[Played]) -> list[PairResult]:
+    """The results of each pair, by openings."""
+    found: dict[tuple[str, str], dict[int, list[float]]] = {}
+    for game in sorted(games, key=lambda game: game.number):
+        a, b = sorted((game.black, game.white))
+        score = game.record.z if game.black == a else 1 - game.record.z
+        found.setdefault((a, b), {}).setdefault(game.opening, []).append(score)
+    return [PairResult.of_openings(a, b, list(scores.values())) for (a, b), scores in found.items()]
+
+
+def _stand(plan: Plan, games: Sequence[Played], interrupted: bool, versions: dict[str, str]) -> Standing:
+    pairs = pair_results(games)
+    present = {name for pair in pairs for name in (pair.a, pair.b)}
+    anchors = {name: elo for name, elo in plan.anchors.items() if name in present}
+    ratings = rate(pairs, anchors, plan.settings.prior)
+    forfeits = tuple(f"game {game.number}: {game.record.forfeit}" for game in games if game.record.forfeit)
+    return Standing(plan, ratings, tuple(pairs), len(games), forfeits, interrupted, versions_of(versions))
+
+
+def cross_table(ratings: Ratings, pairs: Sequence[PairResult]) -> str:
+    """Who scored what against whom, in per cent, and the games; rows and columns in the order of the ratings."""
+    names = [player.name for player in ratings.players]
+    scores: dict[tuple[str, str], tuple[float, float]] = {}
+    for r in pairs:
+        scores[r.a, r.b], scores[r.b, r.a] = (r.score, r.games), (r.games - r.score, r.games)
+    width = max(4, *map(len, names))
+    lines = [f"Score {'in % / games':{width}} " + " ".join(f"{rank:>9}" for rank in range(1, len(names) + 1))]
+    for rank, a in enumerate(names, 1):
+        cells = []
+        for b in names:
+            score, n = scores.get((a, b), (0.0, 0.0))
+            cells.append(f"{f'{100 * score / n:.1f}/{n:.0f}' if n else '':>9}")
+        lines.append(f"{rank:5} {a:{width}} {' '.join(cells)}".rstrip())
+    return "\n".join(lines)
+
+
+def _write(standing: Standing) -> None:
+    folder = standing.plan.folder
+    write_atomically(folder / RATINGS_TEXT, f"{standing}\n".encode())
+    write_atomically(folder / RATINGS_JSON, (json.dumps(standing.to_json(), indent=2) + "\n").encode())
+    from train.plots import tournament_picture
+
+    try:
+        tournament_picture(folder / RATINGS_PNG, standing)
+    except RlgoError as error:
+        print(f"rlgo: no picture: {error}", file=sys.stderr)
