@@ -2,9 +2,9 @@
 
 Start reading at `Clock.budget`.
 
-Main time is spent by an exponentially decaying schedule (TD paper, Section 7, names it without its constants): every
-move gets the same fraction of what is left, so that early moves, which decide more, get more, and time never ends. With
-n moves made, exp(-n / TAU) of the main time is left. Overtime is spent evenly over the moves of a period.
+Main time is spent by an exponentially decaying schedule (TD paper, Section 6, has one, without its constants): every
+move gets the same fraction of what is left, so that early moves, which decide more, get more, and time never ends.
+Overtime is spent evenly over the moves of a period.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import NamedTuple
 from rlgo.board import BLACK, WHITE
 from rlgo.errors import RlgoError
 
-# Of size * size: the own moves after which 1 / e of the main time is left; 20 on 9x9, where a side makes some 40 moves.
+# Of size * size: the own moves after which 1 / e of the time is left; 20 on 9x9, where a side makes some 40 moves.
 _TAU = 0.25
-# Kept back for a game that goes on and on, moves made at once: a share of the main time, and seconds at most.
-_RESERVE, _MOST_RESERVE = 0.05, 3.0
+# Own moves, of size * size, that are still to come at least, as far as anybody knows; at first, of all points.
+_TO_COME = 0.5
 # Seconds between the end of a search and the controller's clock: a slice of simulations, pipes, a busy machine.
 _LAG = 0.05
 # How fast a delay that was seen is forgotten, per move.
@@ -50,18 +50,16 @@ class TimeSettings(NamedTuple):
 def parse_time(text: str) -> TimeSettings:
     """Read ``60`` (absolute), ``60+30/5`` (Canadian: 5 moves in 30 s) or ``60+3x10`` (byo-yomi: 3 periods of 10 s)."""
     match = _FORM.fullmatch(text)
-    if match is None:
-        raise RlgoError(f"time {text!r}: expected seconds, as 60, 60+30/5 (5 moves in 30 s) or 60+3x10 (3 times 10 s)")
-    main, canadian, stones, periods, byo_yomi = match.groups()
-    if canadian:
-        settings = TimeSettings(float(main), float(canadian), int(stones))
-    elif periods:
-        settings = TimeSettings(float(main), float(byo_yomi), 1, int(periods))
-    else:
-        settings = TimeSettings(float(main))
-    if not (settings.main or settings.stones) or (settings.period and not settings.stones):
-        raise RlgoError(f"time {text!r}: expected some time, and moves to make in it")
-    return settings
+    main, canadian, stones, periods, byo_yomi = (float(x or 0) for x in match.groups()) if match else [0.0] * 5
+    if match is not None:
+        # Overtime has time and moves in it; without it, there is main time.
+        if canadian and stones:
+            return TimeSettings(main, canadian, int(stones))
+        if periods and byo_yomi:
+            return TimeSettings(main, byo_yomi, 1, int(periods))
+        if main and "+" not in text:
+            return TimeSettings(main)
+    raise RlgoError(f"time {text!r}: expected seconds, as 60, 60+30/5 (5 moves in 30 s) or 60+3x10 (3 times 10 s)")
 
 
 class _Side:
@@ -72,11 +70,12 @@ class _Side:
         self.left = settings.main  # of the main time, or of the period
         self.stones = 0  # still to be made in this period; 0: main time
         self.periods = settings.periods
+        self.moves = 0
         self.has_lost = False
 
     def spend(self, seconds: float) -> None:
         """A move took so long."""
-        s, self.left = self.settings, self.left - seconds
+        s, self.left, self.moves = self.settings, self.left - seconds, self.moves + 1
         if not self.stones and self.left < 0 and s.stones:  # the end of main time
             self.left, self.stones = self.left + s.period, s.stones
         while s.periods and self.left < 0 and self.periods > 1:
@@ -150,8 +149,9 @@ class Clock:
             if side.stones == 1:
                 seconds -= min(0.1 * side.left, 1.0)  # nothing behind it forgives
         else:
-            reserve = min(_RESERVE * settings.main, _MOST_RESERVE)
-            seconds = (side.left - reserve) / (_TAU * size * size) - lag
+            # What goes by between the searches of all moves to come is not there to be spent.
+            to_come = max(_TO_COME * size * size, size * size - side.moves)
+            seconds = (side.left - lag * to_come) / (_TAU * size * size)
             if settings.stones:  # who has overtime need not save main time below its pace
                 seconds = max(seconds, 0.9 * settings.period / settings.stones - lag)
         return max(0.0, seconds)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from naive import Point, Stones
+from naive import Point, Stones, to_core
 
 from rlgo.board import BLACK, WHITE
+from rlgo.game import Game
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,14 @@ def parse(diagram: str) -> tuple[int, Stones]:
             if mark != ".":
                 found[size - 1 - i, col] = {"X": BLACK, "O": WHITE}[mark]
     return size, found
+
+
+def from_diagram(diagram: str, to_play: int = BLACK, komi: float = 7.5) -> Game:
+    """A game that begins with the stones of a diagram."""
+    size, stones = parse(diagram)
+    game = Game(size, komi)
+    game.set_up([(color, to_core(size, p)) for p, color in stones.items()], to_play)
+    return game
 
 
 def turn(size: int, symmetry: int, p: Point) -> Point:

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from board_data import parse
+from board_data import from_diagram
 from naive import minimax, to_core
 
 from rlgo import alphabeta
@@ -76,13 +76,6 @@ def kos(whole: Game) -> list[int]:
         if game.board.ko:
             found.append(len(game.moves))
     return found
-
-
-def from_diagram(diagram: str, to_play: int = BLACK, komi: float = 0.5) -> Game:
-    size, stones = parse(diagram)
-    game = Game(size, komi)
-    game.set_up([(color, to_core(size, p)) for p, color in stones.items()], to_play)
-    return game
 
 
 @pytest.fixture
@@ -347,7 +340,7 @@ def test_two_passes_end_the_game(options):
 
 
 def test_where_there_is_nothing_to_try():
-    game = from_diagram(NEARLY_OVER)
+    game = from_diagram(NEARLY_OVER, komi=0.5)
     bar, search = stones_bar(STONES, {}, 1.0), AlphaBetaSearch(5, seed=1)
     game.play(PASS)  # White has no move that wins
     assert search.search(game, STONES, bar, 3).move in {PASS, *game.sensible_moves()}
@@ -395,7 +388,7 @@ def test_captures_are_found_with_null_moves():
     nodes = []
     for null_move in (False, True):
         bar, options = stones_bar(STONES, {}, 1.0), Options(null_move=null_move)
-        found = AlphaBetaSearch(5, options, seed=1).search(from_diagram(CAPTURE), STONES, bar, 5)
+        found = AlphaBetaSearch(5, options, seed=1).search(from_diagram(CAPTURE, komi=0.5), STONES, bar, 5)
         nodes.append(found.nodes)
         assert found.move in {from_vertex("B2", 5), from_vertex("C1", 5)}
         assert found.depth == 5

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pytest
 
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex
-from rlgo.draw import board_image, board_text, colors_of, picture, png, shapes_image, shapes_text
+from rlgo.draw import board_ansi, board_image, board_text, colors_of, picture, png, shapes_image, shapes_text
 from rlgo.game import Game
 
 
@@ -47,6 +48,42 @@ def test_board_text_in_unicode(game: Game) -> None:
     text = board_text(game.board, unicode=True)
     stars, stones = BOARD.split("\n", 1)
     assert text == stars + "\n" + stones.replace("X", "●").replace("O", "○")[: len(stones)]
+
+
+COLORED = """\
+    A B C D E F G
+  7 ┌─┬─┬─┬─┬─┬─●  7
+  6 ├─┼─┼─┼─┼─┼─┤  6
+  5 ├─┼─╋─┼─╋─┼─┤  5
+  4 ├─┼─┼(●)┼─┼─┤  4
+  3 ├─┼─●─┼─╋─┼─┤  3
+  2 ├─┼─┼─┼─┼─┼─┤  2
+  1 ●─┴─┴─┴─┴─┴─┘  1
+    A B C D E F G"""
+
+
+def without_colors(text: str) -> list[str]:
+    return re.sub("\033\\[[0-9;]*m", "", text).splitlines()
+
+
+def test_board_ansi(game: Game) -> None:
+    text = board_ansi(game.board, game.last_move)
+    plain = without_colors(text)
+    assert [line.rstrip() for line in plain] == COLORED.splitlines()
+    assert {len(line) for line in plain} == {21}  # the wood is a rectangle
+    black, white, red = "\033[38;5;16m●", "\033[38;5;231m●", "\033[38;5;160m"
+    assert text.count(black) == text.count(white) == 2
+    lines = text.splitlines()
+    assert black in lines[5] and white in lines[1] and f"{red}({white}{red})" in lines[4]
+    assert all(line.startswith("\033[48;5;179") and line.endswith("\033[0m") for line in lines)
+    assert "(" not in board_ansi(game.board) and "(" not in board_ansi(game.board, PASS)
+
+
+@pytest.mark.parametrize("size", [5, 9, 10, 19])
+def test_colored_boards_are_rectangles(size: int) -> None:
+    lines = without_colors(board_ansi(Game(size).board))
+    assert {len(line) for line in lines} == {2 * size + 7} and len(lines) == size + 2
+    assert lines[1].startswith(f" {size:2} ┌─") and lines[1].endswith(f"─┐ {size:2} ")
 
 
 def test_large_boards_keep_their_columns() -> None:

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 import pytest
-from board_data import parse
+from board_data import from_diagram
 from naive import NaiveBoard, Point, from_core, to_core
 
 from rlgo.board import BLACK, EMPTY, PASS, WHITE, is_eye
@@ -22,13 +22,6 @@ def play(game: Game, moves: str) -> None:
 
 def names(game: Game, points: list[int]) -> str:
     return " ".join(to_vertex(p, game.size) for p in points)
-
-
-def from_diagram(diagram: str, to_play: int = BLACK) -> Game:
-    size, stones = parse(diagram)
-    game = Game(size)
-    game.set_up([(color, to_core(size, p)) for p, color in stones.items()], to_play)
-    return game
 
 
 def state(game: Game) -> tuple:

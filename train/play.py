@@ -51,6 +51,9 @@ class Style(NamedTuple):
     colors: bool = False
 
 
+PLAIN = Style()
+
+
 def style_of(stream: TextIO, no_color: bool = False) -> Style:
     """What a stream can show: colours on a terminal alone, where neither it, nor the person, nor NO_COLOR objects."""
     unicode = (stream.encoding or "").lower().startswith("utf")
@@ -84,7 +87,7 @@ class Session:
         human: int,
         read: Callable[[str], str],
         say: Callable[[str], None],
-        style: Style = Style(),
+        style: Style = PLAIN,
         handicap: int = 0,
         record: Path | None = None,
         quiet: bool = False,
@@ -106,12 +109,23 @@ class Session:
             "board": _Command(lambda _: self._show(), "", "show the board again"),
             "moves": _Command(self._moves, "", "the moves so far"),
             "save": _Command(self._save, "[FILE]" if record else "FILE", "write the game to an SGF file"),
+            "sgf": _Command(self._save, "[FILE]" if record else "FILE", "the same as save"),
             "new": _Command(self._new, "", "begin another game"),
             "help": _Command(self._help, "", "this list"),
             "quit": _Command(self._quit, "", "leave; so do Ctrl-D and Ctrl-C"),
         }
-        self._commands["sgf"] = self._commands["save"]
         self._begin()
+
+    def _begin(self) -> None:
+        """A new game, with its handicap."""
+        self.engine.all_alive, self.engine.early_pass = self._all_alive, self._early_pass
+        self._result: str | None = None  # of a game that is over
+        self._comments: dict[int, str] = {}  # on the engine's moves, by number from 1
+        self._files: dict[Path, bytes] = {}  # that this game was written to, and their content
+        self._thought: tuple[list[tuple[int, int]], str] | None = None  # the moves before, and what to play then
+        self._tell("clear_board")
+        if self.handicap:
+            self._tell(f"fixed_handicap {self.handicap}")
 
     @property
     def game(self) -> Game:
@@ -121,7 +135,7 @@ class Session:
     def run(self) -> None:
         """Play until the person leaves. The record is up to date however that happens.
 
-        RlgoError where the engine fails, or the record cannot be written; KeyboardInterrupt for Ctrl-C.
+        RlgoError where the engine fails; KeyboardInterrupt for Ctrl-C.
         """
         self.say(
             f"You are {COLOR_NAMES[self.human]} against {self.engine.player.name}, komi {self.game.komi:g}. A move is "
@@ -131,10 +145,16 @@ class Session:
         try:
             while not self.done:
                 self._turn()
+                self._keep()
         except EOFError:
             self.say("")
+        except KeyboardInterrupt:
+            self.say("")
+            raise
         finally:
             self._keep()
+            if self.record in self._files:
+                self.say(f"The game is saved in {self.record}.")
 
     def _turn(self) -> None:
         """Whatever comes next: the end of the game, a move of the engine's, or a line of the person's."""
@@ -146,7 +166,6 @@ class Session:
         else:
             try:
                 self.handle(self.read(self._prompt()))
-                self._keep()
             except RlgoError as error:
                 self.say(str(error))
 
@@ -232,13 +251,12 @@ class Session:
             ownership = Ownership.of(game)
             self.say(f"Both have passed. {self._dead(ownership)}")
             if ownership.dead():
-                self.say(self._draw(ownership.without_dead(), None))
+                self.say(f"\n{self._draw(ownership.without_dead(), None)}\n")
             differs = f" (as the board stands: {game.result})" if game.result != self._result else ""
             self.say(f"The score is {self._result}{differs}.")
             if not self._agrees("Do you agree? If not, play on, and all stones are alive in the end."):
                 self.engine.all_alive, self.engine.early_pass = True, False
                 self._undo("")
-        self._keep()
 
     def _agrees(self, question: str) -> bool:
         """The person's answer, yes or no."""
@@ -360,40 +378,32 @@ class Session:
         self.say(f"Saved to {path}.")
 
     def _keep(self) -> None:
-        """Bring the record up to date, where there is one and something has happened."""
+        """Bring the record up to date, where there is one and something has happened; a full disk ends no game."""
         if self.record is not None and (self.game.moves or self.game.resigned or self.record in self._files):
-            self._write(self.record)
+            try:
+                self._write(self.record)
+            except RlgoError as error:
+                self.say(str(error))
 
     def _write(self, path: Path) -> None:
         name = self.engine.player.name
         black, white = (_HUMAN, name) if self.human == BLACK else (name, _HUMAN)
         data = write_sgf(self.game, black, white, self._result, comments=self._comments)
+        if self._files.get(path) == data:
+            return
         try:
             write_atomically(path, data)
         except OSError as error:
             raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
-        self._files.add(path)
+        self._files[path] = data
 
     # --- the session ---
-
-    def _begin(self) -> None:
-        """A new game, with its handicap."""
-        self.engine.all_alive, self.engine.early_pass = self._all_alive, self._early_pass
-        self._result: str | None = None  # of a game that is over
-        self._comments: dict[int, str] = {}  # on the engine's moves, by number from 1
-        self._files: set[Path] = set()  # that this game was written to
-        self._thought: tuple[list[tuple[int, int]], str] | None = None  # the moves before, and what to play then
-        self._tell("clear_board")
-        if self.handicap:
-            self._tell(f"fixed_handicap {self.handicap}")
 
     def _new(self, _: str) -> None:
         is_going_on = self.game.moves and not self.game.is_over()
         if is_going_on and not self._agrees("This game is not over. Begin another one?"):
             return
-        if self.record in self._files:
-            assert self.record is not None
-            self._keep()
+        if self.record is not None and self.record in self._files:
             self.record = _beside(self.record)
             self.say(f"The next game will be saved to {self.record}.")
         self._begin()

@@ -1,0 +1,105 @@
+"""Ownership by playouts: maps, dead stones, and scores without them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from board_data import from_diagram
+
+from rlgo.board import BLACK, PASS, WHITE
+from rlgo.coords import from_vertex, to_vertex
+from rlgo.game import Game
+from rlgo.ownership import Ownership
+
+# Black lives in the left half, White in the right one, and one stone of each is lost in the other's.
+TWO_HALVES = """
+. X . X O . O . .
+X . X X O O . O .
+. X . X O . . . .
+X X X X O O O O O
+. . . X O . . . .
+. O . X O . X . .
+. . . X O . . . .
+. . . X O . . . .
+. . . X O . . . .
+"""
+
+
+def game_of_halves(komi: float = 7.5) -> Game:
+    return from_diagram(TWO_HALVES, komi=komi)
+
+
+def names(points: list[int]) -> set[str]:
+    return {to_vertex(p, 9) for p in points}
+
+
+def test_a_map_of_two_halves() -> None:
+    found = Ownership.of(game_of_halves(), 200, seed=1)
+    assert (found.map[:, :4] > 0.5).all() and (found.map[:, 4:] < -0.5).all()
+    assert found.map[:, :4].mean() > 0.9 and found.map[:, 4:].mean() < -0.9
+    assert found.map.shape == (9, 9) and np.abs(found.map).max() <= 1
+    assert found.wins == 0 and found.is_certain  # by komi
+    assert Ownership.of(game_of_halves(-20.5), 200).wins == 1
+
+
+def test_lost_stones_are_dead() -> None:
+    game = game_of_halves()
+    found = Ownership.of(game, 200, seed=1)
+    assert sorted(map(names, found.dead())) == [{"B4"}, {"G4"}]
+    rest = found.without_dead()
+    assert rest.score() == 4 * 9 - 5 * 9 - 7.5 and rest.result == "W+16.5"
+    assert rest.board.n_stones.sum() == game.board.n_stones.sum() - 2
+    assert game.score() == 22 - 26 - 7.5  # where they stand, two regions are nobody's
+    assert sum(map(len, found.chains)) == game.board.n_stones.sum()
+
+
+def test_a_finished_game_keeps_its_score() -> None:
+    """Once it is played out, nothing is dead, and the score is that of the board as it stands."""
+    rng = np.random.default_rng(5)
+    for size in (5, 9):
+        game = Game(size, 0.5)
+        while not game.is_over():
+            moves = game.sensible_moves()
+            game.play(moves[rng.integers(len(moves))] if moves else PASS)
+        rest = Ownership.of(game, 200).without_dead()
+        assert rest.score() == game.score()
+
+
+def test_an_empty_board_is_nobodys() -> None:
+    found = Ownership.of(Game(9, 0.0), 2000, seed=3)
+    assert abs(float(found.map.mean())) < 0.25 and not found.is_certain
+    assert found.dead() == [] and found.chains == []
+
+
+def test_the_colour_to_play_and_passes_do_not_matter_for_halves() -> None:
+    game = game_of_halves()
+    game.play(PASS)
+    game.play(PASS)
+    assert len(Ownership.of(game, 200).dead()) == 2
+    assert game.is_over()
+
+
+def test_the_same_seed_gives_the_same_map() -> None:
+    game = Game(9)
+    game.play(from_vertex("E5", 9))
+    maps = [Ownership.of(game, 50, seed).map.tolist() for seed in (1, 1, 2)]
+    assert maps[0] == maps[1] != maps[2]
+
+
+def test_points_count_for_whoever_holds_them_in_the_end() -> None:
+    """Against playouts played here, move by move, and counted by `Game`."""
+    game = from_diagram(". X . O .\nX X X O O\n. X O O .\nX X X O O\n. X . O .", komi=0.5)
+    found = Ownership.of(game, 1, seed=7)
+    held = found.map
+    # One playout: every point is Black's, White's, or in nobody's area.
+    assert set(np.unique(held)) <= {-1.0, 0.0, 1.0}
+    assert float(held.sum()) - 0.5 > 0 or found.wins == 0
+    assert (held.sum() > 0.5) == (found.wins == 1)
+    assert held[0, 1] == 1 and held[0, 3] == -1
+
+
+@pytest.mark.parametrize("color", [BLACK, WHITE])
+def test_who_resigned_stays_so(color: int) -> None:
+    game = game_of_halves()
+    game.resign(color)
+    assert Ownership.of(game, 50).without_dead().result == ("W+R" if color == BLACK else "B+R")
