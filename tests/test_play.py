@@ -246,11 +246,18 @@ def test_the_record(tmp_path: Path) -> None:
     assert "PB[human]" in data and "PW[scripted]" in data and "RE[" not in data
     assert data.count("C[P(win) 75.0%, 1,234 visits, expects A1 B1\na long search]") == 2
     assert told.said[-1] == f"The game is saved in {file}."
+    # What was said of a move that was taken back is forgotten, also where a pass follows, of which nothing is said.
+    Told("C3", "undo", "D3", player="C4 pass", record=tmp_path / "f.sgf")
+    assert "C[" not in (tmp_path / "f.sgf").read_text()
     # A second game goes beside it; the first one's end stays.
     told = Told("resign", "new", "D3", record=tmp_path / "b.sgf")
     assert "RE[W+R]" in (tmp_path / "b.sgf").read_text()
     assert names(load_sgf(tmp_path / "b-2.sgf")) == "B:D3 W:pass"
     assert f"The next game will be saved to {tmp_path / 'b-2.sgf'}." in told.said
+    Told("resign", "new", "resign", "new", "resign", record=tmp_path / "2024-05-01.sgf")
+    assert sorted(file.name for file in tmp_path.glob("2024*")) == [
+        "2024-05-01-2.sgf", "2024-05-01-3.sgf", "2024-05-01.sgf"
+    ]  # fmt: skip
     # The agreed result, also where the question is left open.
     for answer in (["yes"], []):
         dead_stone(*answer, record=tmp_path / "c.sgf", color=BLACK)
@@ -396,6 +403,26 @@ def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: 
     capsys.readouterr()
     play(monkeypatch, "quit\n", color="white")
     assert "You are White" in capsys.readouterr().out
+
+
+def test_the_engine_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions: list[Session] = []
+    monkeypatch.setattr(Session, "run", lambda self: sessions.append(self))
+    play_in_terminal("random,seed=1", 9, 6.5, handicap=3, time="60+3x10", quiet=True)
+    play_in_terminal("random,seed=1", 9, handicap=3, color="black")
+    engine = sessions[0].engine
+    assert engine.early_pass and not engine.all_alive and str(engine.clock.settings) == "60+3x10"
+    assert engine.game.komi == 6.5 and engine.game.size == 9 and len(engine.game.setup) == 3
+    assert [session.human for session in sessions] == [WHITE, BLACK] and sessions[0].quiet
+    assert sessions[1].engine.clock.settings is None
+
+
+def test_any_bytes_may_be_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = io.BytesIO()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xc3\xa9\nquit\n"), "utf-8"))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(sink, "ascii"))
+    play_in_terminal("random,seed=1", 5)
+    assert b"'??': expected a move" in sink.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -280,6 +280,28 @@ def _stoppable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def _play(args: argparse.Namespace) -> None:
+    board = _board(args)
+    _check_writable(args.sgf, "--sgf")
+
+    from train.play import play_in_terminal
+
+    with _stoppable():
+        play_in_terminal(
+            args.player,
+            board.size,
+            board.komi,
+            color=args.color,
+            handicap=args.handicap,
+            record=args.sgf,
+            force=args.force,
+            seed=args.seed,
+            time=args.time,
+            no_color=args.no_color,
+            quiet=args.quiet,
+        )
+
+
 def _cgos(args: argparse.Namespace) -> None:
     from train.cgos import main as cgos
 
@@ -595,6 +617,29 @@ def make_parser() -> argparse.ArgumentParser:
         help="after a pass, pass in a game that is won though dead stones stand; not where all stones are alive",
     )
     sub.add_argument("--log", type=Path, metavar="FILE", help="append commands, answers and searches to this file")
+
+    sub = command(
+        commands,
+        "play",
+        _play,
+        "play against the engine in the terminal",
+        players + "\nA move is a vertex, such as D4; help lists what else can be typed. Colours are left out where\n"
+        "NO_COLOR is set.",
+    )
+    sub.add_argument("--player", default=_ENGINE, metavar="SPEC", help=f"your opponent (default: {_ENGINE})")
+    add_board(sub)
+    sub.add_argument(
+        "--color", choices=("black", "white"), help="yours (default: black, or white where there is a handicap)"
+    )
+    sub.add_argument(
+        "--handicap", type=_at_least(0), default=0, metavar="N", help="stones that Black begins with (default: 0)"
+    )
+    sub.add_argument("--time", metavar="T", help="the engine's: 60 s, 60+30/5 (then 5 moves in 30 s) or 60+3x10")
+    sub.add_argument("--sgf", type=Path, metavar="FILE", help="keep a record of the game in this file")
+    sub.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+    sub.add_argument("--seed", type=_at_least(0), metavar="N", help="of the engine (default: different every time)")
+    sub.add_argument("--no-color", action="store_true", help="draw the board in plain text")
+    sub.add_argument("--quiet", action="store_true", help="do not tell what the engine thinks of its moves")
 
     sub = command(
         commands,

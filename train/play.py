@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import io
 import os
 import re
 import signal
@@ -96,6 +97,7 @@ class Session:
         self.engine, self.human, self.read, self.say = engine, human, read, say
         self.style, self.handicap, self.record, self.quiet = style, handicap, record, quiet
         self.done = False
+        self._first_record = record
         self._early_pass, self._all_alive = engine.early_pass, engine.all_alive
         self._commands = {
             "pass": _Command(lambda _: self._play("pass"), "", "pass; two passes end the game"),
@@ -403,8 +405,8 @@ class Session:
         is_going_on = self.game.moves and not self.game.is_over()
         if is_going_on and not self._agrees("This game is not over. Begin another one?"):
             return
-        if self.record is not None and self.record in self._files:
-            self.record = _beside(self.record)
+        if self._first_record is not None and self.record in self._files:
+            self.record = _beside(self._first_record)
             self.say(f"The next game will be saved to {self.record}.")
         self._begin()
         self._show()
@@ -458,9 +460,8 @@ def _nearest(word: str, names: list[str]) -> str:
 
 def _beside(path: Path) -> Path:
     """The first free name of NAME-2.sgf, NAME-3.sgf ..."""
-    stem = re.sub("-[0-9]+$", "", path.stem)
     n = 2
-    while (found := path.with_name(f"{stem}-{n}{path.suffix}")).exists():
+    while (found := path.with_name(f"{path.stem}-{n}{path.suffix}")).exists():
         n += 1
     return found
 
@@ -503,6 +504,9 @@ def play_in_terminal(
         engine.clock = Clock(settings)
         with contextlib.suppress(ImportError):  # what `input` edits lines with; not every system has it
             import readline  # noqa: F401
+        for stream in (sys.stdin, sys.stdout):  # what is typed, and repeated, may be in any script
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
         style = style_of(sys.stdout, no_color)
         Session(engine, human, input, _print, style, handicap, record, quiet).run()
     finally:
