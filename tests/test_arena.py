@@ -394,9 +394,9 @@ def test_engines_that_overstep_it_or_never_answer_lose_on_time(wrong: str, monke
 class Killer(threading.Thread):
     """Kills engines, now and then, until stopped."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, longest: float = 0.1) -> None:
         super().__init__(daemon=True)
-        self.killed = 0
+        self.killed, self._longest = 0, longest  # seconds between two of them
         self._rng, self._done = random.Random(seed), threading.Event()
         self._processes: list[subprocess.Popen] = []
 
@@ -411,7 +411,7 @@ class Killer(threading.Thread):
         monkeypatch.setattr(GtpClient, "_start", note)
 
     def run(self) -> None:
-        while not self._done.wait(self._rng.uniform(0, 0.1)):
+        while not self._done.wait(self._rng.uniform(0, self._longest)):
             alive = [process for process in self._processes if process.returncode is None]
             if alive:
                 self.killed += 1
