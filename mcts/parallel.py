@@ -18,6 +18,10 @@ from mcts.tree import Tree, edges_of
 from rlgo.board import zobrist
 from rlgo.rollout import mogo_patterns
 
+_Asked = Callable[[], bool]
+_Decided = Callable[[int], bool]
+_Ask = Callable[[Worker, Tree], None]
+
 _POLL_SECONDS = 0.01
 _SLICE = 256  # simulations: some 7 ms on 9x9
 
@@ -32,7 +36,6 @@ class Team:
     trees : one, or n
     batch : see `search.new_worker`
     seed : one worker draws from it itself, several from its children
-    ask : called with a worker whose leaves wait for a user's prior, and its tree; never while simulations run
 
     One thread is reproducible from its seed, and so are several with a tree each, if simulations end them, not time.
     """
@@ -44,45 +47,41 @@ class Team:
         trees: list[Tree],
         batch: int,
         seed: np.random.SeedSequence,
-        ask: Callable[[Worker, Tree], None],
     ):
-        self._size, self.trees, self._ask = size, trees, ask
+        self._size, self.trees = size, trees
         self.workers = [new_worker(size, batch, s) for s in ([seed] if n == 1 else seed.spawn(n))]
         self._threads = ThreadPoolExecutor(n) if n > 1 else None
 
-    def run(self, n: int, goes_on: Callable[[], bool], is_decided: Callable[[int], bool], *search: Any) -> int:
+    def run(self, n: int, goes_on: _Asked, is_decided: _Decided, ask: _Ask, *search: Any) -> int:
         """Up to n simulations; returns how many there were.
 
         goes_on : asked now and then, every 10 ms or so, whether there should be more
         is_decided : asked whether so many more would change nothing; at moments that no clock chooses, where
             the search should be reproducible
+        ask : called with a worker whose leaves wait for a user's prior, and its tree; never while simulations run
         search : root, last, settings, default, komi, knowledge, as `search.simulate` has them
         Fewer than n also where the tree can take no more visits (`tree.MOST_VISITS`).
         """
         before = self.simulations
         if self._threads is None:
-            self._run_slices(n, goes_on, is_decided, search)
+            self._run_slices(n, goes_on, is_decided, ask, search)
         else:
-            self._run_threads(n, goes_on, is_decided, search)
+            self._run_threads(n, goes_on, is_decided, ask, search)
         return self.simulations - before
 
-    def _run_slices(
-        self, n: int, goes_on: Callable[[], bool], is_decided: Callable[[int], bool], search: tuple[Any, ...]
-    ) -> None:
+    def _run_slices(self, n: int, goes_on: _Asked, is_decided: _Decided, ask: _Ask, search: tuple[Any, ...]) -> None:
         """In the caller's own thread, a slice after the other."""
         left = n
         while True:  # once at least, so that no simulations at all compile what they would need
             budget = np.array([min(_SLICE, left)], np.int64)
             left -= int(budget[0])
             while (state := self._work(0, budget, search)) == NEEDS_PRIOR:
-                self._ask(self.workers[0], self.trees[0])
-            self._ask(self.workers[0], self.trees[0])
+                ask(self.workers[0], self.trees[0])
+            ask(self.workers[0], self.trees[0])
             if state == FULL or left == 0 or is_decided(left) or not goes_on():
                 return
 
-    def _run_threads(
-        self, n: int, goes_on: Callable[[], bool], is_decided: Callable[[int], bool], search: tuple[Any, ...]
-    ) -> None:
+    def _run_threads(self, n: int, goes_on: _Asked, is_decided: _Decided, ask: _Ask, search: tuple[Any, ...]) -> None:
         """Without slices: waking threads up takes so long that 10 ms slices cost a tenth of the simulations."""
         assert self._threads is not None
         if len(self.trees) == 1:
@@ -109,7 +108,7 @@ class Team:
                 wait(work)
                 raise
             for i in busy:
-                self._ask(self.workers[i], self.trees[i % len(self.trees)])
+                ask(self.workers[i], self.trees[i % len(self.trees)])
             busy = [i for i, done in zip(busy, work, strict=True) if done.result() == NEEDS_PRIOR]
             if busy and is_over():
                 _end(budgets)

@@ -34,7 +34,7 @@ from rlgo.coords import to_row_col, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record
-from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, gives_up, moves_to_try, shorter
+from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, moves_to_try, position_of, shorter, won_by
 from rlgo.policy import EPSILON_GREEDY, Policy
 from rlgo.rollout import DefaultPolicy, is_hopeless, mogo_patterns
 from rlgo.shapes import fuse
@@ -159,12 +159,12 @@ class TreeSearch(Player):
         trees = [_new_tree(size, self.settings, memory_mb / n_trees) for _ in range(n_trees)]
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         self._order = np.random.default_rng(sequence)
-        self._team = Team(size, workers, trees, batch, sequence, self._ask)
+        self._team = Team(size, workers, trees, batch, sequence)
         self._board = new_board(size)  # the root's
         self._last = PASS  # the move that led to it
         self._before: tuple[Any, ...] | None = None  # what led to the root: moves, who plays, setup and komi
         self._bias_seen = np.zeros((2, KINDS))  # what `rave.observe_bias` adds up
-        self._stands = False  # whether the roots are the position that was thought about last
+        self._stands_on: tuple[int, ...] = ()  # the position that the roots are
         self._weights = weights
         self.found: Found | None = None
         self._maps: dict[str, np.ndarray] = {}
@@ -174,7 +174,7 @@ class TreeSearch(Player):
 
     def new_game(self) -> None:
         self._before = None
-        self._stands = False
+        self._stands_on = ()
         self.found = None
         self._bias_seen[:] = 0
         self._knowledge.bias[:] = self.settings.rave_bias
@@ -187,7 +187,7 @@ class TreeSearch(Player):
         if not len(found.moves):
             return PASS
         self._draw(found, game.size)
-        return RESIGN if gives_up(float(found.q[0]), game.to_play, self.resign) else int(found.moves[0])
+        return RESIGN if won_by(game.to_play, float(found.q[0])) < self.resign else int(found.moves[0])
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
         found = self.search(game, stop, endless=True)
@@ -195,11 +195,12 @@ class TreeSearch(Player):
             self._draw(found, game.size)
 
     def candidates(self, game: Game) -> list[Candidate]:
-        if not self._stands:
+        if self._stands_on != position_of(game):
             return [] if moves_to_try(game) else [Candidate(PASS, game.outcome, 1, [PASS])]
         found = self._look(0)
+        prior = found.prior if self.settings.heuristic != NO_HEURISTIC else np.full(len(found.moves), np.nan)
         lines = [found.line.tolist(), *([int(p)] for p in found.moves[1:])]
-        columns = zip(found.moves, found.q, found.visits, lines, found.prior, strict=True)
+        columns = zip(found.moves, found.q, found.visits, lines, prior, strict=True)
         return [Candidate(int(p), float(q), int(n), line, float(h)) for p, q, n, line, h in columns if n > 0]
 
     def value_weights(self) -> Weights | None:
@@ -246,7 +247,7 @@ class TreeSearch(Player):
         stop = stop or self.stop
         moves = np.array(moves_to_try(game), np.int64)
         self._team.clear()
-        self._stands = False
+        self._stands_on = ()
         if not len(moves):
             self._before = self.found = None
             self._blank()
@@ -258,22 +259,24 @@ class TreeSearch(Player):
         start = time.perf_counter()
         seconds = None if endless else shorter(self.seconds, self.limit)
 
-        def goes_on() -> bool:
-            if stop():
-                return False
-            elapsed = time.perf_counter() - start
-            if seconds is None or elapsed >= seconds:
-                return seconds is None
-            to_come = self._team.simulations * (seconds / max(elapsed, 1e-3) - 1)
-            return self.limit is None or not self._is_decided(int(to_come))
-
         if self._first is not None:
-            self._first.limit = None if self.limit is None else self.limit / 2
+            self._first.limit = None if endless or self.limit is None else self.limit / 2
             self._first.search(game, stop)
             theta_bar = fuse(*self._first.value_table())[1]
             self._knowledge = self._knowledge._replace(theta_bar=theta_bar, value=self._first.learning.value)
         self._stand_on(game, moves)
-        self._stands = True
+        self._stands_on = position_of(game)
+        began = time.perf_counter()
+
+        def goes_on() -> bool:
+            if stop():
+                return False
+            now = time.perf_counter()
+            if seconds is None or now - start >= seconds:
+                return seconds is None
+            to_come = self._team.simulations * (start + seconds - now) / max(now - began, 1e-3)
+            return self.limit is None or not self._is_decided(int(to_come))
+
         if endless:
             done = self._run(MOST_VISITS, game.komi, goes_on)
         else:
@@ -345,7 +348,7 @@ class TreeSearch(Player):
         mercy = self.default.mercy and not is_hopeless(self._board, komi)
         default = self.default._replace(mercy=mercy)
         search = (self._board, self._last, self.settings, default, float(komi), self._knowledge)
-        return self._team.run(n, goes_on, is_decided, *search)
+        return self._team.run(n, goes_on, is_decided, self._ask, *search)
 
     def _is_decided(self, left: int) -> bool:
         """Whether the most visited move stays so, whatever the simulations that are left do."""

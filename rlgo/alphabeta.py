@@ -29,7 +29,7 @@ from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, make_rng, njit
-from rlgo.player import Candidate, Player, Seed, check_size, moves_to_try, never, ranked, shorter
+from rlgo.player import Candidate, Player, Seed, check_size, moves_to_try, never, position_of, ranked, shorter
 from rlgo.shapes import FeatureSet, fuse, make_features, padded_points, unshare
 from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, observe, rebuild
 from rlgo.weights import Weights
@@ -483,6 +483,7 @@ class AlphaBeta(Player):
         self.name, self.sizes = name, (weights.features.size,)
         self.depth, self.seconds = depth, seconds
         self.found: Found | None = None
+        self._position: tuple[int, ...] = ()  # where it was found
         self._features, theta = unshare(weights.features, weights.theta, weights.features.sizes)
         self._theta_bar = self._features.expand(theta)
         self._values = ValueFunction(weights)
@@ -494,6 +495,7 @@ class AlphaBeta(Player):
         seconds = shorter(self.seconds, self.limit if self.limit is None else max(1e-3, self.limit))
         self.found = self._search.search(game, self._features, self._theta_bar, self.depth, seconds, self.stop)
         self._map[:] = self._values.afterstates(game.board)[:-1].reshape(self._map.shape)
+        self._position = position_of(game)
         return self.found.move
 
     def warm_up(self) -> None:
@@ -511,7 +513,7 @@ class AlphaBeta(Player):
     def candidates(self, game: Game) -> list[Candidate]:
         """By V alone, without search; the move that was found first, with its principal variation."""
         found = ranked(game, self._values.afterstates(game.board))
-        if self.found is None or self.found.move not in (candidate.move for candidate in found):
+        if self.found is None or self._position != position_of(game):
             return found
         best = next(candidate for candidate in found if candidate.move == self.found.move)
         found.remove(best)

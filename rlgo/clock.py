@@ -71,6 +71,7 @@ class _Side:
         self.stones = 0  # still to be made in this period; 0: main time
         self.periods = settings.periods
         self.moves = 0
+        self.delay = 0.0  # by which searches have overstepped what they were given, lately
         self.has_lost = False
 
     def spend(self, seconds: float) -> None:
@@ -97,12 +98,15 @@ class Clock:
     def __init__(self, settings: TimeSettings | None = None):
         """None: there is no limit."""
         self.settings = settings
-        self._delay = 0.0  # by which searches have overstepped what they were given, lately
+        self._sides: dict[int, _Side] = {}
         self.restart()
 
     def restart(self) -> None:
         """A new game begins."""
+        delays = {color: side.delay for color, side in self._sides.items()}  # the machine is the same
         self._sides = {} if self.settings is None else {c: _Side(self.settings) for c in (BLACK, WHITE)}
+        for color, side in self._sides.items():
+            side.delay = delays.get(color, 0.0)
 
     def tell(self, color: int, seconds: float, stones: int = 0) -> None:
         """What GTP's time_left says: time left, and in overtime for so many moves (byo-yomi: periods)."""
@@ -114,11 +118,12 @@ class Clock:
             side.stones, side.periods = 1, stones
 
     def spend(self, color: int, seconds: float, budget: float | None = None) -> None:
-        """A move of a colour took so long; it was given `budget`."""
+        """A move of a colour took so long. It was given `budget`, which None says of who looks at the clock itself."""
         if color in self._sides:
-            self._sides[color].spend(seconds)
+            side = self._sides[color]
+            side.spend(seconds)
             if budget is not None:
-                self._delay = max(_FORGET * self._delay, min(1.0, seconds - budget))
+                side.delay = max(_FORGET * side.delay, min(1.0, seconds - budget))
 
     def left(self, color: int) -> tuple[float, int]:
         """What GTP's time_left says: see `tell`. A clock without a limit has nothing to say: KeyError."""
@@ -143,7 +148,7 @@ class Clock:
         if color not in self._sides:
             return None
         side, settings = self._sides[color], self._sides[color].settings
-        lag = _LAG + self._delay
+        lag = _LAG + side.delay
         if side.stones:
             seconds = side.left / side.stones - lag
             if side.stones == 1:

@@ -25,8 +25,8 @@ from rlgo.draw import board_text
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.gtp_analysis import dboard, info_line, sboard, shapes_on_board, variation
-from rlgo.ownership import Ownership
-from rlgo.player import RESIGN, Player, moves_to_try
+from rlgo.ownership import CERTAIN, Ownership
+from rlgo.player import RESIGN, Candidate, Player, known_sizes, moves_to_try, won_by
 from rlgo.resources import version
 from rlgo.sgf import load_sgf
 
@@ -55,7 +55,7 @@ def run(engine: GtpEngine, source: BinaryIO | None = None, sink: BinaryIO | None
     # Not sys.stdin: a thread that still waits for it would be in the way when Python ends.
     source = open(0, "rb", closefd=False) if source is None else source
     out = sys.stdout.buffer if sink is None else sink
-    lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    lines: queue.SimpleQueue[tuple[int, bytes | None]] = queue.SimpleQueue()
 
     def say(text: str) -> None:
         out.write(text.encode("utf-8", "replace"))
@@ -71,33 +71,35 @@ def run(engine: GtpEngine, source: BinaryIO | None = None, sink: BinaryIO | None
         reader.start()
         while not engine.done:
             engine.ponder(is_waited_for)
-            line = lines.get()
+            number, line = lines.get()
             if line is None:
                 break
             if line == _TOO_LONG:
                 say(_answer("?", "", f"line too long: expected at most {_MAX_LINE:,} bytes"))
                 continue
-            answer = engine.handle(line.decode("utf-8", "replace"), say)
+            answer = engine.handle(line.decode("utf-8", "replace"), say, number)
             if answer is not None:
                 say(answer)
 
 
-def _read(source: BinaryIO, put: Callable[[bytes | None], None], interrupt: Callable[[], None]) -> None:
-    """Read ahead, since an interrupt comes while a command is carried out; no further than quit."""
+def _read(source: BinaryIO, put: Callable[[tuple[int, bytes | None]], None], interrupt: Callable[[int], None]) -> None:
+    """Read ahead, since an interrupt comes while a command is carried out; no further than quit. Lines are numbered."""
+    number = 0
     with contextlib.suppress(ValueError, OSError):  # closed under our hands
         while line := source.readline(_MAX_LINE):
             if len(line) == _MAX_LINE and not line.endswith(b"\n"):
                 while (rest := source.readline(_MAX_LINE)) and not rest.endswith(b"\n"):
                     pass
-                put(_TOO_LONG)
-                continue
+                line = _TOO_LONG
             text = line.decode("utf-8", "replace")
             if text.strip() == _INTERRUPT:
-                interrupt()
-            put(line)
+                interrupt(number)  # the command before it, be it under way or still waiting
+                continue
+            number += 1
+            put((number, line))
             if _words(text)[1][:1] == ["quit"]:
                 break
-    put(None)
+    put((number + 1, None))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -143,13 +145,14 @@ class GtpEngine:
         self.clock = Clock()
         self._told_end = False
         self._moved = False  # whether the last thing that happened to the game is a move of ours
-        self._interrupted = False
+        self._number = self._interrupted = 0  # of the line that is carried out, and the last one that is to end
+        self._thought: tuple[Game, list[Candidate]] | None = None  # of the last search for a move
         self._check_size(size)
         self.game = Game(size, komi)
         player.stop = self._is_interrupted
         player.warm_up()
-        if early_pass:
-            Ownership.of(self.game, 1)  # compiles now, since it will be needed while the clock runs
+        if not all_alive:
+            Ownership.of(self.game, 1)  # compiles now, since it may be needed while a clock runs
         self._commands: dict[str, Callable[[list[str]], str]] = {
             "protocol_version": lambda args: "2",
             "name": lambda args: f"rlgo {self.player.name}",
@@ -181,7 +184,7 @@ class GtpEngine:
             "gogui-play_sequence": self._gogui_play_sequence,
             "gogui-analyze_commands": self._gogui_analyze_commands,
             "rlgo-map": self._map,
-            "rlgo-variation": lambda args: variation(self.player.candidates(self.game), self.game),
+            "rlgo-variation": self._variation,
             "rlgo-ownership": lambda args: dboard(Ownership.of(self.game).map),
             "rlgo-shapes": self._shapes,
             "rlgo-report": lambda args: "\n".join(self.player.report()) or "nothing has been searched",
@@ -199,10 +202,11 @@ class GtpEngine:
         }
         self.player.new_game()
 
-    def handle(self, line: str, say: Say | None = None) -> str | None:
+    def handle(self, line: str, say: Say | None = None, number: int | None = None) -> str | None:
         """Carry out one line; returns the answer, with its empty line, or None to a blank line or a comment.
 
         say : where the first parts of an answer go that comes in parts; the rest is returned. Without it, all is.
+        number : of the line, for `interrupt`; None: one more than the last
 
         A failure leaves the state as it was, and its answer starts with ``?``. Nothing but KeyboardInterrupt
         and the like escapes: a player's bug is answered as ``? internal error``, its traceback on stderr.
@@ -210,8 +214,8 @@ class GtpEngine:
         id_, words = _words(line)
         if not id_ and not words:
             return None
-        self._interrupted = False
-        self.log(f"> {' '.join([id_, *words]).strip()}")
+        self._number = self._number + 1 if number is None else number
+        self._note(f"> {' '.join([id_, *words]).strip()}")
         answer = _Answer(id_, say)
         try:
             if not words:
@@ -228,17 +232,24 @@ class GtpEngine:
         except RlgoError as error:
             text = answer.fail(" ".join(str(error).split("\n")))
         except Exception as error:
-            traceback.print_exc(file=sys.stderr)
+            _tell_bug()
             text = answer.fail(f"internal error: {type(error).__name__}: {error}".replace("\n", " "))
-        self.log(f"< {text.strip()}")
+        self._note(f"< {text.strip()}")
         return text
 
-    def interrupt(self) -> None:
-        """End the search that runs, with the best move so far. May be called from another thread."""
-        self._interrupted = True
+    def interrupt(self, number: int | None = None) -> None:
+        """End the search of a line, and of all before it, with the best move so far. Any thread may call it.
+
+        number : of the line; None: the one that is carried out
+        """
+        self._interrupted = self._number if number is None else number
 
     def _is_interrupted(self) -> bool:
-        return self._interrupted
+        return self._interrupted >= self._number > 0
+
+    def _note(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):  # a full disk ends no game
+            self.log(text)
 
     def ponder(self, stop: Callable[[], bool]) -> None:
         """Think in the opponent's time, until `stop`; returns at once where it is not that, or pondering is off."""
@@ -248,8 +259,8 @@ class GtpEngine:
             self.player.ponder(self.game, stop)
         except Exception as error:
             self._moved = False  # do not try this position again
-            traceback.print_exc(file=sys.stderr)
-            self.log(f"pondering: {error}")
+            _tell_bug()
+            self._note(f"pondering: {error}")
 
     # --- the session ---
 
@@ -462,6 +473,12 @@ class GtpEngine:
             raise RlgoError(f"map {name!r}: expected one of {', '.join(maps) or 'none'}")
         return sboard(maps[name])
 
+    def _variation(self, args: list[str]) -> str:
+        if self._thought is None:
+            return "TEXT nothing has been searched"
+        searched, candidates = self._thought
+        return variation(candidates, searched, self.game)
+
     def _shapes(self, args: list[str]) -> str:
         weights = self.player.value_weights()
         if weights is None:
@@ -482,7 +499,7 @@ class GtpEngine:
             time.sleep(_POLL_SECONDS)
 
     def _ends_analysis(self) -> bool:
-        return self._interrupted or self.is_waited_for()
+        return self._is_interrupted() or self.is_waited_for()
 
     def _genmove_analyze(self, args: list[str], say: Say) -> None:
         """genmove that tells what it finds."""
@@ -508,6 +525,7 @@ class GtpEngine:
     def _begin(self, game: Game) -> None:
         self.game = game
         self._told_end = self._moved = False
+        self._thought = None
         self.clock.restart()
         self.player.new_game()
 
@@ -518,12 +536,13 @@ class GtpEngine:
                 self.player.end_game(self.game)
             except RlgoError as error:  # the move has been played: no answer to its command
                 print(f"rlgo: {error}", file=sys.stderr)
+            except Exception:
+                _tell_bug()
 
     def _check_size(self, size: int) -> None:
         sizes = self.player.sizes
         if sizes is not None and size not in sizes:
-            known = " or ".join(f"{n}x{n}" for n in sizes)
-            raise RlgoError(f"unacceptable size: {self.player.name} plays on {known}")
+            raise RlgoError(f"unacceptable size: {self.player.name} plays on {known_sizes(sizes)}")
         try:
             Game(size)
         except RlgoError as error:
@@ -542,20 +561,24 @@ class GtpEngine:
         start = time.monotonic()
         game = self._game_for(color)
         budget = self.clock.budget(color, game.size)
-        if self.early_pass and self._may_agree(game):
-            p = PASS
-        else:
-            self.player.limit = budget
-            p = int(choose(game))
-        why = None if p == RESIGN else game.why_illegal(p)
-        if why is not None:
-            raise RlgoError(f"{self.player.name} chose an illegal move: {why}")
-        seconds = time.monotonic() - start
-        if spends:
-            self.clock.spend(color, seconds, budget)
-        self.log(f"{COLOR_NAMES[color]} {seconds:.3f} s" + ("" if budget is None else f" of {budget:.3f} s"))
+        self._thought = None
+        try:
+            if self.early_pass and self._may_agree(game):
+                p = PASS
+            else:
+                self.player.limit = budget
+                p = int(choose(game))
+            why = None if p == RESIGN else game.why_illegal(p)
+            if why is not None:
+                raise RlgoError(f"{self.player.name} chose an illegal move: {why}")
+        finally:
+            seconds = time.monotonic() - start
+            if spends:
+                self.clock.spend(color, seconds, budget)
+        self._thought = game.copy(), self.player.candidates(game)
+        self._note(f"{COLOR_NAMES[color]} {seconds:.3f} s" + ("" if budget is None else f" of {budget:.3f} s"))
         for line in self.player.report():
-            self.log(line)
+            self._note(line)
         return p
 
     def _may_agree(self, game: Game) -> bool:
@@ -564,8 +587,7 @@ class GtpEngine:
             return False
         ownership = Ownership.of(game)
         rest = ownership.without_dead()
-        wins = rest.outcome if game.to_play == BLACK else 1 - rest.outcome
-        return wins == 1 and ownership.is_certain and (ownership.wins > 0.5) == (game.to_play == BLACK)
+        return won_by(game.to_play, rest.outcome) == 1 and won_by(game.to_play, ownership.wins) >= CERTAIN
 
     def _vertices(self, points: list[int]) -> str:
         return " ".join(to_vertex(p, self.game.size) for p in points)
@@ -601,6 +623,12 @@ def _words(line: str) -> tuple[str, list[str]]:
     words = text.split()
     id_ = words.pop(0) if words and re.fullmatch("[0-9]+", words[0]) else ""
     return id_, words
+
+
+def _tell_bug() -> None:
+    """The traceback of an error that should not be, on stderr, if that is there."""
+    with contextlib.suppress(OSError, ValueError):
+        traceback.print_exc(file=sys.stderr)
 
 
 def _is_control(c: str) -> bool:

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rlgo.board import BLACK
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_text
 from rlgo.game import COLOR_NAMES, Game
-from rlgo.player import Candidate
+from rlgo.player import Candidate, won_by
 from rlgo.weights import Weights, on_board
 
 _LINE = 12  # moves of a principal variation that are told
@@ -25,18 +24,18 @@ _SHAPES = 10  # of the strongest ones
 def info_line(candidates: Sequence[Candidate], game: Game) -> str:
     """``info move D4 visits 321 winrate 5312 prior 900 lcb 4766 order 0 pv D4 E5 info move ...``, the best first.
 
-    winrate, prior and lcb (the lower end of the 95 % interval) are in 1/10,000, for the colour to play.
+    winrate, prior and lcb (the lower end of the 95 % interval) are in 1/10,000, for the colour to play. The prior is H,
+    a win rate, not a probability of being played as Leela Zero's.
     """
     return " ".join(_info(c, order, game) for order, c in enumerate(candidates))
 
 
 def _info(candidate: Candidate, order: int, game: Game) -> str:
-    mine = candidate.value if game.to_play == BLACK else 1 - candidate.value
+    mine = min(1.0, max(0.0, won_by(game.to_play, candidate.value)))  # a linear V has no bounds
     low = max(0.0, mine - 1.96 * math.sqrt(mine * (1 - mine) / candidate.visits))
     parts = [f"info move {_name(candidate.move, game)} visits {candidate.visits} winrate {_per_10_000(mine)}"]
     if not math.isnan(candidate.prior):
-        prior = candidate.prior if game.to_play == BLACK else 1 - candidate.prior
-        parts.append(f"prior {_per_10_000(prior)}")
+        parts.append(f"prior {_per_10_000(won_by(game.to_play, candidate.prior))}")
     line = " ".join(_name(p, game) for p in candidate.line[:_LINE])
     return " ".join([*parts, f"lcb {_per_10_000(low)} order {order} pv {line}"])
 
@@ -60,15 +59,17 @@ def dboard(values: np.ndarray) -> str:
     return "\n" + "\n".join(" ".join(f"{v:.2f}" for v in row) for row in np.flipud(values).tolist())
 
 
-def variation(candidates: Sequence[Candidate], game: Game) -> str:
+def variation(candidates: Sequence[Candidate], searched: Game, game: Game) -> str:
     """The best candidate's principal variation as GoGui's ``gfx``: numbered stones, and a line of text.
 
-    Where its first move has been played since, the rest of it.
+    searched : the position that it begins in. Moves of it that have been played since, in `game`, are left out.
     """
-    if not candidates:
-        return "TEXT nothing has been searched"
+    n = len(searched.moves)
+    since = [p for _, p in game.moves[n:]]
+    if not candidates or game.moves[:n] != searched.moves or candidates[0].line[: len(since)] != since:
+        return "TEXT nothing has been searched here"
     best, color, stones = candidates[0], game.to_play, list[str]()
-    for p in best.line[best.move == game.last_move : _LINE]:
+    for p in best.line[len(since) : _LINE]:
         stones.append(f"{COLOR_NAMES[color][0].lower()} {_name(p, game)}")
         color = 3 - color
     drawn = [f"VAR {' '.join(stones)}"] if stones else []

@@ -19,7 +19,7 @@ from rlgo.rollout import DefaultPolicy, mogo_patterns, new_rollout, playout
 
 PLAYOUTS = 400  # 12 ms on 9x9, 60 ms on 19x19; the standard error of an owner's share is 2.5 % at most
 _DEAD = 0.8  # the share of playouts in which the opponent ends up owning the points of a dead chain
-_CERTAIN = 0.95  # of playouts that end with the same winner: then a game may be agreed upon
+CERTAIN = 0.95  # of playouts with the same winner: then a game may be agreed upon
 
 
 @njit
@@ -76,11 +76,6 @@ class Ownership:
                 make_rng(sequence), owned,
             )  # fmt: skip
         return cls(game, owned / playouts, wins / playouts)
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether nearly all playouts have the same winner."""
-        return max(self.wins, 1 - self.wins) >= _CERTAIN
 
     @cached_property
     def chains(self) -> list[list[int]]:

@@ -111,8 +111,17 @@ class Player(Protocol):
 def check_size(player: Player, game: Game) -> None:
     """RlgoError where the player cannot play on the board of `game`."""
     if player.sizes is not None and game.size not in player.sizes:
-        known = " or ".join(f"{n}x{n}" for n in player.sizes)
-        raise RlgoError(f"{player.name}: plays on {known}, found {game.size}x{game.size}")
+        raise RlgoError(f"{player.name}: plays on {known_sizes(player.sizes)}, found {game.size}x{game.size}")
+
+
+def position_of(game: Game) -> tuple[int, ...]:
+    """What tells a position of a game from its others: the stones, who plays, and how many moves were made."""
+    return int(game.board.hash), game.to_play, len(game.moves)
+
+
+def known_sizes(sizes: tuple[int, ...]) -> str:
+    """Board sizes, for people."""
+    return " or ".join(f"{n}x{n}" for n in sizes)
 
 
 def shorter(*seconds: float | None) -> float | None:
@@ -120,9 +129,9 @@ def shorter(*seconds: float | None) -> float | None:
     return min((s for s in seconds if s is not None), default=None)
 
 
-def gives_up(value: float, color: int, threshold: float) -> bool:
-    """Whether a colour whose best move leads to `value`, P(Black wins), should resign: it wins with less than that."""
-    return threshold > 0 and (value if color == BLACK else 1 - value) < threshold
+def won_by(color: int, value: float) -> float:
+    """P(a colour wins), of a value, P(Black wins)."""
+    return value if color == BLACK else 1 - value
 
 
 class RandomPlayer(Player):

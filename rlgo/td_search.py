@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.board import new_boards, outcome, play, zobrist
+from rlgo.board import PASS, new_boards, outcome, play, zobrist
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, make_rng, njit
 from rlgo.learner import add_up, share_out
-from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, gives_up, greedy_move, ranked, shorter
+from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, greedy_move, ranked, shorter, won_by
 from rlgo.policy import EPSILON_GREEDY, Policy, choose_move, choose_move_by_both
 from rlgo.rollout import (
     MOGO,
@@ -282,12 +282,14 @@ class TdSearch(Player):
     def genmove(self, game: Game) -> int:
         self.search(game)
         move = greedy_move(game, self.evaluate(game, self.acting_bar()), self._choice)
-        if self.resign > 0 and gives_up(ranked(game, self._values)[0].value, game.to_play, self.resign):
-            return RESIGN
-        return self.explore(game, move)
+        return RESIGN if self.gives_up(game, move) else self.explore(game, move)
+
+    def gives_up(self, game: Game, move: int) -> bool:
+        """Whether to resign in place of the best move, which is `move`; a pass that wins has no value of its own."""
+        return move != PASS and won_by(game.to_play, ranked(game, self._values)[0].value) < self.resign
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
-        if self._learns.any():
+        if self._learns.any() and not self.reset:
             self.search(game, stop, endless=True)
 
     def candidates(self, game: Game) -> list[Candidate]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rlgo.alphabeta import AlphaBetaSearch, Found, Options, check_limits, describe
 from rlgo.game import Game
-from rlgo.player import Candidate, Player, Seed, shorter
+from rlgo.player import RESIGN, Candidate, Player, Seed, shorter
 from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
 
@@ -65,7 +65,7 @@ class TwoPhase(Player):
         self.first.evaluate(game)
         left = None if seconds is None else max(1e-3, start + seconds - time.perf_counter())
         self.found = self._second.search(game, features, theta_bar, self.depth, left, self.stop)
-        return self.first.explore(game, self.found.move)
+        return RESIGN if self.first.gives_up(game, self.found.move) else self.first.explore(game, self.found.move)
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
         """What the first phase learns ahead of time, the second one searches with."""

@@ -957,7 +957,7 @@ def test_a_password_that_others_may_read(tmp_path: Path, capsys: pytest.CaptureF
         ({"password": None, "password_file": "/nowhere/x"}, "password_file = /nowhere/x: cannot be read: No such file"),
         ({"passwrd": "s3cret"}, "unknown key passwrd; the nearest valid key is password"),
         ({"games": -1}, "games = -1: expected an integer of at least 0"),
-        ({"ponder": 1}, "ponder = 1: expected true or false, found an integer"),
+        ({"ponder": 1}, "ponder = 1: expected on or off, in a file true or false, found an integer"),
         ({"lag": -0.5}, "lag = -0.5: expected a number of at least 0"),
         ({"timeout": 1e9}, "timeout = 1000000000.0: expected a number of seconds up to a day"),
         ({"log": 3}, "log = 3: expected a path, or nothing, found an integer"),

@@ -117,6 +117,19 @@ def test_time_is_never_over(main: float, moves: int, delay: float) -> None:
     assert clock.left(BLACK)[0] > 0
 
 
+def test_one_sides_delays_are_not_the_others() -> None:
+    clock = Clock(TimeSettings(60))
+    fresh = clock.budget(WHITE, 9)
+    clock.spend(BLACK, 6.0, 2.0)
+    assert clock.budget(WHITE, 9) == fresh and clock.budget(BLACK, 9) == 0
+    late = clock.budget(BLACK, 9)
+    clock.restart()  # the machine is the same in the next game
+    assert clock.budget(BLACK, 9) == late and clock.budget(WHITE, 9) == fresh
+    own = Clock(TimeSettings(60))
+    own.spend(BLACK, 6.0)  # who looks at the clock itself
+    assert own.budget(BLACK, 9) == pytest.approx((54 - 0.05 * 80) * 4 / 81)
+
+
 @pytest.mark.parametrize("settings", [TimeSettings(5, 10, 5), TimeSettings(5, 2, 1, 3), TimeSettings(0, 10, 25)])
 def test_overtime_is_never_over(settings: TimeSettings) -> None:
     clock = Clock(settings)

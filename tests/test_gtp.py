@@ -22,6 +22,7 @@ from rlgo.draw import board_text
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.gtp import GtpEngine, run
+from rlgo.gtp_analysis import info_line
 from rlgo.player import RESIGN, Candidate, GreedyPlayer, Player, RandomPlayer
 from rlgo.sgf import read_sgf
 from rlgo.shapes import make_features
@@ -584,7 +585,8 @@ def test_the_engine_counts_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     gtp.ok("time_settings 60 0 0")
     for command in ("genmove b", "reg_genmove b", "genmove b"):  # reg_genmove is not played: no clock runs
         gtp.ok(command)
-    assert player.given[0] == player.given[0] and player.given[1] == player.given[2] < player.given[0]
+    first, second, third = (given or 0.0 for given in player.given)
+    assert second == third < first
     assert gtp.engine.clock.left(BLACK) == (20, 0) and gtp.engine.clock.left(WHITE) == (60, 0)
     gtp.ok("clear_board")
     assert gtp.engine.clock.left(BLACK) == (60, 0)
@@ -687,6 +689,22 @@ def test_an_analysis_that_fails_in_its_midst_ends(capsys: pytest.CaptureFixture[
 
 def test_players_without_an_opinion_are_analysed_in_silence() -> None:
     assert Session(RandomPlayer(1)).engine.handle("lz-analyze b") == "=\n\n"
+
+
+def test_values_without_bounds_are_told_within_them() -> None:
+    info = info_line([Candidate(PASS, 1.2, 1, [PASS]), Candidate(PASS, -0.1, 1, [PASS])], Game(9))
+    assert "winrate 10000 lcb 10000 order 0" in info and "winrate 0 lcb 0 order 1" in info
+
+
+def test_interrupts_belong_to_the_command_before_them() -> None:
+    """Whether it is under way, or still waits."""
+    player = Thinker()
+    sink = io.BytesIO()
+    run(GtpEngine(player), io.BytesIO(b"genmove b\n# interrupt\ngenmove w\nquit\n"), sink)
+    assert sink.getvalue() == b"= A1\n\n= B1\n\n=\n\n" and player.steps < 20_000
+    player = Thinker()
+    run(GtpEngine(player), io.BytesIO(b"# interrupt\ngenmove b\nquit\n"), io.BytesIO())
+    assert player.steps == 10_000
 
 
 def test_an_interrupt_ends_a_search() -> None:
@@ -817,11 +835,16 @@ def test_small_talk() -> None:
 
 def test_the_variation_is_drawn() -> None:
     gtp = Session(Thinker())
+    assert gtp.ok("rlgo-variation") == "TEXT nothing has been searched"
+    gtp.ok("reg_genmove b")
     assert gtp.ok("rlgo-variation") == "VAR b A1 w B1\nTEXT P(Black wins) 0.625, 40 simulations"
     gtp.ok("genmove b")
-    gtp.engine.player.candidates = lambda game: [Candidate(1 * 10 + 1, 0.5, 8, [11, 12])]  # type: ignore[method-assign]
     assert gtp.ok("rlgo-variation").startswith("VAR w B1\n")  # its first move is on the board by now
-    assert Session().ok("rlgo-variation") == "TEXT nothing has been searched"
+    gtp.ok("play w B1")
+    assert gtp.ok("rlgo-variation") == "TEXT P(Black wins) 0.625, 40 simulations"
+    gtp.ok("undo")
+    gtp.ok("play w J9")  # not as expected
+    assert gtp.ok("rlgo-variation") == "TEXT nothing has been searched here"
     assert Session().ok("rlgo-report") == "nothing has been searched"
 
 
@@ -919,6 +942,21 @@ def test_cleaning_up_takes_dead_stones_off() -> None:
     gtp.engine.game = from_diagram(SETTLED.replace(". O . . X O . O .", ". . . . X O . O ."), BLACK)
     gtp.engine.player = Scripted("pass")
     assert gtp.ok("kgs-genmove_cleanup b") == "pass"
+
+
+def test_a_log_that_cannot_be_written_ends_nothing() -> None:
+    def log(line: str) -> None:
+        raise OSError("no space left on device")
+
+    assert GtpEngine(RandomPlayer(1), log=log).handle("genmove b") is not None
+
+
+def test_a_bug_at_the_end_of_a_game_leaves_the_move(capsys: pytest.CaptureFixture[str]) -> None:
+    gtp = Session()
+    gtp.engine.player.end_game = lambda game: 1 / 0  # type: ignore[assignment, method-assign, return-value]
+    gtp.ok("play b pass")
+    assert gtp.ok("play w pass") == "" and len(gtp.game.moves) == 2
+    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_the_log_has_all_that_is_said() -> None:

@@ -151,7 +151,7 @@ def test_a_spec_from_a_file(tmp_path):
             "player td_search: sims = 0: expected an integer from 1 to 1,000,000,000, or none",
         ),
         ('player = "td_search"\nepsilon = "x"', 'epsilon = "x": expected a number from 0 to 1, found a string'),
-        ('player = "td_search"\nreset = 1', "reset = 1: expected on or off, found an integer"),
+        ('player = "td_search"\nreset = 1', "reset = 1: expected on or off, in a file true or false, found an integer"),
         ("player = ", "not valid TOML"),
     ],
 )

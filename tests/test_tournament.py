@@ -14,6 +14,7 @@ from pathlib import Path
 import choix
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from rlgo.errors import RlgoError
 from rlgo.resources import list_configs
@@ -43,7 +44,7 @@ games = 4
 [players]
 one = "random"
 two = "random,seed=2"
-search = "mc,sims=16"
+search = "open_spiel,sims=16"
 """
 
 
@@ -129,12 +130,12 @@ def test_a_tournament_writes_all_it_finds(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, "sgf = true")
     standing = run_tournament(plan, progress=False)
     assert standing.games == 12 and not standing.interrupted and not standing.forfeits
-    assert standing.ratings.players[0].name == "search"
+    assert standing.ratings is not None
     assert sum(player.elo for player in standing.ratings.players) == pytest.approx(0)
     folder = tmp_path / "out" / "small"
     assert (folder / "ratings.txt").read_text("utf-8") == f"{standing}\n"
     told = json.loads((folder / "ratings.json").read_text("utf-8"))
-    assert told["specs"]["search"] == "mc,sims=16" and told["games"] == 12 and len(told["pairs"]) == 3
+    assert told["specs"]["search"] == "open_spiel,sims=16" and told["games"] == 12 and len(told["pairs"]) == 3
     assert (folder / "ratings.png").read_bytes().startswith(b"\x89PNG")
     assert (folder / "tournament.toml").read_text("utf-8") == plan.path.read_text("utf-8")
     paths = sorted((folder / "sgf").iterdir())
@@ -146,6 +147,7 @@ def test_a_tournament_writes_all_it_finds(tmp_path: Path) -> None:
 def test_anchors_have_their_ratings(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, "", BASE + "[anchors]\none = 1800\n")
     ratings = run_tournament(plan, progress=False).ratings
+    assert ratings is not None
     assert ratings["one"].elo == 1800 and ratings["one"].anchor and ratings["search"].elo > 1800
 
 
@@ -158,7 +160,7 @@ def test_processes_do_not_change_the_result(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_stopped_tournament_goes_on(tmp_path: Path) -> None:
-    plan = plan_of(tmp_path, 'kind = "swiss"', BASE.replace("games = 4", "games = 30").replace("sims=16", "sims=200"))
+    plan = plan_of(tmp_path, 'kind = "swiss"', BASE.replace("games = 4", "games = 30").replace("sims=16", "sims=60"))
     command = [sys.executable, "-m", "rlgo", "tournament", str(plan.path), "--out", str(tmp_path / "out")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
@@ -177,10 +179,39 @@ def test_a_stopped_tournament_goes_on(tmp_path: Path) -> None:
     assert run_tournament(whole, progress=False).pairs == standing.pairs
 
 
-def test_the_example_is_sound(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert list_configs("tournaments") == ["example"]
+def test_the_shipped_ones_are_sound() -> None:
+    assert list_configs("tournaments") == ["example", "ladder"]
+    assert read_tournament("ladder").anchors == {"gnugo10": 1800.0}
     plan = read_tournament("example")
     assert plan.settings.games == 20 and plan.anchors == {"random": 0.0}
+
+
+def test_a_longer_tournament_begins_with_a_shorter_one(tmp_path: Path) -> None:
+    short = run_tournament(plan_of(tmp_path), progress=False)
+    long = run_tournament(plan_of(tmp_path, "", BASE.replace("games = 4", "games = 6")), progress=False)
+    assert (short.games, long.games) == (12, 18)
+    assert str(standing_of(plan_of(tmp_path))) == str(short)  # of the first games alone
+    assert "games = 6" in (tmp_path / "out" / "small" / "tournament.toml").read_text("utf-8")
+
+
+def test_players_that_nothing_connects_have_no_ratings_yet(tmp_path: Path) -> None:
+    plan = swiss_plan(tmp_path, 4, 2)
+    standing = run_tournament(plan, progress=False)
+    assert standing.ratings is None and "no ratings yet:" in str(standing) and "p3" in str(standing)
+    assert (plan.folder / "ratings.txt").read_text("utf-8") == f"{standing}\n"
+    assert not (plan.folder / "ratings.png").exists()
+
+
+def test_a_table_can_be_read_while_it_is_played(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    run_tournament(plan, progress=False)
+    path = plan.folder / "results.jsonl"
+    with FileLock(f"{path}.lock"), path.open("ab") as file:
+        file.write(b'{"game": 13, "o')  # by who plays it
+        file.flush()
+        before = path.read_bytes()
+        assert standing_of(plan).games == 12
+    assert path.read_bytes() == before
 
 
 # ---------------------------------------------------------------------------------------------
@@ -203,8 +234,9 @@ def test_results_of_pairs_keep_their_openings() -> None:
 
 def test_the_cross_table_has_every_score_twice(tmp_path: Path) -> None:
     standing = run_tournament(plan_of(tmp_path), progress=False)
-    lines = cross_table(standing.ratings, standing.pairs).splitlines()
+    assert standing.ratings is not None
     names = [player.name for player in standing.ratings.players]
+    lines = cross_table(names, standing.pairs).splitlines()
     assert [line.split()[1] for line in lines[1:]] == names
     scores = {frozenset((r.a, r.b)): r for r in standing.pairs}
     for i, line in enumerate(lines[1:]):
@@ -248,6 +280,7 @@ def test_ratings_agree_with_choix() -> None:
         ("games = 4", 'kind = "knockout"', "tournament.kind"),
         ("games = 4", 'kind = "gauntlet"', "tournament.challengers: expected some players"),
         ("games = 4", 'challengers = ["one"]', "tournament.challengers: expected some players"),
+        ("games = 4", 'kind = "gauntlet"\nchallengers = ["one", "one"]', "expected different names"),
         ("games = 4", 'kind = "gauntlet"\nchallengers = ["nobody"]', "tournament.challengers: nobody: not among"),
         ("games = 4", 'time = "soon"', "tournament.time: time 'soon': expected seconds"),
         ("[players]", "[people]", "unknown table [people]"),
@@ -269,12 +302,24 @@ def test_bad_files(tmp_path: Path, old: str, new: str, message: str, capsys: pyt
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("more", ["seed = 2", "komi = 3.5", 'kind = "swiss"'])
-def test_a_folder_of_another_tournament(tmp_path: Path, more: str) -> None:
+ORDERED = 'one = "random"\ntwo = "random,seed=2"\n'
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("games = 4", "games = 4\nseed = 2"),
+        ("komi = 2.5", "komi = 3.5"),
+        ("games = 4", 'games = 4\nkind = "swiss"'),
+        ('two = "random,seed=2"', 'two = "random,seed=3"'),
+        (ORDERED, "".join(sorted(ORDERED.splitlines(keepends=True), reverse=True))),  # the schedule would be another
+    ],
+)
+def test_a_folder_of_another_tournament(tmp_path: Path, old: str, new: str) -> None:
     run_tournament(plan_of(tmp_path), progress=False)
     folder = tmp_path / "out" / "small"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    changed = plan_of(tmp_path, more, BASE.replace("komi = 2.5\n", "") if "komi" in more else BASE)
+    changed = plan_of(tmp_path, "", BASE.replace(old, new))
     with pytest.raises(RlgoError, match=r"results\.jsonl: results of another match"):
         run_tournament(changed, progress=False)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -288,7 +333,7 @@ def test_a_table_of_a_tournament_that_has_not_begun(tmp_path: Path, capsys: pyte
 
 
 def test_an_engine_that_is_not_there(tmp_path: Path) -> None:
-    plan = plan_of(tmp_path, "", BASE.replace('"mc,sims=16"', '"gtp:no-such-engine"'))
+    plan = plan_of(tmp_path, "", BASE.replace('"open_spiel,sims=16"', '"gtp:no-such-engine"'))
     with pytest.raises(RlgoError, match="engine 'no-such-engine' is not found"):
         run_tournament(plan, progress=False)
     assert not (tmp_path / "out").exists()

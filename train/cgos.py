@@ -41,7 +41,7 @@ from rlgo.resources import config_path, version
 from train.config import read_toml
 from train.engines import EngineError, GtpClient
 from train.players import make_player, parse_spec
-from train.settings import NOT_NEGATIVE, Check, Section, integer, number, setting, text
+from train.settings import NOT_NEGATIVE, SWITCH, Section, integer, number, setting, text
 
 CONNECT_TIMEOUT = 30.0  # seconds
 LONGEST_DELAY = 60.0  # seconds between two attempts to connect, but for the jitter
@@ -63,7 +63,6 @@ def _secret(key: str, value: Any) -> str:
     return value
 
 
-_SWITCH = Check((bool,), "true or false", lambda value: value)
 _PATH = text("a path, or nothing", r".*")
 
 
@@ -85,7 +84,9 @@ class Cgos(Section):
     # Stop after so many games; 0: go on until Ctrl-C.
     games: int = setting(0, integer(0))
     # Think in the opponent's time.
-    ponder: bool = setting(False, _SWITCH)
+    ponder: bool = setting(False, SWITCH)
+    # Of the board that the server's games have: the player is made ready for it before the login.
+    size: int = setting(9, integer(5, 19))
     # Seconds on the way to the server and back: the player is told that it has so much less time.
     lag: float = setting(0.5, NOT_NEGATIVE)
     # After so many seconds without a word from the server, the connection is taken for lost.
@@ -181,7 +182,9 @@ def run_cgos(config: Cgos) -> None:
                 players.callback(player.close)
             return GtpEngine(player, size, komi, config.ponder, all_alive=True)
 
-        CgosClient(config, make_engine).run()
+        client = CgosClient(config, make_engine)
+        client.prepare(config.size)
+        client.run()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -275,6 +278,12 @@ class CgosClient:
         self._interrupts = 0
         self._done = False
         self._fatal = ""  # why the next game cannot be played
+
+    def prepare(self, size: int) -> None:
+        """Make the engine now, for games of this size, so that no clock runs meanwhile. RlgoError if it cannot be."""
+        self._engine = self._make_engine(size, 7.5)
+        self._engine_size = size
+        self._optional = set(self._ask("list_commands").split())
 
     def run(self) -> None:
         """Connect, log in and play, and again after every lost connection; see `run_cgos` for the end of it.
@@ -410,10 +419,8 @@ class CgosClient:
         try:
             if self._engine is None or self._engine_size != game.size:
                 self._engine = None
-                self._engine = self._make_engine(game.size, game.komi)
-                self._engine_size = game.size
+                self.prepare(game.size)
                 self._fatal = ""
-                self._optional = set(self._ask("list_commands").split())
         except RlgoError as error:
             # Who cannot play here should not go on losing games.
             self._fatal = f"game {game.id}, {game.size}x{game.size}: {error}"

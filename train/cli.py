@@ -213,6 +213,8 @@ def _unicode() -> bool:
 
 def _gtp(args: argparse.Namespace) -> None:
     board = _board(args)
+    if args.all_alive and args.early_pass:
+        raise RlgoError("--early-pass: expected dead stones not to count, which they do with --all-alive")
 
     from rlgo.gtp import GtpEngine, run
     from train.players import make_player
@@ -237,6 +239,10 @@ def _match(args: argparse.Namespace) -> None:
     board = _board(args)
     _check_writable(args.json)
     _check_writable(args.results, "--results")
+    if args.json is not None and args.results is not None and args.json.resolve() == args.results.resolve():
+        raise RlgoError(f"--json {args.json}: expected another file than --results")
+    if args.sgf is not None and args.sgf.exists() and not args.sgf.is_dir():
+        raise RlgoError(f"--sgf {args.sgf}: expected a folder")
 
     from rlgo.clock import parse_time
     from train.match import play_match

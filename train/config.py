@@ -21,6 +21,7 @@ from train.settings import (
     NOT_NEGATIVE,
     POSITIVE,
     SIZES,
+    SWITCH,
     UNIT,
     Check,
     Section,
@@ -232,7 +233,7 @@ class Tournament(Section):
     jobs: int = setting(1, integer(1, 1_000))
     cluster: str = setting("", _CLUSTER)
     # Write an SGF record of every game.
-    sgf: bool = setting(False, Check((bool,), "true or false", lambda value: value))
+    sgf: bool = setting(False, SWITCH)
     # Virtual draws of the ratings; see elo.rate.
     prior: float = setting(2.0, NOT_NEGATIVE)
 

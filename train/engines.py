@@ -24,6 +24,7 @@ from rlgo.player import RESIGN, Player
 
 ANSWER_TIMEOUT = 60.0  # seconds that an engine may take over one answer
 _STARTS = 3
+_NO_LIMIT = TimeSettings(0, 1, 0)  # as GTP says it
 
 
 class EngineError(RlgoError):
@@ -80,6 +81,7 @@ class GtpClient(Player):
         self._timeout = timeout
         self.patience: float | None = None  # None: `timeout`
         self._known: dict[str, bool] = {}
+        self._told_time = False  # whether the engine believes in a clock
         self._process: subprocess.Popen[str] | None = None
         self._readers: list[threading.Thread] = []
         self._told: _Told | None = None
@@ -102,9 +104,13 @@ class GtpClient(Player):
         """The engine's move. EngineError if there is none to be had."""
         self.tell(game)
         color = game.to_play
-        if self.time is not None and self.knows("time_left"):
-            seconds, stones = self.time_left
-            self.send(f"time_left {_color(color)} {int(seconds)} {stones}")
+        if self.time is not None:
+            if self.knows("time_left"):
+                seconds, stones = self.time_left
+                self.send(f"time_left {_color(color)} {int(seconds)} {stones}")
+        elif self.limit is not None and self.knows("time_settings"):  # somebody else's clock: so long for this move
+            self.send(f"time_settings 0 {_whole(self.limit)} 1")
+            self._told_time = True
         answer = self.send(f"genmove {_color(color)}", self.patience).lower()
         if answer == "resign":
             return RESIGN
@@ -162,13 +168,14 @@ class GtpClient(Player):
         return self._known[command]
 
     def _tell_time(self) -> None:
-        if self.time is None:
+        if self.time is None and not self._told_time:
             return
-        main, period, stones, periods = self.time
+        main, period, stones, periods = self.time or _NO_LIMIT
+        self._told_time = self.time is not None
         if periods and self.knows("kgs-time_settings"):
-            self.send(f"kgs-time_settings byoyomi {main:.0f} {period:.0f} {periods}")
+            self.send(f"kgs-time_settings byoyomi {_whole(main)} {_whole(period)} {periods}")
         elif self.knows("time_settings"):
-            self.send(f"time_settings {main:.0f} {period:.0f} {stones}")
+            self.send(f"time_settings {_whole(main)} {_whole(period)} {stones}")
 
     # --- the process ---
 
@@ -280,6 +287,11 @@ class _Told(NamedTuple):
     komi: float
     setup: list[tuple[int, int]]
     moves: list[tuple[int, int]]
+
+
+def _whole(seconds: float) -> int:
+    """Seconds as GTP has them: whole ones, no more than there are, but where there are any, some."""
+    return max(1, int(seconds)) if seconds else 0
 
 
 def _color(color: int) -> str:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import itertools
 import math
 import platform
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,16 +28,17 @@ from rlgo.board import PASS
 from rlgo.clock import TimeSettings
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.jit import compiling
+from rlgo.jit import compiling, sources_digest
 from rlgo.player import Player
 from rlgo.resources import version
+from rlgo.sealed import write_atomically
 from rlgo.selfplay import Meeting, hold_meeting
 from rlgo.shapes import SIZES, FeatureSet, make_features, unshare
 from rlgo.weights import Weights
 from train.engines import GtpClient
 from train.farm import Farm, GameTask, make_farm
 from train.players import make_player, parse_spec
-from train.referee import Rules
+from train.referee import GameRecord, Rules
 from train.results import Played, Results, open_results
 from train.sprt import Sprt, Verdict, judge
 
@@ -169,9 +172,9 @@ def play_match(
             raise RlgoError("a fast match has no clocks, processes, records and tests")
         return _play_fast(a, b, games, size, komi, seed, opening_plies, max_moves)
     names = [player if isinstance(player, str) else player.name for player in (a, b)]
-    if names[0] == names[1] and a is not b:
-        names[1] += " (B)"
-    given = {name: player for name, player in zip(names, (a, b), strict=True) if not isinstance(player, str)}
+    # What stands for a player in the tasks: its spec; or for an object, a name that is no spec.
+    specs = [player if isinstance(player, str) else f"{player.name}@{id(player)}" for player in (a, b)]
+    given = {key: player for key, player in zip(specs, (a, b), strict=True) if not isinstance(player, str)}
     if given and (jobs > 1 or cluster):
         raise RlgoError("players that are objects play in this process: expected specs for jobs, or a cluster")
     versions = try_out((a, b), size, komi)
@@ -179,13 +182,13 @@ def play_match(
     limits = "" if time is None else str(time)
     about = {
         "a": names[0], "b": names[1], "size": size, "komi": komi, "seed": seed, "opening_plies": opening_plies,
-        "max_moves": max_moves, "time": limits, "versions": versions,
+        "max_moves": max_moves, "time": limits, "versions": versions, **programs_of(specs),
     }  # fmt: skip
     openings = openings_of(size, games // 2, min(opening_plies, max_moves), seed)
     interrupted = False
     with open_results(None if results is None else Path(results), about, size) as kept:
         tasks = [
-            GameTask(n, names[1 - n % 2], names[n % 2], openings[(n - 1) // 2], seed, rules, _comment(about, n))
+            _task(n, specs, names, openings[(n - 1) // 2], seed, rules, _comment(about, n))
             for n in range(1, games + 1)
             if n not in kept.numbers
         ]
@@ -227,8 +230,41 @@ def play_match(
         time=limits,
         sprt=sprt,
         verdict=None if sprt is None else judge(_means(played), sprt),
-        disputed=sum(score != record.result for record in records for score in record.scores.values()),
+        disputed=sum(is_disputed(record) for record in records),
     )
+
+
+def _task(
+    n: int, specs: Sequence[str], names: Sequence[str], opening: tuple[int, ...], seed: int, rules: Rules, comment: str
+) -> GameTask:
+    """Game n: A is Black in the odd ones."""
+    black, white = (0, 1) if n % 2 else (1, 0)
+    return GameTask(n, specs[black], specs[white], opening, seed, rules, comment, (names[black], names[white]))
+
+
+def is_disputed(record: GameRecord) -> bool:
+    """Whether an engine told another score than the referee. One that told none says nothing."""
+    return any(_points(score) not in (None, _points(record.result)) for score in record.scores.values())
+
+
+def _points(result: str) -> float | None:
+    """Black's lead in a result: 3.5 for ``B+3.5``, 0 for a draw; None where it tells no points."""
+    match = re.fullmatch(r"([BW])\+(\d+\.?\d*)|0(?:\.0)?|draw", result.strip(), re.IGNORECASE)
+    if match is None:
+        return None
+    return float(match[2]) * (1 if match[1].upper() == "B" else -1) if match[1] else 0.0
+
+
+def programs_of(specs: Sequence[str]) -> dict[str, Any]:
+    """What plays, beside the specs: the sources of rlgo, and the files that specs name."""
+    files = {}
+    for spec in specs:
+        named = {} if "@" in spec else parse_spec(spec).values
+        for key in ("weights", "long", "first"):
+            path = Path(str(named.get(key, "")))
+            if path.is_file():
+                files[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return {"sources": sources_digest(), **({"files": files} if files else {})}
 
 
 def try_out(players: Sequence[str | Player], size: int, komi: float) -> dict[str, str]:
@@ -257,7 +293,9 @@ def openings_of(size: int, n: int, plies: int, seed: int) -> list[tuple[int, ...
 
 def _comment(about: dict[str, Any], number: int) -> str:
     """What a game's SGF record says of it."""
-    told = [f"{key} {value}" for key, value in about.items() if key not in ("a", "b", "versions") and value != ""]
+    told = [
+        f"{key} {value}" for key, value in about.items() if key not in ("a", "b", "versions", "files") and value != ""
+    ]
     engines = [f"{name} {version}" for name, version in about["versions"].items()]
     first = f"rlgo {version()}: game {number} of {about['a']} against {about['b']}"
     return "\n".join([first, ", ".join(told), *engines])
@@ -270,19 +308,21 @@ def _play(
     """Play what is left of a match, until the test is decided."""
     if sgf is not None:
         Path(sgf).mkdir(parents=True, exist_ok=True)
+        if not kept.games and any(Path(sgf).glob("game-*.sgf")):
+            raise RlgoError(f"{sgf}: holds the records of another match: expected a new or an empty folder")
 
     def is_decided() -> bool:
         # The openings in their order, up to the first that is not over: so the end depends on nobody's speed.
-        return sprt is not None and bool(judge(_means(kept.games), sprt).accepted)
+        return sprt is not None and bool(judge(_means(kept.games)[: games // 2], sprt).accepted)
 
     done = len([game for game in kept.games if game.number <= games])
     with tqdm(total=games, initial=done, unit="game", file=sys.stderr, dynamic_ncols=True, disable=not progress) as bar:
         if is_decided():
             return
         for task, record in farm.run(tasks):
-            kept.add(Played(task.number, (task.number + 1) // 2, task.black, task.white, record))
             if sgf is not None:
-                (Path(sgf) / f"game-{task.number:05}.sgf").write_bytes(record.sgf)
+                write_atomically(Path(sgf) / f"game-{task.number:05}.sgf", record.sgf)
+            kept.add(Played(task.number, (task.number + 1) // 2, task.names[0], task.names[1], record))
             if record.forfeit:
                 bar.write(f"game {task.number}: {record.forfeit}", file=sys.stderr)
             scores = list(_by_opening(kept.games).values())

@@ -28,14 +28,26 @@ from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
 from rlgo.resources import config_path
 from train.config import read_toml
 from train.engines import GtpClient
-from train.settings import NOT_NEGATIVE, POSITIVE, SIZES, UNIT, Check, Section, choice, integer, number, setting, text
+from train.settings import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SIZES,
+    SWITCH,
+    UNIT,
+    Check,
+    Section,
+    choice,
+    integer,
+    number,
+    setting,
+    text,
+)
 
 # ---------------------------------------------------------------------------------------------
 # What the keys may be
 # ---------------------------------------------------------------------------------------------
 
 _FILE = text("the path of a file, or nothing", r".*")
-_SWITCH = Check((bool,), "on or off", lambda value: value)
 
 
 _LARGE = 10**9
@@ -134,15 +146,15 @@ class TdSearchKeys(Keys):
     # The default policy, and each rule of MoGo's: save stones put into atari, 3x3 patterns, capture anything; no
     # pattern move into self-atari; end simulations that are hopeless for one side.
     default: str = setting("mogo", choice("mogo", "uniform"))
-    save: bool = setting(True, _SWITCH)
-    pattern: bool = setting(True, _SWITCH)
-    capture: bool = setting(True, _SWITCH)
-    self_atari: bool = setting(True, _SWITCH)
-    mercy: bool = setting(True, _SWITCH)
+    save: bool = setting(True, SWITCH)
+    pattern: bool = setting(True, SWITCH)
+    capture: bool = setting(True, SWITCH)
+    self_atari: bool = setting(True, SWITCH)
+    mercy: bool = setting(True, SWITCH)
     # A simulation longer than this is abandoned; 0: 3 * size * size.
     max_moves: int = setting(0, integer(0))
     # Forget everything before each move.
-    reset: bool = setting(False, _SWITCH)
+    reset: bool = setting(False, SWITCH)
     # Play by the value function of so many own moves ago.
     delay: int = setting(0, integer(0))
     # Threads, and simulations of each between two merges; many more overshoot, and play worse.
@@ -208,11 +220,11 @@ class Dyna2Keys(TdSearchKeys):
     # Weight sharing of the short-term memory; anything but none keeps the memories apart, which is slower.
     sharing: str = setting("none", choice("none", "inversion", "LD", "LI", "LI+LD"))
     # Keep them apart in any case.
-    apart: bool = setting(False, _SWITCH)
+    apart: bool = setting(False, SWITCH)
     # The long-term memory: a weight file; empty: the best that ship with rlgo; none: no long-term memory.
     long: str = setting("", _FILE)
     # Let it learn from each game that is played, by this step size and lambda; and act at random that often.
-    long_learn: bool = setting(False, _SWITCH)
+    long_learn: bool = setting(False, SWITCH)
     long_alpha: float = setting(0.1, POSITIVE)
     long_lambda: float = setting(0.0, UNIT)
     long_epsilon: float = setting(0.0, UNIT)
@@ -285,18 +297,18 @@ class SimulationKeys(Keys):
     # of MoGo's, as for td_search.
     default: str = setting("mogo", choice("mogo", "uniform", "rlgo"))
     epsilon: float = setting(0.1, UNIT)
-    save: bool = setting(True, _SWITCH)
-    pattern: bool = setting(True, _SWITCH)
-    capture: bool = setting(True, _SWITCH)
-    self_atari: bool = setting(True, _SWITCH)
-    mercy: bool = setting(True, _SWITCH)
+    save: bool = setting(True, SWITCH)
+    pattern: bool = setting(True, SWITCH)
+    capture: bool = setting(True, SWITCH)
+    self_atari: bool = setting(True, SWITCH)
+    mercy: bool = setting(True, SWITCH)
     # Truncated simulation: after so many plies of the default policy, V of the weights is the outcome.
     truncate: int | str = setting("never", _or_word(0, "never"))
     # The weight file, for all that asks for weights; empty: the best that ship with rlgo.
     weights: str = setting("", _FILE)
     # Threads; on one tree, with virtual losses, or each on its own, their roots added up.
     workers: int = setting(1, integer(1, 64))
-    root_parallel: bool = setting(False, _SWITCH)
+    root_parallel: bool = setting(False, SWITCH)
     virtual_loss: int = setting(1, integer(1, 1_000))
     # Give up where the best move wins with less than this.
     resign: float = setting(0.0, UNIT)
@@ -370,7 +382,7 @@ class TreeKeys(SimulationKeys):
     k: float = setting(10_000.0, POSITIVE)
     bias: float = setting(0.02, NOT_NEGATIVE)
     # With the latter: learn the bias of near and of far moves from the trees of the game.
-    learn_bias: bool = setting(False, _SWITCH)
+    learn_bias: bool = setting(False, SWITCH)
     # Visits of an action before its position becomes a node.
     expand_after: int = setting(1, integer(1))
     # Prior knowledge of new nodes, H (both: rlgo and handcrafted); its confidence C as MC value, and M (C~) as AMAF
@@ -379,7 +391,7 @@ class TreeKeys(SimulationKeys):
     C: int = setting(0, integer(0, 100_000))
     M: int = setting(50, integer(0, 100_000))
     # M is the confidence where H is one half; the surer H is, the more.
-    adapt_M: bool = setting(False, _SWITCH)
+    adapt_M: bool = setting(False, SWITCH)
     # Two phases: a td_search or dyna2 player's file. It learns before each search; its value is the heuristic rlgo.
     first: str = setting("", _FILE)
     # Progressive bias: adds H * progressive_bias / (N + 1) to a move's value.
@@ -387,7 +399,7 @@ class TreeKeys(SimulationKeys):
     # Progressive widening: try the best moves by H, one more whenever N(s) has grown by this factor; 0: all.
     widening: float = setting(0.0, number("0, or a number above 1", lambda x: x == 0 or x > 1))
     # Keep what the tree knows below the position that is reached next.
-    reuse: bool = setting(True, _SWITCH)
+    reuse: bool = setting(True, SWITCH)
     # Memory of the tree; where it is full, the search goes on without growing it.
     memory_mb: float = setting(256.0, POSITIVE)
 
@@ -473,12 +485,12 @@ class _Second(Keys):
     depth: int | str = setting(4, _or_word(1, "none"))
     # Transposition table of 2^table_bits entries, killer moves, history heuristic, principal variation search, and
     # null moves, which alone may change the result.
-    table: bool = setting(True, _SWITCH)
+    table: bool = setting(True, SWITCH)
     table_bits: int = setting(18, integer(4, 28))
-    killers: bool = setting(True, _SWITCH)
-    history: bool = setting(True, _SWITCH)
-    pvs: bool = setting(True, _SWITCH)
-    null_move: bool = setting(False, _SWITCH)
+    killers: bool = setting(True, SWITCH)
+    history: bool = setting(True, SWITCH)
+    pvs: bool = setting(True, SWITCH)
+    null_move: bool = setting(False, SWITCH)
 
     def _second(self) -> dict[str, Any]:
         from rlgo.alphabeta import Options

@@ -289,6 +289,7 @@ def tournament_picture(path: str | Path, found: Standing) -> None:
 
     Raises RlgoError without matplotlib.
     """
+    assert found.ratings is not None
     players = found.ratings.players[::-1]
     figure, axes = _figure(1, 1, 8, max(2.0, 0.9 + 0.3 * len(players)))
     ax = axes[0, 0]

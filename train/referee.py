@@ -28,9 +28,9 @@ _PATIENCE = 5.0  # seconds that a player may overstep its time before it is stop
 class Rules:
     """What the players of a game agree on."""
 
-    size: int = 9
-    komi: float = 7.5
-    max_moves: int = 243  # plies, the opening included, after which a game is scored as it stands
+    size: int
+    komi: float
+    max_moves: int  # plies, the opening included, after which a game is scored as it stands
     time: TimeSettings | None = None  # of each side
     check_scores: bool = False  # ask engines for their final_score, too
 
@@ -95,23 +95,24 @@ def play_game(
     for player in players.values():
         player.limit = None
         if isinstance(player, GtpClient):
-            player.time = rules.time
+            player.time, player.patience = rules.time, None
         player.new_game()
     while not game.is_over():
         if len(game.moves) >= rules.max_moves:
             return record(capped=True)
         color = game.to_play
         player = players[color]
-        if rules.time is not None:
-            player.limit = clock.budget(color, game.size)
-            if isinstance(player, GtpClient):
-                player.time_left = clock.left(color)
-                player.patience = (clock.allows(color) or 0.0) + _PATIENCE
+        budget = None
+        if isinstance(player, GtpClient) and rules.time is not None:
+            player.time_left = clock.left(color)
+            player.patience = (clock.allows(color) or 0.0) + _PATIENCE
+        else:
+            budget = clock.budget(color, game.size)
         start = time.monotonic()
         try:
-            p = int(player.genmove(game))
+            p = _ask(player, game, budget)
             took = time.monotonic() - start
-            clock.spend(color, took, player.limit)
+            clock.spend(color, took, budget)
             seconds[color] += took
             longest[color] = max(longest[color], took)
             if clock.has_lost(color):
@@ -146,6 +147,15 @@ def play_game(
             except EngineError as error:
                 scores[COLOR_NAMES[color]] = f"? {error}"
     return record()
+
+
+def _ask(player: Player, game: Game, budget: float | None) -> int:
+    """A player's move, within `budget` seconds."""
+    player.limit = budget
+    try:
+        return int(player.genmove(game))
+    finally:
+        player.limit = None
 
 
 def _other_board(player: Player, game: Game) -> str:

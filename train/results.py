@@ -16,6 +16,7 @@ from typing import Any
 
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
+from rlgo.sealed import write_atomically
 from train.referee import GameRecord
 
 FORMAT = 1
@@ -82,7 +83,7 @@ class Results:
         self.games.append(game)
         if self._path is not None:
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(game.to_json(self._size), ensure_ascii=False) + "\n")
+                file.write(json.dumps(game.to_json(self._size)) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
 
@@ -107,21 +108,25 @@ def open_results(path: Path | None, about: dict[str, Any], size: int) -> Iterato
 
     try:
         with FileLock(f"{path}.lock", timeout=0):
-            yield Results(size, path, _read(path, about, size))
+            yield Results(size, path, read_results(path, about, size, repair=True))
     except Timeout:
         raise RlgoError(f"{path}: another process writes to it") from None
 
 
-def _read(path: Path, about: dict[str, Any], size: int) -> list[Played]:
+def read_results(path: Path, about: dict[str, Any], size: int, repair: bool = False) -> list[Played]:
+    """The games of a results file; see `open_results`.
+
+    repair : begin a file that is not there, and cut a line off that was being written
+    """
     header = {"format": FORMAT, **about}
-    if not path.exists() or path.stat().st_size == 0:
-        path.write_text(json.dumps(header, ensure_ascii=False) + "\n", "utf-8")
+    if repair and (not path.exists() or path.stat().st_size == 0):
+        write_atomically(path, (json.dumps(header) + "\n").encode())
         return []
     data = path.read_bytes()
     # A line without its end was being written when the machine, or the process, went down.
     whole = data[: data.rfind(b"\n") + 1]
     try:
-        first, *lines = whole.decode("utf-8").splitlines()
+        first, *lines = whole.decode("utf-8").split("\n")[:-1]
         known = json.loads(first)
         if not isinstance(known, dict) or "format" not in known:
             raise ValueError
@@ -139,7 +144,7 @@ def _read(path: Path, about: dict[str, Any], size: int) -> list[Played]:
     twice = len(games) - len({game.number for game in games})
     if twice:
         raise RlgoError(f"{path}: {twice} games stand there twice")
-    if len(whole) < len(data):
+    if len(whole) < len(data) and repair:
         os.truncate(path, len(whole))
     return games
 

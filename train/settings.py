@@ -102,6 +102,7 @@ def _window_sizes(value: list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
     return tuple(value) if integers and value and list(value) == sorted({*value} & {1, 2, 3}) else None
 
 
+SWITCH = Check((bool,), "on or off, in a file true or false", lambda value: value)
 POSITIVE = number("a number above 0", lambda x: x > 0)
 NOT_NEGATIVE = number("a number of at least 0", lambda x: x >= 0)
 UNIT = number("a number from 0 to 1", lambda x: 0 <= x <= 1)

@@ -16,8 +16,6 @@ import numpy as np
 from rlgo.errors import RlgoError
 from train.elo import expected_score
 
-_FIRST = 8  # openings before the variance is believed
-
 
 @dataclass(frozen=True)
 class Sprt:
@@ -70,19 +68,26 @@ def llr(means: Sequence[float], sprt: Sprt) -> float:
     means : of A's scores in the games of each opening, 0 to 1; x and v are their mean and variance, s0 and s1 the
         `expected_score` of both hypotheses.
     """
-    x, v = float(np.mean(means)), float(np.var(means))
+    return float(_ratios(np.asarray(means, np.float64), sprt)[-1])
+
+
+def _ratios(means: np.ndarray, sprt: Sprt) -> np.ndarray:
+    """`llr` after each opening."""
     s0, s1 = float(expected_score(sprt.elo0)), float(expected_score(sprt.elo1))
-    # Where all openings went the same way, as if one more had gone half the other way.
-    v = max(v, 1 / (4 * len(means)))
-    return len(means) * (s1 - s0) * (2 * x - s0 - s1) / (2 * v)
+    n = np.arange(1, len(means) + 1)
+    total, squares = np.cumsum(means), np.cumsum(means**2)
+    # With the two further openings, one won and one lost, that `match.clustered_interval` has too: few openings that
+    # went the same way say little of the variance (without them, 9 % false alarms at 5 % where elo1 - elo0 = 100).
+    v = (squares + 1) / (n + 2) - ((total + 1) / (n + 2)) ** 2
+    return (s1 - s0) * (2 * total - n * (s0 + s1)) / (2 * v)
 
 
 def judge(means: Sequence[float], sprt: Sprt) -> Verdict:
     """The test after each opening in turn, up to the first that decides it."""
     low, high = sprt.bounds
-    ratio = 0.0
-    for n in range(_FIRST, len(means) + 1):
-        ratio = llr(means[:n], sprt)
-        if not low < ratio < high:
-            return Verdict(ratio, n, "H1" if ratio >= high else "H0")
-    return Verdict(ratio, len(means), "")
+    ratios = _ratios(np.asarray(means, np.float64), sprt)
+    decided = np.flatnonzero((ratios <= low) | (ratios >= high))
+    if len(decided):
+        n = int(decided[0])
+        return Verdict(float(ratios[n]), n + 1, "H1" if ratios[n] >= high else "H0")
+    return Verdict(float(ratios[-1]) if len(ratios) else 0.0, len(means), "")

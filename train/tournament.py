@@ -26,7 +26,6 @@ import dataclasses
 import itertools
 import json
 import math
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -43,10 +42,10 @@ from rlgo.sealed import write_atomically
 from train.config import Tournament, read_toml, section_from
 from train.elo import PairResult, Ratings, rate, table
 from train.farm import GameTask, make_farm
-from train.match import openings_of, try_out, versions_of
+from train.match import openings_of, programs_of, try_out, versions_of
 from train.players import parse_spec
 from train.referee import Rules
-from train.results import Played, open_results
+from train.results import Played, open_results, read_results
 
 RESULTS, RATINGS_TEXT, RATINGS_JSON, RATINGS_PNG = "results.jsonl", "ratings.txt", "ratings.json", "ratings.png"
 
@@ -67,12 +66,13 @@ class Standing:
     """What a tournament says so far."""
 
     plan: Plan
-    ratings: Ratings
+    ratings: Ratings | None  # None where `unrated` tells why not
     pairs: tuple[PairResult, ...]
     games: int
     forfeits: tuple[str, ...]
     interrupted: bool
     versions: dict[str, str]
+    unrated: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As what `json` can write."""
@@ -86,7 +86,8 @@ class Standing:
             "interrupted": self.interrupted,
             "versions": self.versions,
             "pairs": pairs,
-            **self.ratings.to_json(),
+            "unrated": self.unrated,
+            **({} if self.ratings is None else self.ratings.to_json()),
         }
 
     def __str__(self) -> str:
@@ -101,7 +102,11 @@ class Standing:
             lines.append(f"{len(self.forfeits)} of the games forfeited")
         if self.interrupted:
             lines.append("interrupted; the same command goes on")
-        return "\n".join([*lines, "", table(self.ratings, los=True), "", cross_table(self.ratings, self.pairs)])
+        if self.ratings is None:
+            names = list(self.plan.players)
+            return "\n".join([*lines, f"no ratings yet: {self.unrated}", "", cross_table(names, self.pairs)])
+        names = [player.name for player in self.ratings.players]
+        return "\n".join([*lines, "", table(self.ratings, los=True), "", cross_table(names, self.pairs)])
 
 
 def read_tournament(path: str | Path, out: str | None = None) -> Plan:
@@ -144,6 +149,8 @@ def read_tournament(path: str | Path, out: str | None = None) -> Plan:
     for name in settings.challengers:
         if name not in players:
             raise RlgoError(f"{file}: tournament.challengers: {name}: not among the players: {', '.join(players)}")
+    if len(set(settings.challengers)) < len(settings.challengers):
+        raise RlgoError(f"{file}: tournament.challengers: expected different names")
     if (settings.kind == "gauntlet") != bool(settings.challengers) or len(settings.challengers) == len(players):
         raise RlgoError(f"{file}: tournament.challengers: expected some players, but not all, for a gauntlet alone")
     if not settings.games:
@@ -179,25 +186,24 @@ def run_tournament(plan: Plan, jobs: int | None = None, progress: bool = True) -
     plan.folder.mkdir(parents=True, exist_ok=True)
     interrupted = False
     with open_results(plan.folder / RESULTS, _about(plan, versions), s.size) as kept:
-        if not (plan.folder / "tournament.toml").exists():
-            shutil.copyfile(plan.path, plan.folder / "tournament.toml")
+        write_atomically(plan.folder / "tournament.toml", plan.path.read_bytes())
         openings = openings_of(s.size, s.games // 2, min(s.opening_plies, rules.max_moves), s.seed)
         total = _n_games(plan)
-        farm = make_farm(jobs or s.jobs, s.cluster, total - len(kept.games))
-        bar = tqdm(
-            total=total, initial=len(kept.games), unit="game", file=sys.stderr, dynamic_ncols=True, disable=not progress
-        )
+        done = len(_first(kept.games, total))
+        farm = make_farm(jobs or s.jobs, s.cluster, total - done)
+        bar = tqdm(total=total, initial=done, unit="game", file=sys.stderr, dynamic_ncols=True, disable=not progress)
         try:
-            # A round begins when the one before is over: Swiss pairings depend on nobody's speed.
-            for meetings in _rounds(plan, kept.games):
+            rounds = _rounds(plan, kept.games)
+            # A round begins when the one before is over: Swiss pairings depend on nobody's speed. Others need not wait.
+            for meetings in rounds if s.kind == "swiss" else [list(itertools.chain.from_iterable(rounds))]:
                 tasks = [task for task in _tasks(plan, meetings, openings, rules) if task[0].number not in kept.numbers]
                 names = {task.number: (opening, black, white) for task, opening, black, white in tasks}
                 for task, record in farm.run(task for task, *_ in tasks):
-                    kept.add(Played(task.number, *names[task.number], record))
                     if s.sgf:
                         folder = plan.folder / "sgf"
                         folder.mkdir(exist_ok=True)
-                        (folder / f"game-{task.number:06}.sgf").write_bytes(record.sgf)
+                        write_atomically(folder / f"game-{task.number:06}.sgf", record.sgf)
+                    kept.add(Played(task.number, *names[task.number], record))
                     if record.forfeit:
                         bar.write(f"game {task.number}: {record.forfeit}", file=sys.stderr)
                     bar.update()
@@ -208,7 +214,7 @@ def run_tournament(plan: Plan, jobs: int | None = None, progress: bool = True) -
         finally:
             bar.close()
             farm.close()
-        standing = _stand(plan, kept.games, interrupted, versions)
+        standing = _stand(plan, _first(kept.games, total), interrupted, versions)
     _write(standing)
     return standing
 
@@ -223,8 +229,15 @@ def standing_of(plan: Plan) -> Standing:
             versions = json.loads(file.readline())["versions"]
         except (ValueError, KeyError, TypeError):
             raise RlgoError(f"{path}: expected a results file, this is none") from None
-    with open_results(path, _about(plan, versions), plan.settings.size) as kept:
-        return _stand(plan, kept.games, len(kept.games) < _n_games(plan), versions)
+    # Without a lock: somebody may be playing it.
+    total = _n_games(plan)
+    games = _first(read_results(path, _about(plan, versions), plan.settings.size), total)
+    return _stand(plan, games, len(games) < total, versions)
+
+
+def _first(games: Sequence[Played], n: int) -> list[Played]:
+    """Those among the first n: the file may hold more, of a longer tournament."""
+    return [game for game in games if game.number <= n]
 
 
 def _about(plan: Plan, versions: dict[str, str]) -> dict[str, Any]:
@@ -233,7 +246,9 @@ def _about(plan: Plan, versions: dict[str, str]) -> dict[str, Any]:
     settings = {key: getattr(plan.settings, key) for key in kept}
     if plan.settings.kind != "swiss":  # of a longer round robin, the first rounds are those of a shorter one
         settings["challengers"] = list(plan.settings.challengers)
-    return {"tournament": plan.settings.name, **settings, "players": plan.players, "versions": versions}
+    players = [list(player) for player in plan.players.items()]  # whose order the schedule depends on
+    programs = programs_of(list(plan.players.values()))
+    return {"tournament": plan.settings.name, **settings, "players": players, "versions": versions, **programs}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -273,7 +288,9 @@ def _swiss_pairs(plan: Plan, games: Sequence[Played], opening: int) -> list[tupl
 
     The probability falls by exp(-difference / bias). Of an odd number, one of those who have played most is left out.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(plan.settings.seed, spawn_key=(1, opening)))
+    rng = np.random.default_rng(
+        np.random.SeedSequence(plan.settings.seed, spawn_key=(opening,))
+    )  # not two: games have those
     wins, played = dict.fromkeys(plan.players, 0.0), dict.fromkeys(plan.players, 0)
     # In the order of their numbers: nobody's speed must decide in what order floats are added.
     for game in sorted(games, key=lambda game: game.number):
@@ -329,14 +346,17 @@ def _stand(plan: Plan, games: Sequence[Played], interrupted: bool, versions: dic
     pairs = pair_results(games)
     present = {name for pair in pairs for name in (pair.a, pair.b)}
     anchors = {name: elo for name, elo in plan.anchors.items() if name in present}
-    ratings = rate(pairs, anchors, plan.settings.prior)
+    ratings, unrated = None, ""
+    try:
+        ratings = rate(pairs, anchors, plan.settings.prior)
+    except RlgoError as error:  # too few games to connect all players
+        unrated = str(error)
     forfeits = tuple(f"game {game.number}: {game.record.forfeit}" for game in games if game.record.forfeit)
-    return Standing(plan, ratings, tuple(pairs), len(games), forfeits, interrupted, versions_of(versions))
+    return Standing(plan, ratings, tuple(pairs), len(games), forfeits, interrupted, versions_of(versions), unrated)
 
 
-def cross_table(ratings: Ratings, pairs: Sequence[PairResult]) -> str:
-    """Who scored what against whom, in per cent, and the games; rows and columns in the order of the ratings."""
-    names = [player.name for player in ratings.players]
+def cross_table(names: Sequence[str], pairs: Sequence[PairResult]) -> str:
+    """Who scored what against whom, in per cent, and the games; rows and columns in the order of the names."""
     scores: dict[tuple[str, str], tuple[float, float]] = {}
     for r in pairs:
         scores[r.a, r.b], scores[r.b, r.a] = (r.score, r.games), (r.games - r.score, r.games)
@@ -355,6 +375,8 @@ def _write(standing: Standing) -> None:
     folder = standing.plan.folder
     write_atomically(folder / RATINGS_TEXT, f"{standing}\n".encode())
     write_atomically(folder / RATINGS_JSON, (json.dumps(standing.to_json(), indent=2) + "\n").encode())
+    if standing.ratings is None:
+        return
     from train.plots import tournament_picture
 
     try:
