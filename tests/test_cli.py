@@ -83,7 +83,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["train", "quick", "--out", ""], 'run.out = "": expected the path of a folder'),
         (["weights"], "the following arguments are required: COMMAND (see rlgo weights --help)"),
         (["weights", "show", "f", "--top", "0"], "--top: '0': expected an integer of at least 1"),
-        (["gtp"], "the following arguments are required: --player (see rlgo gtp --help)"),
+        (["gtp", "--all-alive", "--early-pass"], "--early-pass: expected dead stones not to count"),
         (["gtp", "--player", "random", "--size", "20"], "board.size = 20: expected an integer from 5 to 19"),
         (["gtp", "--player", "random", "--komi", "inf"], "board.komi = inf: expected a number"),
         (["match", "random", "random"], "the following arguments are required: --games"),

@@ -81,12 +81,12 @@ class Cgos(Section):
     password_file: str = setting("", _PATH)
     # A player spec, see train/players.py.
     player: str = setting("", text("a player spec", r".+"))
+    # The board that its games have: the player is made ready for it before the login.
+    size: int = setting(9, integer(5, 19))
     # Stop after so many games; 0: go on until Ctrl-C.
     games: int = setting(0, integer(0))
     # Think in the opponent's time.
     ponder: bool = setting(False, SWITCH)
-    # Of the board that the server's games have: the player is made ready for it before the login.
-    size: int = setting(9, integer(5, 19))
     # Seconds on the way to the server and back: the player is told that it has so much less time.
     lag: float = setting(0.5, NOT_NEGATIVE)
     # After so many seconds without a word from the server, the connection is taken for lost.
@@ -279,9 +279,9 @@ class CgosClient:
         self._done = False
         self._fatal = ""  # why the next game cannot be played
 
-    def prepare(self, size: int) -> None:
+    def prepare(self, size: int, komi: float = 7.5) -> None:
         """Make the engine now, for games of this size, so that no clock runs meanwhile. RlgoError if it cannot be."""
-        self._engine = self._make_engine(size, 7.5)
+        self._engine = self._make_engine(size, komi)
         self._engine_size = size
         self._optional = set(self._ask("list_commands").split())
 
@@ -419,7 +419,7 @@ class CgosClient:
         try:
             if self._engine is None or self._engine_size != game.size:
                 self._engine = None
-                self.prepare(game.size)
+                self.prepare(game.size, game.komi)
                 self._fatal = ""
         except RlgoError as error:
             # Who cannot play here should not go on losing games.
