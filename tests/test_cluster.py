@@ -27,6 +27,9 @@ from rlgo.td import Learning
 from train import cluster
 from train.cluster import RayCrew, RayLearner, connect
 from train.config import to_toml
+from train.farm import GameTask, GameWorker, RayFarm
+from train.match import play_match
+from train.referee import Rules
 from train.run import resume, train
 
 pytestmark = pytest.mark.skipif(
@@ -144,6 +147,46 @@ def test_no_cluster_here(monkeypatch):
     monkeypatch.setenv("RAY_TMPDIR", "/nonexistent")
     with pytest.raises(RlgoError, match=r'^run.cluster = "auto": no Ray runs on this machine: expected ray start'):
         connect("auto", 1, FEATURES)
+
+
+# ---------------------------------------------------------------------------------------------
+# Games of a match. Before the workers of the other tests take up the CPUs.
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_match_without_ray_or_cluster(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "ray", None)
+        with pytest.raises(RlgoError, match=r"^--cluster auto: needs Ray"):
+            play_match("random", "random", 2, size=5, cluster="auto", progress=False)
+
+
+def test_a_match_on_a_cluster(nodes, tmp_path):
+    """The same games, wherever they are played; and each of them once, though an actor dies."""
+    arguments: dict[str, Any] = {"size": 5, "komi": 2.5, "seed": 3, "progress": False}
+    path = tmp_path / "results.jsonl"
+    result = play_match("random", "open_spiel,sims=4", 8, cluster=nodes.address, jobs=2, results=path, **arguments)
+    assert result == play_match("random", "open_spiel,sims=4", 8, **arguments)
+    assert sorted(json.loads(line)["game"] for line in path.read_text().splitlines()[1:]) == list(range(1, 9))
+    with pytest.raises(RlgoError, match="player 'nobody': unknown"):
+        farm = RayFarm(nodes.address, 2)
+        list(farm.run([GameTask(1, "nobody", "random", (), 1, Rules(5, 2.5, 75))]))
+    farm.close()
+
+
+def test_actors_of_a_match_that_die_are_replaced(nodes, capsys):
+    farm = RayFarm(nodes.address, 2)
+    tasks = [GameTask(n, "random", "random", (), 1, Rules(5, 2.5, 75)) for n in range(1, 13)]
+    records = {}
+    for task, record in farm.run(tasks):
+        records[task.number] = record.moves
+        if len(records) == 3:
+            farm._ray.kill(farm._actors[0])
+    farm.close()
+    assert sorted(records) == list(range(1, 13))
+    assert "its process died; it is played again" in capsys.readouterr().err
+    own = GameWorker()
+    assert {task.number: own.play(task).moves for task in tasks} == records
 
 
 # ---------------------------------------------------------------------------------------------

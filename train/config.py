@@ -218,7 +218,7 @@ class Tournament(Section):
     # Gauntlet: the names of those who meet all others.
     challengers: tuple[str, ...] = setting((), _NAMES)
     # Swiss: how many wins of difference make a pairing e times less likely.
-    bias: float = setting(1.0, POSITIVE)
+    bias: float = setting(4.0, POSITIVE)
     # The board, and the rules of each game.
     size: int = setting(9, integer(5, 19))
     komi: float = setting(7.5, _KOMI)

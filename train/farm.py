@@ -25,6 +25,7 @@ from train.players import make_player
 from train.referee import GameRecord, Rules, play_game
 
 _DEATHS = 3  # of processes over one game: something is wrong with it
+_JOIN_SECONDS = 300.0  # for the processes of a cluster to start
 
 
 @dataclass(frozen=True)
@@ -246,7 +247,7 @@ def _serve(connection: Connection) -> None:
 
 
 class RayFarm(Farm):
-    """As many games at a time as a Ray cluster has CPUs, or n at most."""
+    """As many games at a time as a Ray cluster has free CPUs, or n at most."""
 
     def __init__(self, cluster: str, n: int | None = None):
         """cluster : see `cluster.connect`; RlgoError where there is none, or a machine has another rlgo."""
@@ -254,14 +255,23 @@ class RayFarm(Farm):
 
         name = f"--cluster {cluster}"
         self._ray, self._is_ours = connect(cluster, n or 1, name=name)
-        cpus = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        self.places = min(n or cpus, cpus)
+        free = int(self._ray.available_resources().get("CPU", 0))
+        self._actors: list[Any] = []
+        if not free:
+            self.close()
+            raise RlgoError(f"{name}: none of its CPUs is free")
+        self.places = min(n or free, free)
         self._kind = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")
         self._actors = [self._kind.remote() for _ in range(self.places)]
-        for found in self._ray.get([actor.fingerprint.remote() for actor in self._actors]):
-            if found != fingerprint():
-                self.close()
-                raise RlgoError(f"{name}: a machine has {found}: expected {fingerprint()}, as here")
+        try:
+            found = self._ray.get([actor.fingerprint.remote() for actor in self._actors], timeout=_JOIN_SECONDS)
+        except self._ray.exceptions.RayError as error:
+            self.close()
+            raise RlgoError(f"{name}: its processes do not start: {str(error).splitlines()[0]}") from None
+        others = {one for one in found if one != fingerprint()}
+        if others:
+            self.close()
+            raise RlgoError(f"{name}: a machine has {others.pop()}: expected {fingerprint()}, as here")
 
     def _begin(self, place: int, task: GameTask) -> Any:
         return self._actors[place].play.remote(task)
