@@ -177,8 +177,10 @@ def test_results_are_appended_and_a_match_goes_on(tmp_path: Path) -> None:
     assert play_match("random", "open_spiel,sims=8", 8, results=path, **FIVE) == whole
     assert play_match("random", "open_spiel,sims=8", 4, results=path, **FIVE) == part
     assert path.read_bytes() == after
-    game = min(games_of(path), key=lambda game: game["game"])
+    game, swapped = sorted(games_of(path), key=lambda game: game["game"])[:2]
     assert (game["black"], game["white"], game["opening"]) == ("random", "open_spiel,sims=8", 1)
+    assert (swapped["white"], swapped["black"], swapped["opening"]) == ("random", "open_spiel,sims=8", 1)
+    assert game["moves"].split()[:4] == swapped["moves"].split()[:4]
     assert game["moves"].endswith("pass pass") and game["result"][:2] in ("B+", "W+")
 
 

@@ -86,6 +86,8 @@ def test_the_same_seed_gives_the_same_map() -> None:
     assert maps[0] == maps[1] != maps[2]
 
 
+@pytest.mark.interpreted
+@pytest.mark.boundscheck
 def test_points_count_for_whoever_holds_them_in_the_end() -> None:
     """Against playouts played here, move by move, and counted by `Game`."""
     game = from_diagram(". X . O .\nX X X O O\n. X O O .\nX X X O O\n. X . O .", komi=0.5)
