@@ -441,6 +441,15 @@ class AlphaBetaSearch:
             self._run(0, _NO_WEIGHTS, 0.0)
 
 
+def led_by(candidates: list[Candidate], found: Found | None) -> list[Candidate]:
+    """Candidates by value alone, with the move that a search found put first, and its principal variation."""
+    best = next((candidate for candidate in candidates if found is not None and candidate.move == found.move), None)
+    if found is None or best is None:
+        return candidates
+    others = [candidate for candidate in candidates if candidate is not best]
+    return [best._replace(visits=max(1, found.nodes), line=found.line), *others]
+
+
 def check_limits(depth: int | None, seconds: float | None) -> None:
     """RlgoError for limits of a search that are none."""
     if depth is None and seconds is None:
@@ -513,11 +522,7 @@ class AlphaBeta(Player):
     def candidates(self, game: Game) -> list[Candidate]:
         """By V alone, without search; the move that was found first, with its principal variation."""
         found = ranked(game, self._values.afterstates(game.board))
-        if self.found is None or self._position != position_of(game):
-            return found
-        best = next(candidate for candidate in found if candidate.move == self.found.move)
-        found.remove(best)
-        return [best._replace(visits=max(1, self.found.nodes), line=self.found.line), *found]
+        return led_by(found, self.found if self._position == position_of(game) else None)
 
     def value_weights(self) -> Weights:
         return self._values.weights

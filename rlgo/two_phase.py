@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rlgo.alphabeta import AlphaBetaSearch, Found, Options, check_limits, describe
+from rlgo.alphabeta import AlphaBetaSearch, Found, Options, check_limits, describe, led_by
 from rlgo.game import Game
-from rlgo.player import RESIGN, Candidate, Player, Seed, shorter
+from rlgo.player import RESIGN, Candidate, Player, Seed, position_of, shorter
 from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
 
@@ -54,6 +54,7 @@ class TwoPhase(Player):
         if seconds is not None:
             first.seconds = seconds / 2
         self.found: Found | None = None
+        self._position: tuple[int, ...] = ()  # where it was found
         self._second = AlphaBetaSearch(first.sizes[0], options, table_bits, seed)
 
     def genmove(self, game: Game) -> int:
@@ -65,6 +66,7 @@ class TwoPhase(Player):
         self.first.evaluate(game)
         left = None if seconds is None else max(1e-3, start + seconds - time.perf_counter())
         self.found = self._second.search(game, features, theta_bar, self.depth, left, self.stop)
+        self._position = position_of(game)
         return RESIGN if self.first.gives_up(game, self.found.move) else self.first.explore(game, self.found.move)
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
@@ -72,7 +74,8 @@ class TwoPhase(Player):
         self.first.ponder(game, stop)
 
     def candidates(self, game: Game) -> list[Candidate]:
-        return self.first.candidates(game)
+        """By the value that was learned; the move that alpha-beta found first, with its principal variation."""
+        return led_by(self.first.candidates(game), self.found if self._position == position_of(game) else None)
 
     def value_weights(self) -> Weights:
         return self.first.value_weights()

@@ -456,7 +456,8 @@ def test_the_subtree_is_kept_from_move_to_move():
     other_komi = usual.copy()
     other_komi.komi = 3.5
     twice, swapped = after((WHITE, one), (WHITE, two)), after((BLACK, one), (BLACK, two))
-    for other in (game_after("C3"), game_after("D3", "C3"), game_after(), twice, swapped, other_komi):
+    assert search._root_for(game_after("C3"), search.trees[0]) == 0  # thought about again
+    for other in (game_after("D3", "C3"), game_after(), twice, swapped, other_komi):
         assert search._root_for(other, search.trees[0]) == -1
     search.new_game()
     assert search._root_for(usual, search.trees[0]) == -1
@@ -540,7 +541,7 @@ def test_a_search_ends_when_it_is_told_to_or_decided():
     decided = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 2000, seed=1)
     assert decided.search(game).simulations < 2000
     assert decided.report()[0].startswith("Black won 100.0% of ")
-    assert set(decided.analyses()) == {"value", "amaf", "visits"}
+    assert set(decided.analyses()) == {"value", "amaf", "visits", "prior"}
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ def test_a_map_of_two_halves() -> None:
     assert (found.map[:, :4] > 0.5).all() and (found.map[:, 4:] < -0.5).all()
     assert found.map[:, :4].mean() > 0.9 and found.map[:, 4:].mean() < -0.8
     assert found.map.shape == (9, 9) and np.abs(found.map).max() <= 1
-    assert found.wins == 0 and found.is_certain  # by komi
-    assert Ownership.of(game_of_halves(-20.5), 200).wins == 1
+    assert found.wins < 0.3  # by komi, where White does not die
+    assert Ownership.of(game_of_halves(-30.5), 200).wins > 0.9
 
 
 def test_lost_stones_are_dead() -> None:
@@ -67,7 +67,7 @@ def test_a_finished_game_keeps_its_score() -> None:
 
 def test_an_empty_board_is_nobodys() -> None:
     found = Ownership.of(Game(9, 0.0), 2000, seed=3)
-    assert abs(float(found.map.mean())) < 0.25 and not found.is_certain
+    assert abs(float(found.map.mean())) < 0.25 and 0.3 < found.wins < 0.7
     assert found.dead() == [] and found.chains == []
 
 
