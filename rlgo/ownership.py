@@ -17,7 +17,7 @@ from rlgo.jit import compiling, copy_record, make_rng, njit
 from rlgo.player import Seed
 from rlgo.rollout import DefaultPolicy, mogo_patterns, new_rollout, playout
 
-PLAYOUTS = 400  # 12 ms on 9x9, 60 ms on 19x19; the standard error of an owner's share is 2.5 % at most
+PLAYOUTS = 400  # 6 ms on an empty 9x9 board, 25 ms on 19x19; the standard error of an owner's share is 2.5 % at most
 _DEAD = 0.8  # the share of playouts in which the opponent ends up owning the points of a dead chain
 CERTAIN = 0.95  # of playouts with the same winner: then a game may be agreed upon
 

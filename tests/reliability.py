@@ -3,6 +3,7 @@
     python tests/reliability.py fuzz --lines 100000        random GTP lines to a real engine: one answer each
     python tests/reliability.py kill --games 200           a match whose engines are killed at random moments
     python tests/reliability.py memory --games 200         memory of one engine over many games
+    python tests/reliability.py rate --games 10000         seconds to rate so many games of 50 players
 
 Games against GNU Go on a clock are an ordinary `rlgo match --time 30 --check-scores`.
 """
@@ -21,13 +22,19 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from test_arena import Killer  # noqa: E402
 from test_gtp import ANSWER, random_line  # noqa: E402
 
+from train.elo import rate  # noqa: E402
 from train.match import play_match  # noqa: E402
+from train.referee import GameRecord  # noqa: E402
+from train.results import Played  # noqa: E402
+from train.tournament import pair_results  # noqa: E402
 
 PLAYER = "mc_rave,sims=20"
 GNUGO = "gtp:gnugo --mode gtp --level 0 --chinese-rules --positional-superko --capture-all-dead"
@@ -155,14 +162,28 @@ def memory(games: int, seed: int) -> dict[str, Any]:
     return {"games": games, "seed": seed, "mb_after": seen, "growth": round(seen[games] / seen[20] - 1, 4)}
 
 
+def rating(games: int, seed: int) -> dict[str, Any]:
+    """50 players, pairs at random."""
+    rng = np.random.default_rng(seed)
+    played = []
+    for n in range(1, games + 1):
+        i, j = rng.choice(50, 2, replace=False)
+        played.append(Played(n, n, f"p{i}", f"p{j}", GameRecord((), float(rng.random() < 0.5), "B+R")))
+    rate(pair_results(played))  # imports scipy
+    start = time.perf_counter()
+    rate(pair_results(played))
+    return {"games": games, "players": 50, "seed": seed, "seconds": round(time.perf_counter() - start, 2)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Reliability, by hand.")
-    parser.add_argument("what", choices=("fuzz", "kill", "memory"))
+    parser.add_argument("what", choices=("fuzz", "kill", "memory", "rate"))
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--games", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    found = fuzz(args.lines, args.seed) if args.what == "fuzz" else globals()[args.what](args.games, args.seed)
+    by_games = {"kill": kill, "memory": memory, "rate": rating}
+    found = fuzz(args.lines, args.seed) if args.what == "fuzz" else by_games[args.what](args.games, args.seed)
     print(json.dumps({args.what: found}))
 
 

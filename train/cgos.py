@@ -30,7 +30,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Protocol, TextIO
 
@@ -38,7 +37,7 @@ from rlgo.coords import from_vertex, to_row_col
 from rlgo.errors import RlgoError
 from rlgo.gtp import GtpEngine
 from rlgo.resources import config_path, version
-from train.config import read_toml
+from train.config import check_keys, read_toml, section_from
 from train.engines import EngineError, GtpClient
 from train.players import make_player, parse_spec
 from train.settings import NOT_NEGATIVE, SWITCH, Section, integer, number, setting, text
@@ -121,17 +120,11 @@ def load_cgos(path: str | Path) -> Cgos:
     file = config_path(str(path), "cgos")
     table = read_toml(file)
     fields = {f.name: f for f in dataclasses.fields(Cgos)}
-    for key in table:
-        if key not in fields:
-            nearest = max(fields, key=lambda known: SequenceMatcher(None, key, known).ratio())
-            raise RlgoError(f"{file}: unknown key {key}; the nearest valid key is {nearest}")
+    check_keys(Cgos, table, str(file))
     for key in ("host", "port", "user", "player"):
         if key not in table:
             raise RlgoError(f"{file}: {key}: missing; expected {fields[key].metadata['check'].expected}")
-    try:
-        config = Cgos(**table)
-    except RlgoError as error:
-        raise RlgoError(f"{file}: {error}") from None
+    config: Cgos = section_from(Cgos, table, str(file))
     if config.password:
         _warn_if_readable(file)
         return config

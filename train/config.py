@@ -293,13 +293,18 @@ def change(config: Config, data: Mapping[str, Any], source: str) -> Config:
     return _build(tables, source)
 
 
-def section_from(kind: type[Section], table: Mapping[str, Any], source: str) -> Any:
-    """The table [NAME] of some other file as its class NAME; `source` stands in front of error messages."""
-    name = kind.__name__.lower()
+def check_keys(kind: type[Section], table: Mapping[str, Any], source: str) -> None:
+    """RlgoError for a key that a section does not have; it names the nearest one."""
+    prefix = f"{kind.__name__.lower()}." if kind.prefix is None else kind.prefix
     keys = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
     for key in table:
         if key not in keys:
-            raise _unknown(f"{name}.{key}", source, [f"{name}.{known}" for known in keys])
+            raise _unknown(f"{prefix}{key}", source, [f"{prefix}{known}" for known in keys])
+
+
+def section_from(kind: type[Section], table: Mapping[str, Any], source: str) -> Any:
+    """The table [NAME] of some other file as its class NAME; `source` stands in front of error messages."""
+    check_keys(kind, table, source)
     try:
         return kind(**table)
     except RlgoError as error:

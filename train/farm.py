@@ -40,6 +40,7 @@ class GameTask:
     rules: Rules
     comment: str = ""  # for its SGF record
     names: tuple[str, ...] = ()  # of the players there; (): their specs
+    opening_number: int = 1  # the games of one opening belong together
 
 
 class GameWorker:

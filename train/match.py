@@ -31,7 +31,6 @@ from rlgo.game import Game
 from rlgo.jit import compiling, sources_digest
 from rlgo.player import Player
 from rlgo.resources import version
-from rlgo.sealed import write_atomically
 from rlgo.selfplay import Meeting, hold_meeting
 from rlgo.shapes import SIZES, FeatureSet, make_features, unshare
 from rlgo.weights import Weights
@@ -39,7 +38,7 @@ from train.engines import GtpClient
 from train.farm import Farm, GameTask, make_farm
 from train.players import make_player, parse_spec
 from train.referee import GameRecord, Rules
-from train.results import Played, Results, open_results
+from train.results import Played, Results, open_results, play_into
 from train.sprt import Sprt, Verdict, judge
 
 
@@ -178,7 +177,7 @@ def play_match(
     if given and (jobs > 1 or cluster):
         raise RlgoError("players that are objects play in this process: expected specs for jobs, or a cluster")
     versions = try_out((a, b), size, komi)
-    rules = Rules(size, komi, max_moves, time, check_scores)
+    rules = Rules(size, komi, max_moves, time, check_scores, sgf is not None)
     limits = "" if time is None else str(time)
     about = {
         "a": names[0], "b": names[1], "size": size, "komi": komi, "seed": seed, "opening_plies": opening_plies,
@@ -239,7 +238,9 @@ def _task(
 ) -> GameTask:
     """Game n: A is Black in the odd ones."""
     black, white = (0, 1) if n % 2 else (1, 0)
-    return GameTask(n, specs[black], specs[white], opening, seed, rules, comment, (names[black], names[white]))
+    return GameTask(
+        n, specs[black], specs[white], opening, seed, rules, comment, (names[black], names[white]), (n + 1) // 2
+    )
 
 
 def is_disputed(record: GameRecord) -> bool:
@@ -319,16 +320,10 @@ def _play(
     with tqdm(total=games, initial=done, unit="game", file=sys.stderr, dynamic_ncols=True, disable=not progress) as bar:
         if is_decided():
             return
-        for task, record in farm.run(tasks):
-            if sgf is not None:
-                write_atomically(Path(sgf) / f"game-{task.number:05}.sgf", record.sgf)
-            kept.add(Played(task.number, (task.number + 1) // 2, task.names[0], task.names[1], record))
-            if record.forfeit:
-                bar.write(f"game {task.number}: {record.forfeit}", file=sys.stderr)
+        for _ in play_into(kept, farm, tasks, None if sgf is None else Path(sgf), "game-{:05}.sgf", bar):
             scores = list(_by_opening(kept.games).values())
             rate = sum(map(sum, scores)) / sum(map(len, scores))
             bar.set_postfix_str(f"won {in_percent(rate, clustered_interval(scores))}", refresh=False)
-            bar.update()
             if is_decided():
                 return
 

@@ -33,6 +33,7 @@ class Rules:
     max_moves: int  # plies, the opening included, after which a game is scored as it stands
     time: TimeSettings | None = None  # of each side
     check_scores: bool = False  # ask engines for their final_score, too
+    sgf: bool = False  # make a record of it
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def play_game(
             seconds=(seconds[BLACK], seconds[WHITE]),
             longest=(longest[BLACK], longest[WHITE]),
             scores=scores,
-            sgf=write_sgf(game, black_name, white_name, result, about, comments),
+            sgf=write_sgf(game, black_name, white_name, result, about, comments) if rules.sgf else b"",
         )
 
     for player in players.values():
@@ -130,7 +131,7 @@ def play_game(
             return record(color, f"{player.name}: {type(error).__name__}: {error}")
         if p == RESIGN:
             game.resign()
-        elif player.report():
+        elif rules.sgf:
             comments[len(game.moves)] = "\n".join(player.report())
     for color, player in players.items():
         wrong = _other_board(player, game)

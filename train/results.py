@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.sealed import write_atomically
+from train.farm import Farm, GameTask
 from train.referee import GameRecord
 
 FORMAT = 1
@@ -86,6 +88,26 @@ class Results:
                 file.write(json.dumps(game.to_json(self._size)) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
+
+
+def play_into(
+    results: Results, farm: Farm, tasks: Iterable[GameTask], folder: Path | None, file: str, bar: Any
+) -> Iterator[Played]:
+    """Play games, keep each, and hand it out.
+
+    folder, file : where the SGF record of each goes first, and its name with {} for the number; None: nowhere
+    bar : a progress bar, which is moved on, and tells of forfeits
+    """
+    for task, record in farm.run(tasks):
+        if folder is not None:
+            write_atomically(folder / file.format(task.number), record.sgf)
+        black, white = task.names or (task.black, task.white)
+        game = Played(task.number, task.opening_number, black, white, record)
+        results.add(game)
+        if record.forfeit:
+            bar.write(f"game {task.number}: {record.forfeit}", file=sys.stderr)
+        bar.update()
+        yield game
 
 
 @contextlib.contextmanager

@@ -45,7 +45,7 @@ from train.farm import GameTask, make_farm
 from train.match import openings_of, programs_of, try_out, versions_of
 from train.players import parse_spec
 from train.referee import Rules
-from train.results import Played, open_results, read_results
+from train.results import Played, open_results, play_into, read_results
 
 RESULTS, RATINGS_TEXT, RATINGS_JSON, RATINGS_PNG = "results.jsonl", "ratings.txt", "ratings.json", "ratings.png"
 
@@ -182,7 +182,8 @@ def run_tournament(plan: Plan, jobs: int | None = None, progress: bool = True) -
     """
     s = plan.settings
     versions = try_out(list(plan.players.values()), s.size, s.komi)
-    rules = Rules(s.size, s.komi, s.max_moves or 3 * s.size * s.size, parse_time(s.time) if s.time else None)
+    time = parse_time(s.time) if s.time else None
+    rules = Rules(s.size, s.komi, s.max_moves or 3 * s.size * s.size, time, sgf=s.sgf)
     plan.folder.mkdir(parents=True, exist_ok=True)
     interrupted = False
     with open_results(plan.folder / RESULTS, _about(plan, versions), s.size) as kept:
@@ -191,22 +192,17 @@ def run_tournament(plan: Plan, jobs: int | None = None, progress: bool = True) -
         total = _n_games(plan)
         done = len(_first(kept.games, total))
         farm = make_farm(jobs or s.jobs, s.cluster, total - done)
+        folder = plan.folder / "sgf" if s.sgf else None
+        if folder is not None:
+            folder.mkdir(exist_ok=True)
         bar = tqdm(total=total, initial=done, unit="game", file=sys.stderr, dynamic_ncols=True, disable=not progress)
         try:
             rounds = _rounds(plan, kept.games)
             # A round begins when the one before is over: Swiss pairings depend on nobody's speed. Others need not wait.
             for meetings in rounds if s.kind == "swiss" else [list(itertools.chain.from_iterable(rounds))]:
-                tasks = [task for task in _tasks(plan, meetings, openings, rules) if task[0].number not in kept.numbers]
-                names = {task.number: (opening, black, white) for task, opening, black, white in tasks}
-                for task, record in farm.run(task for task, *_ in tasks):
-                    if s.sgf:
-                        folder = plan.folder / "sgf"
-                        folder.mkdir(exist_ok=True)
-                        write_atomically(folder / f"game-{task.number:06}.sgf", record.sgf)
-                    kept.add(Played(task.number, *names[task.number], record))
-                    if record.forfeit:
-                        bar.write(f"game {task.number}: {record.forfeit}", file=sys.stderr)
-                    bar.update()
+                tasks = [task for task in _tasks(plan, meetings, openings, rules) if task.number not in kept.numbers]
+                for _ in play_into(kept, farm, tasks, folder, "game-{:06}.sgf", bar):
+                    pass
         except KeyboardInterrupt:
             if not kept.games:
                 raise
@@ -313,17 +309,15 @@ def _swiss_pairs(plan: Plan, games: Sequence[Played], opening: int) -> list[tupl
 
 def _tasks(
     plan: Plan, meetings: Sequence[Meeting], openings: Sequence[tuple[int, ...]], rules: Rules
-) -> list[tuple[GameTask, int, str, str]]:
-    """The two games of each meeting, each with its opening and the names of Black and White."""
+) -> list[GameTask]:
+    """The two games of each meeting."""
     s, specs = plan.settings, plan.players
     tasks = []
     for number, opening, a, b in meetings:
         for game, (black, white) in ((2 * number - 1, (a, b)), (2 * number, (b, a))):
             comment = f"{s.name}: game {game}, {black} ({specs[black]}) against {white} ({specs[white]}), seed {s.seed}"
-            moves = openings[opening - 1]
-            names = (black, white)
-            task = GameTask(game, specs[black], specs[white], moves, s.seed, rules, comment, names)
-            tasks.append((task, opening, black, white))
+            moves, names = openings[opening - 1], (black, white)
+            tasks.append(GameTask(game, specs[black], specs[white], moves, s.seed, rules, comment, names, opening))
     return tasks
 
 
