@@ -24,9 +24,10 @@ from train import cli
 from train.checkpoint import RunFolder
 from train.config import flat, load_config
 from train.match import clustered_interval
+from train.members import FAILED, Member
 from train.run import train
 from train.runs import find_runs
-from train.sweep import FAILED, Member, Outcome, Sweep, _sorted, read_sweep, run_sweep, table
+from train.sweep import Outcome, Sweep, _sorted, read_sweep, run_sweep, table
 
 ROOT = Path(__file__).resolve().parent.parent
 BASE = """
@@ -362,7 +363,7 @@ def test_members_that_crash(tmp_path, monkeypatch):
     damaged = sweep.members[1].folder
     damaged.path.mkdir(parents=True)
     damaged.run_json.write_text("{}")
-    monkeypatch.setattr("train.sweep._TRAIN", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    monkeypatch.setattr("train.members._TRAIN", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     with pytest.raises(RlgoError, match="some: all runs failed, the first one so: killed by SIGKILL"):
         run_sweep(sweep, progress=False)
     data = [json.loads(line) for line in (sweep.folder / "sweep.jsonl").read_text("utf-8").splitlines()]

@@ -22,18 +22,11 @@ on after anything, `kill -9` included, when it is started again.
 
 from __future__ import annotations
 
-import _thread
 import itertools
 import json
 import math
 import os
-import re
 import shlex
-import signal
-import subprocess
-import sys
-import threading
-import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -51,51 +44,20 @@ from rlgo.sealed import write_atomically
 from rlgo.selfplay import hold_meeting, meet
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.checkpoint import RunFolder, called
-from train.config import (
-    Config,
-    canonical_key,
-    change,
-    flat,
-    load_config,
-    overrides,
-    read_toml,
-    section_from,
-)
+from train.config import Config, canonical_key, change, flat, load_config, read_toml, section_from
 from train.config import Sweep as SweepTable
 from train.match import clustered_interval, in_percent, on_common_features
-from train.run import make_learner
-from train.runs import DAMAGED, FINISHED, INTERRUPTED, look
+from train.members import FAILED, Member, Training, check_folders, member_name, processors, say, train_all
+from train.runs import FINISHED, look
 
 _MOST_MEMBERS = 10_000
-_LONGEST_NAME = 150  # file systems take 255 characters
 _FIXED = {  # settings that a sweep cannot vary
     "run.name": "a sweep names its runs itself, below sweep.name",
     "run.out": "all runs of a sweep stand in one folder",
     "run.seed": "seeds stand in sweep.seeds",
     "board.size": "weights for boards of different sizes cannot meet",
 }
-_TRAIN = "import sys; from train.sweep import train_member; sys.exit(train_member(sys.argv[1:]))"
-FAILED = "failed"
 WON = {"members": "won against the others", "shipped": "won against the shipped weights"}  # by metric, for people
-_WIN_RATE = "strength/win_rate_"  # in the metrics of a run
-
-
-@dataclass(frozen=True)
-class Member:
-    """One run of a sweep."""
-
-    values: dict[str, Any]  # of what is swept, by section.key
-    config: Config  # whole
-
-    @property
-    def name(self) -> str:
-        """Of its folder."""
-        return self.config.run.name
-
-    @property
-    def folder(self) -> RunFolder:
-        """Where it stands."""
-        return RunFolder(Path(self.config.run.out) / self.name)
 
 
 @dataclass(frozen=True)
@@ -160,7 +122,7 @@ def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
         n = len(combinations) * len(s.seeds)
         raise RlgoError(f"{file}: {n:,} runs by sweep.parameters and sweep.seeds: expected 2 to {_MOST_MEMBERS:,}")
     members = tuple(
-        _member(common, folder, values, seed, source) for values, seed in itertools.product(combinations, s.seeds)
+        _member(common, base, folder, values, seed, source) for values, seed in itertools.product(combinations, s.seeds)
     )
     names = [member.name for member in members]
     if len(set(names)) < len(names):
@@ -260,7 +222,7 @@ def _draw_from(r: dict[str, Any], kind: type, rng: np.random.Generator) -> int |
     return min(int(x), high) if kind is int else min(max(float(f"{x:.4g}"), float(low)), float(high))
 
 
-def _member(common: Config, folder: Path, values: dict[str, Any], seed: int, source: str) -> Member:
+def _member(common: Config, base: str, folder: Path, values: dict[str, Any], seed: int, source: str) -> Member:
     tables: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
         section, _, leaf = key.partition(".")
@@ -268,38 +230,20 @@ def _member(common: Config, folder: Path, values: dict[str, Any], seed: int, sou
     config = change(common, tables, source)
     whole = flat(config)
     values = {key: whole[key] for key in values}
-    parts = [f"{_leaf(key)}-{_file_text(value)}" for key, value in values.items()]
-    name = "_".join([*parts, f"seed-{seed}"])
-    if len(name) > _LONGEST_NAME:
-        name = f"{name[: _LONGEST_NAME - 9]}-{zlib.crc32(name.encode()):08x}"
-    return Member(values, replace(config, run=replace(config.run, name=name, seed=seed, out=str(folder))))
-
-
-def _leaf(key: str) -> str:
-    return key.partition(".")[2].rstrip("_")
-
-
-def _file_text(value: Any) -> str:
-    """A value as a part of a folder's name."""
-    if isinstance(value, list | tuple):
-        return "-".join(map(_file_text, value))
-    return re.sub(r"[^A-Za-z0-9.-]+", "-", str(value))
+    name = member_name(values, seed)
+    config = replace(config, run=replace(config.run, name=name, seed=seed, out=str(folder)))
+    return Member(values, config, base)
 
 
 # ---------------------------------------------------------------------------------------------
-# Training
+# A sweep from end to end
 # ---------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
-class Outcome:
+class Outcome(Training):
     """How a member ended, and what it won of the games at the end."""
 
-    member: Member
-    state: str = INTERRUPTED  # `runs.FINISHED`, `runs.INTERRUPTED` or FAILED
-    reason: str = ""  # why it failed
-    games: int = 0  # of self-play
-    strength: dict[str, float] = field(default_factory=dict)  # its own last measurements: win rates by opponent
     # By opponent, "members" or "shipped": A's scores by opening, float64[openings, 2].
     scores: dict[str, np.ndarray] = field(default_factory=dict)
 
@@ -352,238 +296,27 @@ def run_sweep(
     """
     if only_resume and not sweep.folder.is_dir():
         raise RlgoError(f"{sweep.folder}: no such sweep to resume; without --resume it is started")
-    _check_folders(sweep.members)
+    check_folders(sweep.members, "sweep")
     progress = os.isatty(2) if progress is None else progress
-    jobs = jobs or max(1, _processors() // max(member.config.run.workers for member in sweep.members))
+    jobs = jobs or max(1, processors() // max(member.config.run.workers for member in sweep.members))
     try:
-        (sweep.folder / "logs").mkdir(parents=True, exist_ok=True)
+        sweep.folder.mkdir(parents=True, exist_ok=True)
         with RunFolder(sweep.folder).lock():
             write_atomically(sweep.folder / "sweep.toml", sweep.path.read_bytes())
-            outcomes = _train_all(sweep, jobs, progress)
+            outcomes = [Outcome(member) for member in sweep.members]
+            train_all(outcomes, sweep.folder, jobs, progress)
             _play_all(sweep, outcomes, jobs, progress)
             outcomes = _sorted(outcomes, sweep.metric)
             _write(sweep, outcomes)
     except KeyboardInterrupt:
         done = sum(look(member.folder.path).state == FINISHED for member in sweep.members)
-        _say(f"interrupted: {done} of {len(sweep.members)} runs are finished; go on with: {sweep.way_back}")
+        say(f"interrupted: {done} of {len(sweep.members)} runs are finished; go on with: {sweep.way_back}")
         raise
     except OSError as error:
         raise RlgoError(f"{error.filename or sweep.folder}: cannot be written: {error.strerror}") from None
     if all(outcome.state == FAILED for outcome in outcomes):
         raise RlgoError(f"{sweep.folder}: all runs failed, the first one so: {outcomes[0].reason}")
     return outcomes
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _check_folders(members: Iterable[Member]) -> None:
-    """Whether runs that stand in the members' folders are the members."""
-    for member in members:
-        if not member.folder.exists():
-            continue
-        try:
-            there = flat(load_config(member.folder.config))
-        except RlgoError:
-            continue  # damaged: `_train_all` tells
-        expected = flat(member.config)
-        # The folder may have been moved.
-        wrong = [key for key in expected if key != "run.out" and there[key] != expected[key]]
-        if wrong:
-            key = wrong[0]
-            raise RlgoError(
-                f"{member.folder.path}: holds a run with {key} = {there[key]!r}, expected {expected[key]!r}; "
-                "give the sweep a new name, or remove that run"
-            )
-
-
-def _say(line: str) -> None:
-    tqdm.write(line, file=sys.stderr)
-
-
-def _train_all(sweep: Sweep, jobs: int, progress: bool) -> list[Outcome]:
-    """Bring every member to its end, or to its failure."""
-    outcomes = [Outcome(member) for member in sweep.members]
-    pending = [outcome for outcome in outcomes if not _is_over(outcome)]
-    done = len(outcomes) - len(pending)
-    n_finished = sum(outcome.state == FINISHED for outcome in outcomes)
-    _say(f"{len(outcomes)} runs in {sweep.folder}, {n_finished} finished; {jobs} at a time")
-    for outcome in outcomes:
-        if outcome.state == FAILED:
-            _say(f"{outcome.member.name}: failed: {outcome.reason}")
-    if pending:
-        _warm_up(pending[0].member.config)
-    working: list[_Process] = []
-    waiting = False
-    total, begun = sum(m.config.run.games for m in sweep.members), sum(outcome.games for outcome in outcomes)
-    with tqdm(total=total, initial=begun, unit=" games", smoothing=0.1, disable=not progress) as bar:
-        try:
-            while pending or working:
-                for process in [p for p in working if p.has_ended()]:
-                    working.remove(process)
-                    done += 1
-                    _say(f"[{done}/{len(outcomes)}] {process.told()}")
-                while len(working) < jobs and (ready := next(filter(_is_free, pending), None)) is not None:
-                    pending.remove(ready)
-                    if _is_over(ready):  # by another process, meanwhile
-                        done += 1
-                    else:
-                        working.append(_Process(sweep, ready))
-                if pending and not working and not waiting:
-                    waiting = True
-                    _say(f"{pending[0].member.folder.path}: in use by another process; waiting for it")
-                time.sleep(0.05)
-                bar.update(sum(outcome.games for outcome in outcomes) - bar.n)
-                bar.set_postfix_str(_best(outcomes), refresh=False)
-        finally:
-            # Asked all at once, then waited for: each saves its state.
-            for process in working:
-                process.stop()
-            for process in working:
-                process.wait()
-    return outcomes
-
-
-def _warm_up(config: Config) -> None:
-    """Compile once what all members need, before they would do it side by side."""
-    size = config.board.size
-    with compiling(f"self-play and learning, {size}x{size}"):
-        learner = make_learner(config, 0)
-        learner.learn(1)
-    with compiling(f"matches, {size}x{size}"):
-        meet(learner.features, learner.theta, learner.theta, 2, 0)
-
-
-def _best(outcomes: Sequence[Outcome]) -> str:
-    """The best by the runs' own measurements so far, against the strongest opponent that all of them have."""
-    measured = [outcome for outcome in outcomes if outcome.strength]
-    opponent = "shipped" if all("shipped" in outcome.strength for outcome in measured) else "random"
-    if not measured:
-        return ""
-    best = max(measured, key=lambda outcome: outcome.strength.get(opponent, 0))
-    return f"best {best.member.name}: {best.strength.get(opponent, 0):.1%} against {opponent}"
-
-
-def _is_over(outcome: Outcome) -> bool:
-    """Whether a member needs no process (any more)."""
-    folder = outcome.member.folder
-    if not folder.path.exists():
-        return False
-    info = look(folder.path)
-    outcome.games = info.games
-    outcome.strength = {key: s["win_rate"] for key, s in info.strength.items() if "win_rate" in s}
-    if info.state == DAMAGED:
-        outcome.state, outcome.reason = FAILED, info.reason
-    if info.state == FINISHED:
-        outcome.state = FINISHED
-    return info.state in (DAMAGED, FINISHED)
-
-
-def _is_free(outcome: Outcome) -> bool:
-    return not outcome.member.folder.in_use()
-
-
-class _Process:
-    """A member at work: `rlgo train` in a process that ends when its standard input does, by whatever cause."""
-
-    def __init__(self, sweep: Sweep, outcome: Outcome):
-        member = outcome.member
-        if member.folder.path.exists():
-            argv = ["train", "--resume", str(member.folder.path)]
-        else:
-            argv = ["train", sweep.base, "--set", *overrides(load_config(sweep.base), member.config)]
-        self.outcome = outcome
-        self._log = sweep.folder / "logs" / f"{member.name}.txt"
-        self._read = 0  # bytes of metrics.jsonl
-        with self._log.open("ab") as log:
-            self._begin = log.tell()
-            # In a session of its own, out of reach of the terminal's Ctrl-C: a second signal would not be polite.
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _TRAIN, *argv],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    def has_ended(self) -> bool:
-        """Look how far it is, and whether it has ended."""
-        status = self._process.poll()
-        self._look()
-        if status is None:
-            return False
-        info = look(self.outcome.member.folder.path)
-        self.outcome.games = info.games
-        self.outcome.state = FINISHED if info.state == FINISHED else FAILED
-        if self.outcome.state == FAILED:
-            self.outcome.reason = self._last_words(status)
-        self.stop()
-        return True
-
-    def _look(self) -> None:
-        """Read on in metrics.jsonl."""
-        path = self.outcome.member.folder.metrics
-        try:
-            if path.stat().st_size < self._read:
-                self._read = 0  # cut back to the state that it went on from
-            with path.open("rb") as file:
-                file.seek(self._read)
-                lines = file.read().rpartition(b"\n")[0]
-        except FileNotFoundError:
-            return
-        self._read += len(lines) + 1 if lines else 0
-        for line in lines.splitlines():
-            try:
-                point = json.loads(line)
-            except ValueError:
-                continue
-            self.outcome.games = point["games"]
-            rates = {k.removeprefix(_WIN_RATE): x for k, x in point.items() if k.startswith(_WIN_RATE)}
-            self.outcome.strength |= rates
-
-    def _last_words(self, status: int) -> str:
-        with self._log.open("rb") as log:
-            log.seek(self._begin)
-            lines = [line for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
-        if status < 0:
-            return f"killed by {signal.Signals(-status).name}"
-        if status == 128 + signal.SIGINT:
-            return "interrupted"
-        # How to go on with one run alone is not the way of a sweep.
-        words = lines[-1].removeprefix("rlgo: error: ").partition("; the run's state of ")[0] if lines else ""
-        return words or f"exit status {status}"
-
-    def told(self) -> str:
-        """How it ended, for people."""
-        name, games = self.outcome.member.name, self.outcome.games
-        if self.outcome.state == FAILED:
-            return f"{name}: failed: {self.outcome.reason}"
-        won = ", ".join(f"{x:.1%} against {key}" for key, x in self.outcome.strength.items())
-        return f"{name}: {games:,} games; won {won}"
-
-    def stop(self) -> None:
-        """Ask it to save and end."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-
-    def wait(self) -> None:
-        """Wait for its end."""
-        self._process.wait()
-
-
-def train_member(argv: list[str]) -> int:
-    """The process of a member: `rlgo` with these arguments, and Ctrl-C when standard input ends."""
-    from train.cli import main
-
-    def watch() -> None:
-        os.read(0, 1)
-        _thread.interrupt_main()
-
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may have been told to ignore it
-    sys.argv = ["rlgo", *argv]  # what a run tells of its command is what a person would type
-    threading.Thread(target=watch, daemon=True).start()
-    return main(argv)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -703,6 +436,6 @@ def _write(sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
     try:
         need_matplotlib()
     except RlgoError as error:
-        _say(f"no picture: {error}")
+        say(f"no picture: {error}")
         return
     sweep_picture(sweep.folder / "plot.png", sweep, outcomes)
