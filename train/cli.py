@@ -325,6 +325,53 @@ def _tournament(args: argparse.Namespace) -> None:
         print(run_tournament(plan, args.jobs))
 
 
+def _experiment_list(args: argparse.Namespace) -> None:
+    from train.report import overview
+
+    print(overview(_results(args)))
+
+
+def _experiment_run(args: argparse.Namespace) -> None:
+    from train.experiment import list_experiments, read_experiment, run_experiment
+    from train.report import show
+
+    names = list_experiments() if args.names == ["all"] else args.names
+    experiments = [read_experiment(name, args.scale, args.out) for name in names]
+    results = _results(args)
+    with _stoppable():
+        for e in experiments:
+            run_experiment(e, results, args.jobs)
+            print(show(e, results))
+
+
+def _experiment_plot(args: argparse.Namespace) -> None:
+    from train.experiment import read_experiment
+    from train.report import plot
+
+    for name in args.names:
+        print(plot(read_experiment(name, args.scale), _results(args)))
+
+
+def _experiment_report(args: argparse.Namespace) -> None:
+    from train.report import write_report
+
+    results = _results(args)
+    path = args.file or results.parent / "results.md"
+    write_report(results, path)
+    print(path)
+
+
+def _results(args: argparse.Namespace) -> Path:
+    """The folder of raw results: the one named; or in a source tree, at full scale, that of its report."""
+    if args.results is not None:
+        return Path(args.results)
+    scale = getattr(args, "scale", 1.0)
+    if scale != 1:
+        return Path(args.out if "out" in args else "experiments", f"scale-{scale:g}", "results")
+    docs = Path("docs", "experiments")
+    return docs if docs.is_dir() else Path("experiments", "results")
+
+
 def _analyze(args: argparse.Namespace) -> None:
     _check_writable(args.json)
     _check_writable(args.png, "--png")
@@ -527,6 +574,49 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("--jobs", type=_at_least(1), metavar="N", help="runs at a time (default: one a processor)")
     sub.add_argument("--resume", action="store_true", help="only go on: refuse to start a sweep")
     sub.add_argument("--out", metavar="DIR", help="folder for the sweep's folder (run.out of the config)")
+
+    experiment = commands.add_parser(
+        "experiment",
+        help="run the papers' tables and figures, draw them, and report",
+        description="The papers' tables and figures: configs/experiments, docs/results.md.",
+    )
+    what = experiment.add_subparsers(metavar="COMMAND", required=True)
+
+    def add_results(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument(
+            "--results",
+            metavar="DIR",
+            help="folder of raw results and pictures (default: docs/experiments, if it is there)",
+        )
+
+    add_results(command(what, "list", _experiment_list, "list the experiments, and which have run"))
+    sub = command(
+        what,
+        "run",
+        _experiment_run,
+        "run experiments, write their raw results, and draw them",
+        "The same command again goes on with what was interrupted. Training runs are shared between experiments.",
+    )
+    sub.add_argument("names", metavar="NAME", nargs="+", help="an experiment, a TOML file, or all")
+    sub.add_argument("--scale", type=float, default=1.0, metavar="X", help="of all its games: 0.1 for a quick look")
+    sub.add_argument(
+        "--jobs", type=_at_least(1), metavar="N", help="runs or games at a time (default: one a processor)"
+    )
+    sub.add_argument("--out", metavar="DIR", default="experiments", help="folder to work in (default: experiments)")
+    add_results(sub)
+    sub = command(what, "plot", _experiment_plot, "draw experiments from their raw results")
+    sub.add_argument("names", metavar="NAME", nargs="+", help="an experiment")
+    sub.add_argument("--scale", type=float, default=1.0, metavar="X", help="the one that it was run with")
+    add_results(sub)
+    sub = command(what, "report", _experiment_report, "write the report on all experiments from their raw results")
+    sub.add_argument(
+        "-o",
+        "--file",
+        type=Path,
+        metavar="FILE",
+        help="file to write (default: results.md beside the folder of results)",
+    )
+    add_results(sub)
 
     weights = commands.add_parser(
         "weights", help="look into, compare and convert weight files", description="Weight files."

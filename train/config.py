@@ -42,6 +42,7 @@ _NAME = text("a folder name of letters, digits, '.', '_' and '-'", r"[A-Za-z0-9]
 _EVEN = Check((int,), "an even number of at least 0", lambda n: n if n >= 0 and n % 2 == 0 else None)
 _CLUSTER = text('"local", "auto", "[ray://]HOST:PORT" or nothing', r"(local|auto|(ray://)?[^\s/]+:\d{1,5})?")
 _KOMI = number("a number from -361 to 361", lambda x: abs(x) <= 361)
+_PROSE = Check((str,), "text", lambda text: text.strip())
 _NAMES = Check(
     (list, tuple),
     "a list of players' names",
@@ -196,6 +197,37 @@ class Sweep(Section):
     metric: str = setting("members", choice("members", "shipped"))
     # Games of every run against each opponent, at the end.
     games: int = setting(1_000, integer(2))
+
+
+@dataclass(frozen=True)
+class Experiment(Section):
+    """A table or a figure of a paper; see train/experiment.py, also for the other tables of its file."""
+
+    # What it is about, and where it stands.
+    title: str = setting("", _PROSE)
+    source: str = setting("", _PROSE)
+    # curves: learning curves of training runs; games: players against each other; counts: the features' numbers;
+    # frequency: how often shapes occur in a run.
+    kind: str = setting("curves", choice("curves", "games", "counts", "frequency"))
+    # What the paper found, and what there is to say to what we found (Markdown).
+    paper: str = setting("", _PROSE)
+    remarks: str = setting("", _PROSE)
+    # Training runs start from this config, with each of these seeds; a number n stands for 1 to n.
+    base: str = setting("paper", text("the name of a config", r".+"))
+    seeds: tuple[int, ...] = setting((1,), _SEEDS)
+    # Curves: games of each pair of checkpoints that meet, and of each run's last weights against GNU Go level 0.
+    # Games: of each pair of players.
+    games: int = setting(200, _EVEN)
+    gnugo_games: int = setting(0, _EVEN)
+    # Games: everybody meets everybody, or all those in [[series]] meet all those in [players].
+    pairing: str = setting("gauntlet", choice("gauntlet", "round_robin"))
+    # Games: the name of what is drawn along the x axis, the board and the openings.
+    x: str = setting("", text("a name", r".*"))
+    size: int = setting(9, integer(5, 19))
+    komi: float = setting(7.5, _KOMI)
+    opening_plies: int = setting(4, integer(0))
+    # Of openings, and of players whose specs name none.
+    seed: int = setting(1, integer(0, 2**63 - 1))
 
 
 _SECTIONS: dict[str, type[Section]] = {f.name: type(f.default) for f in dataclasses.fields(Config)}  # type: ignore[misc]

@@ -36,7 +36,7 @@ from rlgo.shapes import SIZES, FeatureSet, make_features, unshare
 from rlgo.weights import Weights
 from train.engines import GtpClient
 from train.farm import Farm, GameTask, make_farm
-from train.players import make_player, parse_spec
+from train.players import make_player, parse_spec, weights_file
 from train.referee import GameRecord, Rules
 from train.results import Played, Results, open_results, play_into
 from train.sprt import Sprt, Verdict, judge
@@ -67,6 +67,7 @@ class MatchResult:
     max_moves: int
     interrupted: bool  # whether Ctrl-C ended the match before its last game
     versions: dict[str, str]  # of rlgo and what it runs on, and of outside engines by name
+    seconds: tuple[float, float] = (0.0, 0.0)  # that A and B thought, in all games; a fast match has none
     time: str = ""  # of each side, as `clock.parse_time` reads it; "": no limit
     sprt: Sprt | None = None
     verdict: Verdict | None = None  # of the test
@@ -226,6 +227,7 @@ def play_match(
         max_moves=max_moves,
         interrupted=interrupted,
         versions=versions_of(versions),
+        seconds=_seconds(played),
         time=limits,
         sprt=sprt,
         verdict=None if sprt is None else judge(_means(played), sprt),
@@ -262,9 +264,9 @@ def programs_of(specs: Sequence[str]) -> dict[str, Any]:
     for spec in specs:
         named = {} if "@" in spec else parse_spec(spec).values
         for key in ("weights", "long", "first"):
-            path = Path(str(named.get(key, "")))
-            if path.is_file():
-                files[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+            text = str(named.get(key, ""))
+            if text and (path := weights_file(text, 0)).is_file():
+                files[text] = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     return {"sources": sources_digest(), **({"files": files} if files else {})}
 
 
@@ -334,6 +336,12 @@ def _by_opening(games: Sequence[Played]) -> dict[int, list[float]]:
     for game in sorted(games, key=lambda game: game.number):
         found.setdefault(game.opening, []).append(game.record.z if game.number % 2 else 1 - game.record.z)
     return found
+
+
+def _seconds(games: Sequence[Played]) -> tuple[float, float]:
+    """That A and B thought; A is Black in the odd games."""
+    a = math.fsum(game.record.seconds[1 - game.number % 2] for game in games)
+    return a, math.fsum(map(math.fsum, (game.record.seconds for game in games))) - a
 
 
 def _means(games: Sequence[Played]) -> list[float]:
@@ -415,14 +423,14 @@ def on_common_features(weights: Sequence[Weights | None], size: int) -> tuple[Fe
 
 def _fast_weights(player: str | Player, size: int) -> Weights | None:
     """The weights of a greedy player's spec; None for the random player."""
-    from rlgo.weights import load_weights, shipped_weights
+    from rlgo.weights import load_weights
 
     spec = parse_spec(player) if isinstance(player, str) else None
     if spec is not None and spec.name == "random":
         return None
     if spec is None or spec.name != "greedy" or spec.values.get("epsilon"):
         raise RlgoError(f"player {player}: a fast match takes greedy (without epsilon) and random players only")
-    return load_weights(spec.values.get("weights") or shipped_weights(size), size)
+    return load_weights(weights_file(spec.values.get("weights", ""), size), size)
 
 
 def random_opening(size: int, plies: int, rng: np.random.Generator) -> list[int]:

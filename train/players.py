@@ -25,7 +25,7 @@ import numpy as np
 from rlgo.board import new_board
 from rlgo.errors import RlgoError
 from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
-from rlgo.resources import config_path
+from rlgo.resources import checkpoints_dir, config_path
 from train.config import read_toml
 from train.engines import GtpClient
 from train.settings import (
@@ -304,7 +304,7 @@ class SimulationKeys(Keys):
     mercy: bool = setting(True, SWITCH)
     # Truncated simulation: after so many plies of the default policy, V of the weights is the outcome.
     truncate: int | str = setting("never", _or_word(0, "never"))
-    # The weight file, for all that asks for weights; empty: the best that ship with rlgo.
+    # The weight file, for all that asks for weights, or the name of one that ships; empty: the best of those.
     weights: str = setting("", _FILE)
     # Threads; on one tree, with virtual losses, or each on its own, their roots added up.
     workers: int = setting(1, integer(1, 64))
@@ -567,11 +567,21 @@ PLAYERS: dict[str, type[Keys]] = {
 }
 
 
-def _load(path: str, size: int) -> Any:
-    """The weights of a file, or the best that ship, for one board size."""
-    from rlgo.weights import load_weights, shipped_weights
+def weights_file(text: str, size: int) -> Path:
+    """The weight file that a spec means: a path, or the name of one that ships, ``9x9-1M``; nothing is the best."""
+    from rlgo.weights import shipped_weights
 
-    file = Path(path) if path else shipped_weights(size)
+    if not text:
+        return shipped_weights(size)
+    shipped = checkpoints_dir() / f"{text}.npz"
+    return shipped if shipped.is_file() and not Path(text).is_file() else Path(text)
+
+
+def _load(text: str, size: int) -> Any:
+    """The weights of `weights_file`, which are for this board size."""
+    from rlgo.weights import load_weights
+
+    file = weights_file(text, size)
     weights = load_weights(file)
     if weights.features.size != size:
         n = weights.features.size

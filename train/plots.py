@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from train.sweep import Outcome, Sweep
     from train.tournament import Standing
 
-_A, _B, _INK = "tab:blue", "tab:orange", "0.25"
+_A, _B, INK = "tab:blue", "tab:orange", "0.25"
 
 
 def need_matplotlib() -> None:
@@ -35,7 +35,7 @@ def need_matplotlib() -> None:
         raise RlgoError("pictures need matplotlib: pip install 'rlgo[plot]'") from None
 
 
-def _figure(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Any, Any]:
+def make_figure(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Any, Any]:
     """A matplotlib figure of width x height inches, and its axes, object[rows, columns]."""
     need_matplotlib()
     from matplotlib.figure import Figure
@@ -44,7 +44,7 @@ def _figure(rows: int, columns: int, width: float, height: float, **shared: Any)
     return figure, figure.subplots(rows, columns, squeeze=False, **shared)
 
 
-def _percent(axis: Any) -> None:
+def percent(axis: Any) -> None:
     from matplotlib.ticker import PercentFormatter
 
     axis.set_major_formatter(PercentFormatter(1.0))
@@ -65,14 +65,14 @@ def comparison_picture(path: str | Path, found: Comparison) -> None:
         "selfplay/game_length": "moves of a game",
         "selfplay/black_win_rate": "Black won in self-play",
     }
-    figure, axes = _figure(2, 2, 9, 6.5, sharex=True)
+    figure, axes = make_figure(2, 2, 9, 6.5, sharex=True)
     _draw_curve(axes[0, 0], found)
     for ax, (key, label) in zip(axes.flat[1:], logged.items(), strict=True):
         for side, colour in ((found.a, _A), (found.b, _B)):
             _draw_metric(ax, side, key, colour)
         ax.set_title(label, fontsize=10, loc="left")
         if key == "selfplay/black_win_rate":
-            _percent(ax.yaxis)
+            percent(ax.yaxis)
     for ax in axes.flat:
         ax.set_xscale("log")
         ax.grid(alpha=0.25)
@@ -92,11 +92,11 @@ def _draw_curve(ax: Any, found: Comparison) -> None:
         points.append(found.last)
         ages.append(max(1, found.last.games_a if of_a else found.last.games_b))
     rates = [point.win_rate for point in points]
-    ax.axhline(0.5, color=_INK, linewidth=0.8)
+    ax.axhline(0.5, color=INK, linewidth=0.8)
     ax.fill_between(ages, [p.ci95[0] for p in points], [p.ci95[1] for p in points], color=_A, alpha=0.2, linewidth=0)
     ax.plot(ages, rates, color=_A, marker="o", markersize=3.5, linewidth=1.2)
     ax.set_ylim(0, 1)
-    _percent(ax.yaxis)
+    percent(ax.yaxis)
     ax.set_title(f"A won of {found.games:,} games, with 95 % intervals", fontsize=10, loc="left")
 
 
@@ -123,7 +123,7 @@ def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -
         keys = sweep.keys or ("run.seed",)
         columns = 2 if len(keys) == 4 else min(3, len(keys))
         rows = -(-len(keys) // columns)
-        figure, axes = _figure(rows, columns, 2 + 4 * columns, 4 * rows, sharey=True)
+        figure, axes = make_figure(rows, columns, 2 + 4 * columns, 4 * rows, sharey=True)
         for ax, key in zip(axes.flat, keys, strict=False):
             _draw_parameter(ax, sweep, outcomes, key)
         for ax in axes.flat[len(keys) :]:
@@ -205,14 +205,14 @@ def _draw_parameter(ax: Any, sweep: Sweep, outcomes: Sequence[Outcome], key: str
         ax.plot(failed, [0.02] * len(failed), "x", color="tab:red", transform=ax.get_xaxis_transform(), label="failed")
         ax.legend(frameon=False, fontsize=9)
     scale.label(ax, "x")
-    _percent(ax.yaxis)
+    percent(ax.yaxis)
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def _sweep_map(sweep: Sweep, outcomes: Sequence[Outcome]) -> Any:
     """The mean win rates of the seeds over two parameters: a heat map of a grid, points of a random choice."""
-    figure, axes = _figure(1, 1, 7, 5)
+    figure, axes = make_figure(1, 1, 7, 5)
     ax = axes[0, 0]
     x, y = (_Scale(sweep, outcomes, key) for key in sweep.keys)
     played = [outcome for outcome in outcomes if sweep.metric in outcome.scores]
@@ -235,7 +235,7 @@ def _sweep_map(sweep: Sweep, outcomes: Sequence[Outcome]) -> Any:
         ax.plot(*failed, "x", color="tab:red")
     x.label(ax, "x", cells=sweep.kind == "grid")
     y.label(ax, "y", cells=sweep.kind == "grid")
-    _percent(figure.colorbar(image).ax.yaxis)
+    percent(figure.colorbar(image).ax.yaxis)
     return figure
 
 
@@ -251,7 +251,7 @@ def ratings_picture(path: str | Path, found: Evaluation) -> None:
     """
     from train.evaluate import RANDOM
 
-    figure, axes = _figure(1, 1, 8, 5)
+    figure, axes = make_figure(1, 1, 8, 5)
     ax = axes[0, 0]
     curves, drawn = found.curves(), {RANDOM}
     for run, curve in curves.items():
@@ -269,7 +269,7 @@ def ratings_picture(path: str | Path, found: Evaluation) -> None:
             drawn.add(entrant.name)
     for player in found.ratings.players:
         if player.name not in drawn:
-            ax.axhline(player.elo, color=_INK, linewidth=0.8, linestyle="--")
+            ax.axhline(player.elo, color=INK, linewidth=0.8, linestyle="--")
             ax.annotate(player.name, (0.01, player.elo), xycoords=("axes fraction", "data"), va="bottom", fontsize=9)
     ax.set_xscale("log")
     ax.set_xlabel("games of self-play")
@@ -291,7 +291,7 @@ def tournament_picture(path: str | Path, found: Standing) -> None:
     """
     assert found.ratings is not None
     players = found.ratings.players[::-1]
-    figure, axes = _figure(1, 1, 8, max(2.0, 0.9 + 0.3 * len(players)))
+    figure, axes = make_figure(1, 1, 8, max(2.0, 0.9 + 0.3 * len(players)))
     ax = axes[0, 0]
     for y, player in enumerate(players):
         error = [[player.elo - player.ci95[0]], [player.ci95[1] - player.elo]]
@@ -323,7 +323,7 @@ def analysis_picture(path: str | Path, found: Analysis, top: int = 10) -> None:
     maps = found.shown()
     blocks = [] if found.memory is None or not top else found.memory.features.blocks
     rows, columns = 2 if blocks else 1, max(1, len(maps), len(blocks))
-    figure, axes = _figure(rows, columns, 4.6 * columns, 4.9 + 2.2 * (rows - 1), height_ratios=[2.4, 1][:rows])
+    figure, axes = make_figure(rows, columns, 4.6 * columns, 4.9 + 2.2 * (rows - 1), height_ratios=[2.4, 1][:rows])
     for ax in axes.flat:
         ax.set_axis_off()
     mark = None if found.move == RESIGN else found.move

@@ -1,0 +1,193 @@
+"""Learning curves on one scale: training runs, and games between all their checkpoints.
+
+Start reading at `run`; who meets whom is `meetings`. As in the TD paper, Section 3.3: weights are saved at
+logarithmically spaced numbers of games, and all of them play a tournament, greedily.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tqdm import tqdm
+
+from rlgo.errors import RlgoError
+from rlgo.jit import compiling
+from rlgo.selfplay import hold_meeting
+from rlgo.weights import Weights, load_weights
+from train.findings import GNUGO_0, pair_line, run_point
+from train.match import on_common_features, play_match
+from train.members import FAILED, Member, Training, check_folders, say, train_all
+from train.strength import GNUGO, has_gnugo
+
+if TYPE_CHECKING:
+    from train.experiment import Experiment
+
+RANDOM = "random"
+_NEIGHBOURS = 2  # checkpoints before it that each one meets
+_RING = 3  # other runs that each run meets at equal numbers of games
+
+
+@dataclass(frozen=True)
+class Point:
+    """A set of weights in the tournament."""
+
+    name: str
+    run: int  # 0 is the reference run
+    games: int  # of self-play
+    weights: Weights | None  # None plays at random
+
+
+def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
+    """Train, play, and return the raw results; see `experiment.run_experiment`."""
+    labelled = {label: [_training(member) for member in members] for label, members in e.members.items()}
+    assert e.reference is not None
+    runs = [(label, training) for label, trainings in labelled.items() for training in trainings]
+    if e.reference.name not in {training.member.name for _, training in runs}:
+        runs.insert(0, ("reference", _training(e.reference)))
+    else:  # it comes first
+        runs.sort(key=lambda run: run[1].member.name != e.reference.name)  # type: ignore[union-attr]
+    # Two labels may name one run; it is trained once, and appears under both.
+    trainings = list({training.member.name: training for _, training in runs}.values())
+    check_folders([training.member for training in trainings], "experiment")
+    train_all(trainings, e.folder / "runs", jobs, progress)
+    ended = {training.member.name: training for training in trainings}
+    runs = [(label, ended[training.member.name]) for label, training in runs]
+
+    points = [point for i, (label, training) in enumerate(runs) for point in _points(i, label, training)]
+    lines = [_run_line(label, training, points, i) for i, (label, training) in enumerate(runs)]
+    lines += _meet(e, [Point(RANDOM, -1, 0, None), *points], jobs, progress)
+    if e.settings.gnugo_games and not has_gnugo():
+        say("GNU Go is not installed: no games against it")
+    elif e.settings.gnugo_games:
+        lines += _meet_gnugo(e, runs, points, jobs, progress)
+    return lines
+
+
+def _training(member: Member) -> Training:
+    return Training(member)
+
+
+def _points(number: int, label: str, training: Training) -> Iterator[Point]:
+    """The checkpoints of a run whose weights are numbers, ascending."""
+    seed = training.member.config.run.seed
+    for games, path in training.member.folder.saved().items():
+        weights = load_weights(path)
+        if games <= training.member.config.run.games and np.isfinite(weights.theta).all():
+            yield Point(run_point(label, seed, games), number, games, weights)
+
+
+def _run_line(label: str, training: Training, points: Sequence[Point], number: int) -> dict[str, Any]:
+    """What a training run tells."""
+    member = training.member
+    own = [point for point in points if point.run == number]
+    if training.state == FAILED and "diverged" not in training.reason:
+        raise RlgoError(f"{member.folder.path}: {training.reason}")
+    try:
+        seconds = member.folder.load()[1]["seconds"]
+    except RlgoError:
+        seconds = 0.0
+    return {
+        "run": label,
+        "seed": member.config.run.seed,
+        "base": member.base,
+        "changed": member.values,
+        "state": "diverged" if training.state == FAILED else training.state,
+        "reason": training.reason,
+        "games": training.games,
+        "seconds": round(seconds, 1),
+        "checkpoints": [point.games for point in own],
+        # What anyone who trains it again can compare.
+        "crc32": f"{zlib.crc32(own[-1].weights.theta.tobytes()):08x}" if own and own[-1].weights is not None else "",
+    }
+
+
+def meetings(points: Sequence[Point]) -> list[tuple[Point, Point]]:
+    """Who meets whom.
+
+    Each checkpoint meets those just before it of its own run, and those of the same age of the first run, which all
+    experiments have, and of the next ones. Random play meets the youngest, who alone lose to it now and then.
+    """
+    pairs: dict[tuple[str, str], tuple[Point, Point]] = {}
+
+    def meet(a: Point, b: Point) -> None:
+        if a is not b:
+            pairs.setdefault((min(a.name, b.name), max(a.name, b.name)), (a, b))
+
+    by_run: dict[int, list[Point]] = {}
+    for point in points:
+        by_run.setdefault(point.run, []).append(point)
+    (chance,) = by_run.pop(-1)
+    numbers = sorted(by_run)
+    for place, number in enumerate(numbers):
+        own = by_run[number]
+        for i, point in enumerate(own):
+            for earlier in own[max(0, i - _NEIGHBOURS) : i] or [chance]:
+                meet(point, earlier)
+            ring = [numbers[(place + k) % len(numbers)] for k in range(1, _RING + 1)]
+            for other in {numbers[0], *ring}:
+                for rival in by_run[other]:
+                    if rival.games == point.games:
+                        meet(point, rival)
+        if own:  # the last ones, which may be older than all of the first run
+            meet(own[-1], by_run[numbers[0]][-1])
+    return list(pairs.values())
+
+
+def _meet(e: Experiment, points: Sequence[Point], jobs: int, progress: bool) -> list[dict[str, Any]]:
+    """Play the tournament inside compiled code, a line for each pair."""
+    size = e.reference.config.board.size  # type: ignore[union-attr]
+    komi = e.reference.config.board.komi  # type: ignore[union-attr]
+    features, thetas = on_common_features([point.weights for point in points], size)
+    theta_of = {point.name: theta for point, theta in zip(points, thetas, strict=True)}
+    games = e.scaled(e.settings.games)
+    with compiling(f"matches, {size}x{size}"):
+        hold_meeting(features, thetas[0], thetas[0], 2, 0, komi)
+
+    def play(pair: tuple[Point, Point]) -> dict[str, Any]:
+        a, b = pair
+        seed = np.random.SeedSequence([e.settings.seed, *(zlib.crc32(point.name.encode()) for point in pair)])
+        met = hold_meeting(features, theta_of[a.name], theta_of[b.name], games, seed, komi, e.settings.opening_plies)
+        return pair_line(a.name, b.name, met.scores)
+
+    pairs = meetings(points)
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        bar = tqdm(pool.map(play, pairs), "games between checkpoints", len(pairs), disable=not progress, unit=" pairs")
+        return list(bar)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _meet_gnugo(
+    e: Experiment, runs: Sequence[tuple[str, Training]], points: Sequence[Point], jobs: int, progress: bool
+) -> list[dict[str, Any]]:
+    """The last weights of each run against GNU Go level 0; games that were played are kept."""
+    folder = e.folder / "games" / e.name
+    folder.mkdir(parents=True, exist_ok=True)
+    lines, games = [], e.scaled(e.settings.gnugo_games)
+    for number, (_, training) in enumerate(runs):
+        own = [point for point in points if point.run == number]
+        if not own:
+            continue
+        member, last = training.member, own[-1]
+        found = play_match(
+            f"greedy,weights={member.folder.checkpoint(last.games)}",
+            f"gtp:{GNUGO}",
+            games,
+            member.config.board.size,
+            member.config.board.komi,
+            e.settings.seed,
+            e.settings.opening_plies,
+            progress=progress,
+            jobs=jobs,
+            results=folder / f"{member.name}.jsonl",
+        )
+        if found.interrupted:
+            raise KeyboardInterrupt
+        lines.append(pair_line(last.name, GNUGO_0, found.scores, forfeits=found.forfeits))
+    return lines

@@ -1,0 +1,345 @@
+"""The papers' tables and figures as experiments: what their files say, and running them.
+
+Start reading at `read_experiment`, then `run_experiment`. A file in configs/experiments has a table [experiment]
+(`config.Experiment` names its keys) and
+
+    [runs."1x1"]                      # curves: a label, and what it changes of the base config
+    features.sizes = [1]              # `base = "default"` there takes another one
+
+    [run]                             # curves: settings that all runs share, and that make no run another one
+    eval_every = 0
+
+    [panels]                          # curves: which labels are drawn together
+    "(a) one size" = ["1x1", "2x2"]
+
+    [[series]]                        # games: players with a number x in their spec
+    label = "depth"
+    player = "alphabeta,depth={x}"
+    x = [1, 2, 3]
+
+    [players]                         # games: players without
+    "GNU Go level 0" = "gtp:gnugo --mode gtp --level 0"
+
+    [anchors]                         # games: given ratings
+    "GNU Go level 10" = 1800
+
+    [expected]                        # counts: what the paper's table says
+    "3x3 weights LD" = 61_517
+
+    [[claims]]                        # what the paper says, so that it can be checked; see `Claim`
+    text = "2x2 shapes learn faster than 3x3 shapes"
+    a = "2x2@1000"
+    b = "3x3@1000"
+    low = 0
+
+An experiment leaves one file of raw results, NAME.jsonl (`findings.Raw`), from which picture and report are made
+at any time. Training runs stand in a folder that all experiments share: a run that two of them need is trained once.
+Everything goes on where it was interrupted when the same command is given again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import platform
+import shlex
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rlgo.errors import RlgoError
+from rlgo.resources import config_path, list_configs
+from train.config import Experiment as Settings
+from train.config import change, flat, load_config, read_toml, section_from
+from train.findings import Raw, write_raw
+from train.match import versions_of
+from train.members import Member, member_name, processors
+from train.players import parse_spec
+
+OUT = "experiments"
+_KINDS = {  # the tables that a file of each kind may have, besides [experiment] and [[claims]]
+    "curves": ("runs", "run", "panels"),
+    "frequency": ("run",),
+    "games": ("series", "players", "anchors"),
+    "counts": ("expected",),
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that the paper says, as a number that lies between `low` and `high`.
+
+    What it is a number of is told by `of`:
+
+    elo : the rating of point `a` less that of point `b`; without b, on the scale of GNU Go level 10 = 1800
+    won : what `a` won of its games against `b`, 0 to 1
+    spread : the best less the worst of the seeds of `a`, Elo
+    diverged : how many seeds of `a` diverged
+    number : the number of that name in the raw results
+
+    A point is a label of [runs], at its end or, ``2x2@1000``, after a number of games; or a player.
+    """
+
+    text: str
+    a: str
+    b: str = ""
+    of: str = "elo"
+    low: float = -math.inf
+    high: float = math.inf
+
+    @classmethod
+    def read(cls, data: Any, where: str) -> Claim:
+        """From a table of a file; RlgoError that begins with `where`."""
+        names = [f.name for f in dataclasses.fields(cls)]
+        if not isinstance(data, dict) or not {"text", "a"} <= set(data) <= set(names):
+            raise RlgoError(f"{where}: expected tables [[claims]] with text, a, and some of {', '.join(names[2:])}")
+        for key, value in data.items():
+            kinds = (int, float) if key in ("low", "high") else (str,)
+            if type(value) not in kinds:
+                raise RlgoError(f"{where}: {key} = {value!r}: expected a {'number' if len(kinds) > 1 else 'text'}")
+        claim = cls(**data)
+        if claim.of not in ("elo", "won", "spread", "diverged", "number"):
+            raise RlgoError(f'{where}: of = "{claim.of}": expected elo, won, spread, diverged or number')
+        if not claim.low < claim.high and not (claim.of == "number" and claim.low == claim.high):
+            raise RlgoError(f"{where}: low = {claim.low:g}, high = {claim.high:g}: expected low < high")
+        return claim
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A player of an experiment of the kind "games"."""
+
+    name: str
+    spec: str
+    series: str = ""
+    x: float | None = None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment, whole: what `read_experiment` makes of its file."""
+
+    name: str
+    path: Path  # of the file
+    settings: Settings
+    scale: float
+    folder: Path  # what it works in
+    members: dict[str, tuple[Member, ...]] = field(default_factory=dict)  # by label, a member for each seed
+    reference: Member | None = None  # the base config with seed 1, which links experiments
+    panels: dict[str, tuple[str, ...]] = field(default_factory=dict)  # labels
+    contestants: tuple[Contestant, ...] = ()
+    anchors: dict[str, float] = field(default_factory=dict)
+    expected: dict[str, float] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """What runs it."""
+        scale = "" if self.scale == 1 else f" --scale {self.scale:g}"
+        return f"rlgo experiment run {shlex.quote(self.name)}{scale}"
+
+    @property
+    def has_picture(self) -> bool:
+        """Whether there is something to draw."""
+        return self.settings.kind in ("curves", "frequency") or any(c.x is not None for c in self.contestants)
+
+    def scaled(self, games: int) -> int:
+        """A number of games as the scale has it: even, and at least 2."""
+        return max(2, round(games * self.scale / 2) * 2) if games else 0
+
+
+# ---------------------------------------------------------------------------------------------
+# Reading
+# ---------------------------------------------------------------------------------------------
+
+
+def list_experiments() -> list[str]:
+    """The names of the shipped experiments."""
+    return list_configs("experiments")
+
+
+def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT) -> Experiment:
+    """Read an experiment's file.
+
+    Parameters
+    ----------
+    path : a TOML file, or the name of a shipped experiment
+    scale : of all its games, for a quick look; training runs of another scale are others
+    out : the folder that experiments work in
+
+    Raises
+    ------
+    RlgoError : naming the file, the key and what was expected.
+    """
+    if not 0 < scale <= 1000:
+        raise RlgoError(f"scale = {scale:g}: expected a number above 0, at most 1000")
+    file = config_path(str(path), "experiments")
+    data = read_toml(file)
+    table = data.pop("experiment", None)
+    if not isinstance(table, dict):
+        raise RlgoError(f"{file}: expected a table [experiment]: what it holds is explained in train/experiment.py")
+    s: Settings = section_from(Settings, table, str(file))
+    for key, value in data.items():
+        if key not in ("claims", *_KINDS[s.kind]):
+            raise RlgoError(
+                f'{file}: unknown table [{key}] for kind = "{s.kind}": expected {", ".join(_KINDS[s.kind])}'
+            )
+        if not isinstance(value, list if key in ("claims", "series") else dict):
+            raise RlgoError(f"{file}: {key}: expected a table [{key}]")
+    folder = Path(out) if scale == 1 else Path(out) / f"scale-{scale:g}"
+    e = Experiment(file.stem, file, s, scale, folder)
+    if s.kind in ("curves", "frequency"):
+        runs = data.get("runs", {"reference": {}})
+        members = {label: _members(e, label, changes, data.get("run", {})) for label, changes in runs.items()}
+        (reference,) = _members(replace(e, settings=replace(s, seeds=(1,))), "reference", {}, data.get("run", {}))
+        e = replace(e, members=members, reference=reference, panels=_panels(data.get("panels", {}), members, str(file)))
+    elif s.kind == "games":
+        contestants = _contestants(data.get("series", []), data.get("players", {}), str(file))
+        anchors = {name: float(elo) for name, elo in data.get("anchors", {}).items()}
+        unknown = set(anchors) - {c.name for c in contestants}
+        if unknown:
+            raise RlgoError(f"{file}: anchors.{unknown.pop()}: not among the players")
+        e = replace(e, contestants=contestants, anchors=anchors)
+    else:
+        e = replace(e, expected={name: float(n) for name, n in data.get("expected", {}).items()})
+    claims = tuple(
+        Claim.read(claim, f"{file}: claims, number {i}") for i, claim in enumerate(data.get("claims", []), 1)
+    )
+    for claim in claims:
+        for point in filter(None, (claim.a, claim.b)):
+            _check_point(e, claim, point)
+    return replace(e, claims=claims)
+
+
+def _members(e: Experiment, label: str, changes: Any, common: Mapping[str, Any]) -> tuple[Member, ...]:
+    """The training runs of a label, one for each seed. What all share does not show in their names."""
+    source = f"{e.path}: runs.{label}"
+    if not isinstance(changes, dict) or "@" in label:
+        raise RlgoError(f"{source}: expected a table of settings, and a label without @")
+    changes = dict(changes)
+    base = str(changes.pop("base", e.settings.base))
+    seeds = (
+        section_from(Settings, {"seeds": changes.pop("seeds")}, source).seeds
+        if "seeds" in changes
+        else e.settings.seeds
+    )
+    start = load_config(base)
+    config = change(start, changes, source)
+    before = flat(start)
+    values = {key: value for key, value in flat(config).items() if value != before[key]}
+    for key in ("run.name", "run.seed", "run.out"):
+        if key in values:
+            raise RlgoError(f"{source}: {key}: an experiment names its runs itself")
+    config = change(config, {"run": common}, f"{e.path}: run")
+    games = config.run.games if e.scale == 1 else e.scaled(config.run.games)
+    out = str(e.folder / "runs")
+    return tuple(
+        Member(
+            values,
+            replace(
+                config,
+                run=replace(
+                    config.run, name=member_name(values, seed, Path(base).stem), seed=seed, out=out, games=games
+                ),
+            ),
+            base,
+        )
+        for seed in seeds
+    )
+
+
+def _panels(data: Mapping[str, Any], members: Mapping[str, Any], file: str) -> dict[str, tuple[str, ...]]:
+    for title, labels in data.items():
+        if not isinstance(labels, list) or not labels:
+            raise RlgoError(f"{file}: panels.{title}: expected a list of labels")
+        for label in labels:
+            if label not in members:
+                raise RlgoError(f"{file}: panels.{title}: {label}: expected one of {', '.join(members)}")
+    return {title: tuple(labels) for title, labels in data.items()} or {"": tuple(members)}
+
+
+def _contestants(series: list[Any], players: Mapping[str, Any], file: str) -> tuple[Contestant, ...]:
+    found = [Contestant(name, str(spec)) for name, spec in players.items()]
+    for i, one in enumerate(series, 1):
+        where = f"{file}: series, number {i}"
+        if not isinstance(one, dict) or set(one) != {"label", "player", "x"} or not isinstance(one["x"], list):
+            raise RlgoError(f"{where}: expected label, player and x, a list of numbers")
+        for x in one["x"]:
+            if type(x) not in (int, float):
+                raise RlgoError(f"{where}: x = {x!r}: expected numbers")
+            spec = str(one["player"]).replace("{x}", f"{x:g}" if type(x) is float else str(x))
+            found.append(Contestant(f"{one['label']} {x:g}", spec, str(one["label"]), float(x)))
+    names = [c.name for c in found]
+    if len(found) < 2 or len(set(names)) < len(names):
+        raise RlgoError(f"{file}: expected at least two players in [players] and [[series]], all of different names")
+    for c in found:
+        try:
+            parse_spec(c.spec)
+        except RlgoError as error:
+            raise RlgoError(f"{file}: {c.name}: {error}") from None
+    return tuple(found)
+
+
+def _check_point(e: Experiment, claim: Claim, point: str) -> None:
+    """Whether there is such a point. RlgoError."""
+    label, _, games = point.partition("@")
+    known = [*e.members, *(c.name for c in e.contestants)] if e.settings.kind in ("curves", "games") else [point]
+    if label not in known or (games and not games.isdecimal()):
+        raise RlgoError(f'{e.path}: claim "{claim.text}": {point}: expected one of {", ".join(known)}, or LABEL@GAMES')
+
+
+# ---------------------------------------------------------------------------------------------
+# Running
+# ---------------------------------------------------------------------------------------------
+
+
+def run_experiment(e: Experiment, results: str | Path, jobs: int | None = None, progress: bool | None = None) -> Raw:
+    """Do what is left of an experiment, and write its raw results into the folder `results`.
+
+    Parameters
+    ----------
+    jobs : training runs, or games, at a time; None: as many as there are processors
+    progress : show progress bars on stderr; None: where stderr is a terminal
+
+    Raises
+    ------
+    RlgoError : see `members.train_all` and `match.play_match`; for players that cannot play.
+    KeyboardInterrupt : after Ctrl-C; what is done is kept.
+    """
+    import os
+
+    from train import counts, curves, rounds
+
+    kinds = {"curves": curves.run, "frequency": counts.frequency, "games": rounds.run, "counts": counts.run}
+    e.folder.mkdir(parents=True, exist_ok=True)
+    begun = time.time()
+    lines = kinds[e.settings.kind](e, jobs or processors(), os.isatty(2) if progress is None else progress)
+    header = {
+        "experiment": e.name,
+        "kind": e.settings.kind,
+        "scale": e.scale,
+        "command": e.command,
+        "finished": time.strftime("%Y-%m-%d", time.gmtime()),
+        "machine": machine(),
+        "seconds": round(sum(line.get("seconds", 0) for line in lines) or time.time() - begun, 1),
+        "seed": e.settings.seed,
+        "versions": versions_of({}),
+    }
+    raw = Raw(header, lines)
+    write_raw(Path(results) / f"{e.name}.jsonl", raw)
+    return raw
+
+
+def machine() -> str:
+    """The processor, and how many there are."""
+    try:
+        names = [
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ]
+    except OSError:
+        names = []
+    return f"{processors()} x {names[0] if names else platform.processor() or platform.machine()}"

@@ -1,0 +1,150 @@
+"""Pictures of experiments. They need matplotlib, which comes with `pip install 'rlgo[plot]'`.
+
+Start reading at `experiment_picture`.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from train.counts import BINS_A_DECADE
+from train.findings import GNUGO_0, GNUGO_10
+from train.plots import INK, make_figure, percent
+
+if TYPE_CHECKING:
+    from train.experiment import Experiment
+    from train.findings import Findings
+
+
+def experiment_picture(path: str | Path, e: Experiment, found: Findings) -> None:
+    """Write a PNG of what an experiment found, which `has_picture`. Raises RlgoError without matplotlib."""
+    kind = e.settings.kind
+    if kind == "curves":
+        figure = _curves(e, found)
+    elif kind == "frequency":
+        figure = _frequency(found)
+    else:
+        figure = _series(e, found)
+    figure.suptitle(f"{e.settings.title} ({e.settings.source})", fontsize=11)
+    figure.savefig(path, format="png")
+
+
+def _tidy(ax: Any) -> None:
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _curves(e: Experiment, found: Findings) -> Any:
+    """Elo over games of self-play: the mean of the seeds with its interval, and each seed by a thin line."""
+    n = len(e.panels)
+    columns = 1 if n == 1 else 2
+    rows = math.ceil(n / columns)
+    figure, axes = make_figure(rows, columns, 8 if columns == 1 else 12, 5 if rows == 1 else 4.4 * rows, sharey=True)
+    for ax, (title, labels) in zip(axes.flat, e.panels.items(), strict=False):
+        for i, label in enumerate(labels):
+            _draw_curve(ax, found, label, _colour(i, len(labels)))
+        for level in (GNUGO_0, GNUGO_10):
+            at = found.elo(level, scatter=False)
+            if at is not None and found.links:
+                ax.axhline(at.value, color=INK, linewidth=0.8, linestyle="--")
+                ax.annotate(level, (0.01, at.value), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
+        ax.set_xscale("log")
+        ax.set_title(title, fontsize=10, loc="left")
+        ax.legend(frameon=False, fontsize=8, loc="lower right")
+        _tidy(ax)
+    for ax in axes.flat[n:]:
+        ax.set_visible(False)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("Elo (GNU Go level 10 = 1800)" if found.links else "Elo (mean 0)")
+    for ax in axes.flat[max(0, n - columns) : n]:
+        ax.set_xlabel("games of self-play")
+    return figure
+
+
+def _colour(i: int, n: int) -> Any:
+    """Of many labels, which then are steps of one setting, from dark to light."""
+    from matplotlib import colormaps
+
+    return colormaps["viridis"](i / n) if n > 6 else f"C{i}"
+
+
+def _draw_curve(ax: Any, found: Findings, label: str, colour: Any) -> None:
+    ages = found.checkpoints(label)
+    if not ages:
+        return
+    diverged = all(run["state"] == "diverged" for run in found.runs[label])
+    placed = [found.placed(f"{label}@{games}") for games in ages]
+    elo = [point.value for point in placed if point is not None]
+    ax.plot(ages, elo, color=colour, linewidth=1.4, label=f"{label} (diverged)" if diverged else label)
+    low, high = zip(*((point.low, point.high) for point in placed if point is not None), strict=True)
+    ax.fill_between(ages, low, high, color=colour, alpha=0.2, linewidth=0)
+    if diverged:
+        ax.plot(ages[-1:], elo[-1:], "x", color=colour)
+    seeds = list(zip(*(found.seeds(f"{label}@{games}") for games in ages), strict=True))
+    for line in seeds if len(seeds) > 1 else []:
+        ax.plot(ages, line, color=colour, linewidth=0.5, alpha=0.6)
+
+
+def _frequency(found: Findings) -> Any:
+    """How many classes occurred how often, for each block; both axes on a log scale (TD paper, Figure 4)."""
+    figure, axes = make_figure(1, 1, 8, 5)
+    ax = axes[0, 0]
+    for i, line in enumerate(found.raw.of("histogram")):
+        classes = line["classes"]
+        middles = [10 ** ((k + 0.5) / BINS_A_DECADE) for k in range(len(classes))]
+        there = [(x, y) for x, y in zip(middles, classes, strict=True) if y]
+        ax.plot(
+            *zip(*there, strict=True), marker="o", markersize=3.5, linewidth=1.2, color=f"C{i}", label=line["histogram"]
+        )
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("occurrences in the positions learned from")
+    ax.set_ylabel(f"classes (bins of 1/{BINS_A_DECADE} decade)")
+    ax.legend(frameon=False, fontsize=9)
+    _tidy(ax)
+    return figure
+
+
+def _series(e: Experiment, found: Findings) -> Any:
+    """Over x, the rating of each series, or, where fixed opponents are met, what it won against each."""
+    fixed = [c.name for c in e.contestants if c.x is None]
+    series: dict[str, list[tuple[float, str]]] = {}
+    for c in e.contestants:
+        if c.x is not None:
+            series.setdefault(c.series, []).append((c.x, c.name))
+    round_robin = e.settings.pairing == "round_robin"
+    figure, axes = make_figure(1, 1 + len(fixed) if round_robin else len(fixed), 6 * max(1, len(fixed)) + 2, 4.5)
+    panels = list(axes[0])
+    if round_robin:
+        ax = panels.pop(0)
+        for i, (label, players) in enumerate(series.items()):
+            points = [(x, found.elo(name)) for x, name in players]
+            _draw_points(ax, points, label, i)
+        ax.set_ylabel("Elo (GNU Go level 10 = 1800)" if found.links else "Elo (mean 0)")
+    for ax, opponent in zip(panels, fixed, strict=True):
+        for i, (label, players) in enumerate(series.items()):
+            _draw_points(ax, [(x, found.won(name, opponent)) for x, name in players], label, i)
+        ax.set_ylabel(f"won against {opponent}")
+        ax.set_ylim(0, 1)
+        percent(ax.yaxis)
+    for ax in axes[0]:
+        xs = sorted({x for players in series.values() for x, _ in players})
+        if xs[0] > 0 and xs[-1] >= 8 * xs[0]:
+            ax.set_xscale("log")
+        ax.set_xlabel(e.settings.x)
+        if len(series) > 1:
+            ax.legend(frameon=False, fontsize=9)
+        _tidy(ax)
+    return figure
+
+
+def _draw_points(ax: Any, points: list[Any], label: str, i: int) -> None:
+    there = [(x, m) for x, m in points if m is not None]
+    if there:
+        error = [[m.value - m.low for _, m in there], [m.high - m.value for _, m in there]]
+        ax.errorbar(
+            [x for x, _ in there], [m.value for _, m in there], error, marker="o", markersize=4, capsize=3,
+            linewidth=1.2, color=f"C{i}", label=label,
+        )  # fmt: skip

@@ -1,0 +1,295 @@
+"""Raw results of an experiment, and what they say: ratings, differences with their intervals, verdicts on claims.
+
+Start reading at `Findings.measure`. A file of raw results has a header, then a line for each training run, pair of
+players that met, or number; everything else is computed from them.
+
+Intervals know two things: how many games there were (`elo.rate`), and that two runs of the same settings differ. The
+second is the standard deviation over the runs of the experiment `SCATTER`, at their end, and is taken to be the same
+for all settings: an experiment with one run a setting cannot know better (TD paper, Section 3.3, argues the same way
+with its 100 Elo).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlgo.errors import RlgoError
+from rlgo.sealed import write_atomically
+from train.elo import PairResult, Ratings, rate
+from train.match import clustered_interval
+
+if TYPE_CHECKING:
+    from train.experiment import Claim
+
+FORMAT = "rlgo-experiment-1"
+GNUGO_10, GNUGO_0 = "GNU Go level 10", "GNU Go level 0"
+ANCHOR = {GNUGO_10: 1800.0}  # TD paper, Section 3.3
+LINK, SCATTER = "gnugo", "learning_runs"  # the experiments that link GNU Go's levels, and repeat one setting
+HELD, NOT_HELD, OPEN, NOT_RUN = "holds", "does not hold", "undecided", "not run"
+_Z = NormalDist().inv_cdf(0.975)
+_DRAWS = 20_000  # of random numbers, for the interval of a spread
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A file of raw results."""
+
+    header: dict[str, Any]
+    lines: list[dict[str, Any]]
+
+    def of(self, key: str) -> list[dict[str, Any]]:
+        """The lines that begin with this key: "run", "pair", "number" or "histogram"."""
+        return [line for line in self.lines if key in line]
+
+
+def write_raw(path: Path, raw: Raw) -> None:
+    """Write raw results, atomically: one JSON object on each line."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [{"format": FORMAT, **raw.header}, *raw.lines]
+        write_atomically(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
+    except OSError as error:
+        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def read_raw(path: Path) -> Raw | None:
+    """Raw results, or None where there are none. RlgoError for a file that is something else."""
+    try:
+        header, *lines = map(json.loads, path.read_text("utf-8").splitlines())
+        if header.pop("format") != FORMAT:
+            raise ValueError
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, AttributeError):
+        raise RlgoError(f"{path}: expected raw results of an experiment, this is none") from None
+    return Raw(header, lines)
+
+
+def pair_line(a: str, b: str, scores: Iterable[Sequence[float]], **more: Any) -> dict[str, Any]:
+    """A line of raw results: what `a` scored against `b`, openings of the same result counted together.
+
+    ``WL`` is an opening that A won as Black and lost as White.
+    """
+    letters = {0.0: "L", 0.5: "D", 1.0: "W"}
+    counts = Counter("".join(letters[float(y)] for y in opening) for opening in scores)
+    return {"pair": [a, b], "openings": dict(sorted(counts.items())), **more}
+
+
+def scores_of(line: dict[str, Any]) -> list[tuple[float, ...]]:
+    """The other way round: A's scores in each opening."""
+    points = {"L": 0.0, "D": 0.5, "W": 1.0}
+    return [tuple(points[y] for y in text) for text, n in line["openings"].items() for _ in range(n)]
+
+
+def run_point(label: str, seed: int, games: int) -> str:
+    """The name of a checkpoint among the players."""
+    return f"{label} #{seed} @{games}"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def normal(cls, value: float, variance: float) -> Measured:
+        """With an interval of 1.96 standard deviations."""
+        half = _Z * math.sqrt(max(0.0, variance))
+        return cls(value, value - half, value + half)
+
+    def verdict(self, low: float, high: float) -> str:
+        """Whether it lies between these bounds: `HELD` or `NOT_HELD` where all of its interval says so."""
+        if self.low >= low and self.high <= high:
+            return HELD
+        return NOT_HELD if self.high < low or self.low > high else OPEN
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What raw results say.
+
+    links : results of other experiments that put this one on the common scale
+    scatter : standard deviation between runs of the same settings, Elo
+    anchors : given ratings
+    """
+
+    raw: Raw
+    links: Sequence[PairResult] = ()
+    scatter: float = 0.0
+    anchors: dict[str, float] = field(default_factory=dict)
+
+    # -----------------------------------------------------------------------------------------
+    # Ratings
+    # -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def pairs(self) -> list[PairResult]:
+        """Who scored what against whom."""
+        found = []
+        for line in self.raw.of("pair"):
+            a, b = line["pair"]
+            found.append(PairResult.of_openings(a, b, scores_of(line)))
+        return found
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """Of everybody, on the scale of `anchors` where games lead there; else the mean is 0."""
+        names = {name for pair in self.pairs for name in (pair.a, pair.b)}
+        joined = bool(self.anchors.keys() & names) or any(link.a in names or link.b in names for link in self.links)
+        if not joined:
+            return rate(self.pairs)
+        results = [*self.pairs, *self.links]
+        there = {name for pair in results for name in (pair.a, pair.b)}
+        return rate(results, {name: elo for name, elo in self.anchors.items() if name in there})
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {player.name: i for i, player in enumerate(self.ratings.players)}
+
+    @cached_property
+    def runs(self) -> dict[str, list[dict[str, Any]]]:
+        """The runs of each label, by seed."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for run in self.raw.of("run"):
+            found.setdefault(run["run"], []).append(run)
+        return found
+
+    def checkpoints(self, label: str) -> list[int]:
+        """After how many games all runs of a label were rated."""
+        of_runs = [
+            {g for g in run["checkpoints"] if run_point(label, run["seed"], g) in self._index}
+            for run in self.runs.get(label, [])
+        ]
+        return sorted(set.intersection(*of_runs)) if of_runs else []
+
+    def players(self, point: str) -> list[int]:
+        """The numbers, in `ratings`, of those whose mean a point is: the seeds of a label; none where nobody played."""
+        label, _, games = point.partition("@")
+        if label not in self.runs:
+            return [self._index[point]] if point in self._index else []
+        known = self.checkpoints(label)
+        if not known or (games and int(games) not in known):
+            return []
+        at = int(games) if games else known[-1]
+        return [self._index[run_point(label, run["seed"], at)] for run in self.runs[label]]
+
+    def elo(self, a: str, b: str = "", scatter: bool = True) -> Measured | None:
+        """The rating of a point, or how much it is above that of `b`; None where one of them has not played.
+
+        scatter : count in what another seed would change
+        """
+        weights, variance = np.zeros(len(self.ratings.players)), 0.0
+        for point, sign in ((a, 1.0), (b, -1.0)):
+            if not point:
+                continue
+            players = self.players(point)
+            if not players:
+                return None
+            weights[players] += sign / len(players)
+            if scatter and point.partition("@")[0] in self.runs:
+                variance += self.scatter**2 / len(players)
+        value = float(weights @ [player.elo for player in self.ratings.players])
+        return Measured.normal(value, variance + float(weights @ self.ratings.covariance @ weights))
+
+    def seeds(self, point: str) -> list[float]:
+        """The ratings behind a point, one for each seed."""
+        return [self.ratings.players[i].elo for i in self.players(point)]
+
+    def placed(self, point: str) -> Measured | None:
+        """The rating of a point, with the interval of its difference to the mean of all runs' checkpoints.
+
+        It leaves out what is unknown about where the whole scale lies, and what another seed would change: for curves.
+        """
+        there, players = [i for name, i in self._index.items() if " @" in name], self.players(point)
+        if not players:
+            return None
+        weights = np.zeros(len(self.ratings.players))
+        weights[players] = 1 / len(players)
+        value = float(weights @ [player.elo for player in self.ratings.players])
+        weights[there] -= 1 / len(there)
+        return Measured.normal(value, float(weights @ self.ratings.covariance @ weights))
+
+    def won(self, a: str, b: str) -> Measured | None:
+        """What `a` won of its games against `b`; None where there were none."""
+        scores = [
+            tuple(y if pair.a == a else 1 - y for y in opening)
+            for pair in self.pairs
+            if {pair.a, pair.b} == {a, b}
+            for opening in pair.openings
+        ]
+        if not scores:
+            return None
+        games = list(itertools.chain.from_iterable(scores))
+        return Measured(sum(games) / len(games), *clustered_interval(scores))
+
+    def spread(self, label: str) -> Measured | None:
+        """The best less the worst of the seeds of a label; the interval is that of the true ratings' spread."""
+        players = self.players(label)
+        if len(players) < 2:
+            return None
+        elo = np.array([self.ratings.players[i].elo for i in players])
+        noise = np.random.default_rng(1).multivariate_normal(
+            np.zeros(len(players)), self.ratings.covariance[np.ix_(players, players)], _DRAWS
+        )
+        low, high = np.quantile(np.ptp(elo + noise, axis=1), [0.025, 0.975])
+        value = float(np.ptp(elo))
+        return Measured(value, min(value, float(low)), max(value, float(high)))
+
+    # -----------------------------------------------------------------------------------------
+    # Claims
+    # -----------------------------------------------------------------------------------------
+
+    def measure(self, claim: Claim) -> Measured | None:
+        """The number that a claim is about; None where it was not found."""
+        if claim.of == "elo":
+            return self.elo(claim.a, claim.b)
+        if claim.of == "won":
+            return self.won(claim.a, claim.b)
+        if claim.of == "spread":
+            return self.spread(claim.a)
+        if claim.of == "diverged":
+            runs = self.runs.get(claim.a)
+            n = None if runs is None else sum(run["state"] == "diverged" for run in runs)
+        else:
+            numbers = {line["number"]: line["value"] for line in self.raw.of("number")}
+            n = numbers.get(claim.a)
+        return None if n is None else Measured(n, n, n)
+
+
+def find(folder: Path, name: str) -> Findings | None:
+    """What the raw results of an experiment in this folder say; None where there are none."""
+    raw = read_raw(folder / f"{name}.jsonl")
+    if raw is None:
+        return None
+    links: list[PairResult] = []
+    if name != LINK and raw.header["kind"] in ("curves", "games"):
+        link = read_raw(folder / f"{LINK}.jsonl")
+        links = [] if link is None else Findings(link).pairs
+    found = Findings(raw, links, 0.0, ANCHOR)
+    if raw.header["kind"] != "curves":
+        return found
+    repeated = found if name == SCATTER else find(folder, SCATTER)
+    return Findings(raw, links, 0.0 if repeated is None else scatter_of(repeated), ANCHOR)
+
+
+def scatter_of(found: Findings) -> float:
+    """The standard deviation between runs of the first label of an experiment, at their end, Elo.
+
+    What the games leave open about each is in it, so it is a little too large.
+    """
+    elo = found.seeds(next(iter(found.runs), ""))
+    return float(np.std(elo, ddof=1)) if len(elo) > 1 else 0.0

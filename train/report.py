@@ -1,0 +1,317 @@
+"""The report on all experiments: docs/results.md, made from raw results alone.
+
+Start reading at `report`. Nothing in it is written by hand but what the experiments' files say about the papers and
+about the differences: every number, and every verdict on a claim, is computed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rlgo.errors import RlgoError
+from train.counts import BINS_A_DECADE
+from train.experiment import Claim, Experiment, list_experiments, read_experiment
+from train.findings import HELD, LINK, NOT_HELD, NOT_RUN, OPEN, SCATTER, Findings, Measured, find, read_raw, run_point
+
+_AGES = (1_000, 10_000, 100_000)  # games of self-play that the tables of curves show, besides the last
+_INTRODUCTION = """# The papers, reproduced
+
+What Silver, Sutton & Müller 2012 (**TD**) and Gelly & Silver 2011 (**MC-RAVE**) claim, and what rlgo finds. This page
+is made from the raw results in [{results}]({results}), which hold every score behind it, by `rlgo experiment report`;
+the verdicts are computed, too. `rlgo experiment run NAME` makes the raw results of one experiment anew; training runs
+come out bit for bit the same on processors of one kind, and so do games without outside engines.
+
+**How to read it.** A claim is a number that lies within bounds. It *holds* where the 95 % interval lies between them
+altogether, and *does not hold* where it lies outside altogether; else it is *undecided*. Ratings are Bradley-Terry's,
+in Elo, with GNU Go 3.8 level 10 at 1800 (the papers: 3.7.10), to which games against level 0 and the experiment
+[{link}](#{link}) lead. Intervals count in that another seed would give another run: {scatter}.
+"""
+
+
+def report(results: Path, path: Path) -> str:
+    """The report on all shipped experiments, in Markdown, as the file `path` links to things.
+
+    results : the folder of the raw results, and of the pictures
+
+    Raises RlgoError for files that are no raw results.
+    """
+    experiments = [read_experiment(name) for name in _ordered(list_experiments())]
+    found = {e.name: find(results, e.name) for e in experiments}
+    here = Path(os.path.relpath(results, path.parent))
+    repeated = found.get(SCATTER)
+    scatter = (
+        f"{repeated.scatter:.0f} Elo is the standard deviation between the runs of [{SCATTER}](#{SCATTER})"
+        if repeated is not None
+        else f"but {SCATTER}, which would tell how much, has not run"
+    )
+    parts = [
+        _INTRODUCTION.format(results=here.as_posix(), link=LINK, scatter=scatter),
+        "## Summary\n",
+        _summary(experiments, found),
+        "## Experiments\n",
+        _status(experiments, found),
+        *(section(e, found[e.name], here) for e in experiments),
+    ]
+    return "\n".join(parts)
+
+
+def _ordered(names: list[str]) -> list[str]:
+    """In the order of the papers."""
+    order = [
+        "shape_counts", "learning_runs", "shape_frequency", "shape_sets", "step_size", "plies", "lambda", "updates",
+        "longer", "alphabeta_depth", "gnugo",
+    ]  # fmt: skip
+    return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
+
+
+# ---------------------------------------------------------------------------------------------
+# The summary
+# ---------------------------------------------------------------------------------------------
+
+
+def _summary(experiments: list[Experiment], found: dict[str, Findings | None]) -> str:
+    """All claims with their verdicts."""
+    rows, verdicts = [("claim", "expected", "found", "verdict", "experiment")], Counter[str]()
+    for e in experiments:
+        for claim in e.claims:
+            measured = _measure(claim, found[e.name])
+            said = NOT_RUN if measured is None else measured.verdict(claim.low, claim.high)
+            verdicts[said] += 1
+            shown = "" if measured is None else _shown(claim, measured)
+            strong = f"**{said}**" if said == NOT_HELD else said
+            rows.append((claim.text, _expected(claim), shown, strong, f"[{e.name}](#{e.name})"))
+    told = ", ".join(f"{verdicts[said]} {said}" for said in (HELD, NOT_HELD, OPEN, NOT_RUN) if verdicts[said])
+    return f"Of {sum(verdicts.values())} claims: {told}.\n\n{markdown(rows)}"
+
+
+def _measure(claim: Claim, found: Findings | None) -> Measured | None:
+    return None if found is None else found.measure(claim)
+
+
+def _expected(claim: Claim) -> str:
+    """The bounds of a claim, for people."""
+    low, high = (_number(claim, bound) for bound in (claim.low, claim.high))
+    if claim.low == claim.high:
+        return low
+    if math.isinf(claim.high):
+        return f"at least {low}" if claim.low else "above 0"
+    return f"at most {high}" if math.isinf(claim.low) else f"{low} to {high}"
+
+
+def _number(claim: Claim, x: float) -> str:
+    if claim.of == "won":
+        return f"{x:.1%}"
+    signed = claim.of == "elo" and claim.b
+    return f"{x:+,.0f}" if signed and x else f"{x:,.0f}"
+
+
+def _shown(claim: Claim, m: Measured) -> str:
+    """A measured number with its interval, for people."""
+    unit = " Elo" if claim.of in ("elo", "spread") else ""
+    interval = "" if m.low == m.high else f" ({_number(claim, m.low)} to {_number(claim, m.high)})"
+    return f"{_number(claim, m.value)}{interval}{unit}"
+
+
+def _status(experiments: list[Experiment], found: dict[str, Findings | None]) -> str:
+    """Which experiments have run, and how much of them."""
+    rows = [("experiment", "source", "games", "run", "core time")]
+    for e in experiments:
+        f = found[e.name]
+        link = f"[{e.name}](#{e.name})"
+        if f is None:
+            rows.append((link, e.settings.source, "", "**has not run**", ""))
+            continue
+        h = f.raw.header
+        scale = "" if h["scale"] == 1 else f", **scale {h['scale']:g}**"
+        rows.append((link, e.settings.source, _games(f), h["finished"] + scale, _duration(h["seconds"])))
+    return markdown(rows)
+
+
+def _games(f: Findings) -> str:
+    """How many games are behind an experiment, for people."""
+    told = []
+    if f.raw.of("run"):
+        told.append(f"{sum(run['games'] for run in f.raw.of('run')):,} of self-play")
+    if f.raw.of("pair"):
+        told.append(f"{sum(pair.games for pair in f.pairs):,.0f} for ratings")
+    return ", ".join(told)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def markdown(rows: Sequence[tuple[str, ...]]) -> str:
+    """A table in Markdown; the first row is its head."""
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|" + "---|" * len(rows[0]))
+    return "\n".join(lines) + "\n"
+
+
+# ---------------------------------------------------------------------------------------------
+# One experiment
+# ---------------------------------------------------------------------------------------------
+
+
+def section(e: Experiment, f: Findings | None, results: Path) -> str:
+    """What an experiment asked and found, in Markdown; pictures and raw results are linked as in `results`."""
+    parts = [f"\n## {e.name}\n", f"*{e.settings.title}* ({e.settings.source})\n", f"**Paper.** {e.settings.paper}\n"]
+    if f is None:
+        parts.append(f"**Not run.** `{e.command}`\n")
+    else:
+        if e.has_picture:
+            parts.append(f"![{e.settings.title}]({(results / f'{e.name}.png').as_posix()})\n")
+        parts.append(f"**Found.** {_found(e, f)}")
+        h = f.raw.header
+        parts.append(
+            f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} of {h['machine']}, "
+            f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({(results / f'{e.name}.jsonl').as_posix()})\n"
+        )
+    if e.settings.remarks:
+        parts.append(f"**Remarks.** {e.settings.remarks}\n")
+    return "\n".join(parts)
+
+
+def _found(e: Experiment, f: Findings) -> str:
+    if e.settings.kind == "curves":
+        return _curves(e, f)
+    if e.settings.kind == "games":
+        return _players(e, f)
+    numbers = f.raw.of("number")
+    if e.settings.kind == "counts":
+        rows: list[tuple[str, ...]] = [("number", "paper", "rlgo")]
+        rows += [(n["number"], f"{e.expected.get(n['number'], math.nan):,.0f}", f"{n['value']:,}") for n in numbers]
+        wrong = [n["number"] for n in numbers if n["value"] != e.expected.get(n["number"])]
+        return f"{'All as in the paper' if not wrong else 'Other numbers: ' + ', '.join(wrong)}.\n\n{markdown(rows)}"
+    values = {n["number"]: n["value"] for n in numbers}
+    keys = ("weights", "occurrences", "most often", "seen 1,000 to 10,000 times", "never seen")
+    rows = [("block", *keys)]
+    for line in f.raw.of("histogram"):
+        block = line["histogram"]
+        rows.append((block, *(f"{values[f'{block} {key}']:,}" for key in keys)))
+    bins = f"each point of the picture is a bin of 1/{BINS_A_DECADE} decade"
+    return f"After {values['games']:,} games; {bins}.\n\n{markdown(rows)}"
+
+
+def _curves(e: Experiment, f: Findings) -> str:
+    """Elo by label and age, and at the end what of it games leave open and what another seed would change."""
+    least = min((p.games for p in f.ratings.players if " @" in p.name), default=0)
+    gnugo = {pair.a: pair for pair in f.pairs if pair.b.startswith("GNU Go")}
+    rows = [("", *(f"{age:,} games" for age in _AGES), "at the end", "after games", "won against GNU Go level 0")]
+    for label in e.members:
+        ages = f.checkpoints(label)
+        if not ages:
+            rows.append((label, *[""] * (len(_AGES) + 3)))
+            continue
+        runs = f.runs[label]
+        diverged = sum(run["state"] == "diverged" for run in runs)
+        cells = []
+        for age in _AGES:
+            at = f.placed(f"{label}@{age}")
+            cells.append("" if at is None else f"{at.value:,.0f}")
+        last = f.elo(label)
+        assert last is not None
+        names = [run_point(label, run["seed"], ages[-1]) for run in runs]
+        met = [gnugo[name] for name in names if name in gnugo]
+        won = (
+            ""
+            if not met
+            else f"{sum(m.score for m in met) / sum(m.games for m in met):.1%} of {sum(m.games for m in met):,.0f}"
+        )
+        after = f"{ages[-1]:,}" + (f", {diverged} of {len(runs)} diverged" if diverged else "")
+        cells += [f"{last.value:,.0f} ({last.low:,.0f} to {last.high:,.0f})", after, won]
+        rows.append((label, *cells))
+    several = max(len(runs) for runs in f.runs.values())
+    seeds = f", the mean of {several} seeds" if several > 1 else ", one run each"
+    return (
+        f"Elo by games of self-play{seeds}; {least:,.0f} or more games are behind every rating. The intervals count in "
+        f"how much runs of the same settings differ, and what is unknown about the whole scale.\n\n{markdown(rows)}"
+    )
+
+
+def _players(e: Experiment, f: Findings) -> str:
+    """Every player's rating, and what it won of whom."""
+    opponents = [c.name for c in e.contestants if c.x is None] or [c.name for c in e.contestants[:1]]
+    opponents = [name for name in opponents if any(name in (pair.a, pair.b) for pair in f.pairs)]
+    rows = [("player", "Elo", "games", *(f"won against {name}" for name in opponents), "seconds a game")]
+    seconds: Counter[str] = Counter()
+    games: Counter[str] = Counter()
+    for line in f.raw.of("pair"):
+        n = sum(count * len(text) for text, count in line["openings"].items())
+        for name, spent in zip(line["pair"], line["seconds_of"], strict=True):
+            seconds[name] += spent
+            games[name] += n
+    for c in e.contestants:
+        if not games[c.name]:
+            continue
+        elo = f.elo(c.name)
+        won = [f.won(c.name, name) for name in opponents]
+        rows.append(
+            (
+                c.name,
+                "" if elo is None else f"{elo.value:,.0f} ({elo.low:,.0f} to {elo.high:,.0f})",
+                f"{games[c.name]:,}",
+                *("" if m is None else f"{m.value:.1%} ({m.low:.1%} to {m.high:.1%})" for m in won),
+                f"{seconds[c.name] / games[c.name]:.2g}",
+            )
+        )
+    return f"Intervals are of 95 %; seconds are those that the player thought.\n\n{markdown(rows)}"
+
+
+def write_report(results: Path, path: Path) -> str:
+    """Make the report, and write it. RlgoError where it cannot be written."""
+    text = report(results, path)
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+    return text
+
+
+def show(e: Experiment, results: Path) -> str:
+    """What an experiment found, for the screen; draws its picture, too, where matplotlib is there."""
+    if e.has_picture:
+        try:
+            plot(e, results)
+        except RlgoError as error:
+            print(f"rlgo: no picture: {error}", file=sys.stderr)
+    found = find(results, e.name)
+    claims = [("claim", "expected", "found", "verdict")]
+    for claim in e.claims:
+        measured = _measure(claim, found)
+        if measured is not None:
+            claims.append(
+                (claim.text, _expected(claim), _shown(claim, measured), measured.verdict(claim.low, claim.high))
+            )
+    return section(e, found, results) + ("\n" + markdown(claims) if len(claims) > 1 else "")
+
+
+def plot(e: Experiment, results: Path) -> Path:
+    """Draw an experiment from its raw results; returns where. RlgoError where there are none, or nothing to draw."""
+    from train.experiment_plots import experiment_picture
+
+    found = find(results, e.name)
+    if found is None:
+        raise RlgoError(f"{results / e.name}.jsonl: no such file: {e.name} has not run ({e.command})")
+    if not e.has_picture:
+        raise RlgoError(f"{e.name}: has no picture")
+    path = results / f"{e.name}.png"
+    experiment_picture(path, e, found)
+    return path
+
+
+def overview(results: Path) -> str:
+    """All experiments, one on each line."""
+    lines = []
+    for name in _ordered(list_experiments()):
+        e, found = read_experiment(name), read_raw(results / f"{name}.jsonl")
+        state = "has not run" if found is None else f"run on {found.header['finished']}"
+        lines.append(f"{name:20} {state:18} {e.settings.title} ({e.settings.source})")
+    return "\n".join(lines)
