@@ -35,12 +35,17 @@ Start reading at `read_experiment`, then `run_experiment`. A file in configs/exp
 An experiment leaves one file of raw results, NAME.jsonl (`findings.Raw`), from which picture and report are made
 at any time. Training runs stand in a folder that all experiments share: a run that two of them need is trained once.
 Everything goes on where it was interrupted when the same command is given again.
+
+    e = read_experiment("plies", scale=0.1)
+    run_experiment(e, "results")
+    print(findings.find(Path("results"), "plies").elo("two-ply", "one-ply"))
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import platform
 import shlex
 import time
@@ -65,6 +70,7 @@ _KINDS = {  # the tables that a file of each kind may have, besides [experiment]
     "games": ("series", "players", "anchors"),
     "counts": ("expected",),
 }
+_SHARED = ("log_every", "eval_every", "eval_games", "gnugo_every", "gnugo_games")  # what [run] may set
 
 
 @dataclass(frozen=True)
@@ -225,14 +231,16 @@ def _members(e: Experiment, label: str, changes: Any, common: Mapping[str, Any])
         if "seeds" in changes
         else e.settings.seeds
     )
+    for key in common:
+        if key not in _SHARED:
+            raise RlgoError(f"{e.path}: run.{key}: expected what makes no run another one: {', '.join(_SHARED)}")
     start = load_config(base)
-    config = change(start, changes, source)
-    before = flat(start)
-    values = {key: value for key, value in flat(config).items() if value != before[key]}
+    before, after = flat(start), flat(change(start, changes, source))
+    values = {key: value for key, value in after.items() if value != before[key]}
     for key in ("run.name", "run.seed", "run.out"):
         if key in values:
             raise RlgoError(f"{source}: {key}: an experiment names its runs itself")
-    config = change(config, {"run": common}, f"{e.path}: run")
+    config = change(change(start, {"run": common}, f"{e.path}: run"), changes, source)
     games = config.run.games if e.scale == 1 else e.scaled(config.run.games)
     out = str(e.folder / "runs")
     return tuple(
@@ -269,8 +277,8 @@ def _contestants(series: list[Any], players: Mapping[str, Any], file: str) -> tu
         for x in one["x"]:
             if type(x) not in (int, float):
                 raise RlgoError(f"{where}: x = {x!r}: expected numbers")
-            spec = str(one["player"]).replace("{x}", f"{x:g}" if type(x) is float else str(x))
-            found.append(Contestant(f"{one['label']} {x:g}", spec, str(one["label"]), float(x)))
+            spec = str(one["player"]).replace("{x}", str(x))
+            found.append(Contestant(f"{one['label']} {x:,}", spec, str(one["label"]), float(x)))
     names = [c.name for c in found]
     if len(found) < 2 or len(set(names)) < len(names):
         raise RlgoError(f"{file}: expected at least two players in [players] and [[series]], all of different names")
@@ -308,8 +316,6 @@ def run_experiment(e: Experiment, results: str | Path, jobs: int | None = None, 
     RlgoError : see `members.train_all` and `match.play_match`; for players that cannot play.
     KeyboardInterrupt : after Ctrl-C; what is done is kept.
     """
-    import os
-
     from train import counts, curves, rounds
 
     kinds = {"curves": curves.run, "frequency": counts.frequency, "games": rounds.run, "counts": counts.run}

@@ -6,6 +6,7 @@ Start reading at `experiment_picture`.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ def _curves(e: Experiment, found: Findings) -> Any:
     figure, axes = make_figure(rows, columns, 8 if columns == 1 else 12, 5 if rows == 1 else 4.4 * rows, sharey=True)
     for ax, (title, labels) in zip(axes.flat, e.panels.items(), strict=False):
         for i, label in enumerate(labels):
-            _draw_curve(ax, found, label, _colour(i, len(labels)))
+            _draw_curve(ax, found, label, _colour(i, labels, list(e.members)))
         for level in (GNUGO_0, GNUGO_10):
             at = found.elo(level, scatter=False)
             if at is not None and found.links:
@@ -63,11 +64,11 @@ def _curves(e: Experiment, found: Findings) -> Any:
     return figure
 
 
-def _colour(i: int, n: int) -> Any:
-    """Of many labels, which then are steps of one setting, from dark to light."""
+def _colour(i: int, labels: Sequence[str], everyone: Sequence[str]) -> Any:
+    """Of label i of a panel: many labels are steps of one setting, dark to light; others keep theirs everywhere."""
     from matplotlib import colormaps
 
-    return colormaps["viridis"](i / n) if n > 6 else f"C{i}"
+    return colormaps["viridis"](i / len(labels)) if len(labels) > 6 else f"C{everyone.index(labels[i]) % 10}"
 
 
 def _draw_curve(ax: Any, found: Findings, label: str, colour: Any) -> None:
