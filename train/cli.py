@@ -333,7 +333,7 @@ def _experiment_list(args: argparse.Namespace) -> None:
 
 def _experiment_run(args: argparse.Namespace) -> None:
     from train.experiment import list_experiments, read_experiment, run_experiment
-    from train.report import show
+    from train.report import show, write_report
 
     names = list_experiments() if args.names == ["all"] else args.names
     experiments = [read_experiment(name, args.scale, args.out) for name in names]
@@ -342,6 +342,7 @@ def _experiment_run(args: argparse.Namespace) -> None:
         for e in experiments:
             run_experiment(e, results, args.jobs)
             print(show(e, results))
+    write_report(results, _report_of(results))
 
 
 def _experiment_plot(args: argparse.Namespace) -> None:
@@ -356,9 +357,13 @@ def _experiment_report(args: argparse.Namespace) -> None:
     from train.report import write_report
 
     results = _results(args)
-    path = args.file or results.parent / "results.md"
+    path = args.file or _report_of(results)
     write_report(results, path)
     print(path)
+
+
+def _report_of(results: Path) -> Path:
+    return results.parent / "results.md"
 
 
 def _results(args: argparse.Namespace) -> Path:
@@ -594,7 +599,7 @@ def make_parser() -> argparse.ArgumentParser:
         what,
         "run",
         _experiment_run,
-        "run experiments, write their raw results, and draw them",
+        "run experiments, write their raw results, draw them, and write the report",
         "The same command again goes on with what was interrupted. Training runs are shared between experiments.",
     )
     sub.add_argument("names", metavar="NAME", nargs="+", help="an experiment, a TOML file, or all")

@@ -21,7 +21,7 @@ from rlgo.selfplay import hold_meeting
 from rlgo.weights import Weights, load_weights
 from train.findings import GNUGO_0, pair_line, run_point
 from train.match import on_common_features, play_match
-from train.members import FAILED, Member, Training, check_folders, say, train_all
+from train.members import FAILED, Training, check_folders, say, train_all
 from train.strength import GNUGO, has_gnugo
 
 if TYPE_CHECKING:
@@ -44,32 +44,26 @@ class Point:
 
 def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     """Train, play, and return the raw results; see `experiment.run_experiment`."""
-    labelled = {label: [_training(member) for member in members] for label, members in e.members.items()}
     assert e.reference is not None
-    runs = [(label, training) for label, trainings in labelled.items() for training in trainings]
-    if e.reference.name not in {training.member.name for _, training in runs}:
-        runs.insert(0, ("reference", _training(e.reference)))
-    else:  # it comes first
-        runs.sort(key=lambda run: run[1].member.name != e.reference.name)  # type: ignore[union-attr]
-    # Two labels may name one run; it is trained once, and appears under both.
-    trainings = list({training.member.name: training for _, training in runs}.values())
-    check_folders([training.member for training in trainings], "experiment")
-    train_all(trainings, e.folder / "runs", jobs, progress)
-    ended = {training.member.name: training for training in trainings}
-    runs = [(label, ended[training.member.name]) for label, training in runs]
+    reference = e.reference.name
+    labelled = [(label, member) for label, members in e.members.items() for member in members]
+    if reference not in {member.name for _, member in labelled}:
+        labelled.append(("reference", e.reference))
+    labelled.sort(key=lambda labelled: labelled[1].name != reference)  # it comes first
+    # Two labels may name one run: it is trained once, and appears under both.
+    trainings = {member.name: Training(member) for _, member in labelled}
+    check_folders([training.member for training in trainings.values()], "experiment")
+    train_all(list(trainings.values()), e.folder / "runs", jobs, progress)
+    runs = [(label, trainings[member.name]) for label, member in labelled]
 
     points = [point for i, (label, training) in enumerate(runs) for point in _points(i, label, training)]
-    lines = [_run_line(label, training, points, i) for i, (label, training) in enumerate(runs)]
+    lines = [_run_line(label, training, points, i, reference) for i, (label, training) in enumerate(runs)]
     lines += _meet(e, [Point(RANDOM, -1, 0, None), *points], jobs, progress)
     if e.settings.gnugo_games and not has_gnugo():
         say("GNU Go is not installed: no games against it")
     elif e.settings.gnugo_games:
         lines += _meet_gnugo(e, runs, points, jobs, progress)
     return lines
-
-
-def _training(member: Member) -> Training:
-    return Training(member)
 
 
 def _points(number: int, label: str, training: Training) -> Iterator[Point]:
@@ -81,8 +75,8 @@ def _points(number: int, label: str, training: Training) -> Iterator[Point]:
             yield Point(run_point(label, seed, games), number, games, weights)
 
 
-def _run_line(label: str, training: Training, points: Sequence[Point], number: int) -> dict[str, Any]:
-    """What a training run tells."""
+def _run_line(label: str, training: Training, points: Sequence[Point], number: int, reference: str) -> dict[str, Any]:
+    """What a training run tells; `reference` is the name of the one that all experiments have."""
     member = training.member
     own = [point for point in points if point.run == number]
     if training.state == FAILED and "diverged" not in training.reason:
@@ -96,6 +90,7 @@ def _run_line(label: str, training: Training, points: Sequence[Point], number: i
         "seed": member.config.run.seed,
         "base": member.base,
         "changed": member.values,
+        "reference": member.name == reference,
         "state": "diverged" if training.state == FAILED else training.state,
         "reason": training.reason,
         "games": training.games,
@@ -189,5 +184,6 @@ def _meet_gnugo(
         )
         if found.interrupted:
             raise KeyboardInterrupt
-        lines.append(pair_line(last.name, GNUGO_0, found.scores, forfeits=found.forfeits))
+        seconds = round(sum(found.seconds), 1)
+        lines.append(pair_line(last.name, GNUGO_0, found.scores, forfeits=found.forfeits, seconds=seconds))
     return lines

@@ -43,14 +43,14 @@ def _curves(e: Experiment, found: Findings) -> Any:
     columns = 1 if n == 1 else 2
     rows = math.ceil(n / columns)
     figure, axes = make_figure(rows, columns, 8 if columns == 1 else 12, 5 if rows == 1 else 4.4 * rows, sharey=True)
+    own = {level: found.elo(level) for level in (GNUGO_0, GNUGO_10) if found.is_anchored}
+    levels = found.levels or {level: at.value for level, at in own.items() if at is not None}
     for ax, (title, labels) in zip(axes.flat, e.panels.items(), strict=False):
         for i, label in enumerate(labels):
             _draw_curve(ax, found, label, _colour(i, labels, list(e.members)))
-        for level in (GNUGO_0, GNUGO_10):
-            at = found.elo(level, scatter=False)
-            if at is not None and found.links:
-                ax.axhline(at.value, color=INK, linewidth=0.8, linestyle="--")
-                ax.annotate(level, (0.01, at.value), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
+        for level, elo in levels.items():
+            ax.axhline(elo, color=INK, linewidth=0.8, linestyle="--")
+            ax.annotate(level, (0.01, elo), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
         ax.set_xscale("log")
         ax.set_title(title, fontsize=10, loc="left")
         ax.legend(frameon=False, fontsize=8, loc="lower right")
@@ -58,7 +58,7 @@ def _curves(e: Experiment, found: Findings) -> Any:
     for ax in axes.flat[n:]:
         ax.set_visible(False)
     for ax in axes[:, 0]:
-        ax.set_ylabel("Elo (GNU Go level 10 = 1800)" if found.links else "Elo (mean 0)")
+        ax.set_ylabel("Elo (GNU Go level 10 = 1800)" if found.is_anchored else "Elo (mean 0)")
     for ax in axes.flat[max(0, n - columns) : n]:
         ax.set_xlabel("games of self-play")
     return figure
@@ -123,7 +123,7 @@ def _series(e: Experiment, found: Findings) -> Any:
         for i, (label, players) in enumerate(series.items()):
             points = [(x, found.elo(name)) for x, name in players]
             _draw_points(ax, points, label, i)
-        ax.set_ylabel("Elo (GNU Go level 10 = 1800)" if found.links else "Elo (mean 0)")
+        ax.set_ylabel("Elo (GNU Go level 10 = 1800)" if found.is_anchored else "Elo (mean 0)")
     for ax, opponent in zip(panels, fixed, strict=True):
         for i, (label, players) in enumerate(series.items()):
             _draw_points(ax, [(x, found.won(name, opponent)) for x, name in players], label, i)

@@ -4,7 +4,7 @@ Start reading at `Findings.measure`. A file of raw results has a header, then a 
 players that met, or number; everything else is computed from them.
 
 Intervals know two things: how many games there were (`elo.rate`), and that two runs of the same settings differ. The
-second is the standard deviation over the runs of the experiment `SCATTER`, at their end, and is taken to be the same
+second is the standard deviation over the runs of the experiment `SCALE`, at their end, and is taken to be the same
 for all settings: an experiment with one run a setting cannot know better (TD paper, Section 3.3, argues the same way
 with its 100 Elo).
 """
@@ -16,7 +16,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import NormalDist
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 FORMAT = "rlgo-experiment-1"
 GNUGO_10, GNUGO_0 = "GNU Go level 10", "GNU Go level 0"
 ANCHOR = {GNUGO_10: 1800.0}  # TD paper, Section 3.3
-LINK, SCATTER = "gnugo", "learning_runs"  # the experiments that link GNU Go's levels, and repeat one setting
+# The experiments that link GNU Go's levels; and that repeat one setting, and meet GNU Go: its scale is that of all.
+LINK, SCALE = "gnugo", "learning_runs"
 HELD, NOT_HELD, OPEN, NOT_RUN = "holds", "does not hold", "undecided", "not run"
 _Z = NormalDist().inv_cdf(0.975)
 _DRAWS = 20_000  # of random numbers, for the interval of a spread
@@ -99,17 +100,18 @@ def run_point(label: str, seed: int, games: int) -> str:
 
 @dataclass(frozen=True)
 class Measured:
-    """A number with its 95 % interval."""
+    """A number with its 95 % interval, and the variance behind it where it is a rating."""
 
     value: float
     low: float
     high: float
+    variance: float = 0.0
 
     @classmethod
     def normal(cls, value: float, variance: float) -> Measured:
         """With an interval of 1.96 standard deviations."""
         half = _Z * math.sqrt(max(0.0, variance))
-        return cls(value, value - half, value + half)
+        return cls(value, value - half, value + half, variance)
 
     def verdict(self, low: float, high: float) -> str:
         """Whether it lies between these bounds: `HELD` or `NOT_HELD` where all of its interval says so."""
@@ -125,12 +127,16 @@ class Findings:
     links : results of other experiments that put this one on the common scale
     scatter : standard deviation between runs of the same settings, Elo
     anchors : given ratings
+    anchor_variance : of what is unknown about them, Elo squared
+    levels : where GNU Go stands, if its games are in another experiment
     """
 
     raw: Raw
     links: Sequence[PairResult] = ()
     scatter: float = 0.0
     anchors: dict[str, float] = field(default_factory=dict)
+    anchor_variance: float = 0.0
+    levels: dict[str, float] = field(default_factory=dict)
 
     # -----------------------------------------------------------------------------------------
     # Ratings
@@ -146,12 +152,13 @@ class Findings:
         return found
 
     @cached_property
+    def is_anchored(self) -> bool:
+        """Whether games lead to an anchor."""
+        return any(name in self.anchors for pair in [*self.pairs, *self.links] for name in (pair.a, pair.b))
+
+    @cached_property
     def ratings(self) -> Ratings:
         """Of everybody, on the scale of `anchors` where games lead there; else the mean is 0."""
-        names = {name for pair in self.pairs for name in (pair.a, pair.b)}
-        joined = bool(self.anchors.keys() & names) or any(link.a in names or link.b in names for link in self.links)
-        if not joined:
-            return rate(self.pairs)
         results = [*self.pairs, *self.links]
         there = {name for pair in results for name in (pair.a, pair.b)}
         return rate(results, {name: elo for name, elo in self.anchors.items() if name in there})
@@ -192,7 +199,7 @@ class Findings:
 
         scatter : count in what another seed would change
         """
-        weights, variance = np.zeros(len(self.ratings.players)), 0.0
+        weights, variance = np.zeros(len(self.ratings.players)), 0.0 if b else self.anchor_variance
         for point, sign in ((a, 1.0), (b, -1.0)):
             if not point:
                 continue
@@ -204,6 +211,11 @@ class Findings:
                 variance += self.scatter**2 / len(players)
         value = float(weights @ [player.elo for player in self.ratings.players])
         return Measured.normal(value, variance + float(weights @ self.ratings.covariance @ weights))
+
+    def rating(self, player: str) -> Measured:
+        """Of one player by name, whatever it is among the points."""
+        i = self._index[player]
+        return Measured.normal(self.ratings.players[i].elo, float(self.ratings.covariance[i, i]))
 
     def seeds(self, point: str) -> list[float]:
         """The ratings behind a point, one for each seed."""
@@ -271,19 +283,40 @@ class Findings:
 
 
 def find(folder: Path, name: str) -> Findings | None:
-    """What the raw results of an experiment in this folder say; None where there are none."""
+    """What the raw results of an experiment in this folder say; None where there are none.
+
+    Curves are on the scale of `SCALE`, where the last weights of the reference run have a rating; that one, and games,
+    are on GNU Go's, where they met it.
+    """
     raw = read_raw(folder / f"{name}.jsonl")
     if raw is None:
         return None
-    links: list[PairResult] = []
-    if name != LINK and raw.header["kind"] in ("curves", "games"):
-        link = read_raw(folder / f"{LINK}.jsonl")
-        links = [] if link is None else Findings(link).pairs
-    found = Findings(raw, links, 0.0, ANCHOR)
-    if raw.header["kind"] != "curves":
-        return found
-    repeated = found if name == SCATTER else find(folder, SCATTER)
-    return Findings(raw, links, 0.0 if repeated is None else scatter_of(repeated), ANCHOR)
+    if raw.header["kind"] == "curves" and name != SCALE:
+        scale = find(folder, SCALE)
+        return Findings(raw) if scale is None else _on_the_scale_of(scale, raw)
+    found = Findings(raw)
+    link = read_raw(folder / f"{LINK}.jsonl")
+    if name == LINK or link is None or not any(GNUGO_0 in (pair.a, pair.b) for pair in found.pairs):
+        return Findings(raw, anchors=ANCHOR)
+    found = Findings(raw, Findings(link).pairs, anchors=ANCHOR)
+    return replace(found, scatter=scatter_of(found)) if name == SCALE else found
+
+
+def _on_the_scale_of(scale: Findings, raw: Raw) -> Findings:
+    """Where the same weights of the reference run stand there."""
+    here, there = reference_points(Findings(raw)), reference_points(scale)
+    common = sorted(here.keys() & there.keys())
+    if not common or not scale.is_anchored:
+        return Findings(raw, scatter=scale.scatter)
+    known = scale.rating(there[common[-1]])
+    levels = {level: at.value for level in (GNUGO_0, GNUGO_10) if (at := scale.elo(level)) is not None}
+    return Findings(raw, (), scale.scatter, {here[common[-1]]: known.value}, known.variance, levels)
+
+
+def reference_points(found: Findings) -> dict[int, str]:
+    """The names of the reference run's checkpoints, by games of self-play."""
+    runs = [run for run in found.raw.of("run") if run["reference"]][:1]
+    return {games: run_point(run["run"], run["seed"], games) for run in runs for games in run["checkpoints"]}
 
 
 def scatter_of(found: Findings) -> float:

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rlgo.errors import RlgoError
+from rlgo.sealed import write_atomically
 from train.counts import BINS_A_DECADE
 from train.experiment import Claim, Experiment, list_experiments, read_experiment
-from train.findings import HELD, LINK, NOT_HELD, NOT_RUN, OPEN, SCATTER, Findings, Measured, find, read_raw, run_point
+from train.findings import HELD, LINK, NOT_HELD, NOT_RUN, OPEN, SCALE, Findings, Measured, find, read_raw, run_point
 
 _AGES = (1_000, 10_000, 100_000)  # games of self-play that the tables of curves show, besides the last
 _INTRODUCTION = """# The papers, reproduced
@@ -28,8 +29,9 @@ come out bit for bit the same on processors of one kind, and so do games without
 
 **How to read it.** A claim is a number that lies within bounds. It *holds* where the 95 % interval lies between them
 altogether, and *does not hold* where it lies outside altogether; else it is *undecided*. Ratings are Bradley-Terry's,
-in Elo, with GNU Go 3.8 level 10 at 1800 (the papers: 3.7.10), to which games against level 0 and the experiment
-[{link}](#{link}) lead. Intervals count in that another seed would give another run: {scatter}.
+in Elo, with GNU Go 3.8 level 10 at 1800 (the papers: 3.7.10): the runs of [{scale}](#{scale}) meet level 0, which
+meets level 10 in [{link}](#{link}); other runs have the first of these as their yardstick. Intervals count in that
+another seed would give another run: {scatter}.
 """
 
 
@@ -43,14 +45,14 @@ def report(results: Path, path: Path) -> str:
     experiments = [read_experiment(name) for name in _ordered(list_experiments())]
     found = {e.name: find(results, e.name) for e in experiments}
     here = Path(os.path.relpath(results, path.parent))
-    repeated = found.get(SCATTER)
+    repeated = found.get(SCALE)
     scatter = (
-        f"{repeated.scatter:.0f} Elo is the standard deviation between the runs of [{SCATTER}](#{SCATTER})"
+        f"{repeated.scatter:.0f} Elo is the standard deviation between the runs of [{SCALE}](#{SCALE})"
         if repeated is not None
-        else f"but {SCATTER}, which would tell how much, has not run"
+        else f"but {SCALE}, which would tell how much, has not run"
     )
     parts = [
-        _INTRODUCTION.format(results=here.as_posix(), link=LINK, scatter=scatter),
+        _INTRODUCTION.format(results=here.as_posix(), link=LINK, scale=SCALE, scatter=scatter),
         "## Summary\n",
         _summary(experiments, found),
         "## Experiments\n",
@@ -119,7 +121,8 @@ def _shown(claim: Claim, m: Measured) -> str:
 
 def _status(experiments: list[Experiment], found: dict[str, Findings | None]) -> str:
     """Which experiments have run, and how much of them."""
-    rows = [("experiment", "source", "games", "run", "core time")]
+    note = "Time is that of training runs and of players who think, added up; the machine had other work beside them.\n"
+    rows = [("experiment", "source", "games", "run", "time")]
     for e in experiments:
         f = found[e.name]
         link = f"[{e.name}](#{e.name})"
@@ -129,7 +132,7 @@ def _status(experiments: list[Experiment], found: dict[str, Findings | None]) ->
         h = f.raw.header
         scale = "" if h["scale"] == 1 else f", **scale {h['scale']:g}**"
         rows.append((link, e.settings.source, _games(f), h["finished"] + scale, _duration(h["seconds"])))
-    return markdown(rows)
+    return f"{markdown(rows)}\n{note}"
 
 
 def _games(f: Findings) -> str:
@@ -265,14 +268,15 @@ def _players(e: Experiment, f: Findings) -> str:
     return f"Intervals are of 95 %; seconds are those that the player thought.\n\n{markdown(rows)}"
 
 
-def write_report(results: Path, path: Path) -> str:
-    """Make the report, and write it. RlgoError where it cannot be written."""
+def write_report(results: Path, path: Path) -> None:
+    """Make the report, and write it. RlgoError where it cannot be written, and for a file that is something else."""
     text = report(results, path)
     try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
-    return text
+        if path.exists() and path.read_text("utf-8").partition("\n")[0] != text.partition("\n")[0]:
+            raise RlgoError(f"{path}: expected a report on experiments, or no such file: this is another one")
+        write_atomically(path, text.encode())
+    except (OSError, ValueError) as error:
+        raise RlgoError(f"{path}: cannot be written: {error}") from None
 
 
 def show(e: Experiment, results: Path) -> str:
