@@ -25,7 +25,7 @@ from rlgo.resources import config_path, list_configs
 from rlgo.selfplay import meet
 from rlgo.shapes import SHARINGS, make_features
 from rlgo.weights import Weights, load_weights
-from train import cli, curves, rounds
+from train import cli, counts, curves, rounds
 from train.checkpoint import RunFolder
 from train.config import flat, load_config
 from train.curves import Point, meetings
@@ -115,19 +115,20 @@ def test_every_shipped_experiment_says_what_it_is_about_and_what_it_costs(tmp_pa
         assert e.claims or name == "gnugo"
         assert len({claim.text for claim in e.claims}) == len(e.claims), name
         assert read_experiment(f"configs/experiments/{name}.toml") == e
-        # Training and sweeps take them for what they are not.
-        assert name not in list_configs() and name not in list_configs("sweeps")
+        # Training takes them for what they are not.
+        assert name not in list_configs()
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", list_experiments())
-def test_whatever_a_shipped_claim_is_about_can_be_found(name):
+def test_whatever_a_shipped_claim_is_about_can_be_found(name, monkeypatch):
     e = read_experiment(name)
+    numbers = frequencies(e, monkeypatch) if e.settings.kind == "frequency" else set(e.expected)
     for claim in e.claims:
         assert claim.low > -np.inf or claim.high < np.inf, claim
         for point in filter(None, (claim.a, claim.b)):
             if claim.of == "number":
-                assert point in (e.expected if e.settings.kind == "counts" else frequencies(e)), claim
+                assert point in numbers, f"{point}: expected one of {sorted(numbers)}"
             elif e.settings.kind == "curves":
                 label, at, games = point.partition("@")
                 assert label in e.members and not (at and claim.of in ("spread", "diverged")), claim
@@ -138,12 +139,14 @@ def test_whatever_a_shipped_claim_is_about_can_be_found(name):
             assert {claim.a, claim.b} in [{a.name, b.name} for a, b in rounds.pairs(e)]
 
 
-def frequencies(e: Experiment) -> set[str]:
-    """The numbers that the kind "frequency" finds."""
-    config = e.reference.config
-    blocks = make_features(config.board.size, config.features.sizes, config.features.sharing).blocks
-    keys = ("occurrences", "never seen", "weights", "most often", "seen 1,000 to 10,000 times")
-    return {f"{block.name} {key}" for block in blocks for key in keys} | {"games"}
+def frequencies(e: Experiment, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The names of the numbers that the kind "frequency" finds, of a run in which every weight occurred once."""
+    f = e.reference.config.features
+    seen = np.ones(make_features(e.reference.config.board.size, f.sizes, f.sharing).n_weights + 1, np.int64)
+    monkeypatch.setattr("train.counts.train_all", lambda *_: None)
+    monkeypatch.setattr("train.counts.check_folders", lambda *_: None)
+    monkeypatch.setattr(RunFolder, "load", lambda _: ({"occurrences": seen}, {"seconds": 0.0}))
+    return {line["number"] for line in counts.frequency(e, 1, False) if "number" in line}
 
 
 def test_shipped_experiments_share_their_runs():
@@ -153,7 +156,9 @@ def test_shipped_experiments_share_their_runs():
         e = read_experiment(name)
         for member in [*(m for members in e.members.values() for m in members), *filter(None, [e.reference])]:
             configs.setdefault(str(member.folder.path), []).append(flat(member.config))
-    assert all(config == same[0] for same in configs.values() for config in same)
+    for folder, found in configs.items():
+        apart = {key for config in found for key in config if config[key] != found[0][key]}
+        assert not apart, f"{folder}: experiments differ in {apart}"
     reference = read_experiment("plies").reference.folder.path
     for name, label in (
         ("learning_runs", "paper's settings"),
@@ -230,9 +235,9 @@ def test_players_of_a_series(tmp_path):
         ("chance", "", None),
         ("greedy 0", "greedy", 0),
         ("greedy 0.5", "greedy", 0.5),
-        ("greedy 1", "greedy", 1),
+        ("greedy 1.0", "greedy", 1),
     ]
-    assert [c.spec.rpartition("=")[2] for c in e.contestants[1:]] == ["0", "0.5", "1"]
+    assert [c.spec.rpartition("=")[2] for c in e.contestants[1:]] == ["0", "0.5", "1.0"]
     assert e.has_picture
     assert not read_experiment("gnugo").has_picture and not read_experiment("shape_counts").has_picture
     assert read_experiment("shape_sets").has_picture and read_experiment("shape_frequency").has_picture
@@ -258,7 +263,7 @@ CLAIM = '[[claims]]\ntext = "so"\na = "b"\nlow = 0\n'
         ("[experimnt]", r"expected a table \[experiment\]: what it holds is explained in train/experiment.py"),
         ("experiment = 3", r"expected a table \[experiment\]"),
         ('[experiment]\nsede = 3"', r"not valid TOML"),
-        ("[experiment]\nseedz = 3", r"unknown key experiment.seedz; the nearest valid key is experiment.seeds$"),
+        ("[experiment]\ntitel = 3", r"unknown key experiment.titel; the nearest valid key is experiment.title$"),
         ('[experiment]\nkind = "curve"', r'experiment.kind = "curve": expected one of "curves", "games", "counts"'),
         ("[experiment]\ngames = 5", r"experiment.games = 5: expected an even number"),
         ("[experiment]\nseeds = [1, 1]", r"experiment.seeds = \[1, 1\]: expected a number of seeds, or a list"),
@@ -279,8 +284,14 @@ CLAIM = '[[claims]]\ntext = "so"\na = "b"\nlow = 0\n'
         (CURVES + "[runs.c]\nrun.seed = 3", r"runs.c: run.seed: an experiment names its runs itself"),
         (CURVES + '[runs.c]\nrun.name = "x"', r"runs.c: run.name: an experiment names its runs itself"),
         (CURVES + '[runs.c]\nrun.out = "x"', r"runs.c: run.out: an experiment names its runs itself"),
-        (CURVES + "[run]\ngmaes = 3", r"run: unknown key run.gmaes; the nearest valid key is run.games$"),
-        (CURVES + "[[claims]]\ntext = 'so'", r"claims, number 1: expected tables \[\[claims\]\] with text, a, and some"),
+        (CURVES + "[run]\ngmaes = 3", r"run.gmaes: expected what makes no run another one: log_every, eval_every, ev"),
+        (CURVES + "[run]\ngames = 3", r"run.games: expected what makes no run another one: log_every, eval_every, ev"),
+        (CURVES + "[run]\nseed = 3", r"run.seed: expected what makes no run another one"),
+        (CURVES + "[run]\neval_games = 0", r"run: run.eval_games = 0: expected an integer of at least 2"),
+        (
+            CURVES + "[[claims]]\ntext = 'so'",
+            r"claims, number 1: expected tables \[\[claims\]\] with text, a",
+        ),
         (CURVES + CLAIM + CLAIM + "hgih = 3", r"claims, number 2: expected tables .* some of b, of, low, high$"),
         (CURVES + CLAIM + 'high = "3"', r"claims, number 1: high = '3': expected a number"),
         (CURVES + CLAIM + "high = true", r"claims, number 1: high = True: expected a number"),
@@ -297,7 +308,7 @@ CLAIM = '[[claims]]\ntext = "so"\na = "b"\nlow = 0\n'
         (GAMES.replace("[0, 0.5]", "3"), r"series, number 1: expected label, player and x, a list of numbers"),
         (GAMES.replace("[0, 0.5]", "[0, '1']"), r"series, number 1: x = '1': expected numbers"),
         (GAMES.replace("[0, 0.5]", "[true]"), r"series, number 1: x = True: expected numbers"),
-        (GAMES.replace("[0, 0.5]", "[1, 1.0]"), r"expected at least two players .*, all of different names$"),
+        (GAMES.replace("[0, 0.5]", "[1, 1]"), r"expected at least two players .*, all of different names$"),
         (GAMES.replace("[0, 0.5]", "[]"), r"expected at least two players in \[players\] and \[\[series\]\]"),
         (GAMES.replace('"random"', '"rnadom"'), r"chance: .*rnadom"),
         (GAMES.replace("epsilon=", "epsilno="), r"greedy 0: .*epsilno"),
@@ -316,6 +327,31 @@ def test_a_bad_file_is_one_line_and_runs_nothing(tmp_path, capsys, text, message
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.xfail(reason="not refused where the file is read", strict=True)
+@pytest.mark.parametrize(
+    "text",
+    [
+        GAMES + '[anchors]\nchance = "high"',  # ValueError
+        '[experiment]\nkind = "counts"\n[expected]\n"all weights" = "many"',  # ValueError
+        CURVES + '[panels]\nleft = [["a"]]',  # TypeError
+        '[experiment]\nbase = "BASE"\n[runs]',  # no runs
+        '[experiment]\nbase = "BASE"\ngames = 0',  # no games: the raw results cannot be read
+        '[experiment]\nbase = "BASE"\n[runs.reference]\nlearning.alpha = 0.5',  # a point of two runs
+        CURVES + '[[claims]]\ntext = "so"\na = "b"',  # no bound: always holds
+        CURVES + CLAIM + 'of = "won"',  # b is missing: never found
+        GAMES + CLAIM.replace('"b"', '"greedy 0@100"'),  # no learner: never found
+        CURVES + CLAIM.replace('"b"', '"b@100"') + 'of = "diverged"',  # never found
+        CURVES + CLAIM.replace('"b"', '"b@101"'),  # no checkpoint there: never found
+        '[experiment]\nkind = "counts"\n[expected]\nx = 3\n' + CLAIM + 'of = "number"',  # no such number
+        '[experiment]\nkind = "games"\n[players]\none = "random"\ntwo = "random,seed=2"',  # nobody meets anybody
+    ],
+)
+def test_what_cannot_be_right_is_refused(tmp_path, text):
+    path = write(tmp_path, text)
+    with pytest.raises(RlgoError, match=rf"^{re.escape(str(path))}: "):
+        read_experiment(path)
+
+
 @pytest.mark.parametrize("scale", ["0", "-1", "nan", "inf", "1001"])
 def test_a_bad_scale(scale, capsys):
     assert cli.main(["experiment", "run", "shape_counts", "--scale", scale]) == 2
@@ -330,7 +366,7 @@ def test_unknown_experiments_and_bases(tmp_path, capsys):
     assert "shape_count: no such config file; shipped configs: alphabeta_depth" in err
     assert err.endswith("(did you mean shape_counts?)\n")
     path = write(tmp_path, CURVES.replace("[runs.a]", '[runs.a]\nbase = "defualt"'))
-    with pytest.raises(RlgoError, match="defualt: no such config file; .* \\(did you mean default"):
+    with pytest.raises(RlgoError, match=r"defualt: no such config file; .* \(did you mean default"):
         read_experiment(path)
 
 
@@ -358,8 +394,8 @@ def expected_meetings(points: list[Point]) -> set[frozenset[str]]:
     own = {run: sorted((p for p in points if p.run == run), key=lambda p: p.games) for run in runs}
 
     def should(a: Point, b: Point) -> bool:
-        if a.run == -1:
-            return b is own[b.run][0]
+        if -1 in (a.run, b.run):
+            return a.run == -1 and b is own[b.run][0]
         if a.run == b.run:
             return 1 <= own[a.run].index(b) - own[a.run].index(a) <= 2
         ahead = (runs.index(b.run) - runs.index(a.run)) % len(runs)
@@ -390,15 +426,14 @@ def test_checkpoints_meet_those_before_and_beside_them(runs):
 
 def test_meetings_by_hand():
     points = points_of([100, 200, 500, 1000], [], [100], [100, 200, 2000])
-    found = {" - ".join(sorted(p.name.replace("run ", "").replace(" #1 ", "") for p in pair)) for pair in meetings(points)}
-    assert found == {
-        "0@100 - random", "2@100 - random", "3@100 - random",
-        "0@100 - 0@200", "0@100 - 0@500", "0@200 - 0@500", "0@200 - 0@1000".replace("200 - 0@1000", "1000 - 0@200"),
-        "0@1000 - 0@500",
-        "3@100 - 3@200", "3@100 - 3@2000", "3@200 - 3@2000".replace("200 - 3@2000", "200 - 3@2000"),
-        "0@100 - 2@100", "0@100 - 3@100", "2@100 - 3@100", "0@200 - 3@200",
-        "0@1000 - 2@100", "0@1000 - 3@2000",
-    }  # fmt: skip
+    found = {frozenset(p.name.replace("run ", "").replace(" #1 ", "") for p in pair) for pair in meetings(points)}
+    expected = """
+        0@100 random, 2@100 random, 3@100 random,
+        0@100 0@200, 0@100 0@500, 0@200 0@500, 0@200 0@1000, 0@500 0@1000, 3@100 3@200, 3@100 3@2000, 3@200 3@2000,
+        0@100 2@100, 0@100 3@100, 2@100 3@100, 0@200 3@200,
+        0@1000 2@100, 0@1000 3@2000
+    """
+    assert found == {frozenset(pair.split()) for pair in expected.split(",")}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -497,13 +532,13 @@ def test_again_trains_nothing_and_finds_the_same(ran, capsys):
     folder, e, _ = ran
     results = folder / "results" / "tiny.jsonl"
     before = without_date(results)
-    states = {path: path.stat().st_mtime_ns for path in (folder / "out").rglob("state.npz")}
-    assert len(states) == 4
+    finished = [m.folder.state for label in "ab" for m in e.members[label]]
+    states = [path.stat().st_mtime_ns for path in finished]
     results.unlink()
     run_experiment(e, folder / "results", jobs=2, progress=False)
     assert "5 runs in" in (err := capsys.readouterr().err) and "4 finished" in err
     assert without_date(results) == before
-    assert {path: path.stat().st_mtime_ns for path in (folder / "out").rglob("state.npz")} == states
+    assert [path.stat().st_mtime_ns for path in finished] == states
 
 
 def test_what_is_missing_is_trained_and_comes_out_the_same(ran, tmp_path):
@@ -543,8 +578,8 @@ def test_two_labels_may_mean_one_run(ran, tmp_path, capsys):
 
 def test_runs_of_other_settings_and_damaged_runs_are_refused(ran, tmp_path):
     text = CURVES.partition("[runs.wild]")[0]
-    e = same(ran, tmp_path, text + "[run]\ngames = 300\n")
-    with pytest.raises(RlgoError, match=r"base_seed-1: holds a run with run.games = 250, expected 300; give the exper"):
+    e = same(ran, tmp_path, text + "[run]\neval_games = 4\n")
+    with pytest.raises(RlgoError, match=r"base_seed-1: holds a run with run.eval_games = 2, expected 4; give the exp"):
         run_experiment(e, tmp_path / "results", progress=False)
     e = same(ran, tmp_path, text)
     state = e.members["b"][1].folder.state
@@ -556,8 +591,8 @@ def test_runs_of_other_settings_and_damaged_runs_are_refused(ran, tmp_path):
 
 def test_interrupted_training_goes_on(tmp_path):
     """Ctrl-C in the midst of a run; the same command again ends where one without would have."""
-    text = '[experiment]\nbase = "BASE"\ngames = 4\n[run]\ngames = 20_000\n'
-    path, results = write(tmp_path, text), tmp_path / "results"
+    path, results = write(tmp_path, '[experiment]\nbase = "BASE"\ngames = 4\n'), tmp_path / "results"
+    (tmp_path / "base.toml").write_text(BASE.replace("games = 250", "games = 10_000"), "utf-8")
     e = read_experiment(path, out=tmp_path / "out")
     folder = e.reference.folder
     command = [sys.executable, "-m", "rlgo", "experiment", "run", str(path), "--out", str(tmp_path / "out")]
@@ -569,12 +604,12 @@ def test_interrupted_training_goes_on(tmp_path):
     assert process.returncode == 128 + signal.SIGINT, err
     assert "Traceback" not in err and not results.exists() and not folder.in_use()
     saved = folder.load()[1]["games"]
-    assert 0 < saved < 20_000
+    assert 0 < saved < 10_000
 
     (run,) = run_experiment(e, results, jobs=1, progress=False).of("run")
-    assert (run["state"], run["games"], run["checkpoints"]) == ("finished", 20_000, ages(20_000))
+    assert (run["state"], run["games"], run["checkpoints"]) == ("finished", 10_000, ages(10_000))
     metrics = [json.loads(line)["games"] for line in folder.metrics.read_text("utf-8").splitlines()]
-    assert metrics == sorted(set(metrics)) and metrics[-1] == 20_000
+    assert metrics == sorted(metrics) and metrics[-1] == 10_000 and set(range(100, 10_001, 100)) <= set(metrics)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -662,9 +697,10 @@ def test_a_round_robin_tells_who_won_and_how_long_it_took(match, tmp_path):
     more = replace(match, settings=replace(match.settings, games=6))
     for line, longer in zip(raw.lines, rounds.run(more, 1, False), strict=True):
         assert sum(longer["openings"].values()) == 3
-        assert line["openings"].items() <= Counter(longer["openings"]).items() or (
-            Counter(longer["openings"]) - Counter(line["openings"])
-        ).total() == 1
+        assert (
+            line["openings"].items() <= Counter(longer["openings"]).items()
+            or (Counter(longer["openings"]) - Counter(line["openings"])).total() == 1
+        )
     for path, data in files.items():
         assert path.read_bytes().startswith(data)
 
@@ -695,7 +731,7 @@ def test_interrupted_matches_go_on(match, tmp_path, monkeypatch):
 def test_a_gauntlet_needs_two_sides(tmp_path):
     text = '[experiment]\nkind = "games"\n[players]\none = "random"\ntwo = "random,seed=2"\n'
     e = read_experiment(write(tmp_path, text), out=tmp_path / "out")
-    with pytest.raises(RlgoError, match=r"tiny.toml: nobody meets anybody: expected players in \[players\] and in \[\["):
+    with pytest.raises(RlgoError, match=r"tiny.toml: nobody meets anybody: expected players in \[players\]"):
         run_experiment(e, tmp_path / "results", progress=False)
 
 
@@ -705,9 +741,11 @@ def test_a_gauntlet_needs_two_sides(tmp_path):
 
 
 def test_the_features_are_as_many_as_in_the_paper(tmp_path, capsys):
-    assert cli.main(["experiment", "run", "shape_counts", "--results", str(tmp_path), "--out", str(tmp_path / "o")]) == 0
+    folder = tmp_path / "new"
+    argv = ["experiment", "run", "shape_counts", "--results", str(folder), "--out", str(tmp_path / "out")]
+    assert cli.main(argv) == 0
     e = read_experiment("shape_counts")
-    raw = read_raw(tmp_path / "shape_counts.jsonl")
+    raw = read_raw(folder / "shape_counts.jsonl")
     assert {line["number"]: line["value"] for line in raw.lines} == e.expected
     assert len(raw.lines) == len(e.expected) == 20
     for k in (1, 2, 3):
@@ -728,25 +766,24 @@ def test_how_often_shapes_occurred(ran, tmp_path):
     e = same(ran, tmp_path, '[experiment]\nkind = "frequency"\nbase = "BASE"\n', "often")
     raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
     numbers = {line["number"]: line["value"] for line in raw.of("number")}
-    classes = {line["histogram"]: line["classes"] for line in raw.of("histogram")}
     state, _ = RunFolder(folder / "out" / "runs" / "base_seed-1").load()
     blocks = make_features(5, (1, 2)).blocks
-    assert list(classes) == [block.name for block in blocks] == ["1x1 LD", "2x2 LD", "1x1 LI", "2x2 LI"] or set(
-        classes
-    ) == {block.name for block in blocks}
     assert numbers["games"] == 250
-    for block in blocks:
+    assert len(blocks) == len(raw.of("histogram")) == 4
+    for block, line in zip(blocks, raw.of("histogram"), strict=True):
+        name, classes = line["histogram"], line["classes"]
+        assert re.split("[ -]", name) == block.name.split("-")
         seen = [int(n) for n in state["occurrences"][block.start : block.stop]]
-        assert sum(seen) == numbers[f"{block.name} occurrences"] > 0
-        assert max(seen) == numbers[f"{block.name} most often"]
-        assert len(seen) == numbers[f"{block.name} weights"]
-        assert seen.count(0) == numbers[f"{block.name} never seen"]
-        assert sum(1000 <= n < 10_000 for n in seen) == numbers[f"{block.name} seen 1,000 to 10,000 times"]
+        assert sum(seen) == numbers[f"{name} occurrences"] > 0
+        assert max(seen) == numbers[f"{name} most often"]
+        assert len(seen) == numbers[f"{name} weights"]
+        assert seen.count(0) == numbers[f"{name} never seen"]
+        assert sum(1000 <= n < 10_000 for n in seen) == numbers[f"{name} seen 1,000 to 10,000 times"]
         # Bin k holds 10^(k/4) <= n < 10^((k+1)/4), in whole numbers.
         bins = Counter(next(k for k in range(99) if n**4 < 10 ** (k + 1)) for n in seen if n)
-        assert classes[block.name] == [bins[k] for k in range(max(bins) + 1)]
-        assert sum(classes[block.name]) + seen.count(0) == len(seen)
-    assert set(numbers) == frequencies(e)
+        assert classes == [bins[k] for k in range(max(bins) + 1)]
+        assert sum(classes) + seen.count(0) == len(seen)
+    assert len(numbers) == 1 + 4 * 5
 
 
 # ---------------------------------------------------------------------------------------------
@@ -789,7 +826,6 @@ def test_where_results_go(tmp_path, monkeypatch, capsys):
 
 def test_run_shows_what_was_found(ran, tmp_path, capsys):
     """Through the command line, picture included; `plot` draws it again."""
-    folder, *_ = ran
     claims = '[[claims]]\ntext = "b is strong"\na = "b"\nlow = -9000\n[[claims]]\ntext = "never"\na = "b@7"\nlow = 0\n'
     e = same(ran, tmp_path, CURVES.partition("[runs.wild]")[0] + claims)
     argv = ["--results", str(tmp_path / "results")]
@@ -831,6 +867,10 @@ def test_results_that_cannot_be_written(tmp_path, capsys):
     err = capsys.readouterr().err
     assert err.startswith(f"rlgo: error: {tmp_path}/file") and err.count("\n") == 1
     assert cli.main(["experiment", "report", "--results", str(tmp_path), "-o", str(tmp_path / "no" / "x.md")]) == 2
-    assert capsys.readouterr().err == (
-        f"rlgo: error: {tmp_path}/no/x.md: cannot be written: No such file or directory\n"
-    )
+    err = capsys.readouterr().err
+    assert re.fullmatch(rf"rlgo: error: {tmp_path}/no/x.md: cannot be written: .*No such file or directory.*\n", err)
+    mine = tmp_path / "mine.md"
+    mine.write_text("# My notes\n")
+    assert cli.main(["experiment", "report", "--results", str(tmp_path), "-o", str(mine)]) == 2
+    assert "mine.md: expected a report on experiments" in capsys.readouterr().err
+    assert mine.read_text() == "# My notes\n"

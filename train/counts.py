@@ -53,14 +53,15 @@ def frequency(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
         {"number": "games", "value": training.games, "seconds": round(progressed["seconds"], 1)}
     ]
     for block in features.blocks:
+        name = block.name.replace("-", " ")  # as in `run`
         seen = state["occurrences"][block.start : block.stop]
         bins = np.floor(np.log10(seen[seen > 0]) * BINS_A_DECADE).astype(int)
         lines += [
-            {"histogram": block.name, "classes": np.bincount(bins).tolist()},
-            {"number": f"{block.name} occurrences", "value": int(seen.sum())},
-            {"number": f"{block.name} never seen", "value": int((seen == 0).sum())},
-            {"number": f"{block.name} weights", "value": len(seen)},
-            {"number": f"{block.name} most often", "value": int(seen.max())},
-            {"number": f"{block.name} seen 1,000 to 10,000 times", "value": int(((seen >= 1e3) & (seen < 1e4)).sum())},
+            {"histogram": name, "classes": np.bincount(bins).tolist()},
+            {"number": f"{name} occurrences", "value": int(seen.sum())},
+            {"number": f"{name} never seen", "value": int((seen == 0).sum())},
+            {"number": f"{name} weights", "value": len(seen)},
+            {"number": f"{name} most often", "value": int(seen.max())},
+            {"number": f"{name} seen 1,000 to 10,000 times", "value": int(((seen >= 1e3) & (seen < 1e4)).sum())},
         ]
     return lines

@@ -46,6 +46,7 @@ from train.strength import Strength, against_gnugo, elo, has_gnugo, seeds, win_r
 
 _SLICE_SECONDS = 0.2  # between two looks at Ctrl-C
 _SAVE_SECONDS = 10.0  # between two saved states
+_BOUND = 1e12  # of weights: beyond, learning has diverged, and what is logged would make no sense any more
 _MAY_CHANGE = ("run.name", "run.out", "run.games", "run.cluster", "run.cluster_timeout")  # when a run is resumed
 _AT_THE_END = ("seconds", "sessions", "lost", "strength", "elo")  # of run.json
 
@@ -357,7 +358,7 @@ class _Run:
         done.spent += seconds
         for name in tally.dtype.names or ():
             done.window[name] = done.window.get(name, 0.0) + float(tally[name])
-        if not np.isfinite(self.learner.theta).all():
+        if not (np.abs(self.learner.theta) < _BOUND).all():
             # Told by the point of the logs that would come next, which does not depend on how fast the machine is.
             log_every = self.config.run.log_every
             games = min(self.config.run.games, -(-done.games // log_every) * log_every)
