@@ -11,6 +11,7 @@ import numpy as np
 
 from rlgo.errors import RlgoError
 from rlgo.shapes import SIZES, make_features
+from train.curves import SHARED
 from train.members import FAILED, Training, check_folders, train_all
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def frequency(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     """For each block of weights, how many of its classes occurred how often in the reference run, as raw results."""
     assert e.reference is not None
     training = Training(e.reference)
-    check_folders([e.reference], "experiment")
+    check_folders([e.reference], "experiment", SHARED)
     train_all([training], e.folder / "runs", jobs, progress)
     if training.state == FAILED:
         raise RlgoError(f"{e.reference.folder.path}: {training.reason}")

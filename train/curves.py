@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +23,15 @@ from rlgo.weights import Weights, load_weights
 from train.findings import GNUGO_0, pair_line, run_point
 from train.match import on_common_features, play_match
 from train.members import FAILED, Training, check_folders, say, train_all
+from train.runs import FINISHED
 from train.strength import GNUGO, has_gnugo
 
 if TYPE_CHECKING:
     from train.experiment import Experiment
 
-RANDOM = "random"
+RANDOM, REFERENCE = "random", "reference"
+# Settings that make no run another one: [run] in the file of an experiment may hold them.
+SHARED = tuple(f"run.{key}" for key in ("log_every", "eval_every", "eval_games", "gnugo_every", "gnugo_games"))
 _NEIGHBOURS = 2  # checkpoints before it that each one meets
 _RING = 3  # other runs that each run meets at equal numbers of games
 
@@ -39,7 +43,8 @@ class Point:
     name: str
     run: int  # 0 is the reference run
     games: int  # of self-play
-    weights: Weights | None  # None plays at random
+    weights: Weights | None = None  # None plays at random
+    path: Path | None = None
 
 
 def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
@@ -48,17 +53,17 @@ def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     reference = e.reference.name
     labelled = [(label, member) for label, members in e.members.items() for member in members]
     if reference not in {member.name for _, member in labelled}:
-        labelled.append(("reference", e.reference))
+        labelled.append((REFERENCE, e.reference))
     labelled.sort(key=lambda labelled: labelled[1].name != reference)  # it comes first
     # Two labels may name one run: it is trained once, and appears under both.
     trainings = {member.name: Training(member) for _, member in labelled}
-    check_folders([training.member for training in trainings.values()], "experiment")
+    check_folders([training.member for training in trainings.values()], "experiment", SHARED)
     train_all(list(trainings.values()), e.folder / "runs", jobs, progress)
     runs = [(label, trainings[member.name]) for label, member in labelled]
 
     points = [point for i, (label, training) in enumerate(runs) for point in _points(i, label, training)]
     lines = [_run_line(label, training, points, i, reference) for i, (label, training) in enumerate(runs)]
-    lines += _meet(e, [Point(RANDOM, -1, 0, None), *points], jobs, progress)
+    lines += _meet(e, [Point(RANDOM, -1, 0), *points], jobs, progress)
     if e.settings.gnugo_games and not has_gnugo():
         say("GNU Go is not installed: no games against it")
     elif e.settings.gnugo_games:
@@ -68,11 +73,14 @@ def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
 
 def _points(number: int, label: str, training: Training) -> Iterator[Point]:
     """The checkpoints of a run whose weights are numbers, ascending."""
-    seed = training.member.config.run.seed
-    for games, path in training.member.folder.saved().items():
+    wanted, folder = training.member.config.run, training.member.folder
+    files = {games: path for games, path in folder.saved().items() if games <= wanted.games}
+    if training.state == FINISHED:
+        files.setdefault(wanted.games, folder.weights)
+    for games, path in files.items():
         weights = load_weights(path)
-        if games <= training.member.config.run.games and np.isfinite(weights.theta).all():
-            yield Point(run_point(label, seed, games), number, games, weights)
+        if np.isfinite(weights.theta).all():
+            yield Point(run_point(label, wanted.seed, games), number, games, weights, path)
 
 
 def _run_line(label: str, training: Training, points: Sequence[Point], number: int, reference: str) -> dict[str, Any]:
@@ -97,7 +105,7 @@ def _run_line(label: str, training: Training, points: Sequence[Point], number: i
         "seconds": round(seconds, 1),
         "checkpoints": [point.games for point in own],
         # What anyone who trains it again can compare.
-        "crc32": f"{zlib.crc32(own[-1].weights.theta.tobytes()):08x}" if own and own[-1].weights is not None else "",
+        "crc32": "".join(f"{zlib.crc32(point.weights.theta.tobytes()):08x}" for point in own[-1:] if point.weights),
     }
 
 
@@ -111,7 +119,8 @@ def meetings(points: Sequence[Point]) -> list[tuple[Point, Point]]:
 
     def meet(a: Point, b: Point) -> None:
         if a is not b:
-            pairs.setdefault((min(a.name, b.name), max(a.name, b.name)), (a, b))
+            first, second = sorted((a, b), key=lambda point: point.name)  # whoever the others are
+            pairs.setdefault((first.name, second.name), (first, second))
 
     by_run: dict[int, list[Point]] = {}
     for point in points:
@@ -171,7 +180,7 @@ def _meet_gnugo(
             continue
         member, last = training.member, own[-1]
         found = play_match(
-            f"greedy,weights={member.folder.checkpoint(last.games)}",
+            f"greedy,weights={last.path}",
             f"gtp:{GNUGO}",
             games,
             member.config.board.size,

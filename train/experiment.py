@@ -20,9 +20,6 @@ Start reading at `read_experiment`, then `run_experiment`. A file in configs/exp
     [players]                         # games: players without
     "GNU Go level 0" = "gtp:gnugo --mode gtp --level 0"
 
-    [anchors]                         # games: given ratings
-    "GNU Go level 10" = 1800
-
     [expected]                        # counts: what the paper's table says
     "3x3 weights LD" = 61_517
 
@@ -56,8 +53,10 @@ from typing import Any
 
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
+from train.checkpoint import next_checkpoint
 from train.config import Experiment as Settings
 from train.config import change, flat, load_config, read_toml, section_from
+from train.curves import REFERENCE, SHARED
 from train.findings import Raw, write_raw
 from train.match import versions_of
 from train.members import Member, member_name, processors
@@ -67,10 +66,9 @@ OUT = "experiments"
 _KINDS = {  # the tables that a file of each kind may have, besides [experiment] and [[claims]]
     "curves": ("runs", "run", "panels"),
     "frequency": ("run",),
-    "games": ("series", "players", "anchors"),
+    "games": ("series", "players"),
     "counts": ("expected",),
 }
-_SHARED = ("log_every", "eval_every", "eval_games", "gnugo_every", "gnugo_games")  # what [run] may set
 
 
 @dataclass(frozen=True)
@@ -108,6 +106,10 @@ class Claim:
         claim = cls(**data)
         if claim.of not in ("elo", "won", "spread", "diverged", "number"):
             raise RlgoError(f'{where}: of = "{claim.of}": expected elo, won, spread, diverged or number')
+        if claim.low == -math.inf and claim.high == math.inf:
+            raise RlgoError(f"{where}: expected low, high, or both")
+        if (claim.of == "won") and not claim.b:
+            raise RlgoError(f"{where}: expected b, against whom a won")
         if not claim.low < claim.high and not (claim.of == "number" and claim.low == claim.high):
             raise RlgoError(f"{where}: low = {claim.low:g}, high = {claim.high:g}: expected low < high")
         return claim
@@ -136,7 +138,6 @@ class Experiment:
     reference: Member | None = None  # the base config with seed 1, which links experiments
     panels: dict[str, tuple[str, ...]] = field(default_factory=dict)  # labels
     contestants: tuple[Contestant, ...] = ()
-    anchors: dict[str, float] = field(default_factory=dict)
     expected: dict[str, float] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
 
@@ -187,29 +188,37 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
     if not isinstance(table, dict):
         raise RlgoError(f"{file}: expected a table [experiment]: what it holds is explained in train/experiment.py")
     s: Settings = section_from(Settings, table, str(file))
+    if s.kind in ("curves", "games") and not s.games:
+        raise RlgoError(f"{file}: experiment.games = 0: expected at least 2")
     for key, value in data.items():
         if key not in ("claims", *_KINDS[s.kind]):
             raise RlgoError(
                 f'{file}: unknown table [{key}] for kind = "{s.kind}": expected {", ".join(_KINDS[s.kind])}'
             )
-        if not isinstance(value, list if key in ("claims", "series") else dict):
-            raise RlgoError(f"{file}: {key}: expected a table [{key}]")
+        listed = key in ("claims", "series")
+        if not isinstance(value, list if listed else dict):
+            raise RlgoError(f"{file}: {key}: expected {f'tables [[{key}]]' if listed else f'a table [{key}]'}")
     folder = Path(out) if scale == 1 else Path(out) / f"scale-{scale:g}"
     e = Experiment(file.stem, file, s, scale, folder)
     if s.kind in ("curves", "frequency"):
-        runs = data.get("runs", {"reference": {}})
+        runs = data.get("runs", {REFERENCE: {}})
+        if not runs:
+            raise RlgoError(f"{file}: [runs]: expected at least one label")
         members = {label: _members(e, label, changes, data.get("run", {})) for label, changes in runs.items()}
-        (reference,) = _members(replace(e, settings=replace(s, seeds=(1,))), "reference", {}, data.get("run", {}))
+        (reference,) = _members(replace(e, settings=replace(s, seeds=(1,))), REFERENCE, {}, data.get("run", {}))
         e = replace(e, members=members, reference=reference, panels=_panels(data.get("panels", {}), members, str(file)))
     elif s.kind == "games":
         contestants = _contestants(data.get("series", []), data.get("players", {}), str(file))
-        anchors = {name: float(elo) for name, elo in data.get("anchors", {}).items()}
-        unknown = set(anchors) - {c.name for c in contestants}
-        if unknown:
-            raise RlgoError(f"{file}: anchors.{unknown.pop()}: not among the players")
-        e = replace(e, contestants=contestants, anchors=anchors)
+        sides = {c.x is None for c in contestants}
+        if s.pairing == "gauntlet" and len(sides) == 1:
+            raise RlgoError(f"{file}: expected players in [[series]] and in [players], who meet them, for a gauntlet")
+        e = replace(e, contestants=contestants)
     else:
-        e = replace(e, expected={name: float(n) for name, n in data.get("expected", {}).items()})
+        expected = data.get("expected", {})
+        for name, n in expected.items():
+            if type(n) not in (int, float):
+                raise RlgoError(f"{file}: expected.{name} = {n!r}: expected a number")
+        e = replace(e, expected=expected)
     claims = tuple(
         Claim.read(claim, f"{file}: claims, number {i}") for i, claim in enumerate(data.get("claims", []), 1)
     )
@@ -222,8 +231,8 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
 def _members(e: Experiment, label: str, changes: Any, common: Mapping[str, Any]) -> tuple[Member, ...]:
     """The training runs of a label, one for each seed. What all share does not show in their names."""
     source = f"{e.path}: runs.{label}"
-    if not isinstance(changes, dict) or "@" in label:
-        raise RlgoError(f"{source}: expected a table of settings, and a label without @")
+    if not isinstance(changes, dict) or "@" in label or (label == REFERENCE and changes):
+        raise RlgoError(f"{source}: expected a table of settings, and a label without @, other than {REFERENCE}")
     changes = dict(changes)
     base = str(changes.pop("base", e.settings.base))
     seeds = (
@@ -232,8 +241,8 @@ def _members(e: Experiment, label: str, changes: Any, common: Mapping[str, Any])
         else e.settings.seeds
     )
     for key in common:
-        if key not in _SHARED:
-            raise RlgoError(f"{e.path}: run.{key}: expected what makes no run another one: {', '.join(_SHARED)}")
+        if f"run.{key}" not in SHARED:
+            raise RlgoError(f"{e.path}: run.{key}: expected what makes no run another one: {', '.join(SHARED)}")
     start = load_config(base)
     before, after = flat(start), flat(change(start, changes, source))
     values = {key: value for key, value in after.items() if value != before[key]}
@@ -263,7 +272,7 @@ def _panels(data: Mapping[str, Any], members: Mapping[str, Any], file: str) -> d
         if not isinstance(labels, list) or not labels:
             raise RlgoError(f"{file}: panels.{title}: expected a list of labels")
         for label in labels:
-            if label not in members:
+            if not isinstance(label, str) or label not in members:
                 raise RlgoError(f"{file}: panels.{title}: {label}: expected one of {', '.join(members)}")
     return {title: tuple(labels) for title, labels in data.items()} or {"": tuple(members)}
 
@@ -292,10 +301,18 @@ def _contestants(series: list[Any], players: Mapping[str, Any], file: str) -> tu
 
 def _check_point(e: Experiment, claim: Claim, point: str) -> None:
     """Whether there is such a point. RlgoError."""
-    label, _, games = point.partition("@")
-    known = [*e.members, *(c.name for c in e.contestants)] if e.settings.kind in ("curves", "games") else [point]
-    if label not in known or (games and not games.isdecimal()):
-        raise RlgoError(f'{e.path}: claim "{claim.text}": {point}: expected one of {", ".join(known)}, or LABEL@GAMES')
+    label, at, games = point.partition("@")
+    if claim.of == "number":
+        known = list(e.expected) or [point]
+    else:
+        known = [*e.members, *(c.name for c in e.contestants)]
+    if label not in known:
+        raise RlgoError(f'{e.path}: claim "{claim.text}": {point}: expected one of {", ".join(known)}')
+    checkpoint = games.isdecimal() and next_checkpoint(int(games) - 1) == int(games)
+    if at and not (claim.of == "elo" and label in e.members and checkpoint):
+        raise RlgoError(
+            f'{e.path}: claim "{claim.text}": {point}: expected games of a checkpoint: 100, 200, 500, 1000 ...'
+        )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -322,6 +339,7 @@ def run_experiment(e: Experiment, results: str | Path, jobs: int | None = None, 
     e.folder.mkdir(parents=True, exist_ok=True)
     begun = time.time()
     lines = kinds[e.settings.kind](e, jobs or processors(), os.isatty(2) if progress is None else progress)
+    timed = [line for line in lines if "seconds" in line]
     header = {
         "experiment": e.name,
         "kind": e.settings.kind,
@@ -329,7 +347,7 @@ def run_experiment(e: Experiment, results: str | Path, jobs: int | None = None, 
         "command": e.command,
         "finished": time.strftime("%Y-%m-%d", time.gmtime()),
         "machine": machine(),
-        "seconds": round(sum(line.get("seconds", 0) for line in lines) or time.time() - begun, 1),
+        "seconds": round(sum(line["seconds"] for line in timed) if timed else time.time() - begun, 1),
         "seed": e.settings.seed,
         "versions": versions_of({}),
     }

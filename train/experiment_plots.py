@@ -53,7 +53,8 @@ def _curves(e: Experiment, found: Findings) -> Any:
             ax.annotate(level, (0.01, elo), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
         ax.set_xscale("log")
         ax.set_title(title, fontsize=10, loc="left")
-        ax.legend(frameon=False, fontsize=8, loc="lower right")
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(frameon=False, fontsize=8, loc="lower right")
         _tidy(ax)
     for ax in axes.flat[n:]:
         ax.set_visible(False)

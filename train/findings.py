@@ -72,7 +72,7 @@ def read_raw(path: Path) -> Raw | None:
             raise ValueError
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, AttributeError):
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
         raise RlgoError(f"{path}: expected raw results of an experiment, this is none") from None
     return Raw(header, lines)
 
@@ -294,29 +294,29 @@ def find(folder: Path, name: str) -> Findings | None:
     if raw.header["kind"] == "curves" and name != SCALE:
         scale = find(folder, SCALE)
         return Findings(raw) if scale is None else _on_the_scale_of(scale, raw)
-    found = Findings(raw)
-    link = read_raw(folder / f"{LINK}.jsonl")
-    if name == LINK or link is None or not any(GNUGO_0 in (pair.a, pair.b) for pair in found.pairs):
-        return Findings(raw, anchors=ANCHOR)
-    found = Findings(raw, Findings(link).pairs, anchors=ANCHOR)
+    found = Findings(raw, anchors=ANCHOR)
+    link = read_raw(folder / f"{LINK}.jsonl") if name != LINK else None
+    if link is not None and any(GNUGO_0 in (pair.a, pair.b) for pair in found.pairs):
+        found = replace(found, links=Findings(link).pairs)
     return replace(found, scatter=scatter_of(found)) if name == SCALE else found
 
 
 def _on_the_scale_of(scale: Findings, raw: Raw) -> Findings:
-    """Where the same weights of the reference run stand there."""
-    here, there = reference_points(Findings(raw)), reference_points(scale)
-    common = sorted(here.keys() & there.keys())
-    if not common or not scale.is_anchored:
+    """With the last weights of the reference run where the same weights stand there."""
+    here, there = reference(Findings(raw)), reference(scale)
+    if not here or not there or here[1] != there[1] or not scale.is_anchored:
         return Findings(raw, scatter=scale.scatter)
-    known = scale.rating(there[common[-1]])
+    known = scale.rating(there[0])
     levels = {level: at.value for level in (GNUGO_0, GNUGO_10) if (at := scale.elo(level)) is not None}
-    return Findings(raw, (), scale.scatter, {here[common[-1]]: known.value}, known.variance, levels)
+    return Findings(raw, (), scale.scatter, {here[0]: known.value}, known.variance, levels)
 
 
-def reference_points(found: Findings) -> dict[int, str]:
-    """The names of the reference run's checkpoints, by games of self-play."""
-    runs = [run for run in found.raw.of("run") if run["reference"]][:1]
-    return {games: run_point(run["run"], run["seed"], games) for run in runs for games in run["checkpoints"]}
+def reference(found: Findings) -> tuple[str, str] | None:
+    """The name of the reference run's last weights, and their checksum; None where it has none."""
+    for run in found.raw.of("run"):
+        if run["reference"] and run["checkpoints"]:
+            return run_point(run["run"], run["seed"], run["checkpoints"][-1]), run["crc32"]
+    return None
 
 
 def scatter_of(found: Findings) -> float:

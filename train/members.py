@@ -145,8 +145,11 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def check_folders(members: Iterable[Member], whose: str) -> None:
-    """Whether runs that stand in the members' folders are the members; `whose` they are, for people."""
+def check_folders(members: Iterable[Member], whose: str, besides: Sequence[str] = ()) -> None:
+    """Whether runs that stand in the members' folders are the members; `whose` they are, for people.
+
+    besides : settings that may be others
+    """
     for member in members:
         if not member.folder.exists():
             continue
@@ -155,8 +158,8 @@ def check_folders(members: Iterable[Member], whose: str) -> None:
         except RlgoError:
             continue  # damaged: `train_all` tells
         expected = flat(member.config)
-        # The folder may have been moved.
-        wrong = [key for key in expected if key != "run.out" and there[key] != expected[key]]
+        free = {"run.out", *besides}  # the folder may have been moved
+        wrong = [key for key in expected if key not in free and there[key] != expected[key]]
         if wrong:
             key = wrong[0]
             raise RlgoError(

@@ -57,7 +57,7 @@ def report(results: Path, path: Path) -> str:
         _summary(experiments, found),
         "## Experiments\n",
         _status(experiments, found),
-        *(section(e, found[e.name], here) for e in experiments),
+        *(section(e, found[e.name], results, here) for e in experiments),
     ]
     return "\n".join(parts)
 
@@ -163,19 +163,22 @@ def markdown(rows: Sequence[tuple[str, ...]]) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
-def section(e: Experiment, f: Findings | None, results: Path) -> str:
-    """What an experiment asked and found, in Markdown; pictures and raw results are linked as in `results`."""
+def section(e: Experiment, f: Findings | None, results: Path, here: Path) -> str:
+    """What an experiment asked and found, in Markdown.
+
+    results, here : the folder of raw results and pictures, and how a link names it
+    """
     parts = [f"\n## {e.name}\n", f"*{e.settings.title}* ({e.settings.source})\n", f"**Paper.** {e.settings.paper}\n"]
     if f is None:
         parts.append(f"**Not run.** `{e.command}`\n")
     else:
-        if e.has_picture:
-            parts.append(f"![{e.settings.title}]({(results / f'{e.name}.png').as_posix()})\n")
+        if (results / f"{e.name}.png").is_file():
+            parts.append(f"![{e.settings.title}]({(here / f'{e.name}.png').as_posix()})\n")
         parts.append(f"**Found.** {_found(e, f)}")
         h = f.raw.header
         parts.append(
             f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} of {h['machine']}, "
-            f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({(results / f'{e.name}.jsonl').as_posix()})\n"
+            f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({(here / f'{e.name}.jsonl').as_posix()})\n"
         )
     if e.settings.remarks:
         parts.append(f"**Remarks.** {e.settings.remarks}\n")
@@ -272,11 +275,14 @@ def write_report(results: Path, path: Path) -> None:
     """Make the report, and write it. RlgoError where it cannot be written, and for a file that is something else."""
     text = report(results, path)
     try:
-        if path.exists() and path.read_text("utf-8").partition("\n")[0] != text.partition("\n")[0]:
+        if (
+            path.exists()
+            and path.read_bytes().partition(b"\n")[0].decode("utf-8", "replace") != text.partition("\n")[0]
+        ):
             raise RlgoError(f"{path}: expected a report on experiments, or no such file: this is another one")
         write_atomically(path, text.encode())
-    except (OSError, ValueError) as error:
-        raise RlgoError(f"{path}: cannot be written: {error}") from None
+    except OSError as error:
+        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def show(e: Experiment, results: Path) -> str:
@@ -294,7 +300,7 @@ def show(e: Experiment, results: Path) -> str:
             claims.append(
                 (claim.text, _expected(claim), _shown(claim, measured), measured.verdict(claim.low, claim.high))
             )
-    return section(e, found, results) + ("\n" + markdown(claims) if len(claims) > 1 else "")
+    return section(e, found, results, results) + ("\n" + markdown(claims) if len(claims) > 1 else "")
 
 
 def plot(e: Experiment, results: Path) -> Path:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 import re
+import zlib
 from typing import TYPE_CHECKING, Any
 
-from rlgo.errors import RlgoError
 from train.findings import pair_line
 from train.match import play_match
 
@@ -30,11 +30,10 @@ def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     """Play what is left, and return the raw results; see `experiment.run_experiment`."""
     s, folder = e.settings, e.folder / "games" / e.name
     folder.mkdir(parents=True, exist_ok=True)
-    if not pairs(e):
-        raise RlgoError(f"{e.path}: nobody meets anybody: expected players in [players] and in [[series]]")
     lines = []
     for a, b in pairs(e):
-        file = folder / (re.sub(r"[^A-Za-z0-9.-]+", "-", f"{a.name} {b.name}") + ".jsonl")
+        names = f"{a.name} {b.name}"
+        file = folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', names)}-{zlib.crc32(names.encode()):08x}.jsonl"
         found = play_match(
             a.spec, b.spec, e.scaled(s.games), s.size, s.komi, s.seed, s.opening_plies, progress=progress, jobs=jobs,
             results=file,
@@ -50,8 +49,8 @@ def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
                 distinct=found.distinct,
                 moves=round(found.mean_length, 1),
                 forfeits=found.forfeits,
-                seconds_of=[round(seconds, 1) for seconds in found.seconds],
-                seconds=round(sum(found.seconds), 1),
+                seconds_of=[round(seconds, 3) for seconds in found.seconds],
+                seconds=round(sum(found.seconds), 3),
                 engines={k: v for k, v in found.versions.items() if k not in ("rlgo", "python", "numpy", "numba")},
             )
         )
