@@ -340,8 +340,9 @@ def _by_opening(games: Sequence[Played]) -> dict[int, list[float]]:
 
 def _seconds(games: Sequence[Played]) -> tuple[float, float]:
     """That A and B thought; A is Black in the odd games."""
-    a = math.fsum(game.record.seconds[1 - game.number % 2] for game in games)
-    return a, math.fsum(map(math.fsum, (game.record.seconds for game in games))) - a
+    sides = [[round(s, 3) for s in game.record.seconds][:: 1 if game.number % 2 else -1] for game in games]
+    a, b = (math.fsum(side) for side in zip(*sides, strict=True))  # rounded as results files have them
+    return a, b
 
 
 def _means(games: Sequence[Played]) -> list[float]:
