@@ -481,7 +481,7 @@ def test_who_diverges_is_recorded_and_stops_nobody(ran):
     (wild,) = (run for run in raw.of("run") if run["run"] == "wild")
     assert (wild["state"], wild["crc32"], wild["seconds"]) == ("diverged", "", 0)
     assert wild["reason"] == (
-        "diverged: weights are not finite after 100 games; expected a smaller learning.alpha than 1000"
+        "diverged: weights grow without bound after 100 games; expected a smaller learning.alpha than 1000"
     )
     assert not any("wild" in name for line in raw.of("pair") for name in line["pair"])
 

@@ -340,8 +340,12 @@ def _experiment_run(args: argparse.Namespace) -> None:
     results = _results(args)
     with _stoppable():
         for e in experiments:
-            run_experiment(e, results, args.jobs)
-            print(show(e, results))
+            try:
+                run_experiment(e, results, args.jobs)
+            except KeyboardInterrupt:
+                print(f"interrupted; go on with: {e.command}", file=sys.stderr)
+                raise
+            print(show(e, results), flush=True)
     write_report(results, _report_of(results))
 
 
@@ -350,7 +354,7 @@ def _experiment_plot(args: argparse.Namespace) -> None:
     from train.report import plot
 
     for name in args.names:
-        print(plot(read_experiment(name, args.scale), _results(args)))
+        print(plot(read_experiment(name, args.scale, args.out), _results(args)))
 
 
 def _experiment_report(args: argparse.Namespace) -> None:
@@ -367,14 +371,13 @@ def _report_of(results: Path) -> Path:
 
 
 def _results(args: argparse.Namespace) -> Path:
-    """The folder of raw results: the one named; or in a source tree, at full scale, that of its report."""
+    """The folder of raw results: the one named; that of the published ones, in a source tree; else below --out."""
     if args.results is not None:
         return Path(args.results)
-    scale = getattr(args, "scale", 1.0)
-    if scale != 1:
-        return Path(args.out if "out" in args else "experiments", f"scale-{scale:g}", "results")
     docs = Path("docs", "experiments")
-    return docs if docs.is_dir() else Path("experiments", "results")
+    if args.out == "experiments" and args.scale == 1 and docs.is_dir():
+        return docs
+    return Path(args.out, *([] if args.scale == 1 else [f"scale-{args.scale:g}"]), "results")
 
 
 def _analyze(args: argparse.Namespace) -> None:
@@ -587,14 +590,23 @@ def make_parser() -> argparse.ArgumentParser:
     )
     what = experiment.add_subparsers(metavar="COMMAND", required=True)
 
-    def add_results(sub: argparse.ArgumentParser) -> None:
+    def add_folders(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument(
+            "--scale",
+            type=float,
+            default=1.0,
+            metavar="X",
+            help="of all games: 0.1 for a quick look, which stands apart",
+        )
+        sub.add_argument("--out", metavar="DIR", default="experiments", help="folder to work in (default: experiments)")
         sub.add_argument(
             "--results",
             metavar="DIR",
-            help="folder of raw results and pictures (default: docs/experiments, if it is there)",
+            help="folder of raw results and pictures (default: docs/experiments, if it is there, at full scale in the "
+            "default folder; else a folder results below --out)",
         )
 
-    add_results(command(what, "list", _experiment_list, "list the experiments, and which have run"))
+    add_folders(command(what, "list", _experiment_list, "list the experiments, and which have run"))
     sub = command(
         what,
         "run",
@@ -603,16 +615,13 @@ def make_parser() -> argparse.ArgumentParser:
         "The same command again goes on with what was interrupted. Training runs are shared between experiments.",
     )
     sub.add_argument("names", metavar="NAME", nargs="+", help="an experiment, a TOML file, or all")
-    sub.add_argument("--scale", type=float, default=1.0, metavar="X", help="of all its games: 0.1 for a quick look")
     sub.add_argument(
         "--jobs", type=_at_least(1), metavar="N", help="runs or games at a time (default: one a processor)"
     )
-    sub.add_argument("--out", metavar="DIR", default="experiments", help="folder to work in (default: experiments)")
-    add_results(sub)
+    add_folders(sub)
     sub = command(what, "plot", _experiment_plot, "draw experiments from their raw results")
-    sub.add_argument("names", metavar="NAME", nargs="+", help="an experiment")
-    sub.add_argument("--scale", type=float, default=1.0, metavar="X", help="the one that it was run with")
-    add_results(sub)
+    sub.add_argument("names", metavar="NAME", nargs="+", help="an experiment, or a TOML file")
+    add_folders(sub)
     sub = command(what, "report", _experiment_report, "write the report on all experiments from their raw results")
     sub.add_argument(
         "-o",
@@ -621,7 +630,7 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="file to write (default: results.md beside the folder of results)",
     )
-    add_results(sub)
+    add_folders(sub)
 
     weights = commands.add_parser(
         "weights", help="look into, compare and convert weight files", description="Weight files."

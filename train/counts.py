@@ -11,7 +11,7 @@ import numpy as np
 
 from rlgo.errors import RlgoError
 from rlgo.shapes import SIZES, make_features
-from train.curves import SHARED
+from train.curves import OTHER_FOLDER, SHARED
 from train.members import FAILED, Training, check_folders, train_all
 
 if TYPE_CHECKING:
@@ -43,15 +43,17 @@ def frequency(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     """For each block of weights, how many of its classes occurred how often in the reference run, as raw results."""
     assert e.reference is not None
     training = Training(e.reference)
-    check_folders([e.reference], "experiment", SHARED)
+    check_folders([e.reference], OTHER_FOLDER, SHARED)
     train_all([training], e.folder / "runs", jobs, progress)
     if training.state == FAILED:
         raise RlgoError(f"{e.reference.folder.path}: {training.reason}")
     f = e.reference.config.features
     features = make_features(e.reference.config.board.size, f.sizes, f.sharing)
     state, progressed = e.reference.folder.load()
+    totals = [int(state["occurrences"][block.start : block.stop].sum()) for block in features.blocks]
     lines: list[dict[str, Any]] = [
-        {"number": "games", "value": training.games, "seconds": round(progressed["seconds"], 1)}
+        {"number": "games", "value": training.games, "seconds": round(progressed["seconds"], 1)},
+        {"number": "most occurrences of a block over least", "value": round(max(totals) / min(totals), 2)},
     ]
     for block in features.blocks:
         name = block.name.replace("-", " ")  # as in `run`

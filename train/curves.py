@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from train.experiment import Experiment
 
 RANDOM, REFERENCE = "random", "reference"
+OTHER_FOLDER = "name another folder by --out"  # where runs of other settings stand
 # Settings that make no run another one: [run] in the file of an experiment may hold them.
 SHARED = tuple(f"run.{key}" for key in ("log_every", "eval_every", "eval_games", "gnugo_every", "gnugo_games"))
 _NEIGHBOURS = 2  # checkpoints before it that each one meets
@@ -57,7 +58,7 @@ def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     labelled.sort(key=lambda labelled: labelled[1].name != reference)  # it comes first
     # Two labels may name one run: it is trained once, and appears under both.
     trainings = {member.name: Training(member) for _, member in labelled}
-    check_folders([training.member for training in trainings.values()], "experiment", SHARED)
+    check_folders([training.member for training in trainings.values()], OTHER_FOLDER, SHARED)
     train_all(list(trainings.values()), e.folder / "runs", jobs, progress)
     runs = [(label, trainings[member.name]) for label, member in labelled]
 
@@ -87,7 +88,8 @@ def _run_line(label: str, training: Training, points: Sequence[Point], number: i
     """What a training run tells; `reference` is the name of the one that all experiments have."""
     member = training.member
     own = [point for point in points if point.run == number]
-    if training.state == FAILED and "diverged" not in training.reason:
+    diverged = training.state == FAILED and training.reason.startswith("diverged")
+    if training.state == FAILED and not diverged:
         raise RlgoError(f"{member.folder.path}: {training.reason}")
     try:
         seconds = member.folder.load()[1]["seconds"]
@@ -99,9 +101,10 @@ def _run_line(label: str, training: Training, points: Sequence[Point], number: i
         "base": member.base,
         "changed": member.values,
         "reference": member.name == reference,
-        "state": "diverged" if training.state == FAILED else training.state,
+        "state": "diverged" if diverged else training.state,
         "reason": training.reason,
-        "games": training.games,
+        # Of a run that diverged: to its last checkpoint, which is the same on every machine.
+        "games": training.games if not diverged else own[-1].games if own else 0,
         "seconds": round(seconds, 1),
         "checkpoints": [point.games for point in own],
         # What anyone who trains it again can compare.
@@ -137,8 +140,7 @@ def meetings(points: Sequence[Point]) -> list[tuple[Point, Point]]:
                 for rival in by_run[other]:
                     if rival.games == point.games:
                         meet(point, rival)
-        if own:  # the last ones, which may be older than all of the first run
-            meet(own[-1], by_run[numbers[0]][-1])
+        meet(own[-1], by_run[numbers[0]][-1])  # which may be of another age
     return list(pairs.values())
 
 
@@ -185,7 +187,7 @@ def _meet_gnugo(
             games,
             member.config.board.size,
             member.config.board.komi,
-            e.settings.seed,
+            zlib.crc32(f"{e.settings.seed} {member.name}".encode()),  # openings of its own
             e.settings.opening_plies,
             progress=progress,
             jobs=jobs,

@@ -57,12 +57,18 @@ from train.checkpoint import next_checkpoint
 from train.config import Experiment as Settings
 from train.config import change, flat, load_config, read_toml, section_from
 from train.curves import REFERENCE, SHARED
-from train.findings import Raw, write_raw
+from train.findings import Raw, read_raw, write_raw
 from train.match import versions_of
-from train.members import Member, member_name, processors
+from train.members import Member, jobs_for, member_name, processors
 from train.players import parse_spec
 
 OUT = "experiments"
+_ORDER = (
+    "shape_counts", "learning_runs", "shape_frequency", "shape_sets", "step_size", "plies", "lambda", "updates",
+    "longer", "alphabeta_depth", "gnugo",
+)  # fmt: skip
+# What a run measures by itself is not used: the tournament measures more. [run] may change it.
+_RUN = {"eval_every": 0, "eval_games": 200, "gnugo_games": 0}
 _KINDS = {  # the tables that a file of each kind may have, besides [experiment] and [[claims]]
     "curves": ("runs", "run", "panels"),
     "frequency": ("run",),
@@ -83,7 +89,8 @@ class Claim:
     diverged : how many seeds of `a` diverged
     number : the number of that name in the raw results
 
-    A point is a label of [runs], at its end or, ``2x2@1000``, after a number of games; or a player.
+    A point is a label of [runs], at its end or, ``2x2@1000``, after a number of games; or a player, one of a series
+    being called LABEL X, ``depth 6``.
     """
 
     text: str
@@ -108,7 +115,7 @@ class Claim:
             raise RlgoError(f'{where}: of = "{claim.of}": expected elo, won, spread, diverged or number')
         if claim.low == -math.inf and claim.high == math.inf:
             raise RlgoError(f"{where}: expected low, high, or both")
-        if (claim.of == "won") and not claim.b:
+        if claim.of == "won" and not claim.b:
             raise RlgoError(f"{where}: expected b, against whom a won")
         if not claim.low < claim.high and not (claim.of == "number" and claim.low == claim.high):
             raise RlgoError(f"{where}: low = {claim.low:g}, high = {claim.high:g}: expected low < high")
@@ -134,6 +141,7 @@ class Experiment:
     settings: Settings
     scale: float
     folder: Path  # what it works in
+    called: str  # on the command line
     members: dict[str, tuple[Member, ...]] = field(default_factory=dict)  # by label, a member for each seed
     reference: Member | None = None  # the base config with seed 1, which links experiments
     panels: dict[str, tuple[str, ...]] = field(default_factory=dict)  # labels
@@ -145,7 +153,7 @@ class Experiment:
     def command(self) -> str:
         """What runs it."""
         scale = "" if self.scale == 1 else f" --scale {self.scale:g}"
-        return f"rlgo experiment run {shlex.quote(self.name)}{scale}"
+        return f"rlgo experiment run {shlex.quote(self.called)}{scale}"
 
     @property
     def has_picture(self) -> bool:
@@ -163,8 +171,8 @@ class Experiment:
 
 
 def list_experiments() -> list[str]:
-    """The names of the shipped experiments."""
-    return list_configs("experiments")
+    """The names of the shipped experiments, in the order of the papers."""
+    return sorted(list_configs("experiments"), key=lambda name: (_ORDER.index(name) if name in _ORDER else 99, name))
 
 
 def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT) -> Experiment:
@@ -183,6 +191,9 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
     if not 0 < scale <= 1000:
         raise RlgoError(f"scale = {scale:g}: expected a number above 0, at most 1000")
     file = config_path(str(path), "experiments")
+    shipped = file.stem in list_experiments()
+    if shipped and file.resolve() != config_path(file.stem, "experiments").resolve():
+        raise RlgoError(f"{file}: {file.stem} is an experiment that ships with rlgo: expected another name")
     data = read_toml(file)
     table = data.pop("experiment", None)
     if not isinstance(table, dict):
@@ -199,13 +210,14 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
         if not isinstance(value, list if listed else dict):
             raise RlgoError(f"{file}: {key}: expected {f'tables [[{key}]]' if listed else f'a table [{key}]'}")
     folder = Path(out) if scale == 1 else Path(out) / f"scale-{scale:g}"
-    e = Experiment(file.stem, file, s, scale, folder)
+    e = Experiment(file.stem, file, s, scale, folder, file.stem if shipped else str(path))
     if s.kind in ("curves", "frequency"):
         runs = data.get("runs", {REFERENCE: {}})
         if not runs:
             raise RlgoError(f"{file}: [runs]: expected at least one label")
-        members = {label: _members(e, label, changes, data.get("run", {})) for label, changes in runs.items()}
-        (reference,) = _members(replace(e, settings=replace(s, seeds=(1,))), REFERENCE, {}, data.get("run", {}))
+        common = {**_RUN, **data.get("run", {})}
+        members = {label: _members(e, label, changes, common) for label, changes in runs.items()}
+        (reference,) = _members(replace(e, settings=replace(s, seeds=(1,))), REFERENCE, {}, common)
         e = replace(e, members=members, reference=reference, panels=_panels(data.get("panels", {}), members, str(file)))
     elif s.kind == "games":
         contestants = _contestants(data.get("series", []), data.get("players", {}), str(file))
@@ -301,6 +313,9 @@ def _contestants(series: list[Any], players: Mapping[str, Any], file: str) -> tu
 
 def _check_point(e: Experiment, claim: Claim, point: str) -> None:
     """Whether there is such a point. RlgoError."""
+    possible = {"curves": ("elo", "spread", "diverged"), "games": ("elo", "won")}.get(e.settings.kind, ("number",))
+    if claim.of not in possible:
+        raise RlgoError(f'{e.path}: claim "{claim.text}": of = "{claim.of}": expected {" or ".join(possible)}')
     label, at, games = point.partition("@")
     if claim.of == "number":
         known = list(e.expected) or [point]
@@ -331,14 +346,19 @@ def run_experiment(e: Experiment, results: str | Path, jobs: int | None = None, 
     Raises
     ------
     RlgoError : see `members.train_all` and `match.play_match`; for players that cannot play.
-    KeyboardInterrupt : after Ctrl-C; what is done is kept.
+    KeyboardInterrupt : after Ctrl-C; what is done is kept, but for games between checkpoints, a matter of a minute.
     """
     from train import counts, curves, rounds
 
     kinds = {"curves": curves.run, "frequency": counts.frequency, "games": rounds.run, "counts": counts.run}
+    path = Path(results) / f"{e.name}.jsonl"
+    there = read_raw(path)
+    if there is not None and there.header["scale"] != e.scale:
+        raise RlgoError(f"{path}: results of scale {there.header['scale']:g}: expected another folder by --results")
     e.folder.mkdir(parents=True, exist_ok=True)
     begun = time.time()
-    lines = kinds[e.settings.kind](e, jobs or processors(), os.isatty(2) if progress is None else progress)
+    jobs = jobs or jobs_for(member for members in e.members.values() for member in members)
+    lines = kinds[e.settings.kind](e, jobs, os.isatty(2) if progress is None else progress)
     timed = [line for line in lines if "seconds" in line]
     header = {
         "experiment": e.name,
@@ -352,7 +372,7 @@ def run_experiment(e: Experiment, results: str | Path, jobs: int | None = None, 
         "versions": versions_of({}),
     }
     raw = Raw(header, lines)
-    write_raw(Path(results) / f"{e.name}.jsonl", raw)
+    write_raw(path, raw)
     return raw
 
 

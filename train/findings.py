@@ -3,10 +3,9 @@
 Start reading at `Findings.measure`. A file of raw results has a header, then a line for each training run, pair of
 players that met, or number; everything else is computed from them.
 
-Intervals know two things: how many games there were (`elo.rate`), and that two runs of the same settings differ. The
-second is the standard deviation over the runs of the experiment `SCALE`, at their end, and is taken to be the same
-for all settings: an experiment with one run a setting cannot know better (TD paper, Section 3.3, argues the same way
-with its 100 Elo).
+Intervals know two things: how many games there were (`elo.rate`), and that two runs of the same settings differ
+(`Repeats`). A single run of each setting cannot tell the second; the experiment `SCALE` repeats one setting eight
+times, and what it finds is taken for all (the TD paper, Section 3.3, argues the same way with its 100 Elo).
 """
 
 from __future__ import annotations
@@ -28,17 +27,20 @@ from rlgo.errors import RlgoError
 from rlgo.sealed import write_atomically
 from train.elo import PairResult, Ratings, rate
 from train.match import clustered_interval
+from train.strength import GNUGO_NAME
 
 if TYPE_CHECKING:
     from train.experiment import Claim
 
 FORMAT = "rlgo-experiment-1"
-GNUGO_10, GNUGO_0 = "GNU Go level 10", "GNU Go level 0"
+GNUGO_10, GNUGO_0 = "GNU Go level 10", GNUGO_NAME
 ANCHOR = {GNUGO_10: 1800.0}  # TD paper, Section 3.3
 # The experiments that link GNU Go's levels; and that repeat one setting, and meet GNU Go: its scale is that of all.
 LINK, SCALE = "gnugo", "learning_runs"
-HELD, NOT_HELD, OPEN, NOT_RUN = "holds", "does not hold", "undecided", "not run"
+HELD, NOT_HELD, OPEN = "holds", "does not hold", "undecided"
+NOT_MEASURED, NOT_RUN = "not measured", "not run"
 _Z = NormalDist().inv_cdf(0.975)
+_PAPER_SCATTER = 35.0  # Elo, see `Repeats`
 _DRAWS = 20_000  # of random numbers, for the interval of a spread
 
 
@@ -121,11 +123,42 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Repeats:
+    """How much the ratings of runs that differ by their seed alone differ.
+
+    elo : by games of self-play, the ratings of each seed's checkpoint; none where nobody has measured it: then it is
+        the paper's, which found eight runs within 100 Elo (the expected range of eight is 2.85 standard deviations)
+    """
+
+    elo: dict[int, list[float]] = field(default_factory=dict)
+
+    def deviation(self, games: int) -> float:
+        """The standard deviation at the nearest age (on a log scale), Elo."""
+        return float(np.std(self._at(games), ddof=1)) if self.elo else _PAPER_SCATTER
+
+    def variance(self, games: int, before: int | None = None) -> float:
+        """What it adds to the variance of a run's rating, or of how much that is above its own at an earlier age.
+
+        The few seeds that it is known from are allowed for: 1.96 standard deviations are Student's quantile of them.
+        Games leave open a little of what is counted here, and count once more.
+        """
+        if not self.elo:
+            return (1.0 if before is None else 2.0) * _PAPER_SCATTER**2
+        elo = self._at(games) if before is None else self._at(games) - self._at(before)
+        from scipy.special import stdtrit
+
+        return float(np.var(elo, ddof=1) * (stdtrit(len(elo) - 1, 0.975) / _Z) ** 2)
+
+    def _at(self, games: int) -> np.ndarray:
+        return np.array(self.elo[min(self.elo, key=lambda age: abs(math.log(age / games)))])
+
+
+@dataclass(frozen=True)
 class Findings:
     """What raw results say.
 
     links : results of other experiments that put this one on the common scale
-    scatter : standard deviation between runs of the same settings, Elo
+    repeats : how much runs of the same settings differ
     anchors : given ratings
     anchor_variance : of what is unknown about them, Elo squared
     levels : where GNU Go stands, if its games are in another experiment
@@ -133,7 +166,7 @@ class Findings:
 
     raw: Raw
     links: Sequence[PairResult] = ()
-    scatter: float = 0.0
+    repeats: Repeats = field(default_factory=Repeats)
     anchors: dict[str, float] = field(default_factory=dict)
     anchor_variance: float = 0.0
     levels: dict[str, float] = field(default_factory=dict)
@@ -183,43 +216,66 @@ class Findings:
         ]
         return sorted(set.intersection(*of_runs)) if of_runs else []
 
+    def age(self, point: str) -> int | None:
+        """After how many games of self-play a point of a label stands; None of a label that has no such checkpoint.
+
+        Without a number it is the end, which runs that diverged do not have.
+        """
+        label, _, games = point.partition("@")
+        known = self.checkpoints(label)
+        if games:
+            return int(games) if int(games) in known else None
+        return known[-1] if known and not self.diverged(label) else None
+
+    def diverged(self, label: str) -> int:
+        """How many runs of a label diverged."""
+        return sum(run["state"] == "diverged" for run in self.runs[label])
+
     def players(self, point: str) -> list[int]:
         """The numbers, in `ratings`, of those whose mean a point is: the seeds of a label; none where nobody played."""
-        label, _, games = point.partition("@")
+        label = point.partition("@")[0]
         if label not in self.runs:
             return [self._index[point]] if point in self._index else []
-        known = self.checkpoints(label)
-        if not known or (games and int(games) not in known):
-            return []
-        at = int(games) if games else known[-1]
-        return [self._index[run_point(label, run["seed"], at)] for run in self.runs[label]]
+        age = self.age(point)
+        return [] if age is None else [self._index[run_point(label, run["seed"], age)] for run in self.runs[label]]
 
-    def elo(self, a: str, b: str = "", scatter: bool = True) -> Measured | None:
+    def elo(self, a: str, b: str = "") -> Measured | None:
         """The rating of a point, or how much it is above that of `b`; None where one of them has not played.
 
-        scatter : count in what another seed would change
+        Without b it is on the scale of the anchors; None where no games lead there.
         """
+        if not b and not self.is_anchored:
+            return None
         weights, variance = np.zeros(len(self.ratings.players)), 0.0 if b else self.anchor_variance
         for point, sign in ((a, 1.0), (b, -1.0)):
-            if not point:
-                continue
-            players = self.players(point)
-            if not players:
+            players = self.players(point) if point else []
+            if point and not players:
                 return None
-            weights[players] += sign / len(players)
-            if scatter and point.partition("@")[0] in self.runs:
-                variance += self.scatter**2 / len(players)
+            if players:
+                weights[players] += sign / len(players)
         value = float(weights @ [player.elo for player in self.ratings.players])
-        return Measured.normal(value, variance + float(weights @ self.ratings.covariance @ weights))
+        variance += self._of_repeats(a, b) + float(weights @ self.ratings.covariance @ weights)
+        return Measured.normal(value, variance)
+
+    def _of_repeats(self, a: str, b: str) -> float:
+        """What other seeds would add to the variance of a difference."""
+        labels = [point.partition("@")[0] for point in (a, b)]
+        ages = [self.age(point) if label in self.runs else None for point, label in zip((a, b), labels, strict=True)]
+        now, before = ages
+        if labels[0] == labels[1] and now and before:  # of the same runs
+            return self.repeats.variance(now, before) / len(self.runs[labels[0]]) if now != before else 0.0
+        return sum(
+            self.repeats.variance(age) / len(self.runs[label]) for age, label in zip(ages, labels, strict=True) if age
+        )
+
+    def seeds(self, point: str) -> list[float]:
+        """The ratings behind a point, one for each seed."""
+        return [self.ratings.players[i].elo for i in self.players(point)]
 
     def rating(self, player: str) -> Measured:
         """Of one player by name, whatever it is among the points."""
         i = self._index[player]
         return Measured.normal(self.ratings.players[i].elo, float(self.ratings.covariance[i, i]))
-
-    def seeds(self, point: str) -> list[float]:
-        """The ratings behind a point, one for each seed."""
-        return [self.ratings.players[i].elo for i in self.players(point)]
 
     def placed(self, point: str) -> Measured | None:
         """The rating of a point, with the interval of its difference to the mean of all runs' checkpoints.
@@ -249,7 +305,7 @@ class Findings:
         return Measured(sum(games) / len(games), *clustered_interval(scores))
 
     def spread(self, label: str) -> Measured | None:
-        """The best less the worst of the seeds of a label; the interval is that of the true ratings' spread."""
+        """The best less the worst of the seeds of a label; the interval is a basic bootstrap's, over the games."""
         players = self.players(label)
         if len(players) < 2:
             return None
@@ -257,9 +313,10 @@ class Findings:
         noise = np.random.default_rng(1).multivariate_normal(
             np.zeros(len(players)), self.ratings.covariance[np.ix_(players, players)], _DRAWS
         )
-        low, high = np.quantile(np.ptp(elo + noise, axis=1), [0.025, 0.975])
+        # The noise of the games has widened the range already, and widens it again here: turned round, it is taken out.
         value = float(np.ptp(elo))
-        return Measured(value, min(value, float(low)), max(value, float(high)))
+        low, high = 2 * value - np.quantile(np.ptp(elo + noise, axis=1), [0.975, 0.025])
+        return Measured(value, max(0.0, float(low)), max(value, float(high)))
 
     # -----------------------------------------------------------------------------------------
     # Claims
@@ -274,11 +331,9 @@ class Findings:
         if claim.of == "spread":
             return self.spread(claim.a)
         if claim.of == "diverged":
-            runs = self.runs.get(claim.a)
-            n = None if runs is None else sum(run["state"] == "diverged" for run in runs)
+            n = self.diverged(claim.a) if claim.a in self.runs else None
         else:
-            numbers = {line["number"]: line["value"] for line in self.raw.of("number")}
-            n = numbers.get(claim.a)
+            n = {line["number"]: line["value"] for line in self.raw.of("number")}.get(claim.a)
         return None if n is None else Measured(n, n, n)
 
 
@@ -298,17 +353,17 @@ def find(folder: Path, name: str) -> Findings | None:
     link = read_raw(folder / f"{LINK}.jsonl") if name != LINK else None
     if link is not None and any(GNUGO_0 in (pair.a, pair.b) for pair in found.pairs):
         found = replace(found, links=Findings(link).pairs)
-    return replace(found, scatter=scatter_of(found)) if name == SCALE else found
+    return replace(found, repeats=repeats_of(found)) if name == SCALE else found
 
 
 def _on_the_scale_of(scale: Findings, raw: Raw) -> Findings:
     """With the last weights of the reference run where the same weights stand there."""
     here, there = reference(Findings(raw)), reference(scale)
     if not here or not there or here[1] != there[1] or not scale.is_anchored:
-        return Findings(raw, scatter=scale.scatter)
+        return Findings(raw, repeats=scale.repeats)
     known = scale.rating(there[0])
     levels = {level: at.value for level in (GNUGO_0, GNUGO_10) if (at := scale.elo(level)) is not None}
-    return Findings(raw, (), scale.scatter, {here[0]: known.value}, known.variance, levels)
+    return Findings(raw, (), scale.repeats, {here[0]: known.value}, known.variance, levels)
 
 
 def reference(found: Findings) -> tuple[str, str] | None:
@@ -319,10 +374,8 @@ def reference(found: Findings) -> tuple[str, str] | None:
     return None
 
 
-def scatter_of(found: Findings) -> float:
-    """The standard deviation between runs of the first label of an experiment, at their end, Elo.
-
-    What the games leave open about each is in it, so it is a little too large.
-    """
-    elo = found.seeds(next(iter(found.runs), ""))
-    return float(np.std(elo, ddof=1)) if len(elo) > 1 else 0.0
+def repeats_of(found: Findings) -> Repeats:
+    """How much the runs of the first label of an experiment differ, at every age that all of them reached."""
+    label = next(iter(found.runs), "")
+    elo = {age: found.seeds(f"{label}@{age}") for age in found.checkpoints(label)}
+    return Repeats(elo if all(len(seeds) > 1 for seeds in elo.values()) else {})

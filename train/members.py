@@ -71,7 +71,7 @@ class Training:
 def member_name(values: Mapping[str, Any], seed: int, prefix: str = "") -> str:
     """The name of a member's folder: its values and its seed, after `prefix` where there is one."""
     parts = [f"{_leaf(key)}-{_file_text(value)}" for key, value in values.items()]
-    name = "_".join([*([prefix] if prefix else []), *parts, f"seed-{seed}"])
+    name = "_".join([*([_file_text(prefix)] if prefix else []), *parts, f"seed-{seed}"])
     if len(name) > _LONGEST_NAME:
         name = f"{name[: _LONGEST_NAME - 9]}-{zlib.crc32(name.encode()):08x}"
     return name
@@ -145,9 +145,15 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def check_folders(members: Iterable[Member], whose: str, besides: Sequence[str] = ()) -> None:
-    """Whether runs that stand in the members' folders are the members; `whose` they are, for people.
+def jobs_for(members: Iterable[Member]) -> int:
+    """As many runs at a time as there are processors for their workers."""
+    return max(1, processors() // max((member.config.run.workers for member in members), default=1))
 
+
+def check_folders(members: Iterable[Member], way_out: str, besides: Sequence[str] = ()) -> None:
+    """Whether runs that stand in the members' folders are the members. RlgoError.
+
+    way_out : what to do otherwise, for people
     besides : settings that may be others
     """
     for member in members:
@@ -164,7 +170,7 @@ def check_folders(members: Iterable[Member], whose: str, besides: Sequence[str] 
             key = wrong[0]
             raise RlgoError(
                 f"{member.folder.path}: holds a run with {key} = {there[key]!r}, expected {expected[key]!r}; "
-                f"give the {whose} a new name, or remove that run"
+                f"{way_out}, or remove that run"
             )
 
 

@@ -17,7 +17,21 @@ from rlgo.errors import RlgoError
 from rlgo.sealed import write_atomically
 from train.counts import BINS_A_DECADE
 from train.experiment import Claim, Experiment, list_experiments, read_experiment
-from train.findings import HELD, LINK, NOT_HELD, NOT_RUN, OPEN, SCALE, Findings, Measured, find, read_raw, run_point
+from train.findings import (
+    HELD,
+    LINK,
+    NOT_HELD,
+    NOT_MEASURED,
+    NOT_RUN,
+    OPEN,
+    SCALE,
+    Findings,
+    Measured,
+    Repeats,
+    find,
+    read_raw,
+    run_point,
+)
 
 _AGES = (1_000, 10_000, 100_000)  # games of self-play that the tables of curves show, besides the last
 _INTRODUCTION = """# The papers, reproduced
@@ -42,14 +56,16 @@ def report(results: Path, path: Path) -> str:
 
     Raises RlgoError for files that are no raw results.
     """
-    experiments = [read_experiment(name) for name in _ordered(list_experiments())]
+    experiments = [read_experiment(name) for name in list_experiments()]
     found = {e.name: find(results, e.name) for e in experiments}
     here = Path(os.path.relpath(results, path.parent))
     repeated = found.get(SCALE)
+    repeats = repeated.repeats if repeated is not None else Repeats()
     scatter = (
-        f"{repeated.scatter:.0f} Elo is the standard deviation between the runs of [{SCALE}](#{SCALE})"
-        if repeated is not None
-        else f"but {SCALE}, which would tell how much, has not run"
+        f"the standard deviation between the eight runs of [{SCALE}](#{SCALE}) is {repeats.deviation(1_000):.0f} Elo "
+        f"after a thousand games and {repeats.deviation(1_000_000):.0f} after a million, and is taken for all settings"
+        if repeats.elo
+        else f"{repeats.deviation(1):.0f} Elo, as in the paper, for {SCALE} has not run here"
     )
     parts = [
         _INTRODUCTION.format(results=here.as_posix(), link=LINK, scale=SCALE, scatter=scatter),
@@ -60,15 +76,6 @@ def report(results: Path, path: Path) -> str:
         *(section(e, found[e.name], results, here) for e in experiments),
     ]
     return "\n".join(parts)
-
-
-def _ordered(names: list[str]) -> list[str]:
-    """In the order of the papers."""
-    order = [
-        "shape_counts", "learning_runs", "shape_frequency", "shape_sets", "step_size", "plies", "lambda", "updates",
-        "longer", "alphabeta_depth", "gnugo",
-    ]  # fmt: skip
-    return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -82,12 +89,15 @@ def _summary(experiments: list[Experiment], found: dict[str, Findings | None]) -
     for e in experiments:
         for claim in e.claims:
             measured = _measure(claim, found[e.name])
-            said = NOT_RUN if measured is None else measured.verdict(claim.low, claim.high)
+            absent = NOT_RUN if found[e.name] is None else NOT_MEASURED
+            said = absent if measured is None else measured.verdict(claim.low, claim.high)
             verdicts[said] += 1
             shown = "" if measured is None else _shown(claim, measured)
             strong = f"**{said}**" if said == NOT_HELD else said
             rows.append((claim.text, _expected(claim), shown, strong, f"[{e.name}](#{e.name})"))
-    told = ", ".join(f"{verdicts[said]} {said}" for said in (HELD, NOT_HELD, OPEN, NOT_RUN) if verdicts[said])
+    told = ", ".join(
+        f"{verdicts[said]} {said}" for said in (HELD, NOT_HELD, OPEN, NOT_MEASURED, NOT_RUN) if verdicts[said]
+    )
     return f"Of {sum(verdicts.values())} claims: {told}.\n\n{markdown(rows)}"
 
 
@@ -174,8 +184,10 @@ def section(e: Experiment, f: Findings | None, results: Path, here: Path) -> str
     else:
         if (results / f"{e.name}.png").is_file():
             parts.append(f"![{e.settings.title}]({(here / f'{e.name}.png').as_posix()})\n")
-        parts.append(f"**Found.** {_found(e, f)}")
         h = f.raw.header
+        if h["scale"] != 1:
+            parts.append(f"**Scale {h['scale']:g}**: of so many times the games; not to be compared with the paper.\n")
+        parts.append(f"**Found.** {_found(e, f)}")
         parts.append(
             f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} of {h['machine']}, "
             f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({(here / f'{e.name}.jsonl').as_posix()})\n"
@@ -193,8 +205,10 @@ def _found(e: Experiment, f: Findings) -> str:
     numbers = f.raw.of("number")
     if e.settings.kind == "counts":
         rows: list[tuple[str, ...]] = [("number", "paper", "rlgo")]
-        rows += [(n["number"], f"{e.expected.get(n['number'], math.nan):,.0f}", f"{n['value']:,}") for n in numbers]
-        wrong = [n["number"] for n in numbers if n["value"] != e.expected.get(n["number"])]
+        for n in numbers:
+            known = e.expected.get(n["number"])
+            rows.append((n["number"], "" if known is None else f"{known:,}", f"{n['value']:,}"))
+        wrong = [n["number"] for n in numbers if n["value"] != e.expected.get(n["number"], n["value"])]
         return f"{'All as in the paper' if not wrong else 'Other numbers: ' + ', '.join(wrong)}.\n\n{markdown(rows)}"
     values = {n["number"]: n["value"] for n in numbers}
     keys = ("weights", "occurrences", "most often", "seen 1,000 to 10,000 times", "never seen")
@@ -210,35 +224,37 @@ def _curves(e: Experiment, f: Findings) -> str:
     """Elo by label and age, and at the end what of it games leave open and what another seed would change."""
     least = min((p.games for p in f.ratings.players if " @" in p.name), default=0)
     gnugo = {pair.a: pair for pair in f.pairs if pair.b.startswith("GNU Go")}
-    rows = [("", *(f"{age:,} games" for age in _AGES), "at the end", "after games", "won against GNU Go level 0")]
+    on_scale = "Elo" if f.is_anchored else "Elo (mean 0)"
+    rows = [
+        ("", "seeds", *(f"{on_scale} at {age:,} games" for age in _AGES), "at the end", "won against GNU Go level 0")
+    ]
     for label in e.members:
-        ages = f.checkpoints(label)
+        ages, runs, diverged = f.checkpoints(label), f.runs[label], f.diverged(label)
+        seeds = f"{len(runs)}" + (f", {diverged} diverged" if diverged else "")
         if not ages:
-            rows.append((label, *[""] * (len(_AGES) + 3)))
+            rows.append((label, seeds, *[""] * (len(_AGES) + 2)))
             continue
-        runs = f.runs[label]
-        diverged = sum(run["state"] == "diverged" for run in runs)
         cells = []
         for age in _AGES:
             at = f.placed(f"{label}@{age}")
             cells.append("" if at is None else f"{at.value:,.0f}")
-        last = f.elo(label)
+        end = f"{label}@{ages[-1]}"
+        last = f.elo(end) or f.placed(end)
         assert last is not None
         names = [run_point(label, run["seed"], ages[-1]) for run in runs]
         met = [gnugo[name] for name in names if name in gnugo]
-        won = (
-            ""
-            if not met
-            else f"{sum(m.score for m in met) / sum(m.games for m in met):.1%} of {sum(m.games for m in met):,.0f}"
-        )
-        after = f"{ages[-1]:,}" + (f", {diverged} of {len(runs)} diverged" if diverged else "")
-        cells += [f"{last.value:,.0f} ({last.low:,.0f} to {last.high:,.0f})", after, won]
-        rows.append((label, *cells))
-    several = max(len(runs) for runs in f.runs.values())
-    seeds = f", the mean of {several} seeds" if several > 1 else ", one run each"
+        games = sum(m.games for m in met)
+        won = f"{sum(m.score for m in met) / games:.1%} of {games:,.0f}" if met else ""
+        after = "" if ages[-1] == 1_000_000 else f" after {ages[-1]:,}"
+        cells += [f"{last.value:,.0f} ({last.low:,.0f} to {last.high:,.0f}){after}", won]
+        rows.append((label, seeds, *cells))
+    known = "how much runs of the same settings differ" + (
+        ", and what is unknown about the scale" if f.is_anchored else ""
+    )
     return (
-        f"Elo by games of self-play{seeds}; {least:,.0f} or more games are behind every rating. The intervals count in "
-        f"how much runs of the same settings differ, and what is unknown about the whole scale.\n\n{markdown(rows)}"
+        f"The mean of the seeds; {least:,.0f} or more games are behind every rating. The end is that of a million "
+        f"games, where nothing else is said; its intervals count in {known}. The bands of the picture are those of the "
+        f"games alone, thin lines are single runs.\n\n{markdown(rows)}"
     )
 
 
@@ -246,7 +262,15 @@ def _players(e: Experiment, f: Findings) -> str:
     """Every player's rating, and what it won of whom."""
     opponents = [c.name for c in e.contestants if c.x is None] or [c.name for c in e.contestants[:1]]
     opponents = [name for name in opponents if any(name in (pair.a, pair.b) for pair in f.pairs)]
-    rows = [("player", "Elo", "games", *(f"won against {name}" for name in opponents), "seconds a game")]
+    rows = [
+        (
+            "player",
+            "Elo" if f.is_anchored else "Elo (mean 0)",
+            "games",
+            *(f"won against {name}" for name in opponents),
+            "seconds a game",
+        )
+    ]
     seconds: Counter[str] = Counter()
     games: Counter[str] = Counter()
     for line in f.raw.of("pair"):
@@ -257,12 +281,12 @@ def _players(e: Experiment, f: Findings) -> str:
     for c in e.contestants:
         if not games[c.name]:
             continue
-        elo = f.elo(c.name)
+        elo = f.elo(c.name) or f.rating(c.name)
         won = [f.won(c.name, name) for name in opponents]
         rows.append(
             (
                 c.name,
-                "" if elo is None else f"{elo.value:,.0f} ({elo.low:,.0f} to {elo.high:,.0f})",
+                f"{elo.value:,.0f} ({elo.low:,.0f} to {elo.high:,.0f})",
                 f"{games[c.name]:,}",
                 *("" if m is None else f"{m.value:.1%} ({m.low:.1%} to {m.high:.1%})" for m in won),
                 f"{seconds[c.name] / games[c.name]:.2g}",
@@ -320,8 +344,10 @@ def plot(e: Experiment, results: Path) -> Path:
 def overview(results: Path) -> str:
     """All experiments, one on each line."""
     lines = []
-    for name in _ordered(list_experiments()):
+    for name in list_experiments():
         e, found = read_experiment(name), read_raw(results / f"{name}.jsonl")
         state = "has not run" if found is None else f"run on {found.header['finished']}"
+        if found is not None and found.header["scale"] != 1:
+            state += f", scale {found.header['scale']:g}"
         lines.append(f"{name:20} {state:18} {e.settings.title} ({e.settings.source})")
     return "\n".join(lines)

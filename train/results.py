@@ -156,7 +156,8 @@ def read_results(path: Path, about: dict[str, Any], size: int, repair: bool = Fa
         raise RlgoError(f"{path}: expected a results file, this is none") from None
     for key, value in json.loads(json.dumps(header)).items():
         if known.get(key) != value:
-            raise RlgoError(f"{path}: results of another match: {key} is {_short(known.get(key))}, not {_short(value)}")
+            was, now = _short(known.get(key)), _short(value)
+            raise RlgoError(f"{path}: results of another match: {key} is {was}, not {now}; remove it to begin anew")
     games = []
     for number, line in enumerate(lines, 2):
         try:

@@ -363,7 +363,7 @@ class _Run:
             log_every = self.config.run.log_every
             games = min(self.config.run.games, -(-done.games // log_every) * log_every)
             raise RlgoError(
-                f"diverged: weights are not finite after {games:,} games; "
+                f"diverged: weights grow without bound after {games:,} games; "
                 f"expected a smaller learning.alpha than {self.config.learning.alpha:g}"
             )
 

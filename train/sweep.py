@@ -47,7 +47,7 @@ from train.checkpoint import RunFolder, called
 from train.config import Config, canonical_key, change, flat, load_config, read_toml, section_from
 from train.config import Sweep as SweepTable
 from train.match import clustered_interval, in_percent, on_common_features
-from train.members import FAILED, Member, Training, check_folders, member_name, processors, say, train_all
+from train.members import FAILED, Member, Training, check_folders, jobs_for, member_name, say, train_all
 from train.runs import FINISHED, look
 
 _MOST_MEMBERS = 10_000
@@ -296,9 +296,9 @@ def run_sweep(
     """
     if only_resume and not sweep.folder.is_dir():
         raise RlgoError(f"{sweep.folder}: no such sweep to resume; without --resume it is started")
-    check_folders(sweep.members, "sweep")
+    check_folders(sweep.members, "give the sweep a new name")
     progress = os.isatty(2) if progress is None else progress
-    jobs = jobs or max(1, processors() // max(member.config.run.workers for member in sweep.members))
+    jobs = jobs or jobs_for(sweep.members)
     try:
         sweep.folder.mkdir(parents=True, exist_ok=True)
         with RunFolder(sweep.folder).lock():
