@@ -189,7 +189,8 @@ def test_runs_are_named_by_what_they_change(tmp_path):
     }
     assert e.reference.folder.path == runs / "base_seed-1"
     b, (a,) = e.members["b"], e.members["a"]
-    own = {"run.eval_games": 6, "run.out": str(runs)}
+    # What a run measures by itself is not used here.
+    own = {"run.eval_games": 6, "run.eval_every": 0, "run.gnugo_games": 0, "run.out": str(runs)}
     for seed, member in enumerate(b, 1):
         alone = {"learning.alpha": 0.02, "run.seed": seed, "run.name": member.name}
         assert flat(member.config) == flat(load_config(tmp_path / "base.toml")) | own | alone
@@ -212,7 +213,8 @@ def test_a_scale_is_of_all_games_and_has_runs_of_its_own(tmp_path):
     path = write(tmp_path, CURVES)
     whole, half = read_experiment(path), read_experiment(path, scale=0.5)
     assert (whole.folder, half.folder) == (Path("experiments"), Path("experiments/scale-0.5"))
-    assert (whole.command, half.command) == ("rlgo experiment run tiny", "rlgo experiment run tiny --scale 0.5")
+    assert whole.command == f"rlgo experiment run {path}" and half.command == f"{whole.command} --scale 0.5"
+    assert read_experiment("plies").command == "rlgo experiment run plies"
     for label, members in half.members.items():
         for big, small in zip(whole.members[label], members, strict=True):
             changed = {"run.games": 124, "run.out": "experiments/scale-0.5/runs"}  # of 250: an even number
@@ -581,7 +583,7 @@ def test_runs_of_other_settings_and_damaged_runs_are_refused(ran, tmp_path):
     e = same(ran, tmp_path, text + "[run]\neval_games = 4\n")  # measurements make no run another one
     config = e.reference.folder.config
     config.write_text(config.read_text("utf-8").replace("epsilon = 0.2", "epsilon = 0.3"), "utf-8")
-    with pytest.raises(RlgoError, match=r"base_seed-1: holds a run with policy.epsilon = 0.3, expected 0.2; give the"):
+    with pytest.raises(RlgoError, match=r"base_seed-1: holds a run with policy.epsilon = 0.3, expected 0.2; name an"):
         run_experiment(e, tmp_path / "results", progress=False)
     config.write_text(config.read_text("utf-8").replace("epsilon = 0.3", "epsilon = 0.2"), "utf-8")
     state = e.members["b"][1].folder.state
@@ -784,7 +786,9 @@ def test_how_often_shapes_occurred(ran, tmp_path):
         bins = Counter(next(k for k in range(99) if n**4 < 10 ** (k + 1)) for n in seen if n)
         assert classes == [bins[k] for k in range(max(bins) + 1)]
         assert sum(classes) + seen.count(0) == len(seen)
-    assert len(numbers) == 1 + 4 * 5
+    totals = [numbers[f"{line['histogram']} occurrences"] for line in raw.of("histogram")]
+    assert numbers["most occurrences of a block over least"] == round(max(totals) / min(totals), 2)
+    assert len(numbers) == 2 + 4 * 5
 
 
 # ---------------------------------------------------------------------------------------------
@@ -827,15 +831,14 @@ def test_where_results_go(tmp_path, monkeypatch, capsys):
 
 def test_run_shows_what_was_found(ran, tmp_path, capsys):
     """Through the command line, picture included; `plot` draws it again."""
-    claims = (
-        '[[claims]]\ntext = "b is strong"\na = "b"\nlow = -9000\n[[claims]]\ntext = "never"\na = "b@500"\nlow = 0\n'
-    )
+    claims = '[[claims]]\ntext = "b is strong"\na = "b"\nb = "a"\nlow = -9000\n[[claims]]\ntext = "never"\na = "b@500"\nlow = 0\n'
     e = same(ran, tmp_path, CURVES.partition("[runs.wild]")[0] + claims)
     argv = ["--results", str(tmp_path / "results")]
     assert cli.main(["experiment", "run", str(e.path), "--out", str(tmp_path / "out"), *argv]) == 0
     out = capsys.readouterr().out
-    assert "## tiny" in out and "the mean of 2 seeds" in out
-    assert re.search(r"^\| b is strong \| at least -9,000 \| -?\d+ \(.*\) Elo \| holds \|$", out, re.MULTILINE)
+    assert "## tiny" in out
+    assert re.search(r"^\| b \| 2 \|", out, re.MULTILINE)
+    assert re.search(r"^\| b is strong \| at least -9,000 \| [+-]?\d+ \(.*\) Elo \| holds \|$", out, re.MULTILINE)
     assert "never" not in out  # what was not found is not shown
     picture = tmp_path / "results" / "tiny.png"
     assert picture.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
@@ -877,3 +880,22 @@ def test_results_that_cannot_be_written(tmp_path, capsys):
     assert cli.main(["experiment", "report", "--results", str(tmp_path), "-o", str(mine)]) == 2
     assert "mine.md: expected a report on experiments" in capsys.readouterr().err
     assert mine.read_text() == "# My notes\n"
+
+
+def test_a_file_does_not_pass_for_a_shipped_experiment(tmp_path, capsys):
+    """Its results would stand in the place of published ones."""
+    path = write(tmp_path, CURVES, "plies")
+    assert cli.main(["experiment", "run", str(path), "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == (
+        f"rlgo: error: {path}: plies is an experiment that ships with rlgo: expected another name\n"
+    )
+    assert read_experiment(ROOT / "configs" / "experiments" / "plies.toml").command == "rlgo experiment run plies"
+
+
+def test_results_of_another_scale_stay(tmp_path):
+    run_experiment(read_experiment("shape_counts", out=tmp_path), tmp_path / "results", progress=False)
+    before = (tmp_path / "results" / "shape_counts.jsonl").read_bytes()
+    quick = read_experiment("shape_counts", scale=0.5, out=tmp_path)
+    with pytest.raises(RlgoError, match=r"shape_counts.jsonl: results of scale 1: expected another folder by --res"):
+        run_experiment(quick, tmp_path / "results", progress=False)
+    assert (tmp_path / "results" / "shape_counts.jsonl").read_bytes() == before

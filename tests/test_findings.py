@@ -8,7 +8,7 @@ import re
 import statistics
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -29,16 +29,18 @@ from train.findings import (
     GNUGO_10,
     HELD,
     NOT_HELD,
+    NOT_MEASURED,
     NOT_RUN,
     OPEN,
     Findings,
     Measured,
     Raw,
+    Repeats,
     find,
     pair_line,
     read_raw,
+    repeats_of,
     run_point,
-    scatter_of,
     scores_of,
     write_raw,
 )
@@ -106,7 +108,7 @@ def games_of(e: Experiment, openings: int = 20, step: float = 80) -> Raw:
     return Raw(header(e.name, "games"), lines)
 
 
-def two_labels(scatter: float = 0.0, **more) -> Findings:
+def two_labels(deviation: float = 0.0, **more) -> Findings:
     """a with two seeds, b with three, each against everybody else at their end; and two outside players."""
     rng = np.random.default_rng(5)
     names = [run_point("a", s, 200) for s in (1, 2)] + [run_point("b", s, 200) for s in (1, 2, 3)] + ["random", "x"]
@@ -114,7 +116,15 @@ def two_labels(scatter: float = 0.0, **more) -> Findings:
     lines = [run_line("a", s, [200]) for s in (1, 2)] + [run_line("b", s, [200]) for s in (1, 2, 3)]
     for i, a in enumerate(names):
         lines += [pair_line(a, b, score(rng, elo[a] - elo[b], 12)) for b in names[:i]]
-    return Findings(Raw(header("two", "curves"), lines), scatter=scatter, **more)
+    return Findings(Raw(header("two", "curves"), lines), repeats=three(deviation), anchors={"x": 120.0}, **more)
+
+
+def three(deviation: float) -> Repeats:
+    """Three seeds that differ by so much at 200 games."""
+    return Repeats({200: [-deviation, 0.0, deviation]})
+
+
+T2 = 4.302652729749464  # Student's quantile of 97.5 % with two degrees of freedom
 
 
 def rated(found: Findings) -> list[PairResult]:
@@ -183,7 +193,7 @@ def test_a_list_is_refused(tmp_path):
 
 
 def test_ratings_are_those_of_all_pairs():
-    found = two_labels()
+    found = replace(two_labels(), anchors={})
     expected = rate(rated(found))
     assert found.ratings.elo == expected.elo
     assert np.array_equal(found.ratings.covariance, expected.covariance)
@@ -196,8 +206,9 @@ def test_ratings_are_those_of_all_pairs():
 
 def test_a_difference_and_its_interval_by_hand():
     """Means of the seeds; the variance of the difference, and of each mean what another seed would change."""
-    found = two_labels(scatter=70.0)
-    ratings = rate(rated(found))
+    found = two_labels(deviation=70.0)
+    ratings = rate(rated(found), {"x": 120.0})
+    other_seed = (70 * T2 / Z) ** 2  # known from three
     at = {player.name: i for i, player in enumerate(ratings.players)}
     a = [at[run_point("a", s, 200)] for s in (1, 2)]
     b = [at[run_point("b", s, 200)] for s in (1, 2, 3)]
@@ -213,22 +224,22 @@ def test_a_difference_and_its_interval_by_hand():
         half = Z * math.sqrt(variance)
         assert [m.value, m.low, m.high] == pytest.approx([value, value - half, value + half], abs=1e-6)
 
-    check(found.elo("a", "b"), mean_a - mean_b, games + 70**2 / 2 + 70**2 / 3)
-    check(found.elo("a", "b", scatter=False), mean_a - mean_b, games)
-    check(found.elo("a@200", "b@200"), mean_a - mean_b, games + 70**2 / 2 + 70**2 / 3)
-    check(found.elo("a"), mean_a, within_a + 70**2 / 2)
+    check(found.elo("a", "b"), mean_a - mean_b, games + other_seed / 2 + other_seed / 3)
+    check(replace(found, repeats=three(0)).elo("a", "b"), mean_a - mean_b, games)
+    check(found.elo("a@200", "b@200"), mean_a - mean_b, games + other_seed / 2 + other_seed / 3)
+    check(found.elo("a"), mean_a, within_a + other_seed / 2)
     # A player that was not trained has no other seed.
     x = at["x"]
     check(found.elo("x"), elo[x], v[x, x])
-    check(found.elo("a", "x"), mean_a - elo[x], within_a + v[x, x] - 2 * sum(v[i, x] for i in a) / 2 + 70**2 / 2)
+    check(found.elo("a", "x"), mean_a - elo[x], within_a + v[x, x] - 2 * sum(v[i, x] for i in a) / 2 + other_seed / 2)
     back = found.elo("b", "a")
-    check(back, mean_b - mean_a, games + 70**2 / 2 + 70**2 / 3)
+    check(back, mean_b - mean_a, games + other_seed / 2 + other_seed / 3)
     assert found.seeds("b") == [elo[i] for i in b]
 
 
 def test_a_point_stands_by_the_mean_of_all_checkpoints():
     """What is left out is where the whole scale lies: the same ratings on another one have the same intervals."""
-    found = two_labels(scatter=500.0)
+    found = two_labels(deviation=500.0)
     ratings = found.ratings
     at = [i for i, player in enumerate(ratings.players) if "@" in player.name]
     (x,) = (i for i, player in enumerate(ratings.players) if player.name == run_point("a", 1, 200))
@@ -238,9 +249,9 @@ def test_a_point_stands_by_the_mean_of_all_checkpoints():
     placed = found.placed("a")
     assert placed.value == pytest.approx((ratings.players[x].elo + ratings.players[y].elo) / 2)
     assert (placed.high - placed.low) / 2 == pytest.approx(Z * deviation, rel=0.02)
-    moved = replace(found, anchors={"x": 1000.0}).placed("a")
+    moved = replace(found, anchors={"x": 1120.0}).placed("a")
     assert moved.high - moved.low == pytest.approx(placed.high - placed.low, rel=0.02)
-    assert moved.value > placed.value + 500
+    assert moved.value == pytest.approx(placed.value + 1000)
     assert found.placed("c") is None and found.placed("a@100") is None
 
 
@@ -298,8 +309,8 @@ def test_the_spread_of_two_seeds_is_a_folded_normal():
     d, s = abs(elo[i] - elo[k]), math.sqrt(v[i, i] + v[k, k] - 2 * v[i, k])
     m = found.spread("a")
     assert m.value == pytest.approx(d)
-    low, high = (foldnorm(d / s, scale=s).ppf(q) for q in (0.025, 0.975))
-    assert (m.low, m.high) == pytest.approx((min(low, d), high), abs=0.05 * s)
+    high = foldnorm(d / s, scale=s).ppf(0.975)
+    assert (m.low, m.high) == pytest.approx((max(0, 2 * d - high), high), abs=0.05 * s)
     assert found.measure(Claim("so", "a", of="spread", high=50)) == m
 
 
@@ -316,7 +327,7 @@ def test_the_spread_is_the_best_less_the_worst():
     level = Findings(Raw(header("x", "curves"), lines)).spread("a")
     assert level.value == pytest.approx(0, abs=1e-6) and level.low <= level.value and level.high > 50
     one = Findings(Raw(header("x", "curves"), [lines[0], pair_line(names[0], "random", even)]))
-    assert one.spread("a") is None and one.elo("a") is not None
+    assert one.spread("a") is None and one.elo("a", "random") is not None
 
 
 def test_diverged_and_numbers_are_counted():
@@ -401,9 +412,10 @@ def test_games_against_gnugo_lead_to_its_scale(results, tmp_path):
     write_raw(tmp_path / "alphabeta_depth.jsonl", read_raw(results / "alphabeta_depth.jsonl"))
     alone, whole = find(tmp_path, "alphabeta_depth"), find(results, "alphabeta_depth")
     assert not alone.is_anchored and sum(alone.ratings.elo.values()) == pytest.approx(0, abs=1e-6)
+    assert alone.elo("depth 4") is None and alone.rating("depth 4").value == alone.ratings["depth 4"].elo
     difference = [found.elo("depth 4", "depth 2").value for found in (alone, whole)]
     assert difference[0] == pytest.approx(difference[1], abs=15)
-    assert whole.elo("depth 4").value > alone.elo("depth 4").value + 500
+    assert whole.elo("depth 4").value > alone.rating("depth 4").value + 500
 
 
 def test_other_curves_stand_where_the_reference_run_stands(results, tmp_path):
@@ -418,11 +430,16 @@ def test_other_curves_stand_where_the_reference_run_stands(results, tmp_path):
     one = at[run_point("one-ply", 1, 1000)]
     yardstick = ((known.ci95[1] - known.elo) / Z) ** 2
     games = expected.covariance[one, one]
-    half = Z * math.sqrt(games + yardstick + scale.scatter**2)
+    other_seed = scale.repeats.variance(1000)
+    half = Z * math.sqrt(games + yardstick + other_seed)
     m = found.elo("one-ply")
     assert (m.high - m.value, m.value - m.low) == pytest.approx((half, half))
-    m = found.elo("two-ply", "one-ply")
-    assert m.high - m.value == pytest.approx(Z * math.sqrt(games + 2 * scale.scatter**2))
+    m = found.elo("two-ply@1000", "one-ply")
+    names = [player.name for player in expected.players]
+    eight = [name.startswith("two-ply") and name.endswith("@1000") for name in names]
+    w = np.array(eight) / 8 - np.eye(len(at))[one]
+    assert sum(eight) == 8
+    assert m.high - m.value == pytest.approx(Z * math.sqrt(w @ expected.covariance @ w + other_seed * (1 + 1 / 8)))
     # Where the eight runs have not run, or the reference run is another one, the mean is 0.
     write_raw(tmp_path / "plies.jsonl", found.raw)
     for _ in range(2):
@@ -438,24 +455,54 @@ def test_other_curves_stand_where_the_reference_run_stands(results, tmp_path):
 
 def test_how_much_runs_differ_is_told_by_eight_of_them(results, tmp_path):
     repeated = find(results, "learning_runs")
-    elo = [repeated.ratings[run_point("paper's settings", seed, 1000)].elo for seed in range(1, 9)]
-    assert repeated.scatter == pytest.approx(statistics.stdev(elo)) and repeated.scatter > 20
-    assert scatter_of(repeated) == repeated.scatter
-    assert find(results, "plies").scatter == repeated.scatter
-    # Players of matches are what they are; and a single run tells nothing.
-    assert find(results, "alphabeta_depth").scatter == 0 and find(results, "gnugo").scatter == 0
-    assert scatter_of(find(results, "plies")) == 0
+    for games in (100, 1000):
+        elo = [repeated.ratings[run_point("paper's settings", seed, games)].elo for seed in range(1, 9)]
+        assert repeated.repeats.elo[games] == pytest.approx(elo)
+        assert repeated.repeats.deviation(games) == pytest.approx(statistics.stdev(elo))
+    assert find(results, "plies").repeats == repeated.repeats
+    # Where they have not run, or a single run tells nothing, it is what the paper says.
+    assert repeats_of(find(results, "alphabeta_depth")) == Repeats()
     write_raw(tmp_path / "plies.jsonl", curves_of(read_experiment("plies")))
-    assert find(tmp_path, "plies").scatter == 0
+    assert find(tmp_path, "plies").repeats == Repeats() and Repeats().deviation(7) == 35
     assert find(tmp_path, "learning_runs") is None
+
+
+def test_what_another_seed_changes_by_hand():
+    repeats = Repeats({100: [0.0, 30.0, 60.0], 1000: [100.0, 100.0, 160.0]})
+    factor = (T2 / Z) ** 2
+    assert repeats.variance(100) == pytest.approx(900 * factor)
+    assert repeats.variance(1000) == pytest.approx(1200 * factor)
+    # The nearest age counts, on a log scale.
+    assert repeats.variance(300) == repeats.variance(100) and repeats.variance(400) == repeats.variance(1000)
+    assert repeats.variance(9_000_000) == repeats.variance(1000)
+    # What the same seeds gained: 100, 70 and 100.
+    assert repeats.variance(1000, 100) == pytest.approx(300 * factor)
+    assert Repeats().variance(5) == 35**2 and Repeats().variance(500, 5) == 2 * 35**2
+
+
+def test_gains_of_the_same_runs_are_less_uncertain_than_differences_of_runs():
+    ages = (100, 1000)
+    lines = [run_line(label, 1, list(ages)) for label in "ab"]
+    points = [run_point(label, 1, age) for label in "ab" for age in ages]
+    lines += [pair_line(x, y, [(1, 0), (1, 1), (0, 0)] * 9) for x, y in combinations(points, 2)]
+    repeats = Repeats({100: [0.0, 30.0, 60.0], 1000: [100.0, 100.0, 160.0]})
+    found = Findings(Raw(header("x", "curves"), lines), repeats=repeats)
+    certain = replace(found, repeats=Repeats({100: [0.0, 0.0]}))
+
+    def added(a: str, b: str) -> float:
+        return found.elo(a, b).variance - certain.elo(a, b).variance
+
+    assert added("a", "a@100") == pytest.approx(repeats.variance(1000, 100))
+    assert added("a", "b@100") == pytest.approx(repeats.variance(1000) + repeats.variance(100))
+    assert added("a", "a@1000") == 0
 
 
 def test_how_much_runs_differ_needs_no_gnugo(results, tmp_path):
     for name in ("plies", "learning_runs"):
         write_raw(tmp_path / f"{name}.jsonl", read_raw(results / f"{name}.jsonl"))
-    scatter = find(results, "learning_runs").scatter
-    assert find(tmp_path, "learning_runs").scatter == pytest.approx(scatter, abs=10)
-    assert find(tmp_path, "plies").scatter == pytest.approx(scatter, abs=10)
+    expected = find(results, "learning_runs").repeats.deviation(1000)
+    assert find(tmp_path, "learning_runs").repeats.deviation(1000) == pytest.approx(expected, abs=10)
+    assert find(tmp_path, "plies").repeats.deviation(1000) == pytest.approx(expected, abs=10)
 
 
 def test_the_yardstick_is_one_run(results, tmp_path):
@@ -532,13 +579,14 @@ def test_every_claim_has_a_verdict_and_they_add_up(text, results):
     by_name = {name: int(n) for n, name in (part.split(" ", 1) for part in told.split(", "))}
     assert int(total) == len(claims) == sum(by_name.values())
     assert by_name == Counter(row[3].strip("*") for row in summary)
-    assert set(by_name) <= {HELD, NOT_HELD, OPEN, NOT_RUN} and by_name[HELD] >= 2
+    assert set(by_name) <= {HELD, NOT_HELD, OPEN, NOT_MEASURED, NOT_RUN} and by_name[HELD] >= 2
     for row in summary:
         name = re.sub(r"\[(.*)\].*", r"\1", row[4])
         found = find(results, name)
         m = None if found is None else found.measure(claims[row[0], name])
         claim = claims[row[0], name]
-        verdict = NOT_RUN if m is None else m.verdict(claim.low, claim.high)
+        absent = NOT_RUN if found is None else NOT_MEASURED
+        verdict = absent if m is None else m.verdict(claim.low, claim.high)
         assert row[3] == (f"**{verdict}**" if verdict == NOT_HELD else verdict), row
         assert bool(row[2]) == (m is not None)
     assert ["969,894 features in all", "969,894", "969,894", HELD, "[shape_counts](#shape_counts)"] in summary
@@ -568,17 +616,17 @@ def test_what_the_sections_tell(text, results):
     assert "All as in the paper." in part("shape_counts")
     found = find(results, "plies")
     (table,) = tables(part("plies"))
-    assert table[0][1:4] == ["1,000 games", "10,000 games", "100,000 games"]
+    assert table[0][2:5] == [f"Elo at {n} games" for n in ("1,000", "10,000", "100,000")]
     by_label = {row[0]: row for row in table[1:]}
     m = found.elo("one-ply")
-    shown = f"{m.value:,.0f} ({m.low:,.0f} to {m.high:,.0f})"
-    assert by_label["one-ply"][1:] == [f"{m.value:,.0f}", "", "", shown, "1,000", ""]
+    shown = f"{m.value:,.0f} ({m.low:,.0f} to {m.high:,.0f}) after 1,000"
+    assert by_label["one-ply"][1:] == ["1", f"{m.value:,.0f}", "", "", shown, ""]
     eight = find(results, "learning_runs")
     met = [p for p in eight.pairs if p.b == GNUGO_0 and p.a.startswith("paper's settings")]
     (table,) = tables(part("learning_runs"))
     assert table[1][-1] == f"{sum(p.score for p in met) / 160:.1%} of 160"
-    assert "one run each" in part("plies") and "the mean of 8 seeds" in part("learning_runs")
-    assert f"{found.scatter:.0f} Elo is the standard deviation between the runs of [learning_runs]" in text
+    assert [row[1] for row in table[1:]] == ["8", "4"]
+    assert f"is {found.repeats.deviation(1000):.0f} Elo after a thousand games" in text.replace("\n", " ")
 
     (table,) = tables(part("alphabeta_depth"))
     depth = find(results, "alphabeta_depth")
@@ -596,7 +644,7 @@ def test_a_report_of_nothing(tmp_path):
     text = report(tmp_path, tmp_path / "results.md")
     total = sum(len(read_experiment(name).claims) for name in list_experiments())
     assert f"Of {total} claims: {total} not run.\n" in text
-    assert "but learning_runs, which would tell how much, has not run" in text
+    assert "35 Elo, as in the paper, for learning_runs has not run here" in text.replace("\n", " ")
     assert text.count("**has not run**") == text.count("**Not run.**") == len(list_experiments())
     assert "![" not in text and len(tables(text)) == 2
     assert all("has not run" in line for line in overview(tmp_path).splitlines())
@@ -624,14 +672,18 @@ def test_counts_that_differ_are_told():
 def test_diverged_runs_are_told(tmp_path):
     e = read_experiment("plies")
     raw = curves_of(e, openings=4)
-    raw.lines[1] |= {"state": "diverged"}
+    assert raw.lines[8]["run"] == "one-ply"
+    raw.lines[8] |= {"state": "diverged"}
     rows = {row[0]: row for row in tables(section(e, Findings(raw), Path("nowhere"), Path("x")))[0]}
-    assert rows["one-ply"][5] == "1,000, 1 of 1 diverged" and rows["two-ply"][5] == "1,000"
+    assert rows["one-ply"][1] == "1, 1 diverged" and rows["two-ply"][1] == "8"
+    # It has no end to compare with, but what it was until then can be compared.
+    found = Findings(raw)
+    assert found.elo("two-ply", "one-ply") is None and found.elo("two-ply", "one-ply@1000") is not None
     # Before it has a checkpoint, there is nothing to rate.
     gone = [line for line in raw.lines if not any("one-ply" in name for name in line.get("pair", []))]
-    gone[1] = run_line("one-ply", 1, [], "diverged")
+    gone[8] = run_line("one-ply", 1, [], "diverged")
     rows = {row[0]: row for row in tables(section(e, Findings(Raw(raw.header, gone)), Path("nowhere"), Path("x")))[0]}
-    assert rows["one-ply"] == ["one-ply", *[""] * 6]
+    assert rows["one-ply"] == ["one-ply", "1, 1 diverged", *[""] * 5]
 
 
 @pytest.mark.skipif(not list((ROOT / "docs" / "experiments").glob("*.jsonl")), reason="no raw results here")

@@ -305,7 +305,11 @@ class Findings:
         return Measured(sum(games) / len(games), *clustered_interval(scores))
 
     def spread(self, label: str) -> Measured | None:
-        """The best less the worst of the seeds of a label; the interval is a basic bootstrap's, over the games."""
+        """The best less the worst of the seeds of a label. The interval is that of the games alone.
+
+        Noise has widened the range that was measured, so the interval reaches as far below it as a second helping of
+        the same noise widens it further.
+        """
         players = self.players(label)
         if len(players) < 2:
             return None
@@ -313,10 +317,9 @@ class Findings:
         noise = np.random.default_rng(1).multivariate_normal(
             np.zeros(len(players)), self.ratings.covariance[np.ix_(players, players)], _DRAWS
         )
-        # The noise of the games has widened the range already, and widens it again here: turned round, it is taken out.
         value = float(np.ptp(elo))
-        low, high = 2 * value - np.quantile(np.ptp(elo + noise, axis=1), [0.975, 0.025])
-        return Measured(value, max(0.0, float(low)), max(value, float(high)))
+        reach = float(np.quantile(np.ptp(elo + noise, axis=1), 0.975)) - value
+        return Measured(value, max(0.0, value - reach), value + reach)
 
     # -----------------------------------------------------------------------------------------
     # Claims
