@@ -831,8 +831,9 @@ def test_where_results_go(tmp_path, monkeypatch, capsys):
 
 def test_run_shows_what_was_found(ran, tmp_path, capsys):
     """Through the command line, picture included; `plot` draws it again."""
-    claims = '[[claims]]\ntext = "b is strong"\na = "b"\nb = "a"\nlow = -9000\n[[claims]]\ntext = "never"\na = "b@500"\nlow = 0\n'
-    e = same(ran, tmp_path, CURVES.partition("[runs.wild]")[0] + claims)
+    strong = '[[claims]]\ntext = "b is strong"\na = "b"\nb = "a"\nlow = -9000\n'
+    never = '[[claims]]\ntext = "never"\na = "b@500"\nlow = 0\n'
+    e = same(ran, tmp_path, CURVES.partition("[runs.wild]")[0] + strong + never)
     argv = ["--results", str(tmp_path / "results")]
     assert cli.main(["experiment", "run", str(e.path), "--out", str(tmp_path / "out"), *argv]) == 0
     out = capsys.readouterr().out
