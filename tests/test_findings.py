@@ -686,6 +686,16 @@ def test_diverged_runs_are_told(tmp_path):
     assert rows["one-ply"] == ["one-ply", "1, 1 diverged", *[""] * 5]
 
 
+def test_labels_that_came_later_are_told():
+    """Results that are older than a label of their experiment's file."""
+    e = read_experiment("plies")
+    raw = curves_of(replace(e, members={"two-ply": e.members["two-ply"]}), openings=4)
+    text = section(e, Findings(raw), Path("nowhere"), Path("x"))
+    rows = {row[0]: row for row in tables(text)[0]}
+    assert rows["one-ply"] == ["one-ply", "not run", *[""] * 5] and rows["two-ply"][1] == "8"
+    assert Findings(raw).measure(e.claims[0]) is None
+
+
 @pytest.mark.skipif(not list((ROOT / "docs" / "experiments").glob("*.jsonl")), reason="no raw results here")
 def test_the_shipped_report_is_that_of_the_shipped_results(monkeypatch):
     """Whoever adds raw results makes it anew: `rlgo experiment report`."""

@@ -245,6 +245,7 @@ def _serve(connection: Connection) -> None:
         return
     finally:
         worker.close()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # while Python cleans up, it would be told as an error
 
 
 class RayFarm(Farm):

@@ -229,7 +229,7 @@ class Findings:
 
     def diverged(self, label: str) -> int:
         """How many runs of a label diverged."""
-        return sum(run["state"] == "diverged" for run in self.runs[label])
+        return sum(run["state"] == "diverged" for run in self.runs.get(label, []))
 
     def players(self, point: str) -> list[int]:
         """The numbers, in `ratings`, of those whose mean a point is: the seeds of a label; none where nobody played."""

@@ -229,8 +229,8 @@ def _curves(e: Experiment, f: Findings) -> str:
         ("", "seeds", *(f"{on_scale} at {age:,} games" for age in _AGES), "at the end", "won against GNU Go level 0")
     ]
     for label in e.members:
-        ages, runs, diverged = f.checkpoints(label), f.runs[label], f.diverged(label)
-        seeds = f"{len(runs)}" + (f", {diverged} diverged" if diverged else "")
+        ages, runs, diverged = f.checkpoints(label), f.runs.get(label, []), f.diverged(label)
+        seeds = f"{len(runs) or 'not run'}" + (f", {diverged} diverged" if diverged else "")
         if not ages:
             rows.append((label, seeds, *[""] * (len(_AGES) + 2)))
             continue
