@@ -118,6 +118,8 @@ def _expected(claim: Claim) -> str:
 def _number(claim: Claim, x: float) -> str:
     if claim.of == "won":
         return f"{x:.1%}"
+    if claim.of == "number" and math.isfinite(x) and not float(x).is_integer():
+        return f"{x:,.2f}"
     signed = claim.of == "elo" and claim.b
     return f"{x:+,.0f}" if signed and x else f"{x:,.0f}"
 
