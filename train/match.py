@@ -17,7 +17,7 @@ import platform
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,8 @@ class MatchResult:
     max_moves: int
     interrupted: bool  # whether Ctrl-C ended the match before its last game
     versions: dict[str, str]  # of rlgo and what it runs on, and of outside engines by name
-    seconds: tuple[float, float] = (0.0, 0.0)  # that A and B thought, in all games; a fast match has none
+    # That A and B thought, in all games; a fast match has none. The same games again take another time.
+    seconds: tuple[float, float] = field(default=(0.0, 0.0), compare=False)
     time: str = ""  # of each side, as `clock.parse_time` reads it; "": no limit
     sprt: Sprt | None = None
     verdict: Verdict | None = None  # of the test
