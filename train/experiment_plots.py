@@ -47,7 +47,7 @@ def _curves(e: Experiment, found: Findings) -> Any:
     levels = found.levels or {level: at.value for level, at in own.items() if at is not None}
     for ax, (title, labels) in zip(axes.flat, e.panels.items(), strict=False):
         for i, label in enumerate(labels):
-            _draw_curve(ax, found, label, _colour(i, labels, list(e.members)))
+            _draw_curve(ax, found, label, *_look(i, labels, list(e.members)))
         for level, elo in levels.items():
             ax.axhline(elo, color=INK, linewidth=0.8, linestyle="--")
             ax.annotate(level, (0.01, elo), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
@@ -65,28 +65,34 @@ def _curves(e: Experiment, found: Findings) -> Any:
     return figure
 
 
-def _colour(i: int, labels: Sequence[str], everyone: Sequence[str]) -> Any:
-    """Of label i of a panel: many labels are steps of one setting, dark to light; others keep theirs everywhere."""
+def _look(i: int, labels: Sequence[str], everyone: Sequence[str]) -> tuple[Any, str]:
+    """Colour and line of label i of a panel.
+
+    Many labels are steps of one setting, dark to light; others have the same look in every panel.
+    """
     from matplotlib import colormaps
 
-    return colormaps["viridis"](i / len(labels)) if len(labels) > 6 else f"C{everyone.index(labels[i]) % 10}"
+    if len(labels) > 6:
+        return colormaps["viridis"](i / len(labels)), "-"
+    place = everyone.index(labels[i])
+    return f"C{place % 10}", "-" if place < 10 else "--"
 
 
-def _draw_curve(ax: Any, found: Findings, label: str, colour: Any) -> None:
+def _draw_curve(ax: Any, found: Findings, label: str, colour: Any, line: str) -> None:
     ages = found.checkpoints(label)
     if not ages:
         return
     diverged = all(run["state"] == "diverged" for run in found.runs[label])
     placed = [found.placed(f"{label}@{games}") for games in ages]
     elo = [point.value for point in placed if point is not None]
-    ax.plot(ages, elo, color=colour, linewidth=1.4, label=f"{label} (diverged)" if diverged else label)
+    ax.plot(ages, elo, line, color=colour, linewidth=1.4, label=f"{label} (diverged)" if diverged else label)
     low, high = zip(*((point.low, point.high) for point in placed if point is not None), strict=True)
     ax.fill_between(ages, low, high, color=colour, alpha=0.2, linewidth=0)
     if diverged:
         ax.plot(ages[-1:], elo[-1:], "x", color=colour)
     seeds = list(zip(*(found.seeds(f"{label}@{games}") for games in ages), strict=True))
-    for line in seeds if len(seeds) > 1 else []:
-        ax.plot(ages, line, color=colour, linewidth=0.5, alpha=0.6)
+    for of_seed in seeds if len(seeds) > 1 else []:
+        ax.plot(ages, of_seed, color=colour, linewidth=0.5, alpha=0.6)
 
 
 def _frequency(found: Findings) -> Any:
