@@ -38,9 +38,9 @@ _INTRODUCTION = """# The papers, reproduced
 
 What Silver, Sutton & Müller 2012 (**TD**) claim about learning, and what rlgo finds; their experiments on search, and
 those of Gelly & Silver 2011, are not here yet. This page is made by `rlgo experiment report` from the raw results in
-[{results}]({results}), which hold every score behind it; the verdicts are computed, too. `rlgo experiment run NAME` makes
-the raw results of one experiment anew; training runs come out bit for bit the same on processors of one kind, and so do
-games without outside engines.
+[{results}]({results}), which hold every score behind it; the verdicts are computed, too. `rlgo experiment run NAME`
+makes the raw results of one experiment anew; training runs come out bit for bit the same on processors of one kind, and
+so do games without outside engines.
 
 **How to read it.** A claim is a number that lies within bounds. It *holds* where the 95 % interval lies between them
 altogether, and *does not hold* where it lies outside altogether; else it is *undecided*. Ratings are Bradley-Terry's,
