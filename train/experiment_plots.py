@@ -28,7 +28,7 @@ def experiment_picture(path: str | Path, e: Experiment, found: Findings) -> None
         figure = _frequency(found)
     else:
         figure = _series(e, found)
-    figure.suptitle(f"{e.settings.title} ({e.settings.source})", fontsize=11)
+    figure.suptitle(f"{e.settings.title}\n({e.settings.source})", fontsize=10)
     figure.savefig(path, format="png")
 
 
