@@ -32,3 +32,11 @@ def gnugo() -> str:
     if path is None:
         pytest.skip("GNU Go (Debian package gnugo) is not installed")
     return path
+
+
+@pytest.fixture(scope="module")
+def sources():
+    """For tests that train in processes of their own: these find the sources too, installed or not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parent.parent))
+        yield

@@ -47,12 +47,7 @@ sizes = [1, 2]
 """
 
 
-@pytest.fixture(autouse=True, scope="module")
-def sources():
-    """Training runs are processes of their own: they find the sources too, installed or not."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(ROOT))
-        yield
+pytestmark = pytest.mark.usefixtures("sources")
 
 
 def write(folder: Path, text: str, name: str = "tiny") -> Path:

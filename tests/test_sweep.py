@@ -43,12 +43,7 @@ sizes = [1, 2]
 """
 
 
-@pytest.fixture(autouse=True, scope="module")
-def sources():
-    """Members are processes of their own: they find the sources too, installed or not."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(ROOT))
-        yield
+pytestmark = pytest.mark.usefixtures("sources")
 
 
 def write(folder: Path, text: str, games: int = 150) -> Path:
