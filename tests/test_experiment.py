@@ -31,6 +31,7 @@ from train.config import flat, load_config
 from train.curves import Point, meetings
 from train.experiment import Claim, Experiment, list_experiments, read_experiment, run_experiment
 from train.findings import Raw, find, read_raw, scores_of
+from train.report import _games, plot, section
 
 ROOT = Path(__file__).resolve().parent.parent
 BASE = """
@@ -83,6 +84,25 @@ chance = "random"
 label = "greedy"
 player = "greedy,weights=nosuch.npz,epsilon={x}"
 x = [0, 0.5]
+"""
+
+RIVALS = """
+[experiment]
+kind = "games"
+pairing = "gauntlet"
+games = 2
+komi = 0.5
+[[series]]
+label = "left"
+player = "random,seed={x}"
+x = [5, 7]
+against = "right"
+size = "{x}"
+[[series]]
+label = "right"
+player = "random"
+x = [7, 5, 6]
+size = "{x}"
 """
 
 
@@ -266,7 +286,7 @@ CLAIM = '[[claims]]\ntext = "so"\na = "b"\nlow = 0\n'
         ("[experiment]\nseeds = [1, 1]", r"experiment.seeds = \[1, 1\]: expected a number of seeds, or a list"),
         (CURVES + "[rnus]", r'unknown table \[rnus\] for kind = "curves": expected runs, run, panels$'),
         (CURVES + "[players]", r'unknown table \[players\] for kind = "curves": expected runs, run, panels$'),
-        (GAMES + "[runs]", r'unknown table \[runs\] for kind = "games": expected series, players$'),
+        (GAMES + "[panels]", r'unknown table \[panels\] for kind = "games": expected series, players, runs, run$'),
         ('[experiment]\nkind = "frequency"\n[runs]', r'\[runs\] for kind = "frequency": expected run$'),
         ('[experiment]\nkind = "counts"\n[run]', r'\[run\] for kind = "counts": expected expected$'),
         ('panels = 3\n[experiment]\nbase = "BASE"', r"panels: expected a table \[panels\]"),
@@ -293,7 +313,10 @@ CLAIM = '[[claims]]\ntext = "so"\na = "b"\nlow = 0\n'
         (CURVES + CLAIM + 'high = "3"', r"claims, number 1: high = '3': expected a number"),
         (CURVES + CLAIM + "high = true", r"claims, number 1: high = True: expected a number"),
         (CURVES + CLAIM + "b = 3", r"claims, number 1: b = 3: expected a text"),
-        (CURVES + CLAIM + 'of = "Elo"', r'claims, number 1: of = "Elo": expected elo, won, spread, diverged or number'),
+        (
+            CURVES + CLAIM + 'of = "Elo"',
+            r'claims, number 1: of = "Elo": expected elo, won, speed, spread, diverged, number',
+        ),
         (CURVES + CLAIM + "high = 0", r"claims, number 1: low = 0, high = 0: expected low < high"),
         (CURVES + CLAIM + "high = -1", r"claims, number 1: low = 0, high = -1: expected low < high"),
         (CURVES + CLAIM + "high = nan", r"claims, number 1: low = 0, high = nan: expected low < high"),
@@ -301,12 +324,31 @@ CLAIM = '[[claims]]\ntext = "so"\na = "b"\nlow = 0\n'
         (CURVES + CLAIM + 'b = "a@1k"', r'claim "so": a@1k: expected games of a checkpoint: 100, 200, 500, 1000 ...$'),
         (CURVES + CLAIM + 'b = "random"', r'claim "so": random: expected one of b, a, wild'),
         (GAMES + CLAIM, r'claim "so": b: expected one of chance, greedy 0, greedy 0.5$'),
-        (GAMES + "y = 3", r"series, number 1: expected label, player and x, a list of numbers"),
-        (GAMES.replace("[0, 0.5]", "3"), r"series, number 1: expected label, player and x, a list of numbers"),
-        (GAMES.replace("[0, 0.5]", "[0, '1']"), r"series, number 1: x = '1': expected numbers"),
-        (GAMES.replace("[0, 0.5]", "[true]"), r"series, number 1: x = True: expected numbers"),
-        (GAMES.replace("[0, 0.5]", "[1, 1]"), r"expected at least two players .*, all of different names$"),
-        (GAMES.replace("[0, 0.5]", "[]"), r"expected at least two players in \[players\] and \[\[series\]\]"),
+        (GAMES + "y = 3", r"series, number 1: unknown key y; the nearest valid key is player$"),
+        (
+            GAMES.replace("[0, 0.5]", "3"),
+            r"series, number 1: x = 3: expected a list of different numbers, found an",
+        ),
+        (GAMES.replace("[0, 0.5]", "[0, '1']"), r"series, number 1: x = .*: expected a list of different numbers$"),
+        (GAMES.replace("[0, 0.5]", "[true]"), r"series, number 1: x = .*: expected a list of different numbers$"),
+        (GAMES.replace("[0, 0.5]", "[1, 1]"), r"series, number 1: x = .*: expected a list of different numbers$"),
+        (GAMES.replace("[0, 0.5]", "[]"), r"series, number 1: x = .*: expected a list of different numbers$"),
+        (GAMES.replace('label = "greedy"', ""), r'series, number 1: label = "": expected a name$'),
+        (GAMES.replace("chance", '"greedy 0.5"'), r"expected at least two players .*, all of different names$"),
+        (GAMES + 'against = "greedy"', r"series, number 1: against = greedy: expected another series that has all x"),
+        (RIVALS + 'against = "third"', r"series, number 2: against = third: expected another series"),
+        (
+            RIVALS.replace("[5, 7]", "[5, 9]"),
+            r"series, number 1: against = right: expected another series",
+        ),
+        (RIVALS.replace("[5, 7]", "[5, 4]"), r"series, number 1: x = 4: expected a board size from 5 to 19$"),
+        (RIVALS.replace("gauntlet", "swiss"), r"against and size are for a gauntlet: expected none of them$"),
+        (GAMES.replace("nosuch.npz", "{weights a}"), r"greedy 0: {weights a}: expected one of \[runs\]: none$"),
+        (GAMES + "[runs.b]\nlearning.alpha = 0", r"runs.b: learning.alpha = 0: expected a number above 0"),
+        (
+            GAMES + CLAIM.replace('"b"', '"greedy 0"') + 'of = "speed"',
+            r"claims, number 1: expected b, with whom",
+        ),
         (GAMES.replace('"random"', '"rnadom"'), r"chance: .*rnadom"),
         (GAMES.replace("epsilon=", "epsilno="), r"greedy 0: .*epsilno"),
         (GAMES.replace("0.5]", "1.5]"), r"greedy 1.5: player greedy: epsilon = 1.5: expected a number from 0 to 1"),
@@ -718,12 +760,110 @@ def test_interrupted_matches_go_on(match, tmp_path, monkeypatch):
     ]
     assert third.stat().st_mtime_ns == kept
 
-    # Ctrl-C between two games leaves no results.
+    # Ctrl-C between two games leaves no results, until they are asked for.
     (tmp_path / "results" / "match.jsonl").unlink()
     monkeypatch.setattr("train.rounds.play_match", lambda *args, **more: type("Found", (), {"interrupted": True}))
     with pytest.raises(KeyboardInterrupt):
         run_experiment(match, tmp_path / "results", jobs=1, progress=False)
     assert not (tmp_path / "results" / "match.jsonl").exists()
+
+
+def test_results_of_the_games_so_far(match, tmp_path, capsys):
+    """What has been played, with nothing added; the report says how much is missing."""
+    raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
+    first, second, third = (rounds._file(match, a, b) for a, b in rounds.pairs(match))
+    lines = second.read_bytes().splitlines(keepends=True)
+    second.write_bytes(b"".join(lines[:3]))  # of four games
+    third.unlink()
+    so_far = run_experiment(match, tmp_path / "results", jobs=1, progress=False, play=False)
+    assert [line["pair"] for line in so_far.lines] == [line["pair"] for line in raw.lines[:2]]
+    assert so_far.lines[0] == raw.lines[0] and sum(so_far.lines[1]["openings"].values()) == 1
+    assert not third.exists() and second.read_bytes() == b"".join(lines[:3])
+    assert "4 games of each pair (so far 6 of 12)." in section(
+        match, find(tmp_path / "results", "match"), tmp_path, tmp_path
+    )
+    # Of other players, or of nobody, there are none.
+    with pytest.raises(RlgoError, match="results of another match: seed is 1, not 2"):
+        run_experiment(replace(match, settings=replace(match.settings, seed=2)), tmp_path / "results", play=False)
+    for file in (first, second):
+        file.unlink()
+    with pytest.raises(RlgoError, match="no games have been played"):
+        run_experiment(match, tmp_path / "results", play=False)
+    with pytest.raises(RlgoError, match="plies: has no games that could be taken as they are"):
+        run_experiment(read_experiment("plies", out=tmp_path), tmp_path / "results", play=False)
+    assert cli.main(["experiment", "run", "gnugo", "--played", "--out", str(tmp_path / "o"), "--results", "r"]) == 2
+    assert capsys.readouterr().err.endswith("no games have been played (rlgo experiment run gnugo)\n")
+
+
+def test_a_swiss_tournament(match, tmp_path):
+    """Everybody plays so many games, and the results of each pair are those of its games."""
+    text = match.path.read_text("utf-8").replace("round_robin", "swiss")
+    text = text.replace('chance = "random"', 'chance = "random"\nother = "random,seed=3"')
+    swiss = read_experiment(write(tmp_path, text, "swiss"), out=tmp_path / "out")
+    raw = run_experiment(swiss, tmp_path / "results", jobs=1, progress=False)
+    assert rounds.total_games(swiss) == 8
+    played = Counter[str]()
+    scores: dict[tuple[str, str], list[float]] = {}
+    file = tmp_path / "out" / "games" / "swiss" / "results.jsonl"
+    for line in map(json.loads, file.read_text("utf-8").splitlines()[1:]):
+        a, b = sorted((line["black"], line["white"]), key=[c.name for c in swiss.contestants].index)
+        scores.setdefault((a, b), []).append(line["z"] if line["black"] == a else 1 - line["z"])
+        played.update((a, b))
+    assert dict(played) == {c.name: 4 for c in swiss.contestants}
+    assert {tuple(line["pair"]): sum(map(sum, scores_of(line))) for line in raw.lines} == {
+        pair: sum(of_pair) for pair, of_pair in scores.items()
+    }
+    specs = {c.name: c.spec for c in swiss.contestants}
+    assert all(line["specs"] == [specs[name] for name in line["pair"]] for line in raw.lines)
+    # Cut off in the second round, it goes on; nobody plays against another than before.
+    data = file.read_bytes()
+    lines = data.splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[:7]))
+    so_far = run_experiment(swiss, tmp_path / "results", jobs=1, progress=False, play=False)
+    assert sum(sum(map(len, scores_of(line))) for line in so_far.lines) == 6
+    run_experiment(swiss, tmp_path / "results", jobs=1, progress=False)
+    games = [[json.loads(line)[key] for key in ("game", "black", "white", "moves")] for line in lines[1:]]
+    again = [json.loads(line) for line in file.read_text("utf-8").splitlines()[1:]]
+    assert sorted([game[key] for key in ("game", "black", "white", "moves")] for game in again) == sorted(games)
+
+
+def test_rivals_of_the_same_x_meet_on_their_board(tmp_path):
+    e = read_experiment(write(tmp_path, RIVALS), out=tmp_path / "out")
+    assert [(a.name, b.name, a.size) for a, b in rounds.pairs(e)] == [
+        ("left 5", "right 5", 5), ("left 7", "right 7", 7)
+    ]  # fmt: skip
+    raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
+    assert [(line["pair"], line["size"]) for line in raw.lines] == [
+        (["left 5", "right 5"], 5), (["left 7", "right 7"], 7)
+    ]  # fmt: skip
+    first, second = (rounds._file(e, a, b) for a, b in rounds.pairs(e))
+    for file, size in ((first, 5), (second, 7)):
+        about, *games = map(json.loads, file.read_text("utf-8").splitlines())
+        assert about["size"] == size and all(f"{'ABCDEFGHJ'[size]}1" not in game["moves"].split() for game in games)
+        assert any(vertex[1:] == str(size) for game in games for vertex in game["moves"].split())
+    assert "won against its opponent" in section(e, find(tmp_path / "results", "tiny"), tmp_path, tmp_path)
+    plot(e, tmp_path / "results")
+
+
+def test_players_with_weights_of_a_run(tmp_path):
+    """The run is trained first, and its last weights play."""
+    text = GAMES.replace("nosuch.npz", "{weights small}").replace("games = 4", 'games = 2\nbase = "BASE"')
+    e = read_experiment(write(tmp_path, text + "[runs.small]\nrun.games = 100\n"), out=tmp_path / "out")
+    (member,) = e.members["small"]
+    assert [c.spec.split(",")[1] for c in e.contestants[1:]] == [f"weights={member.folder.weights}"] * 2
+    raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
+    assert [line.get("run", line.get("pair", [""])[0]) for line in raw.lines] == [
+        "small",
+        "chance",
+        "chance",
+        "greedy 0",
+    ]
+    weights = load_weights(member.folder.weights)
+    assert raw.lines[0]["crc32"] == f"{zlib.crc32(weights.theta.tobytes()):08x}" and raw.lines[0]["games"] == 100
+    assert raw.lines[0]["reference"] is False
+    found = find(tmp_path / "results", "tiny")
+    assert found.elo("greedy 0", "chance").value > 0
+    assert "100 of self-play" in _games(found)
 
 
 def test_a_gauntlet_needs_two_sides(tmp_path):

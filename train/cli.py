@@ -341,7 +341,7 @@ def _experiment_run(args: argparse.Namespace) -> None:
     with _stoppable():
         for e in experiments:
             try:
-                run_experiment(e, results, args.jobs)
+                run_experiment(e, results, args.jobs, play=not args.played)
             except KeyboardInterrupt:
                 print(f"interrupted; go on with: {e.command}", file=sys.stderr)
                 raise
@@ -617,6 +617,11 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("names", metavar="NAME", nargs="+", help="an experiment, a TOML file, or all")
     sub.add_argument(
         "--jobs", type=_at_least(1), metavar="N", help="runs or games at a time (default: one a processor)"
+    )
+    sub.add_argument(
+        "--played",
+        action="store_true",
+        help="play no games: write the results of those that have been played so far",
     )
     add_folders(sub)
     sub = command(what, "plot", _experiment_plot, "draw experiments from their raw results")

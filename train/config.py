@@ -8,12 +8,13 @@ nearest valid one. TD stands for Silver, Sutton & Mueller 2012: settings, sectio
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path
@@ -56,6 +57,12 @@ def _seeds(value: int | list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
     return seeds if good and seeds and len(set(seeds)) == len(seeds) else None
 
 
+def _numbers(value: list[Any] | tuple[Any, ...]) -> tuple[float, ...] | None:
+    good = all(type(x) in (int, float) and math.isfinite(x) for x in value) and len(set(value)) == len(value)
+    return tuple(value) if value and good else None
+
+
+_NUMBERS = Check((list, tuple), "a list of different numbers", _numbers)
 _SEEDS = Check((int, list, tuple), "a number of seeds, or a list of different integers of at least 0", _seeds)
 
 
@@ -216,11 +223,12 @@ class Experiment(Section):
     base: str = setting("paper", text("the name of a config", r".+"))
     seeds: tuple[int, ...] = setting((1,), _SEEDS)
     # Curves: games of each pair of checkpoints that meet, and of each run's last weights against GNU Go level 0.
-    # Games: of each pair of players.
+    # Games: of each pair of players; in a Swiss tournament, of each player.
     games: int = setting(200, _EVEN)
     gnugo_games: int = setting(0, _EVEN)
-    # Games: everybody meets everybody, or all those in [[series]] meet all those in [players].
-    pairing: str = setting("gauntlet", choice("gauntlet", "round_robin"))
+    # Games: all those in [[series]] meet all those in [players]; everybody meets everybody; or a Swiss tournament, in
+    # which everybody plays so many games against opponents of similar strength (TD paper, Section 4.5).
+    pairing: str = setting("gauntlet", choice("gauntlet", "round_robin", "swiss"))
     # Games: the name of what is drawn along the x axis, the board and the openings.
     x: str = setting("", text("a name", r".*"))
     size: int = setting(9, integer(5, 19))
@@ -228,6 +236,24 @@ class Experiment(Section):
     opening_plies: int = setting(4, integer(0))
     # Of openings, and of players whose specs name none.
     seed: int = setting(1, integer(0, 2**63 - 1))
+
+
+@dataclass(frozen=True)
+class Series(Section):
+    """Players of an experiment that differ by a number x, which stands for ``{x}`` in their spec."""
+
+    prefix: ClassVar[str | None] = ""
+
+    # Its players are called LABEL X.
+    label: str = setting("", text("a name", r".+"))
+    player: str = setting("", text("a player spec", r".+"))
+    x: tuple[float, ...] = setting((), _NUMBERS)
+    # Gauntlet: the label of another series; each meets that one's player of the same x besides.
+    against: str = setting("", text("the label of a series", r".*"))
+    # The board: {x}; empty: that of the experiment.
+    size: str = setting("", choice("", "{x}"))
+    # What x is called where this series is drawn; empty: as for the experiment.
+    along: str = setting("", text("a name", r".*"))
 
 
 _SECTIONS: dict[str, type[Section]] = {f.name: type(f.default) for f in dataclasses.fields(Config)}  # type: ignore[misc]

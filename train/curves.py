@@ -22,7 +22,7 @@ from rlgo.selfplay import hold_meeting
 from rlgo.weights import Weights, load_weights
 from train.findings import GNUGO_0, pair_line, run_point
 from train.match import on_common_features, play_match
-from train.members import FAILED, Training, check_folders, say, train_all
+from train.members import FAILED, Member, Training, check_folders, say, train_all
 from train.runs import FINISHED
 from train.strength import GNUGO, has_gnugo
 
@@ -56,20 +56,32 @@ def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     if reference not in {member.name for _, member in labelled}:
         labelled.append((REFERENCE, e.reference))
     labelled.sort(key=lambda labelled: labelled[1].name != reference)  # it comes first
-    # Two labels may name one run: it is trained once, and appears under both.
-    trainings = {member.name: Training(member) for _, member in labelled}
-    check_folders([training.member for training in trainings.values()], OTHER_FOLDER, SHARED)
-    train_all(list(trainings.values()), e.folder / "runs", jobs, progress)
-    runs = [(label, trainings[member.name]) for label, member in labelled]
-
-    points = [point for i, (label, training) in enumerate(runs) for point in _points(i, label, training)]
-    lines = [_run_line(label, training, points, i, reference) for i, (label, training) in enumerate(runs)]
+    runs, points, lines = _train(e, labelled, jobs, progress)
     lines += _meet(e, [Point(RANDOM, -1, 0), *points], jobs, progress)
     if e.settings.gnugo_games and not has_gnugo():
         say("GNU Go is not installed: no games against it")
     elif e.settings.gnugo_games:
         lines += _meet_gnugo(e, runs, points, jobs, progress)
     return lines
+
+
+def train_runs(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
+    """Train the runs of an experiment, and return what they tell."""
+    return _train(e, [(label, member) for label, members in e.members.items() for member in members], jobs, progress)[2]
+
+
+def _train(
+    e: Experiment, labelled: Sequence[tuple[str, Member]], jobs: int, progress: bool
+) -> tuple[list[tuple[str, Training]], list[Point], list[dict[str, Any]]]:
+    """Train, and return the runs, all their checkpoints, and a line of raw results for each run."""
+    # Two labels may name one run: it is trained once, and appears under both.
+    trainings = {member.name: Training(member) for _, member in labelled}
+    check_folders([training.member for training in trainings.values()], OTHER_FOLDER, SHARED)
+    train_all(list(trainings.values()), e.folder / "runs", jobs, progress)
+    runs = [(label, trainings[member.name]) for label, member in labelled]
+    points = [point for i, (label, training) in enumerate(runs) for point in _points(i, label, training)]
+    reference = e.reference.name if e.reference is not None else ""
+    return runs, points, [_run_line(label, training, points, i, reference) for i, (label, training) in enumerate(runs)]
 
 
 def _points(number: int, label: str, training: Training) -> Iterator[Point]:

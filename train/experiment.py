@@ -12,13 +12,14 @@ Start reading at `read_experiment`, then `run_experiment`. A file in configs/exp
     [panels]                          # curves: which labels are drawn together
     "(a) one size" = ["1x1", "2x2"]
 
-    [[series]]                        # games: players with a number x in their spec
+    [[series]]                        # games: players with a number x in their spec; `config.Series` has more
     label = "depth"
     player = "alphabeta,depth={x}"
     x = [1, 2, 3]
 
     [players]                         # games: players without
     "GNU Go level 0" = "gtp:gnugo --mode gtp --level 0"
+    "greedy 2x2" = "greedy,weights={weights 2x2}"    # the last weights of a run: games may have [runs], too
 
     [expected]                        # counts: what the paper's table says
     "3x3 weights LD" = 61_517
@@ -44,10 +45,12 @@ import dataclasses
 import math
 import os
 import platform
+import re
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +58,7 @@ from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
 from train.checkpoint import next_checkpoint
 from train.config import Experiment as Settings
-from train.config import change, flat, load_config, read_toml, section_from
+from train.config import Series, change, flat, load_config, read_toml, section_from
 from train.curves import REFERENCE, SHARED
 from train.findings import Raw, read_raw, write_raw
 from train.match import versions_of
@@ -65,14 +68,17 @@ from train.players import parse_spec
 OUT = "experiments"
 _ORDER = (
     "shape_counts", "learning_runs", "shape_frequency", "shape_sets", "step_size", "plies", "lambda", "updates",
-    "longer", "alphabeta_depth", "gnugo",
+    "longer", "alphabeta_depth", "gnugo", "tdsearch_policy", "tdsearch_shapes", "tdsearch_alpha", "tdsearch_lambda",
+    "temporality", "board_sizes", "dyna2", "two_phase", "two_phase_mcts", "rave_k", "rave_schedule", "rave_bias",
+    "heuristics", "exploration", "scaling", "equal_time_td", "equal_time_mc",
 )  # fmt: skip
 # What a run measures by itself is not used: the tournament measures more. [run] may change it.
 _RUN = {"eval_every": 0, "eval_games": 200, "gnugo_games": 0}
+_OF = ("elo", "won", "speed", "spread", "diverged", "number")  # what a claim may be about
 _KINDS = {  # the tables that a file of each kind may have, besides [experiment] and [[claims]]
     "curves": ("runs", "run", "panels"),
     "frequency": ("run",),
-    "games": ("series", "players"),
+    "games": ("series", "players", "runs", "run"),
     "counts": ("expected",),
 }
 
@@ -85,6 +91,7 @@ class Claim:
 
     elo : the rating of point `a` less that of point `b`; without b, on the scale of GNU Go level 10 = 1800
     won : what `a` won of its games against `b`, 0 to 1
+    speed : simulations a second of `a` over those of `b`
     spread : the best less the worst of the seeds of `a`, Elo
     diverged : how many seeds of `a` diverged
     number : the number of that name in the raw results
@@ -111,12 +118,12 @@ class Claim:
             if type(value) not in kinds:
                 raise RlgoError(f"{where}: {key} = {value!r}: expected a {'number' if len(kinds) > 1 else 'text'}")
         claim = cls(**data)
-        if claim.of not in ("elo", "won", "spread", "diverged", "number"):
-            raise RlgoError(f'{where}: of = "{claim.of}": expected elo, won, spread, diverged or number')
+        if claim.of not in _OF:
+            raise RlgoError(f'{where}: of = "{claim.of}": expected {", ".join(_OF)}')
         if claim.low == -math.inf and claim.high == math.inf:
             raise RlgoError(f"{where}: expected low, high, or both")
-        if claim.of == "won" and not claim.b:
-            raise RlgoError(f"{where}: expected b, against whom a won")
+        if claim.of in ("won", "speed") and not claim.b:
+            raise RlgoError(f"{where}: expected b, with whom a is compared")
         if not claim.low < claim.high and not (claim.of == "number" and claim.low == claim.high):
             raise RlgoError(f"{where}: low = {claim.low:g}, high = {claim.high:g}: expected low < high")
         return claim
@@ -130,6 +137,9 @@ class Contestant:
     spec: str
     series: str = ""
     x: float | None = None
+    against: str = ""  # a series
+    size: int = 0  # of the board; 0: as for all
+    along: str = ""  # what x is called
 
 
 @dataclass(frozen=True)
@@ -211,20 +221,17 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
             raise RlgoError(f"{file}: {key}: expected {f'tables [[{key}]]' if listed else f'a table [{key}]'}")
     folder = Path(out) if scale == 1 else Path(out) / f"scale-{scale:g}"
     e = Experiment(file.stem, file, s, scale, folder, file.stem if shipped else str(path))
+    common = {**_RUN, **data.get("run", {})}
+    runs = data.get("runs", {} if s.kind == "games" else {REFERENCE: {}})
+    if s.kind != "counts":
+        e = replace(e, members={label: _members(e, label, changes, common) for label, changes in runs.items()})
     if s.kind in ("curves", "frequency"):
-        runs = data.get("runs", {REFERENCE: {}})
         if not runs:
             raise RlgoError(f"{file}: [runs]: expected at least one label")
-        common = {**_RUN, **data.get("run", {})}
-        members = {label: _members(e, label, changes, common) for label, changes in runs.items()}
         (reference,) = _members(replace(e, settings=replace(s, seeds=(1,))), REFERENCE, {}, common)
-        e = replace(e, members=members, reference=reference, panels=_panels(data.get("panels", {}), members, str(file)))
+        e = replace(e, reference=reference, panels=_panels(data.get("panels", {}), e.members, str(file)))
     elif s.kind == "games":
-        contestants = _contestants(data.get("series", []), data.get("players", {}), str(file))
-        sides = {c.x is None for c in contestants}
-        if s.pairing == "gauntlet" and len(sides) == 1:
-            raise RlgoError(f"{file}: expected players in [[series]] and in [players], who meet them, for a gauntlet")
-        e = replace(e, contestants=contestants)
+        e = replace(e, contestants=_contestants(e, data.get("series", []), data.get("players", {})))
     else:
         expected = data.get("expected", {})
         for name, n in expected.items():
@@ -289,20 +296,38 @@ def _panels(data: Mapping[str, Any], members: Mapping[str, Any], file: str) -> d
     return {title: tuple(labels) for title, labels in data.items()} or {"": tuple(members)}
 
 
-def _contestants(series: list[Any], players: Mapping[str, Any], file: str) -> tuple[Contestant, ...]:
-    found = [Contestant(name, str(spec)) for name, spec in players.items()]
+def _contestants(e: Experiment, series: list[Any], players: Mapping[str, Any]) -> tuple[Contestant, ...]:
+    file, pairing = e.path, e.settings.pairing
+    found = [Contestant(name, _with_weights(e, name, str(spec))) for name, spec in players.items()]
+    read: list[Series] = []
     for i, one in enumerate(series, 1):
         where = f"{file}: series, number {i}"
-        if not isinstance(one, dict) or set(one) != {"label", "player", "x"} or not isinstance(one["x"], list):
-            raise RlgoError(f"{where}: expected label, player and x, a list of numbers")
-        for x in one["x"]:
-            if type(x) not in (int, float):
-                raise RlgoError(f"{where}: x = {x!r}: expected numbers")
-            spec = str(one["player"]).replace("{x}", str(x))
-            found.append(Contestant(f"{one['label']} {x:,}", spec, str(one["label"]), float(x)))
+        if not isinstance(one, dict):
+            raise RlgoError(f"{where}: expected a table [[series]]")
+        s: Series = section_from(Series, one, where)
+        read.append(s)
+        for x in s.x:
+            name = f"{s.label} {x:,}"
+            spec = _with_weights(e, name, s.player.replace("{x}", str(x)))
+            size = x if s.size else 0
+            if size and size not in range(5, 20):
+                raise RlgoError(f"{where}: x = {x}: expected a board size from 5 to 19")
+            found.append(Contestant(name, spec, s.label, float(x), s.against, int(size), s.along))
     names = [c.name for c in found]
     if len(found) < 2 or len(set(names)) < len(names):
         raise RlgoError(f"{file}: expected at least two players in [players] and [[series]], all of different names")
+    by_label = {s.label: s for s in read}
+    for i, s in enumerate(read, 1):
+        other = by_label.get(s.against)
+        if s.against and (other is None or other is s or not set(s.x) <= set(other.x) or s.size != other.size):
+            raise RlgoError(
+                f"{file}: series, number {i}: against = {s.against}: expected another series that has all x of this one"
+            )
+    alone = {c.x is None for c in found} != {True, False}
+    if pairing == "gauntlet" and alone and not any(s.against for s in read):
+        raise RlgoError(f"{file}: expected players in [[series]] and in [players], who meet them, for a gauntlet")
+    if pairing != "gauntlet" and any(s.against or s.size for s in read):
+        raise RlgoError(f"{file}: against and size are for a gauntlet: expected none of them")
     for c in found:
         try:
             parse_spec(c.spec)
@@ -311,16 +336,28 @@ def _contestants(series: list[Any], players: Mapping[str, Any], file: str) -> tu
     return tuple(found)
 
 
+def _with_weights(e: Experiment, name: str, spec: str) -> str:
+    """A spec with the file of the last weights of a run in place of ``{weights LABEL}``."""
+
+    def path(found: re.Match[str]) -> str:
+        if found[1] not in e.members:
+            raise RlgoError(f"{e.path}: {name}: {found[0]}: expected one of [runs]: {', '.join(e.members) or 'none'}")
+        return str(e.members[found[1]][0].folder.weights)
+
+    return re.sub(r"\{weights ([^}]*)\}", path, spec)
+
+
 def _check_point(e: Experiment, claim: Claim, point: str) -> None:
     """Whether there is such a point. RlgoError."""
-    possible = {"curves": ("elo", "spread", "diverged"), "games": ("elo", "won")}.get(e.settings.kind, ("number",))
+    kinds = {"curves": ("elo", "spread", "diverged"), "games": ("elo", "won", "speed")}
+    possible = kinds.get(e.settings.kind, ("number",))
     if claim.of not in possible:
         raise RlgoError(f'{e.path}: claim "{claim.text}": of = "{claim.of}": expected {" or ".join(possible)}')
     label, at, games = point.partition("@")
     if claim.of == "number":
         known = list(e.expected) or [point]
     else:
-        known = [*e.members, *(c.name for c in e.contestants)]
+        known = [c.name for c in e.contestants] or list(e.members)
     if label not in known:
         raise RlgoError(f'{e.path}: claim "{claim.text}": {point}: expected one of {", ".join(known)}')
     checkpoint = games.isdecimal() and next_checkpoint(int(games) - 1) == int(games)
@@ -335,13 +372,16 @@ def _check_point(e: Experiment, claim: Claim, point: str) -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-def run_experiment(e: Experiment, results: str | Path, jobs: int | None = None, progress: bool | None = None) -> Raw:
+def run_experiment(
+    e: Experiment, results: str | Path, jobs: int | None = None, progress: bool | None = None, play: bool = True
+) -> Raw:
     """Do what is left of an experiment, and write its raw results into the folder `results`.
 
     Parameters
     ----------
     jobs : training runs, or games, at a time; None: as many as there are processors
     progress : show progress bars on stderr; None: where stderr is a terminal
+    play : False: of players against each other, take the games that have been played so far
 
     Raises
     ------
@@ -350,7 +390,15 @@ def run_experiment(e: Experiment, results: str | Path, jobs: int | None = None, 
     """
     from train import counts, curves, rounds
 
-    kinds = {"curves": curves.run, "frequency": counts.frequency, "games": rounds.run, "counts": counts.run}
+    if not play and e.settings.kind != "games":
+        raise RlgoError(f'{e.name}: has no games that could be taken as they are: expected one of kind = "games"')
+    games = partial(rounds.run, play=play)
+    kinds: dict[str, Callable[..., list[dict[str, Any]]]] = {
+        "curves": curves.run,
+        "frequency": counts.frequency,
+        "games": games,
+        "counts": counts.run,
+    }
     path = Path(results) / f"{e.name}.jsonl"
     there = read_raw(path)
     if there is not None and there.header["scale"] != e.scale:
@@ -369,6 +417,7 @@ def run_experiment(e: Experiment, results: str | Path, jobs: int | None = None, 
         "machine": machine(),
         "seconds": round(sum(line["seconds"] for line in timed) if timed else time.time() - begun, 1),
         "seed": e.settings.seed,
+        "opening_plies": e.settings.opening_plies,
         "versions": versions_of({}),
     }
     raw = Raw(header, lines)

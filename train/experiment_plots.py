@@ -6,7 +6,9 @@ Start reading at `experiment_picture`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +17,8 @@ from train.findings import GNUGO_0, GNUGO_10
 from train.plots import INK, make_figure, percent
 
 if TYPE_CHECKING:
-    from train.experiment import Experiment
-    from train.findings import Findings
+    from train.experiment import Contestant, Experiment
+    from train.findings import Findings, Measured
 
 
 def experiment_picture(path: str | Path, e: Experiment, found: Findings) -> None:
@@ -115,37 +117,78 @@ def _frequency(found: Findings) -> Any:
     return figure
 
 
+@dataclass(frozen=True)
+class _Panel:
+    """Axes of `_series`: what some series' players have as y over x."""
+
+    x: str
+    y: str
+    players: list[Contestant]
+    measure: Callable[[Contestant], Measured | None]
+    won: bool  # of games; else Elo
+
+
 def _series(e: Experiment, found: Findings) -> Any:
-    """Over x, the rating of each series, or, where fixed opponents are met, what it won against each."""
-    fixed = [c.name for c in e.contestants if c.x is None]
-    series: dict[str, list[tuple[float, str]]] = {}
-    for c in e.contestants:
-        if c.x is not None:
-            series.setdefault(c.series, []).append((c.x, c.name))
-    round_robin = e.settings.pairing == "round_robin"
-    figure, axes = make_figure(1, 1 + len(fixed) if round_robin else len(fixed), 6 * max(1, len(fixed)) + 2, 4.5)
-    panels = list(axes[0])
-    if round_robin:
-        ax = panels.pop(0)
-        for i, (label, players) in enumerate(series.items()):
-            points = [(x, found.elo(name)) for x, name in players]
-            _draw_points(ax, points, label, i)
-        ax.set_ylabel("Elo (GNU Go level 10 = 1800)" if found.is_anchored else "Elo (mean 0)")
-    for ax, opponent in zip(panels, fixed, strict=True):
-        for i, (label, players) in enumerate(series.items()):
-            _draw_points(ax, [(x, found.won(name, opponent)) for x, name in players], label, i)
-        ax.set_ylabel(f"won against {opponent}")
-        ax.set_ylim(0, 1)
-        percent(ax.yaxis)
-    for ax in axes[0]:
-        xs = sorted({x for players in series.values() for x, _ in players})
-        if xs[0] > 0 and xs[-1] >= 8 * xs[0]:
+    """Over x, ratings, or what was won against each opponent that the players of a series have in common."""
+    panels = _panels(e, found)
+    figure, axes = make_figure(1, len(panels), 5.5 * len(panels) + (2.5 if len(panels) == 1 else 0), 4.5)
+    order = list(dict.fromkeys(c.series for c in e.contestants if c.x is not None))
+    for ax, panel in zip(axes[0], panels, strict=True):
+        series: dict[str, list[Contestant]] = {}
+        for c in panel.players:
+            series.setdefault(c.series, []).append(c)
+        for label, players in series.items():
+            _draw_points(ax, [(c.x, panel.measure(c)) for c in players], label, order.index(label))
+        if panel.won:
+            ax.set_ylim(0, 1)
+            percent(ax.yaxis)
+        else:
+            for name, elo in ((c.name, found.elo(c.name) or found.rating(c.name)) for c in _fixed(e, found)):
+                ax.axhline(elo.value, color=INK, linewidth=0.8, linestyle="--")
+                ax.annotate(name, (0.01, elo.value), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
+        xs = [c.x for c in panel.players if c.x is not None]
+        if min(xs) > 0 and max(xs) >= 8 * min(xs):
             ax.set_xscale("log")
-        ax.set_xlabel(e.settings.x)
+        ax.set_xlabel(panel.x)
+        ax.set_ylabel(panel.y)
         if len(series) > 1:
             ax.legend(frameon=False, fontsize=9)
         _tidy(ax)
     return figure
+
+
+def _fixed(e: Experiment, found: Findings) -> list[Contestant]:
+    """The players without x who have played."""
+    there = {name for pair in found.pairs for name in (pair.a, pair.b)}
+    return [c for c in e.contestants if c.x is None and c.name in there]
+
+
+def _panels(e: Experiment, found: Findings) -> list[_Panel]:
+    """Ratings for each kind of x, where everybody may meet everybody; and what was won of whom, else."""
+    moving, fixed = [c for c in e.contestants if c.x is not None], _fixed(e, found)
+    panels = []
+    if e.settings.pairing != "gauntlet":
+        on_scale = "Elo (GNU Go level 10 = 1800)" if found.is_anchored else "Elo (mean 0)"
+        for along in dict.fromkeys(c.along or e.settings.x for c in moving):
+            players = [c for c in moving if (c.along or e.settings.x) == along]
+            panels.append(_Panel(along, on_scale, players, lambda c: found.rating_among(c.name), False))
+    if e.settings.pairing != "swiss":
+        for other in fixed if e.settings.pairing == "gauntlet" else [c for c in fixed if c.name.startswith("GNU Go")]:
+            won = partial(_won, found, other.name)
+            panels.append(_Panel(e.settings.x, f"won against {other.name}", moving, won, True))
+    for label in dict.fromkeys(c.against for c in moving if c.against):
+        rivals = {c.x: c.name for c in moving if c.series == label}
+        players = [c for c in moving if c.against == label]
+        panels.append(_Panel(e.settings.x, f"won against {label}", players, partial(_won_of, found, rivals), True))
+    return panels
+
+
+def _won_of(found: Findings, rivals: Mapping[float | None, str], c: Contestant) -> Measured | None:
+    return found.won(c.name, rivals[c.x])
+
+
+def _won(found: Findings, opponent: str, c: Contestant) -> Measured | None:
+    return found.won(c.name, opponent)
 
 
 def _draw_points(ax: Any, points: list[Any], label: str, i: int) -> None:

@@ -282,9 +282,16 @@ class Findings:
 
         It leaves out what is unknown about where the whole scale lies, and what another seed would change: for curves.
         """
-        there, players = [i for name, i in self._index.items() if " @" in name], self.players(point)
-        if not players:
-            return None
+        players = self.players(point)
+        return self._among(players, [i for name, i in self._index.items() if " @" in name]) if players else None
+
+    def rating_among(self, player: str) -> Measured | None:
+        """Of one player by name, with the interval of its difference to the mean of all who met; None: it has not."""
+        there = sorted({self._index[name] for pair in self.pairs for name in (pair.a, pair.b)})
+        return self._among([self._index[player]], there) if self._index.get(player) in there else None
+
+    def _among(self, players: list[int], there: list[int]) -> Measured:
+        """The mean of some ratings, with the interval of its difference to the mean of others."""
         weights = np.zeros(len(self.ratings.players))
         weights[players] = 1 / len(players)
         value = float(weights @ [player.elo for player in self.ratings.players])
@@ -303,6 +310,30 @@ class Findings:
             return None
         games = list(itertools.chain.from_iterable(scores))
         return Measured(sum(games) / len(games), *clustered_interval(scores))
+
+    @cached_property
+    def speeds(self) -> dict[str, float]:
+        """Simulations a second of each player whose spec tells how many it makes of a move."""
+        from train.players import parse_spec
+
+        done: Counter[str] = Counter()
+        seconds: Counter[str] = Counter()
+        for line in self.raw.of("pair"):
+            games = sum(count * len(text) for text, count in line["openings"].items())
+            for name, spec, spent in zip(line["pair"], line.get("specs", ()), line.get("seconds_of", ()), strict=False):
+                sims = parse_spec(spec).values.get("sims")
+                if type(sims) is int:
+                    # Both sides move as often; the opening is nobody's.
+                    done[name] += sims * games * (line["moves"] - self.raw.header["opening_plies"]) / 2
+                    seconds[name] += spent
+        return {name: done[name] / seconds[name] for name in done if seconds[name] > 0}
+
+    def speed(self, a: str, b: str) -> Measured | None:
+        """Simulations a second of `a` over those of `b`; None where one of them has none. Without an interval."""
+        if a not in self.speeds or b not in self.speeds:
+            return None
+        ratio = self.speeds[a] / self.speeds[b]
+        return Measured(ratio, ratio, ratio)
 
     def spread(self, label: str) -> Measured | None:
         """The best less the worst of the seeds of a label. The interval is that of the games alone.
@@ -331,6 +362,8 @@ class Findings:
             return self.elo(claim.a, claim.b)
         if claim.of == "won":
             return self.won(claim.a, claim.b)
+        if claim.of == "speed":
+            return self.speed(claim.a, claim.b)
         if claim.of == "spread":
             return self.spread(claim.a)
         if claim.of == "diverged":

@@ -392,7 +392,8 @@ class TreeKeys(SimulationKeys):
     M: int = setting(50, integer(0, 100_000))
     # M is the confidence where H is one half; the surer H is, the more.
     adapt_M: bool = setting(False, SWITCH)
-    # Two phases: a td_search or dyna2 player's file. It learns before each search; its value is the heuristic rlgo.
+    # Two phases: a td_search or dyna2 player, its file, or its spec with semicolons for commas. It learns before each
+    # search; its value is the heuristic rlgo.
     first: str = setting("", _FILE)
     # Progressive bias: adds H * progressive_bias / (N + 1) to a move's value.
     progressive_bias: float = setting(0.0, NOT_NEGATIVE)
@@ -428,7 +429,9 @@ class TreeKeys(SimulationKeys):
 
         first = None
         if self.first:
-            first = make_player(self.first, size, seed.spawn(1)[0])  # two searches of one seed would draw the same
+            first = make_player(
+                self.first.replace(";", ","), size, seed.spawn(1)[0]
+            )  # two searches of one seed would draw the same
             if not isinstance(first, TdSearch):
                 raise RlgoError(f"first = {self.first}: expected a td_search or dyna2 player")
         return {"first": first, "reuse": self.reuse, "memory_mb": self.memory_mb}

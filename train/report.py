@@ -32,6 +32,7 @@ from train.findings import (
     read_raw,
     run_point,
 )
+from train.rounds import total_games
 
 _AGES = (1_000, 10_000, 100_000)  # games of self-play that the tables of curves show, besides the last
 _INTRODUCTION = """# The papers, reproduced
@@ -119,7 +120,7 @@ def _expected(claim: Claim) -> str:
 def _number(claim: Claim, x: float) -> str:
     if claim.of == "won":
         return f"{x:.1%}"
-    if claim.of == "number" and math.isfinite(x) and not float(x).is_integer():
+    if claim.of in ("number", "speed") and math.isfinite(x) and not float(x).is_integer():
         return f"{x:,.2f}"
     signed = claim.of == "elo" and claim.b
     return f"{x:+,.0f}" if signed and x else f"{x:,.0f}"
@@ -127,7 +128,7 @@ def _number(claim: Claim, x: float) -> str:
 
 def _shown(claim: Claim, m: Measured) -> str:
     """A measured number with its interval, for people."""
-    unit = " Elo" if claim.of in ("elo", "spread") else ""
+    unit = {"elo": " Elo", "spread": " Elo", "speed": " times"}.get(claim.of, "")
     interval = "" if m.low == m.high else f" ({_number(claim, m.low)} to {_number(claim, m.high)})"
     return f"{_number(claim, m.value)}{interval}{unit}"
 
@@ -262,40 +263,54 @@ def _curves(e: Experiment, f: Findings) -> str:
 
 
 def _players(e: Experiment, f: Findings) -> str:
-    """Every player's rating, and what it won of whom."""
-    opponents = [c.name for c in e.contestants if c.x is None] or [c.name for c in e.contestants[:1]]
-    opponents = [name for name in opponents if any(name in (pair.a, pair.b) for pair in f.pairs)]
-    rows = [
+    """Every player's rating, what it won of whom, and how fast it was."""
+    swiss = e.settings.pairing == "swiss"
+    there = {name for pair in f.pairs for name in (pair.a, pair.b)}
+    players = [c for c in e.contestants if c.name in there]
+    fixed = [c for c in players if c.x is None] or players[:1]
+    opponents = [] if swiss else [c.name for c in fixed if e.settings.pairing != "gauntlet" or c.x is None]
+    rated, against = e.settings.pairing != "gauntlet", any(c.against for c in players)
+    rows: list[tuple[str, ...]] = [
         (
             "player",
-            "Elo" if f.is_anchored else "Elo (mean 0)",
+            *(["Elo" if f.is_anchored else "Elo (mean 0)"] if rated else []),
             "games",
             *(f"won against {name}" for name in opponents),
+            *(["won against its opponent"] if against else []),
             "seconds a game",
+            *(["simulations a second"] if f.speeds else []),
         )
     ]
-    seconds: Counter[str] = Counter()
-    games: Counter[str] = Counter()
+    seconds, games = Counter[str](), Counter[str]()
     for line in f.raw.of("pair"):
         n = sum(count * len(text) for text, count in line["openings"].items())
         for name, spent in zip(line["pair"], line["seconds_of"], strict=True):
             seconds[name] += spent
             games[name] += n
-    for c in e.contestants:
-        if not games[c.name]:
-            continue
-        elo = f.elo(c.name) or f.rating(c.name)
+    rivals = {(c.series, c.x): c.name for c in players}
+    for c in players:
+        elo, rival = f.rating_among(c.name) if rated else None, rivals.get((c.against, c.x))
         won = [f.won(c.name, name) for name in opponents]
+        if against:
+            won.append(f.won(c.name, rival) if rival else None)
         rows.append(
             (
                 c.name,
-                f"{elo.value:,.0f} ({elo.low:,.0f} to {elo.high:,.0f})",
+                *([f"{elo.value:,.0f} ({elo.low:,.0f} to {elo.high:,.0f})"] if elo is not None else []),
                 f"{games[c.name]:,}",
                 *("" if m is None else f"{m.value:.1%} ({m.low:.1%} to {m.high:.1%})" for m in won),
                 f"{seconds[c.name] / games[c.name]:.2g}",
+                *([f"{f.speeds[c.name]:,.0f}" if c.name in f.speeds else ""] if f.speeds else []),
             )
         )
-    return f"Intervals are of 95 %; seconds are those that the player thought.\n\n{markdown(rows)}"
+    asked, each = total_games(e), f"{e.scaled(e.settings.games):,} games of each {'player' if swiss else 'pair'}"
+    played = sum(pair.games for pair in f.pairs)
+    so_far = f" (so far {played:,.0f} of {asked:,})" if played < asked else ""
+    told = [f"{'A Swiss tournament, ' if swiss else ''}{each}{so_far}."]
+    if rated:
+        told.append("Intervals of ratings are those of the difference to the mean of all players.")
+    told.append("Seconds are those that the player thought.")
+    return f"{' '.join(told)}\n\n{markdown(rows)}"
 
 
 def write_report(results: Path, path: Path) -> None:

@@ -172,6 +172,16 @@ def read_results(path: Path, about: dict[str, Any], size: int, repair: bool = Fa
     return games
 
 
+def read_versions(path: Path) -> dict[str, str]:
+    """The versions of outside engines that a results file names. RlgoError for a file that is none."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            versions: dict[str, str] = json.loads(file.readline())["versions"]
+    except (ValueError, KeyError, TypeError):
+        raise RlgoError(f"{path}: expected a results file, this is none") from None
+    return versions
+
+
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -45,7 +45,7 @@ from train.farm import GameTask, make_farm
 from train.match import openings_of, programs_of, try_out, versions_of
 from train.players import parse_spec
 from train.referee import Rules
-from train.results import Played, open_results, play_into, read_results
+from train.results import Played, open_results, play_into, read_results, read_versions
 
 RESULTS, RATINGS_TEXT, RATINGS_JSON, RATINGS_PNG = "results.jsonl", "ratings.txt", "ratings.json", "ratings.png"
 
@@ -220,11 +220,7 @@ def standing_of(plan: Plan) -> Standing:
     path = plan.folder / RESULTS
     if not path.is_file():
         raise RlgoError(f"{path}: no such file: this tournament has not begun")
-    with path.open(encoding="utf-8") as file:
-        try:
-            versions = json.loads(file.readline())["versions"]
-        except (ValueError, KeyError, TypeError):
-            raise RlgoError(f"{path}: expected a results file, this is none") from None
+    versions = read_versions(path)
     # Without a lock: somebody may be playing it.
     total = _n_games(plan)
     games = _first(read_results(path, _about(plan, versions), plan.settings.size), total)
