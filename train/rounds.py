@@ -25,6 +25,8 @@ from train.tournament import RESULTS, Plan, run_tournament
 if TYPE_CHECKING:
     from train.experiment import Contestant, Experiment
 
+_PORTION = 20  # games of a pair, before the next one plays: so that all have about as many whenever it is stopped
+
 
 def pairs(e: Experiment) -> list[tuple[Contestant, Contestant]]:
     """Who meets whom in a round robin or a gauntlet."""
@@ -58,16 +60,18 @@ def run(e: Experiment, jobs: int, progress: bool, play: bool = True) -> list[dic
             if run_tournament(_plan(e), jobs, progress).interrupted:
                 raise KeyboardInterrupt
         else:
-            for a, b in pairs(e):
-                _play(e, a, b, jobs, progress)
+            games = e.scaled(e.settings.games)
+            for portion in range(_PORTION, games + _PORTION, _PORTION):
+                for a, b in pairs(e):
+                    _play(e, a, b, min(portion, games), jobs, progress)
     return lines + collect(e)
 
 
-def _play(e: Experiment, a: Contestant, b: Contestant, jobs: int, progress: bool) -> None:
+def _play(e: Experiment, a: Contestant, b: Contestant, games: int, jobs: int, progress: bool) -> None:
     s = e.settings
     found = play_match(
-        a.spec, b.spec, e.scaled(s.games), a.size or s.size, s.komi, s.seed, s.opening_plies, progress=progress,
-        jobs=jobs, results=_file(e, a, b),
+        a.spec, b.spec, games, a.size or s.size, s.komi, s.seed, s.opening_plies, progress=progress, jobs=jobs,
+        results=_file(e, a, b),
     )  # fmt: skip
     if found.interrupted:
         raise KeyboardInterrupt
