@@ -300,6 +300,31 @@ def test_won_by_hand():
     assert found.measure(Claim("so", "A", "B", "won", 0.5)) == m
 
 
+def test_speeds_by_hand():
+    """Own moves, half of those after the opening, times the simulations of each, over the seconds thought."""
+    line = pair_line("a", "b", [(1.0, 0.0)] * 3, specs=["td_search,sims=100", "greedy"], moves=64.0, seconds_of=[2, 1])
+    more = pair_line("c", "a", [(1.0,)], specs=["uct,sims=50", "td_search,sims=100"], moves=24.0, seconds_of=[1, 1])
+    found = Findings(Raw(header("x", "games", opening_plies=4), [line, more]))
+    assert found.speeds == {"a": pytest.approx((100 * 6 * 30 + 100 * 10) / 3), "c": 50 * 10}
+    assert found.speed("a", "c").value == pytest.approx(19_000 / 3 / 500)
+    assert found.speed("a", "b") is None and found.speed("b", "a") is None
+    claim = Claim("so", "a", "c", of="speed", low=2)
+    assert found.measure(claim) == found.speed("a", "c")
+    assert Findings(Raw(header("x", "curves"), [pair_line("a", "b", [(1.0, 0.0)])])).speeds == {}
+
+
+def test_a_rating_among_all_by_hand():
+    """Of two players each is half their difference from the mean, and so is the interval; links do not count."""
+    raw = Raw(header("x", "games"), [pair_line("a", GNUGO_0, [(1.0, 1.0), (1.0, 0.0)] * 20)])
+    link = PairResult.of_openings(GNUGO_0, GNUGO_10, [(0.0, 0.0), (1.0, 0.0)] * 5)
+    found = Findings(raw, [link], anchors=ANCHOR)
+    a, difference = found.rating_among("a"), found.elo("a", GNUGO_0)
+    assert a.value == found.elo("a").value
+    assert a.high - a.low == pytest.approx((difference.high - difference.low) / 2)
+    assert a.high - a.low < found.elo("a").high - found.elo("a").low
+    assert found.rating_among(GNUGO_10) is None and found.rating_among("nobody") is None
+
+
 def test_the_spread_of_two_seeds_is_a_folded_normal():
     found = two_labels()
     lines = [line for line in found.raw.lines if line.get("run") != "b" or line["seed"] < 3]

@@ -37,17 +37,20 @@ from train.rounds import total_games
 _AGES = (1_000, 10_000, 100_000)  # games of self-play that the tables of curves show, besides the last
 _INTRODUCTION = """# The papers, reproduced
 
-What Silver, Sutton & Müller 2012 (**TD**) claim about learning, and what rlgo finds; their experiments on search, and
-those of Gelly & Silver 2011, are not here yet. This page is made by `rlgo experiment report` from the raw results in
-[{results}]({results}), which hold every score behind it; the verdicts are computed, too. `rlgo experiment run NAME`
-makes the raw results of one experiment anew; training runs come out bit for bit the same on processors of one kind, and
-so do games without outside engines.
+What Silver, Sutton & Müller 2012 (**TD**) and Gelly & Silver 2011 (**MC-RAVE**) claim, and what rlgo finds. This page
+is made by `rlgo experiment report` from the raw results in [{results}]({results}), which hold every score behind it;
+the verdicts are computed, too. `rlgo experiment run NAME` makes the raw results of one experiment anew; training runs
+come out bit for bit the same on processors of one kind, and so do games without outside engines and clocks.
 
 **How to read it.** A claim is a number that lies within bounds. It *holds* where the 95 % interval lies between them
 altogether, and *does not hold* where it lies outside altogether; else it is *undecided*. Ratings are Bradley-Terry's,
 in Elo, with GNU Go 3.8 level 10 at 1800 (the papers: 3.7.10): the runs of [{scale}](#{scale}) meet level 0, which
 meets level 10 in [{link}](#{link}); other runs have the first of these as their yardstick. Intervals count in that
 another seed would give another run: {scatter}.
+
+Ratings among relatives exaggerate: what one search has learned to expect of another is no measure of what others do. On
+GNU Go's scale a tournament among searches stands by the games of those who met GNU Go, and says most about who is ahead
+of whom. The papers' tournaments were of this kind, too.
 """
 
 
