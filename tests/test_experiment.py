@@ -12,11 +12,11 @@ import time
 import zlib
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
+from experiment_files import BASE, CLAIM, CURVES, GAMES, RIVALS, write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,80 +30,12 @@ from train.checkpoint import RunFolder
 from train.config import flat, load_config
 from train.curves import Point, meetings
 from train.experiment import Claim, Experiment, list_experiments, read_experiment, run_experiment
-from train.findings import Raw, find, read_raw, scores_of
-from train.report import _games, plot, section
+from train.findings import Raw, read_raw, scores_of
 
 ROOT = Path(__file__).resolve().parent.parent
-BASE = """
-[run]
-games = 250
-log_every = 100
-eval_every = 0
-eval_games = 2
-[board]
-size = 5
-komi = 0.5
-[features]
-sizes = [1, 2]
-"""
 
 
 pytestmark = pytest.mark.usefixtures("sources")
-
-
-def write(folder: Path, text: str, name: str = "tiny") -> Path:
-    """An experiment's file, its base beside it."""
-    (folder / "base.toml").write_text(BASE, "utf-8")
-    path = folder / f"{name}.toml"
-    path.write_text(text.replace("BASE", str(folder / "base.toml")), "utf-8")
-    return path
-
-
-CURVES = """
-[experiment]
-base = "BASE"
-seeds = 2
-games = 4
-[runs.b]
-learning.alpha = 0.02
-[runs.a]
-[runs.wild]
-seeds = [3]
-learning = {alpha = 1000.0, value = "linear"}
-"""
-GAMES = """
-[experiment]
-kind = "games"
-pairing = "round_robin"
-games = 4
-size = 5
-komi = 0.5
-[players]
-chance = "random"
-[[series]]
-label = "greedy"
-player = "greedy,weights=nosuch.npz,epsilon={x}"
-x = [0, 0.5]
-"""
-
-RIVALS = """
-[experiment]
-kind = "games"
-pairing = "gauntlet"
-games = 2
-komi = 0.5
-[[series]]
-label = "left"
-player = "random,seed={x}"
-x = [5, 7]
-against = "right"
-size = "{x}"
-[[series]]
-label = "right"
-player = "random"
-x = [7, 5, 6]
-size = "{x}"
-"""
 
 
 # ---------------------------------------------------------------------------------------------
@@ -258,19 +190,6 @@ def test_players_of_a_series(tmp_path):
     assert e.has_picture
     assert not read_experiment("gnugo").has_picture and not read_experiment("shape_counts").has_picture
     assert read_experiment("shape_sets").has_picture and read_experiment("shape_frequency").has_picture
-
-
-def test_who_meets_whom(tmp_path):
-    """In a round robin everybody; in a gauntlet those of the series meet those without."""
-    path = write(tmp_path, GAMES + '[[series]]\nlabel = "z"\nplayer = "random,seed={x}"\nx = [3]\n')
-    e = read_experiment(path)
-    names = ["chance", "greedy 0", "greedy 0.5", "z 3"]
-    assert [(a.name, b.name) for a, b in rounds.pairs(e)] == list(combinations(names, 2))
-    e = read_experiment(write(tmp_path, path.read_text("utf-8").replace('pairing = "round_robin"', "")))
-    assert [(a.name, b.name) for a, b in rounds.pairs(e)] == [(name, "chance") for name in names[1:]]
-
-
-CLAIM = '[[claims]]\ntext = "so"\na = "b"\nlow = 0\n'
 
 
 @pytest.mark.parametrize(
@@ -700,177 +619,6 @@ def test_equal_players_meet_as_equals(ran):
     openings = played(ran, [*points, twin])["run 0 #1 @100", "twin #1 @100"]
     assert sum(openings.values()) == 10
     assert {"".join(sorted(text)) for text in openings} <= {"LW", "DD"}
-
-
-# ---------------------------------------------------------------------------------------------
-# Matches
-# ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def match(ran, tmp_path) -> Experiment:
-    """The first run's weights with and without exploration, and random play."""
-    _, e, _ = ran
-    text = GAMES.replace("nosuch.npz", str(e.members["a"][0].folder.weights))
-    return read_experiment(write(tmp_path, text, "match"), out=tmp_path / "out")
-
-
-def test_a_round_robin_tells_who_won_and_how_long_it_took(match, tmp_path):
-    raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
-    assert [line["pair"] for line in raw.lines] == [
-        ["chance", "greedy 0"], ["chance", "greedy 0.5"], ["greedy 0", "greedy 0.5"]
-    ]  # fmt: skip
-    specs = {c.name: c.spec for c in match.contestants}
-    for line in raw.lines:
-        assert sum(line["openings"].values()) == 2 and line["specs"] == [specs[name] for name in line["pair"]]
-        assert len(line["seconds_of"]) == 2 and min(line["seconds_of"]) >= 0
-        assert line["seconds"] == pytest.approx(sum(line["seconds_of"]), abs=0.15)
-        assert 1 <= line["distinct"] <= 4 and 4 < line["moves"] <= 75
-        assert line["forfeits"] == 0 and line["engines"] == {}
-    assert find(tmp_path / "results", "match").won("chance", "greedy 0").value < 0.5
-
-    # Games that were played are kept: nothing is played again, and more games go on from them.
-    files = {path: path.read_bytes() for path in (tmp_path / "out" / "games" / "match").glob("*.jsonl")}
-    assert len(files) == 3
-    again = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
-    assert again.lines == raw.lines and {path: path.read_bytes() for path in files} == files
-    more = replace(match, settings=replace(match.settings, games=6))
-    for line, longer in zip(raw.lines, rounds.run(more, 1, False), strict=True):
-        assert sum(longer["openings"].values()) == 3
-        assert (
-            line["openings"].items() <= Counter(longer["openings"]).items()
-            or (Counter(longer["openings"]) - Counter(line["openings"])).total() == 1
-        )
-    for path, data in files.items():
-        assert path.read_bytes().startswith(data)
-
-
-def test_interrupted_matches_go_on(match, tmp_path, monkeypatch):
-    """A file cut off in the midst of a line, and one that is missing: what they told is played again, the same."""
-    raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
-    first, second, third = sorted((tmp_path / "out" / "games" / "match").glob("*.jsonl"))
-    lines = first.read_bytes().splitlines(keepends=True)
-    first.write_bytes(b"".join(lines[:-1]) + lines[-1][:20])
-    second.unlink()
-    kept = third.stat().st_mtime_ns
-    again = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
-    timing = ("seconds", "seconds_of")
-    assert [{k: v for k, v in line.items() if k not in timing} for line in again.lines] == [
-        {k: v for k, v in line.items() if k not in timing} for line in raw.lines
-    ]
-    assert third.stat().st_mtime_ns == kept
-
-    # Ctrl-C between two games leaves no results, until they are asked for.
-    (tmp_path / "results" / "match.jsonl").unlink()
-    monkeypatch.setattr("train.rounds.play_match", lambda *args, **more: type("Found", (), {"interrupted": True}))
-    with pytest.raises(KeyboardInterrupt):
-        run_experiment(match, tmp_path / "results", jobs=1, progress=False)
-    assert not (tmp_path / "results" / "match.jsonl").exists()
-
-
-def test_results_of_the_games_so_far(match, tmp_path, capsys):
-    """What has been played, with nothing added; the report says how much is missing."""
-    raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
-    first, second, third = (rounds._file(match, a, b) for a, b in rounds.pairs(match))
-    lines = second.read_bytes().splitlines(keepends=True)
-    second.write_bytes(b"".join(lines[:3]))  # of four games
-    third.unlink()
-    so_far = run_experiment(match, tmp_path / "results", jobs=1, progress=False, play=False)
-    assert [line["pair"] for line in so_far.lines] == [line["pair"] for line in raw.lines[:2]]
-    assert so_far.lines[0] == raw.lines[0] and sum(so_far.lines[1]["openings"].values()) == 1
-    assert not third.exists() and second.read_bytes() == b"".join(lines[:3])
-    assert "4 games of each pair (so far 6 of 12)." in section(
-        match, find(tmp_path / "results", "match"), tmp_path, tmp_path
-    )
-    # Of other players, or of nobody, there are none.
-    with pytest.raises(RlgoError, match="results of another match: seed is 1, not 2"):
-        run_experiment(replace(match, settings=replace(match.settings, seed=2)), tmp_path / "results", play=False)
-    for file in (first, second):
-        file.unlink()
-    with pytest.raises(RlgoError, match="no games have been played"):
-        run_experiment(match, tmp_path / "results", play=False)
-    with pytest.raises(RlgoError, match="plies: has no games that could be taken as they are"):
-        run_experiment(read_experiment("plies", out=tmp_path), tmp_path / "results", play=False)
-    assert cli.main(["experiment", "run", "gnugo", "--played", "--out", str(tmp_path / "o"), "--results", "r"]) == 2
-    assert capsys.readouterr().err.endswith("no games have been played (rlgo experiment run gnugo)\n")
-
-
-def test_a_swiss_tournament(match, tmp_path):
-    """Everybody plays so many games, and the results of each pair are those of its games."""
-    text = match.path.read_text("utf-8").replace("round_robin", "swiss")
-    text = text.replace('chance = "random"', 'chance = "random"\nother = "random,seed=3"')
-    swiss = read_experiment(write(tmp_path, text, "swiss"), out=tmp_path / "out")
-    raw = run_experiment(swiss, tmp_path / "results", jobs=1, progress=False)
-    assert rounds.total_games(swiss) == 8
-    played = Counter[str]()
-    scores: dict[tuple[str, str], list[float]] = {}
-    file = tmp_path / "out" / "games" / "swiss" / "results.jsonl"
-    for line in map(json.loads, file.read_text("utf-8").splitlines()[1:]):
-        a, b = sorted((line["black"], line["white"]), key=[c.name for c in swiss.contestants].index)
-        scores.setdefault((a, b), []).append(line["z"] if line["black"] == a else 1 - line["z"])
-        played.update((a, b))
-    assert dict(played) == {c.name: 4 for c in swiss.contestants}
-    assert {tuple(line["pair"]): sum(map(sum, scores_of(line))) for line in raw.lines} == {
-        pair: sum(of_pair) for pair, of_pair in scores.items()
-    }
-    specs = {c.name: c.spec for c in swiss.contestants}
-    assert all(line["specs"] == [specs[name] for name in line["pair"]] for line in raw.lines)
-    # Cut off in the second round, it goes on; nobody plays against another than before.
-    data = file.read_bytes()
-    lines = data.splitlines(keepends=True)
-    file.write_bytes(b"".join(lines[:7]))
-    so_far = run_experiment(swiss, tmp_path / "results", jobs=1, progress=False, play=False)
-    assert sum(sum(map(len, scores_of(line))) for line in so_far.lines) == 6
-    run_experiment(swiss, tmp_path / "results", jobs=1, progress=False)
-    games = [[json.loads(line)[key] for key in ("game", "black", "white", "moves")] for line in lines[1:]]
-    again = [json.loads(line) for line in file.read_text("utf-8").splitlines()[1:]]
-    assert sorted([game[key] for key in ("game", "black", "white", "moves")] for game in again) == sorted(games)
-
-
-def test_rivals_of_the_same_x_meet_on_their_board(tmp_path):
-    e = read_experiment(write(tmp_path, RIVALS), out=tmp_path / "out")
-    assert [(a.name, b.name, a.size) for a, b in rounds.pairs(e)] == [
-        ("left 5", "right 5", 5), ("left 7", "right 7", 7)
-    ]  # fmt: skip
-    raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
-    assert [(line["pair"], line["size"]) for line in raw.lines] == [
-        (["left 5", "right 5"], 5), (["left 7", "right 7"], 7)
-    ]  # fmt: skip
-    first, second = (rounds._file(e, a, b) for a, b in rounds.pairs(e))
-    for file, size in ((first, 5), (second, 7)):
-        about, *games = map(json.loads, file.read_text("utf-8").splitlines())
-        assert about["size"] == size and all(f"{'ABCDEFGHJ'[size]}1" not in game["moves"].split() for game in games)
-        assert any(vertex[1:] == str(size) for game in games for vertex in game["moves"].split())
-    assert "won against its opponent" in section(e, find(tmp_path / "results", "tiny"), tmp_path, tmp_path)
-    plot(e, tmp_path / "results")
-
-
-def test_players_with_weights_of_a_run(tmp_path):
-    """The run is trained first, and its last weights play."""
-    text = GAMES.replace("nosuch.npz", "{weights small}").replace("games = 4", 'games = 2\nbase = "BASE"')
-    e = read_experiment(write(tmp_path, text + "[runs.small]\nrun.games = 100\n"), out=tmp_path / "out")
-    (member,) = e.members["small"]
-    assert [c.spec.split(",")[1] for c in e.contestants[1:]] == [f"weights={member.folder.weights}"] * 2
-    raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
-    assert [line.get("run", line.get("pair", [""])[0]) for line in raw.lines] == [
-        "small",
-        "chance",
-        "chance",
-        "greedy 0",
-    ]
-    weights = load_weights(member.folder.weights)
-    assert raw.lines[0]["crc32"] == f"{zlib.crc32(weights.theta.tobytes()):08x}" and raw.lines[0]["games"] == 100
-    assert raw.lines[0]["reference"] is False
-    found = find(tmp_path / "results", "tiny")
-    assert found.elo("greedy 0", "chance").value > 0
-    assert "100 of self-play" in _games(found)
-
-
-def test_a_gauntlet_needs_two_sides(tmp_path):
-    text = '[experiment]\nkind = "games"\n[players]\none = "random"\ntwo = "random,seed=2"\n'
-    for side in (text, text.partition("[players]")[0] + GAMES.partition("[[series]]")[2].join(["[[series]]", ""])):
-        with pytest.raises(RlgoError, match=r"tiny.toml: expected players in \[\[series\]\] and in \[players\]"):
-            read_experiment(write(tmp_path, side))
 
 
 # ---------------------------------------------------------------------------------------------
