@@ -133,15 +133,21 @@ def test_a_swiss_tournament(match, tmp_path):
     assert rounds.total_games(swiss) == 8
     played = Counter[str]()
     scores: dict[tuple[str, str], list[float]] = {}
+    thought: dict[tuple[str, str], list[float]] = {}
     file = tmp_path / "out" / "games" / "swiss" / "results.jsonl"
     for line in map(json.loads, file.read_text("utf-8").splitlines()[1:]):
         a, b = sorted((line["black"], line["white"]), key=[c.name for c in swiss.contestants].index)
         scores.setdefault((a, b), []).append(line["z"] if line["black"] == a else 1 - line["z"])
         played.update((a, b))
+        seconds = dict(zip((line["black"], line["white"]), line["seconds"], strict=True))
+        thought.setdefault((a, b), []).append(seconds[a] - seconds[b])
     assert dict(played) == {c.name: 4 for c in swiss.contestants}
     assert {tuple(line["pair"]): sum(map(sum, scores_of(line))) for line in raw.lines} == {
         pair: sum(of_pair) for pair, of_pair in scores.items()
     }
+    for line in raw.lines:
+        a, b = line["seconds_of"]
+        assert a - b == pytest.approx(sum(thought[tuple(line["pair"])]), abs=1e-6)
     specs = {c.name: c.spec for c in swiss.contestants}
     assert all(line["specs"] == [specs[name] for name in line["pair"]] for line in raw.lines)
     # Cut off in the second round, it goes on; nobody plays against another than before.
