@@ -34,6 +34,7 @@ from rlgo.jit import atomic_add, compare_and_swap, make_rng, njit
 from rlgo.rollout import DefaultPolicy, mogo_patterns
 from rlgo.rollout import neighbourhood as code_of
 from rlgo.value import ValueFunction
+from train.match import programs_of
 from train.players import make_player
 
 
@@ -346,11 +347,17 @@ def test_progressive_bias_and_widening():
     assert select(0, BLACK, plain, search._knowledge, worker.path, tree, worker.rng) == 0
 
 
-def test_td_search_before_tree_search_by_file():
-    search = make_player("heuristic_mc_rave,first=td_search.toml,sims=20", SIZE, 3)
+@pytest.mark.parametrize(("first", "simulations"), [("td_search.toml", 1000), ("td_search;sims=30;sizes=1+2", 30)])
+def test_td_search_before_tree_search_by_file_or_spec(first, simulations):
+    search = make_player(f"heuristic_mc_rave,first={first},sims=20", SIZE, 3)
     found = search.search(game_after("C3"))
-    assert found.visits.sum() == found.simulations <= 20 and search._first.tally.simulations == 1000
+    assert found.visits.sum() == found.simulations <= 20 and search._first.tally.simulations == simulations
     assert (found.prior != found.prior[0]).any()
+
+
+def test_the_weights_of_the_first_search_are_among_the_files_of_a_match():
+    (name, digest), *more = programs_of(["heuristic_mc_rave,first=dyna2;long=9x9-1M", "random"])["files"].items()
+    assert name == "9x9-1M" and programs_of(["greedy,weights=9x9-1M"])["files"] == {name: digest} and not more
 
 
 # ---------------------------------------------------------------------------------------------

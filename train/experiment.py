@@ -30,6 +30,8 @@ Start reading at `read_experiment`, then `run_experiment`. A file in configs/exp
     b = "3x3@1000"
     low = 0
 
+Games are a gauntlet, a round robin or a Swiss tournament (`config.Experiment.pairing`, `rounds.py`).
+
 An experiment leaves one file of raw results, NAME.jsonl (`findings.Raw`), from which picture and report are made
 at any time. Training runs stand in a folder that all experiments share: a run that two of them need is trained once.
 Everything goes on where it was interrupted when the same command is given again.

@@ -36,7 +36,7 @@ from rlgo.shapes import SIZES, FeatureSet, make_features, unshare
 from rlgo.weights import Weights
 from train.engines import GtpClient
 from train.farm import Farm, GameTask, make_farm
-from train.players import make_player, parse_spec, weights_file
+from train.players import make_player, nested_spec, parse_spec, weights_file
 from train.referee import GameRecord, Rules
 from train.results import Played, Results, open_results, play_into
 from train.sprt import Sprt, Verdict, judge
@@ -262,13 +262,17 @@ def _points(result: str) -> float | None:
 def programs_of(specs: Sequence[str]) -> dict[str, Any]:
     """What plays, beside the specs: the sources of rlgo, and the files that specs name."""
     files = {}
-    for spec in specs:
-        named = {} if "@" in spec else parse_spec(spec).values
-        for key in ("weights", "long", "first"):
-            text = str(named.get(key, ""))
-            if text and (path := weights_file(text, 0)).is_file():
-                files[text] = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    for text in itertools.chain.from_iterable(map(_named_files, specs)):
+        if (path := weights_file(text, 0)).is_file():
+            files[text] = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     return {"sources": sources_digest(), **({"files": files} if files else {})}
+
+
+def _named_files(spec: str) -> list[str]:
+    """What may be files in a player's spec, and in that of the player who searches first for it."""
+    named = {} if "@" in spec else parse_spec(spec).values
+    found = [text for key in ("weights", "long", "first") if (text := str(named.get(key, "")))]
+    return found + (_named_files(nested_spec(named["first"])) if named.get("first") else [])
 
 
 def try_out(players: Sequence[str | Player], size: int, komi: float) -> dict[str, str]:

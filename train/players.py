@@ -6,6 +6,8 @@ Start reading at `make_player`, and `PLAYERS` for who there is. A spec is writte
     FILE.toml[,key=value...]  the same from a file: `player = "NAME"` and keys, as in configs/players
     gtp:COMMAND             an outside engine, for instance  gtp:gnugo --mode gtp --level 0
 
+A player within a spec (`first`) has semicolons in place of commas.
+
 The keys of each player, their defaults and what they may be are the fields of its class below. A value that is a
 list is written with plus signs, 1+2+3, since commas separate the keys; switches are on or off. What follows
 ``gtp:`` is taken verbatim and split as a shell would, but no shell runs it.
@@ -636,6 +638,11 @@ def parse_spec(text: str) -> Spec:
         except RlgoError as error:
             raise RlgoError(f"player {name}: {error}") from None
     return Spec(name, values)
+
+
+def nested_spec(text: str) -> str:
+    """A spec that stands within another, with semicolons for commas."""
+    return text.replace(";", ",")
 
 
 def _checks(name: str) -> dict[str, Check]:
