@@ -149,6 +149,8 @@ def _series(e: Experiment, found: Findings) -> Any:
         xs = [c.x for c in panel.players if c.x is not None]
         if min(xs) > 0 and max(xs) >= 8 * min(xs):
             ax.set_xscale("log")
+            ax.set_xticks(sorted(set(xs)), [f"{x:,g}" for x in sorted(set(xs))])
+            ax.minorticks_off()
         ax.set_xlabel(panel.x)
         ax.set_ylabel(panel.y)
         if len(series) > 1:
