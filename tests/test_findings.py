@@ -600,8 +600,8 @@ def test_every_claim_has_a_verdict_and_they_add_up(text, results):
     summary = tables(text)[0][1:]
     claims = {(claim.text, e.name): claim for e in map(read_experiment, list_experiments()) for claim in e.claims}
     assert Counter((row[0], re.sub(r"\[(.*)\].*", r"\1", row[4])) for row in summary) == Counter(claims.keys())
-    total, told = re.search(r"^Of (\d+) claims: (.*)\.$", text, re.MULTILINE).groups()
-    by_name = {name: int(n) for n, name in (part.split(" ", 1) for part in told.split(", "))}
+    total, told = re.search(r"^(\d+) claims; (.*)\.$", text, re.MULTILINE).groups()
+    by_name = {name: int(n) for name, n in (part.split(": ") for part in told.split(", "))}
     assert int(total) == len(claims) == sum(by_name.values())
     assert by_name == Counter(row[3].strip("*") for row in summary)
     assert set(by_name) <= {HELD, NOT_HELD, OPEN, NOT_MEASURED, NOT_RUN} and by_name[HELD] >= 2
@@ -668,7 +668,7 @@ def test_what_the_sections_tell(text, results):
 def test_a_report_of_nothing(tmp_path):
     text = report(tmp_path, tmp_path / "results.md")
     total = sum(len(read_experiment(name).claims) for name in list_experiments())
-    assert f"Of {total} claims: {total} not run.\n" in text
+    assert f"{total} claims; not run: {total}.\n" in text
     assert "35 Elo, as in the paper, for learning_runs has not run here" in text.replace("\n", " ")
     assert text.count("**has not run**") == text.count("**Not run.**") == len(list_experiments())
     assert "![" not in text and len(tables(text)) == 2

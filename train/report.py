@@ -101,9 +101,9 @@ def _summary(experiments: list[Experiment], found: dict[str, Findings | None]) -
             strong = f"**{said}**" if said == NOT_HELD else said
             rows.append((claim.text, _expected(claim), shown, strong, f"[{e.name}](#{e.name})"))
     told = ", ".join(
-        f"{verdicts[said]} {said}" for said in (HELD, NOT_HELD, OPEN, NOT_MEASURED, NOT_RUN) if verdicts[said]
+        f"{said}: {verdicts[said]}" for said in (HELD, NOT_HELD, OPEN, NOT_MEASURED, NOT_RUN) if verdicts[said]
     )
-    return f"Of {sum(verdicts.values())} claims: {told}.\n\n{markdown(rows)}"
+    return f"{sum(verdicts.values())} claims; {told}.\n\n{markdown(rows)}"
 
 
 def _measure(claim: Claim, found: Findings | None) -> Measured | None:
