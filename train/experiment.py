@@ -70,9 +70,9 @@ from train.players import parse_spec
 OUT = "experiments"
 _ORDER = (
     "shape_counts", "learning_runs", "shape_frequency", "shape_sets", "step_size", "plies", "lambda", "updates",
-    "longer", "alphabeta_depth", "gnugo", "tdsearch_policy", "tdsearch_shapes", "tdsearch_alpha", "tdsearch_lambda", "step_schedules",
-    "temporality", "board_sizes", "dyna2", "two_phase", "two_phase_mcts", "rave_k", "rave_schedule", "rave_bias",
-    "heuristics", "exploration", "scaling", "equal_time_td", "equal_time_mc",
+    "longer", "alphabeta_depth", "gnugo", "tdsearch_policy", "tdsearch_shapes", "tdsearch_alpha", "tdsearch_lambda",
+    "step_schedules", "temporality", "board_sizes", "dyna2", "two_phase", "two_phase_mcts", "rave_k", "rave_schedule",
+    "rave_bias", "heuristics", "exploration", "scaling", "equal_time_td", "equal_time_mc",
 )  # fmt: skip
 # What a run measures by itself is not used: the tournament measures more. [run] may change it.
 _RUN = {"eval_every": 0, "eval_games": 200, "gnugo_games": 0}
