@@ -13,7 +13,7 @@ import numpy as np
 
 from mcts.heuristic import BOTH, MOST_PRIOR, NO_HEURISTIC, RLGO, USER, add_prior, knowledge_of, sort_by_prior
 from mcts.parallel import Team
-from mcts.rave import FLAT, KINDS, MC, MC_RAVE, MINIMUM_MSE, RAVE, learned_bias, observe_bias
+from mcts.rave import FLAT, HAND_SELECTED, KINDS, MC, MC_RAVE, RAVE, learned_bias, observe_bias
 from mcts.search import LEARNED, NEVER, Settings, Worker
 from mcts.tree import (
     MOST_VISITS,
@@ -49,8 +49,8 @@ ALGORITHMS = {
     "uct": Settings(value=MC, c=1.0, first_play_urgency=1.0),
     "rave": Settings(value=RAVE),
     "mc_rave": Settings(value=MC_RAVE),
-    "uct_rave": Settings(value=MC_RAVE, c=0.1),
-    "heuristic_mc_rave": Settings(value=MC_RAVE, schedule=MINIMUM_MSE, heuristic=RLGO),
+    "uct_rave": Settings(value=MC_RAVE, c=0.1, schedule=HAND_SELECTED),
+    "heuristic_mc_rave": Settings(value=MC_RAVE, heuristic=RLGO),
 }
 
 # A user's prior: of a board record and its moves (points, int64[n]), (H, C, C~), each float[n] or a number. Or of

@@ -16,9 +16,9 @@ from mcts.flat import choose_flat
 from mcts.heuristic import NO_HEURISTIC, USER, add_prior
 from mcts.rave import (
     FLAT,
-    HAND_SELECTED,
     MC,
     MC_RAVE,
+    MINIMUM_MSE,
     RAVE,
     back_up,
     beta_of,
@@ -50,7 +50,7 @@ class Settings(NamedTuple):
     value: int = MC_RAVE  # of an action: FLAT (flat Monte-Carlo), MC, RAVE (AMAF alone) or MC_RAVE
     c: float = 0.0  # exploration constant of UCB1; with MC it makes UCT, with MC_RAVE UCT-RAVE
     first_play_urgency: float = 0.5  # the value, for its player, of an action without any statistics
-    schedule: int = HAND_SELECTED  # of beta; or MINIMUM_MSE, MINIMUM_MSE_EXACT
+    schedule: int = MINIMUM_MSE  # of beta; or HAND_SELECTED, MINIMUM_MSE_EXACT
     rave_k: float = 10_000.0  # equivalence parameter of the hand-selected schedule
     rave_bias: float = 0.02  # of the minimum-MSE schedules
     learn_bias: bool = False  # a bias for each kind of move (`rave.kind_of`), learned from the trees of the game

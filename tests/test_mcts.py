@@ -200,13 +200,11 @@ def test_each_algorithm_takes_the_best_action_by_its_own_value():
                 elif name == "rave":
                     v = q_amaf if n_amaf else q
                 else:
-                    beta = (
-                        1.0
-                        if not n
-                        else 0.0
-                        if not n_amaf
-                        else math.sqrt(settings.rave_k / (3 * n_s + settings.rave_k))
-                    )
+                    if settings.schedule == HAND_SELECTED:
+                        beta = math.sqrt(settings.rave_k / (3 * n_s + settings.rave_k))
+                    else:
+                        beta = n_amaf / max(1, n + n_amaf + 4 * n * n_amaf * settings.rave_bias**2)
+                    beta = 1.0 if not n else beta if n_amaf else 0.0
                     v = q_amaf if beta == 1 else q if beta == 0 else (1 - beta) * q + beta * q_amaf
                 v = v if game.to_play == BLACK else 1 - v
                 if math.isnan(v):

@@ -8,7 +8,7 @@ import pytest
 
 from mcts.heuristic import BOTH
 from mcts.player import ALGORITHMS, TreeSearch
-from mcts.rave import FLAT, MINIMUM_MSE_EXACT
+from mcts.rave import FLAT, HAND_SELECTED, MINIMUM_MSE, MINIMUM_MSE_EXACT
 from mcts.search import LEARNED, Settings
 from rlgo.alphabeta import AlphaBeta, AlphaBetaSearch, Options
 from rlgo.coords import to_vertex
@@ -64,6 +64,13 @@ def test_defaults_of_tree_search_are_those_of_its_algorithms():
         assert player.settings == settings._replace(max_moves=243) and player.name == name
         for attribute in ("simulations", "seconds", "resign", "reuse", "default"):
             assert getattr(player, attribute) == getattr(plain, attribute), attribute
+
+
+def test_who_gives_k_means_its_schedule():
+    assert make_player("mc_rave", 9).settings.schedule == MINIMUM_MSE
+    assert make_player("mc_rave,k=500", 9).settings.schedule == HAND_SELECTED
+    assert make_player("heuristic_mc_rave,k=500,schedule=minimum_mse", 9).settings.schedule == MINIMUM_MSE
+    assert make_player("heuristic_mc_rave.toml", 9).settings.schedule == MINIMUM_MSE  # it has all keys
 
 
 def test_every_key_of_tree_search_reaches_what_it_names():

@@ -86,6 +86,9 @@ class Keys(Section):
     # Where one of these is given, and another is not, the other is no limit.
     limits: ClassVar[tuple[str, ...]] = ()
 
+    # Where the first is given, and the second is not, the second is not its default but this.
+    implied: ClassVar[dict[str, tuple[str, str]]] = {}
+
     def make(self, size: int, seed: Seed) -> Player:
         """The player, for boards of one size."""
         raise NotImplementedError
@@ -373,14 +376,16 @@ class TreeKeys(SimulationKeys):
     """Monte-Carlo tree search; the algorithms differ in their defaults alone."""
 
     name: ClassVar[str] = "mc_rave"
+    implied: ClassVar[dict[str, tuple[str, str]]] = {"k": ("schedule", "hand_selected")}
 
     # Exploration constant of UCB1.
     c: float = setting(0.0, NOT_NEGATIVE)
     # First-play urgency: the value of an action without any statistics.
     fpu: float = setting(0.5, NOT_NEGATIVE)
-    # How MC and AMAF values are combined, where both are: hand-selected, by the equivalence parameter k; or to the
-    # least squared error, by the bias b.
-    schedule: str = setting("hand_selected", _SCHEDULE)
+    # How MC and AMAF values are combined, where both are: to the least squared error, by the bias b; or hand-selected,
+    # by the equivalence parameter k, which is implied where k is given, and no schedule (experiments rave_k, rave_bias,
+    # rave_schedule).
+    schedule: str = setting("minimum_mse", _SCHEDULE)
     k: float = setting(10_000.0, POSITIVE)
     bias: float = setting(0.02, NOT_NEGATIVE)
     # With the latter: learn the bias of near and of far moves from the trees of the game.
@@ -470,6 +475,7 @@ class UctRaveKeys(TreeKeys):
     """MC-RAVE with a bonus for exploration."""
 
     name: ClassVar[str] = "uct_rave"
+    schedule: str = setting("hand_selected", _SCHEDULE)
     c: float = setting(0.1, NOT_NEGATIVE)
 
 
@@ -478,7 +484,6 @@ class HeuristicMcRaveKeys(TreeKeys):
     """MC-RAVE with the learned value function as prior knowledge."""
 
     name: ClassVar[str] = "heuristic_mc_rave"
-    schedule: str = setting("minimum_mse", _SCHEDULE)
     heuristic: str = setting("rlgo", _HEURISTIC)
 
 
@@ -717,6 +722,7 @@ def make_player(spec: str, size: int, seed: Seed = None, key: tuple[int, ...] = 
         seed = np.random.SeedSequence(entropy, spawn_key=key)
     if values.get("seconds"):
         values = {**{key: "none" for key in kind.limits if key != "seconds"}, **values}
+    values = {**{other: value for key, (other, value) in kind.implied.items() if key in values}, **values}
     try:
         return kind(**values).make(size, seed)
     except RlgoError as error:
