@@ -71,7 +71,7 @@ OUT = "experiments"
 _ORDER = (
     "shape_counts", "learning_runs", "shape_frequency", "shape_sets", "step_size", "plies", "lambda", "updates",
     "longer", "alphabeta_depth", "gnugo", "tdsearch_policy", "tdsearch_shapes", "tdsearch_alpha", "tdsearch_lambda",
-    "step_schedules", "temporality", "board_sizes", "dyna2", "two_phase", "two_phase_mcts", "rave_k", "rave_schedule",
+    "step_lambda", "temporality", "board_sizes", "dyna2", "two_phase", "two_phase_mcts", "rave_k", "rave_schedule",
     "rave_bias", "heuristics", "exploration", "scaling", "equal_time_td", "equal_time_mc",
 )  # fmt: skip
 # What a run measures by itself is not used: the tournament measures more. [run] may change it.
