@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from train.cli import main
+from train.findings import read_raw, scores_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text("utf-8")
@@ -51,3 +53,22 @@ def test_the_tour(tmp_path, monkeypatch, capsys):
 def test_every_file_named_exists():
     for name in re.findall(r"\]\(([\w./-]+)\)", TEXT):
         assert (ROOT / name).exists(), name
+
+
+def _won(path: Path) -> set[tuple[float, int]]:
+    """What anybody won of how many games, in a file of raw results."""
+    if path.suffix == ".json":
+        portions = json.loads(path.read_text("utf-8"))
+        portions = portions if isinstance(portions, list) else [portions]
+        return {(sum(p["wins"] for p in portions), sum(p["games"] for p in portions))}
+    raw = read_raw(path)
+    scores = [[y for opening in scores_of(line) for y in opening] for line in raw.of("pair")]
+    return {score for ys in scores for score in ((sum(ys), len(ys)), (len(ys) - sum(ys), len(ys)))}
+
+
+def test_the_games_of_the_headline_are_those_of_the_raw_results():
+    """Every `won of games` before a link to raw results."""
+    found = re.findall(r"(\d+) of (\d+)[^|\]]*\[raw\]\((docs/[\w./]+)\)", TEXT)
+    assert len(found) >= 8
+    for won, games, path in found:
+        assert (float(won), int(games)) in _won(ROOT / path), (won, games, path)
