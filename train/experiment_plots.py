@@ -149,8 +149,10 @@ def _series(e: Experiment, found: Findings) -> Any:
         xs = [c.x for c in panel.players if c.x is not None]
         if min(xs) > 0 and max(xs) >= 8 * min(xs):
             ax.set_xscale("log")
-            ax.set_xticks(sorted(set(xs)), [f"{x:,g}" for x in sorted(set(xs))])
+            _tick(ax, xs)
             ax.minorticks_off()
+        elif all(x.is_integer() for x in xs):
+            _tick(ax, xs)
         ax.set_xlabel(panel.x)
         ax.set_ylabel(panel.y)
         if len(series) > 1:
@@ -191,6 +193,11 @@ def _won_of(found: Findings, rivals: Mapping[float | None, str], c: Contestant) 
 
 def _won(found: Findings, opponent: str, c: Contestant) -> Measured | None:
     return found.won(c.name, opponent)
+
+
+def _tick(ax: Any, xs: Sequence[float]) -> None:
+    """Ticks where there are points."""
+    ax.set_xticks(sorted(set(xs)), [f"{x:,g}" for x in sorted(set(xs))])
 
 
 def _draw_points(ax: Any, points: list[Any], label: str, i: int) -> None:
