@@ -60,6 +60,8 @@ from rlgo.weights import Weights, save_weights
 
 # Of the long-term memory, where it goes on learning from the games that are played.
 LONG_LEARNING = Learning(alpha=0.1)
+# Of the short-term memory: a long-term memory is corrected by small steps best (docs/results.md, step_lambda).
+SHORT_LEARNING = Learning(alpha=0.1, alpha_half=1_000.0, games=10_000)
 
 
 class Dyna2(TdSearch):
@@ -76,7 +78,7 @@ class Dyna2(TdSearch):
         lambda; None: it stays as it is
     long_epsilon : of real moves (Algorithm 3 acts epsilon-greedily)
     long_save : a weight file to write the long-term memory to after each game that it learned from
-    others : of `TdSearch`; they are the short-term memory's
+    learning, others : of `TdSearch`; they are the short-term memory's
 
     Attributes
     ----------
@@ -95,6 +97,7 @@ class Dyna2(TdSearch):
         long_learning: Learning | None = None,
         long_epsilon: float = 0.0,
         long_save: str | Path | None = None,
+        learning: Learning = SHORT_LEARNING,
         seed: Seed = None,
         name: str = "dyna2",
         **others: Any,
@@ -122,7 +125,7 @@ class Dyna2(TdSearch):
         self._long_values = np.full(size * size + 1, np.nan)
         self._apart = apart or sharing != "none"
         self._long_learning, self._long_epsilon, self._long_save = long_learning, long_epsilon, long_save
-        super().__init__(size, sizes, seed=seed, name=name, **others)
+        super().__init__(size, sizes, learning=learning, seed=seed, name=name, **others)
         value = LOGISTIC if long_term is None else VALUES[long_term.value]
         self.learning = self.learning._replace(value=value)
         if self._apart:

@@ -39,7 +39,16 @@ from rlgo.rollout import (
     watch_atari,
 )
 from rlgo.shapes import FeatureSet, make_features
-from rlgo.td import Learning, begin_episode, check_max_moves, episode_dtype, learn_game_unshared, record_move, step_size
+from rlgo.td import (
+    HARMONIC,
+    Learning,
+    begin_episode,
+    check_max_moves,
+    episode_dtype,
+    learn_game_unshared,
+    record_move,
+    step_size,
+)
 from rlgo.value import LINEAR, all_afterstates, follow, new_shapes, observe, rebuild, revalue, squash
 from rlgo.weights import Weights
 
@@ -56,11 +65,10 @@ class Simulation(NamedTuple):
     max_moves: int = 0  # a longer simulation is abandoned; 0: 3 * size * size
 
 
-# What `TdSearch` and `Dyna2` do unless told otherwise: the paper's (Section 4.4), with MoGo's policy for Fuego's. The
-# paper has epsilon = 0.1; Dyna-2 with 1,000 simulations won 54 % against GNU Go level 0 with 0.3, 45 % with 0.1 (100
-# games each over the same openings).
+# What `TdSearch` does unless told otherwise, with MoGo's policy for Fuego's. The paper has epsilon = 0.1 (Section 4.4)
+# and a constant alpha = 0.1; docs/results.md: tdsearch_policy, tdsearch_alpha, step_lambda.
 POLICY = Policy(EPSILON_GREEDY, epsilon=0.3)
-LEARNING = Learning(alpha=0.1, alpha_half=1_000.0, games=10_000)
+LEARNING = Learning(alpha=1.0, schedule=HARMONIC, alpha_half=1_000.0, games=10_000)
 
 
 @cache

@@ -49,7 +49,7 @@ def random_game(moves: int, seed: int, komi: float = 0.5) -> Game:
 def test_without_a_long_term_memory_it_is_td_search():
     game = random_game(6, 1)
     dyna2 = Dyna2(SIZE, None, (1, 2), simulations=100, seed=7)
-    search = TdSearch(SIZE, (1, 2), 100, seed=7)
+    search = TdSearch(SIZE, (1, 2), 100, learning=dyna2.learning, seed=7)
     assert dyna2.genmove(game) == search.genmove(game)
     np.testing.assert_array_equal(dyna2.theta_bar, search.theta_bar)
     np.testing.assert_array_equal(dyna2.memory().theta, search.memory().theta)

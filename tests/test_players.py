@@ -12,11 +12,13 @@ from mcts.rave import FLAT, HAND_SELECTED, MINIMUM_MSE, MINIMUM_MSE_EXACT
 from mcts.search import LEARNED, Settings
 from rlgo.alphabeta import AlphaBeta, AlphaBetaSearch, Options
 from rlgo.coords import to_vertex
-from rlgo.dyna2 import LONG_LEARNING, Dyna2
+from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.resources import config_path, list_configs
 from rlgo.table_search import TableSearch
+from rlgo.td import CONSTANT, EXPONENTIAL, HARMONIC
+from rlgo.td import LINEAR as LINEAR_FALL
 from rlgo.td_search import LEARNING, NEVER, POLICY, TdSearch
 from rlgo.two_phase import TwoPhase
 from rlgo.value import LINEAR
@@ -54,7 +56,9 @@ def test_defaults_are_those_of_the_classes():
     assert (both.depth, both._second.options, both.first.simulations) == (4, Options(), plain.simulations)
     keys = PLAYERS["dyna2"]()
     assert (keys.long_alpha, keys.long_lambda) == (LONG_LEARNING.alpha, LONG_LEARNING.lambda_)
-    assert (keys.epsilon, keys.alpha) == (POLICY.epsilon, LEARNING.alpha)
+    assert keys.epsilon == POLICY.epsilon
+    plain, short = Dyna2(9), make_player("dyna2,long=none", 9, 1)
+    assert short.learning == plain.learning == make_player("two_phase,long=none", 9, 1).first.learning == SHORT_LEARNING
     assert dataclasses.asdict(PLAYERS["table_search"]())["sims"] == TableSearch(5).simulations
 
 
@@ -64,6 +68,24 @@ def test_defaults_of_tree_search_are_those_of_its_algorithms():
         assert player.settings == settings._replace(max_moves=243) and player.name == name
         for attribute in ("simulations", "seconds", "resign", "reuse", "default"):
             assert getattr(player, attribute) == getattr(plain, attribute), attribute
+
+
+@pytest.mark.parametrize(
+    ("keys", "alpha", "schedule"),
+    [
+        ("", 1.0, HARMONIC),
+        (",alpha=0.3", 0.3, CONSTANT),
+        (",alpha=0.3,schedule=exponential", 0.3, EXPONENTIAL),
+        (",alpha_half=50", 1.0, HARMONIC),
+        (",alpha=0.3,alpha_half=50", 0.3, HARMONIC),
+        (",alpha=0.2,alpha_final=0.02,span=5000", 0.2, LINEAR_FALL),
+    ],
+)
+def test_who_gives_a_step_size_means_its_schedule(keys, alpha, schedule):
+    learning = make_player(f"td_search{keys}", 5).learning
+    assert (learning.alpha, learning.schedule) == (alpha, schedule)
+    dyna2 = make_player(f"dyna2,long=none{keys}", 5).learning
+    assert (dyna2.alpha, dyna2.schedule) == ((alpha if "alpha=" in keys else 0.1), schedule if keys else CONSTANT)
 
 
 def test_who_gives_k_means_its_schedule():

@@ -135,7 +135,7 @@ def test_step_size_falls_over_the_simulations_of_a_move():
     game, changes = game_after("C3", "C4"), []
     for schedule in (0, 1):
         search = TdSearch(
-            5, (1, 2), 3, learning=LEARNING._replace(schedule=schedule, alpha_final=1e-4, games=2), seed=5
+            5, (1, 2), 3, learning=LEARNING._replace(alpha=0.1, schedule=schedule, alpha_final=1e-4, games=2), seed=5
         )
         search._begin(game)
         search._run(0.5, 2, 1)

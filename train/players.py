@@ -65,6 +65,7 @@ def _or_word(low: int, word: str) -> Check:
 
 
 _COUNT = _or_word(1, "none")
+_STEP_SCHEDULE = choice("constant", "linear", "harmonic", "exponential")
 _SCHEDULE = choice("hand_selected", "minimum_mse", "minimum_mse_exact")
 _HEURISTIC = choice("none", "even", "grandfather", "mogo", "handcrafted", "rlgo", "both")
 _SHORT_SIZES = Check(
@@ -124,27 +125,34 @@ class TdSearchKeys(Keys):
     """TD search (TD paper, Section 4)."""
 
     limits: ClassVar[tuple[str, ...]] = ("sims", "seconds")
+    implied: ClassVar[dict[str, tuple[str, str]]] = {
+        "alpha": ("schedule", "constant"),
+        "alpha_half": ("schedule", "harmonic"),
+        "alpha_final": ("schedule", "linear"),
+    }
 
     # Simulations of each move; none: as many as the time allows. With `seconds` given, none unless given too.
     sims: int | str = setting(1_000, _COUNT)
     # Seconds for each move; 0: as long as the simulations take. In a file, set the other limits to none, too.
     seconds: float = setting(0.0, NOT_NEGATIVE)
-    # Window sizes of the local shape features.
+    # Window sizes of the local shape features (experiment tdsearch_shapes).
     sizes: tuple[int, ...] = setting((1, 2), SIZES)
-    # T: plies of both colours, from the root, before the default policy takes over; never: it does not.
+    # T: plies of both colours, from the root, before the default policy takes over (experiment tdsearch_policy); never:
+    # it does not.
     T: int | str = setting(6, _or_word(0, "never"))
     # Learn from the states of so many plies; all: from those that the default policy reaches too.
     learn: int | str = setting("all", _or_word(1, "all"))
-    # Step size, and how it falls over `span` simulations of a move: to alpha_final; or (harmonic) to one half by
-    # simulation alpha_half.
-    alpha: float = setting(0.1, POSITIVE)
-    schedule: str = setting("constant", choice("constant", "linear", "harmonic", "exponential"))
+    # Step size, and how it falls with the simulations of a move: harmonic, to one half by simulation alpha_half; or,
+    # linear and exponential, over `span` of them to alpha_final. A schedule is implied where none is given: by alpha,
+    # constant; by alpha_half, harmonic; by alpha_final, linear (experiments tdsearch_alpha, step_lambda).
+    alpha: float = setting(1.0, POSITIVE)
+    schedule: str = setting("harmonic", _STEP_SCHEDULE)
     alpha_final: float = setting(0.01, POSITIVE)
     alpha_half: float = setting(1_000.0, POSITIVE)
     span: int = setting(10_000, integer(1))
-    # Probability of a uniformly random move in the first T plies of a simulation.
+    # Probability of a uniformly random move in the first T plies of a simulation (experiment tdsearch_policy).
     epsilon: float = setting(0.3, UNIT)
-    # Of TD(lambda): 0 is TD(0), 1 is Monte-Carlo.
+    # Of TD(lambda): 0 is TD(0), 1 is Monte-Carlo (experiments tdsearch_lambda, step_lambda).
     lambda_: float = setting(0.0, UNIT)
     # V is logistic or linear in the features; with a long-term memory, as that one learned.
     value: str = setting("logistic", choice("logistic", "linear"))
@@ -222,6 +230,9 @@ class Dyna2Keys(TdSearchKeys):
 
     # Window sizes of the short-term memory; []: none, which leaves the greedy player.
     sizes: tuple[int, ...] = setting((1, 2, 3), _SHORT_SIZES)
+    # Step size of the short-term memory (experiment step_lambda: with a long-term memory small steps are best).
+    alpha: float = setting(0.1, POSITIVE)
+    schedule: str = setting("constant", _STEP_SCHEDULE)
     # Weight sharing of the short-term memory; anything but none keeps the memories apart, which is slower.
     sharing: str = setting("none", choice("none", "inversion", "LD", "LI", "LI+LD"))
     # Keep them apart in any case.
@@ -378,7 +389,7 @@ class TreeKeys(SimulationKeys):
     name: ClassVar[str] = "mc_rave"
     implied: ClassVar[dict[str, tuple[str, str]]] = {"k": ("schedule", "hand_selected")}
 
-    # Exploration constant of UCB1.
+    # Exploration constant of UCB1 (experiment exploration).
     c: float = setting(0.0, NOT_NEGATIVE)
     # First-play urgency: the value of an action without any statistics.
     fpu: float = setting(0.5, NOT_NEGATIVE)
@@ -393,7 +404,7 @@ class TreeKeys(SimulationKeys):
     # Visits of an action before its position becomes a node.
     expand_after: int = setting(1, integer(1))
     # Prior knowledge of new nodes, H (both: rlgo and handcrafted); its confidence C as MC value, and M (C~) as AMAF
-    # value.
+    # value (experiment heuristics).
     heuristic: str = setting("none", _HEURISTIC)
     C: int = setting(0, integer(0, 100_000))
     M: int = setting(50, integer(0, 100_000))
