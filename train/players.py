@@ -447,9 +447,8 @@ class TreeKeys(SimulationKeys):
 
         first = None
         if self.first:
-            first = make_player(
-                self.first.replace(";", ","), size, seed.spawn(1)[0]
-            )  # two searches of one seed would draw the same
+            # With a seed of its own: two searches of one seed would draw the same.
+            first = make_player(nested_spec(self.first), size, seed.spawn(1)[0])
             if not isinstance(first, TdSearch):
                 raise RlgoError(f"first = {self.first}: expected a td_search or dyna2 player")
         return {"first": first, "reuse": self.reuse, "memory_mb": self.memory_mb}
