@@ -22,8 +22,8 @@ train: $(VENV)/train.stamp  ## train the quick config (or CONFIG=...) and show h
 
 # All tests on compiled code, in two halves side by side; a subset on the same code without numba; a subset with array
 # bounds checked. numba does not key its cache by the last, hence the separate folder.
-SEARCH_TESTS := $(addprefix tests/test_,$(addsuffix .py,\
-	alphabeta analyze bench dyna2 mcts players readme rollout table_search tactics td_search thinking tree_options))
+SEARCH_TESTS := $(addprefix tests/,$(addsuffix .py,\
+	rlgo/test_alphabeta train/test_analyze train/test_bench rlgo/test_dyna2 mcts/test_mcts train/test_players test_readme rlgo/test_rollout rlgo/test_table_search rlgo/test_tactics rlgo/test_td_search rlgo/test_thinking mcts/test_tree_options))
 
 test: $(VENV)/test.stamp  ## run the tests
 	@$(MAKE) --no-print-directory --jobs=2 test-first test-second

@@ -135,7 +135,7 @@ class Crew:
     Attributes
     ----------
     theta : float32[n + 1], what they know together
-    say : where a crew that loses workers (`train.cluster`) tells of it, line by line
+    say : where a crew that loses workers (`train.runs.workers`) tells of it, line by line
     """
 
     theta: np.ndarray
@@ -223,7 +223,7 @@ class Learner:
     Attributes
     ----------
     games : games played so far, discarded ones included
-    lost : games played besides and lost, of workers that died (`train.cluster`; threads do not)
+    lost : games played besides and lost, of workers that died (`train.runs.workers`; threads do not)
     theta_mean : float64[n_weights + 1], the mean of theta over time (`averaging_rate`), as of the last full round
         (`workers * merge_every` games)
     """

@@ -30,11 +30,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from test_arena import Killer  # noqa: E402
 from test_gtp import ANSWER, random_line  # noqa: E402
 
-from train.elo import rate  # noqa: E402
-from train.match import play_match  # noqa: E402
-from train.referee import GameRecord  # noqa: E402
-from train.results import Played  # noqa: E402
-from train.tournament import pair_results  # noqa: E402
+from train.arena.elo import rate  # noqa: E402
+from train.arena.match import play_match  # noqa: E402
+from train.arena.referee import GameRecord  # noqa: E402
+from train.arena.results import Played  # noqa: E402
+from train.arena.tournament import pair_results  # noqa: E402
 
 PLAYER = "mc_rave,sims=20"
 GNUGO = "gtp:gnugo --mode gtp --level 0 --chinese-rules --positional-superko --capture-all-dead"

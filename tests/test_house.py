@@ -41,7 +41,7 @@ def test_imports_go_one_way(path: Path) -> None:
 
 def test_the_check_sees_every_kind_of_import() -> None:
     source = """
-import train.run
+import train.runs.run
 from mcts.tree import Tree
 from . import board
 def f():

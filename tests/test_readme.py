@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from train.cli import main
-from train.findings import read_raw, scores_of
+from train.cli.main import main
+from train.experiments.findings import read_raw, scores_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text("utf-8")

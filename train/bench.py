@@ -26,7 +26,7 @@ _FIRST_EPISODE = """
 from rlgo.learner import Learner
 from rlgo.shapes import make_features
 from train.config import load_config
-from train.run import make_learner
+from train.runs.run import make_learner
 make_learner(load_config("paper"), 1).play(1)
 """
 
@@ -34,7 +34,7 @@ make_learner(load_config("paper"), 1).play(1)
 _PEAK_MEMORY = """
 import resource
 from train.config import load_config
-from train.run import make_learner
+from train.runs.run import make_learner
 make_learner(load_config("paper"), 1).learn(1000)
 try:
     with open("/proc/self/status") as status:
@@ -118,7 +118,7 @@ def _learner(workers: int = 1) -> Any:
     from rlgo.learner import Learner
     from rlgo.weights import load_weights, shipped_weights
     from train.config import load_config
-    from train.run import make_learner
+    from train.runs.run import make_learner
 
     plain = make_learner(load_config("paper"), 1)
     theta = load_weights(shipped_weights(9)).theta
@@ -150,7 +150,7 @@ def _training(n: int) -> Numbers:
 def _td_searches(n: int) -> Numbers:
     """Simulations a second from the empty 9x9 board, with memories as at the start of a game."""
     from rlgo.game import Game
-    from train.players import make_player
+    from train.players.spec import make_player
 
     first6 = "learn=6"
     searches = {
@@ -196,7 +196,7 @@ def _tree_searches(size: int, n: int) -> Numbers:
     """Simulations a second from the empty board, and bytes for each action that the tree stores."""
     from mcts.tree import edges_in, memory_of
     from rlgo.game import Game
-    from train.players import make_player
+    from train.players.spec import make_player
 
     searches = {
         "uct_uniform": "uct,default=uniform",
@@ -220,7 +220,7 @@ def _tree_searches(size: int, n: int) -> Numbers:
 def _middle_game() -> Any:
     """A 9x9 position of 24 moves that two greedy players made from a random opening."""
     from rlgo.game import Game
-    from train.players import make_player
+    from train.players.spec import make_player
 
     game, player = Game(9), make_player("greedy,epsilon=0.3", 9, 2012)
     for _ in range(24):
@@ -231,7 +231,7 @@ def _middle_game() -> Any:
 def _search_scaling(n: int, cpus: set[int]) -> Numbers:
     """How much faster two threads simulate than one, in turns: TD search (1x1 to 2x2), and MC-RAVE on one tree."""
     from rlgo.game import Game
-    from train.players import make_player
+    from train.players.spec import make_player
 
     if len(cpus) < 2:
         return

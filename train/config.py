@@ -89,7 +89,7 @@ class Run(Section):
     log_every: int = setting(10_000, integer(1))
     # Games between two measurements of strength; 0 measures at the end alone.
     eval_every: int = setting(100_000, integer(0))
-    # Games of each measurement, against each opponent; at checkpoints too, see train/strength.py.
+    # Games of each measurement, against each opponent; at checkpoints too, see train/runs/strength.py.
     eval_games: int = setting(1_000, integer(2))
     # Games of a match against GNU Go level 0, where it is installed, at a second each or so; 0 plays none.
     gnugo_games: int = setting(0, _EVEN)
@@ -99,7 +99,7 @@ class Run(Section):
     workers: int = setting(1, integer(1, 1_000))
     # Games of each worker between two merges; with one worker, between two updates of the mean weights.
     merge_every: int = setting(1_000, integer(1))
-    # Where the workers are: empty for threads of this process, or a Ray cluster; see `connect` in train/cluster.py.
+    # Where the workers are: empty for threads of this process, or a Ray cluster; see `train.runs.workers.connect`.
     cluster: str = setting("", _CLUSTER)
     # Seconds to wait for workers of a cluster, when they start and in each round; who is slower is replaced.
     cluster_timeout: float = setting(300.0, POSITIVE)
@@ -186,7 +186,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Sweep(Section):
-    """Many runs side by side; see train/sweep.py, also for what [sweep.parameters] may hold."""
+    """Many runs side by side; see train/runs/sweep.py, also for what [sweep.parameters] may hold."""
 
     # Name of the folder of their run folders, below `run.out`.
     name: str = setting("sweep", _NAME)
@@ -208,7 +208,7 @@ class Sweep(Section):
 
 @dataclass(frozen=True)
 class Experiment(Section):
-    """A table or a figure of a paper; see train/experiment.py, also for the other tables of its file."""
+    """A table or a figure of a paper; see train/experiments/running.py, also for the other tables of its file."""
 
     # What it is about, and where it stands.
     title: str = setting("", _PROSE)
@@ -263,7 +263,7 @@ _ALIASES = {"learning.lambda": "learning.lambda_"}
 
 @dataclass(frozen=True)
 class Tournament(Section):
-    """Many players and their ratings; see train/tournament.py, also for [players] and [anchors]."""
+    """Many players and their ratings; see train/arena/tournament.py, also for [players] and [anchors]."""
 
     # Name of its folder, below `out`, and that.
     name: str = setting("tournament", _NAME)

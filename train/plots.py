@@ -18,11 +18,11 @@ from rlgo.player import RESIGN
 from rlgo.weights import strongest
 
 if TYPE_CHECKING:
-    from train.analyze import Analysis
-    from train.compare import Comparison, Side
-    from train.evaluate import Evaluation
-    from train.sweep import Outcome, Sweep
-    from train.tournament import Standing
+    from train.arena.tournament import Standing
+    from train.play.analyze import Analysis
+    from train.runs.compare import Comparison, Side
+    from train.runs.evaluate import Evaluation
+    from train.runs.sweep import Outcome, Sweep
 
 _A, _B, INK = "tab:blue", "tab:orange", "0.25"
 
@@ -133,7 +133,7 @@ def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -
 
 
 def _won(sweep: Sweep) -> str:
-    from train.sweep import WON
+    from train.runs.sweep import WON
 
     return f"{WON[sweep.metric]}, of {sweep.games:,} games each"
 
@@ -185,7 +185,7 @@ def _name(value: Any) -> str:
 
 def _draw_parameter(ax: Any, sweep: Sweep, outcomes: Sequence[Outcome], key: str) -> None:
     """Win rates over one parameter: a point with its interval for each run, and, of one, a line through the means."""
-    from train.match import clustered_interval
+    from train.arena.match import clustered_interval
 
     scale = _Scale(sweep, outcomes, key)
     played = [outcome for outcome in outcomes if sweep.metric in outcome.scores]
@@ -249,7 +249,7 @@ def ratings_picture(path: str | Path, found: Evaluation) -> None:
 
     Raises RlgoError without matplotlib.
     """
-    from train.evaluate import RANDOM
+    from train.runs.evaluate import RANDOM
 
     figure, axes = make_figure(1, 1, 8, 5)
     ax = axes[0, 0]
@@ -318,7 +318,7 @@ def analysis_picture(path: str | Path, found: Analysis, top: int = 10) -> None:
 
     Raises RlgoError without matplotlib.
     """
-    from train.analyze import describe_map
+    from train.play.analyze import describe_map
 
     maps = found.shown()
     blocks = [] if found.memory is None or not top else found.memory.features.blocks

@@ -1,0 +1,162 @@
+"""`rlgo analyze`: what it tells, draws and refuses."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import numpy as np
+import pytest
+
+from rlgo.board import BLACK
+from rlgo.coords import from_vertex
+from rlgo.draw import values_image, values_text
+from rlgo.dyna2 import Dyna2
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.player import RandomPlayer
+from rlgo.shapes import make_features
+from rlgo.value import ValueFunction
+from rlgo.weights import Weights, save_weights
+from train.cli.main import main
+from train.play.analyze import analyze
+
+SGF = "(;GM[1]SZ[5]KM[0.5];B[cc];W[bd];B[dd];W[cd])"
+
+
+@pytest.fixture
+def weights() -> Weights:
+    features = make_features(5, (1, 2), "LI+LD")
+    theta = np.random.default_rng(1).normal(0, 0.3, features.n_weights + 1).astype(np.float32)
+    theta[0] = 0
+    return Weights(features, theta)
+
+
+def game() -> Game:
+    g = Game(5, 0.5)
+    for vertex in ("C3", "B2", "D2", "C2"):
+        g.play(from_vertex(vertex, 5))
+    return g
+
+
+def test_the_values_of_every_move_under_both_memories(weights):
+    player = Dyna2(5, weights, simulations=80, seed=1)
+    found = analyze(game(), player)
+    long_term = ValueFunction(weights).afterstates(game().board)[:-1].reshape(5, 5)
+    np.testing.assert_array_equal(found.maps["long-term"], long_term)
+    both = ValueFunction(
+        Weights(found.memory.features, found.memory.theta + _unshared(weights, found.memory.features.sizes))
+    ).afterstates(game().board)[:-1].reshape(5, 5)  # fmt: skip
+    np.testing.assert_allclose(found.maps["value"], both, atol=1e-6)
+    assert found.move == from_vertex(found.ranked("value")[0][0], 5)
+    ranked = found.ranked("long-term")
+    assert [v for _, v in ranked] == sorted((v for _, v in ranked), reverse=True) and len(ranked) == 21
+    text = found.text(top=2, unicode=False)
+    assert text.startswith("   A B C D E\n") and "black to play; dyna2 plays " in text.lower()
+    assert "Black won " in text and "1x1-none" in text and "2x2-none" in text
+    for name in ("value", "long-term"):
+        assert f"{name}: P(Black wins) after each move, in per cent; best: {found.ranked(name)[0][0]} " in text
+
+
+def _unshared(weights: Weights, sizes: tuple[int, ...]) -> np.ndarray:
+    from rlgo.shapes import unshare
+
+    return unshare(weights.features, weights.theta, sizes)[1]
+
+
+def test_players_that_do_not_learn_have_no_memory():
+    found = analyze(game(), RandomPlayer(1))
+    assert found.memory is None and found.maps == {} and found.report == []
+    assert "plays " in found.text() and "learned" not in found.text()
+
+
+def test_a_map_as_text_and_as_a_picture():
+    g = Game(5)
+    g.play(from_vertex("B2", 5))
+    values = np.full((5, 5), np.nan)
+    values[0, 0], values[4, 4], values[2, 2] = 0.054, 0.999, 0.5
+    lines = values_text(g.board, values, from_vertex("C3", 5)).splitlines()
+    assert lines[0] == lines[-1] == "     A   B   C   D   E"
+    assert lines[1].split() == ["5", ".", ".", ".", ".", "99", "5"]
+    assert lines[3].split() == ["3", ".", ".", "(50)", ".", ".", "3"]
+    assert lines[4].split() == ["2", ".", "X", ".", ".", ".", "2"]
+    assert lines[5].split() == ["1", "5", ".", ".", ".", ".", "1"]
+    plain, marked = (values_image(values, 36, g.board, mark) for mark in (None, from_vertex("C3", 5)))
+    changed = np.argwhere((plain != marked).any(2))
+    assert changed.min(0).tolist() > [71, 71] and changed.max(0).tolist() < [108, 108]  # around C3 alone
+    assert (plain[90:126, 54] != values_image(values, 36)[90:126, 54]).any()  # the stone of B2
+
+
+def test_from_the_command_line(tmp_path, weights, capsys):
+    sgf, file = tmp_path / "game.sgf", tmp_path / "w.npz"
+    sgf.write_text(SGF)
+    save_weights(file, weights)
+    png, out = tmp_path / "a.png", tmp_path / "a.json"
+    spec = f"two_phase,long={file},sizes=1+2,sims=50,depth=2"
+    assert main(["analyze", str(sgf), "--player", spec, "--png", str(png), "--json", str(out), "--top", "3"]) == 0
+    text = capsys.readouterr().out
+    assert "Black to play; two_phase plays" in text.replace("black", "Black") and "alpha-beta: depth 2" in text
+    assert png.read_bytes().startswith(b"\x89PNG") and png.stat().st_size > 10_000
+    told = json.loads(out.read_text())
+    assert told["player"] == "two_phase" and len(told["maps"]["value"]) == len(told["maps"]["long-term"]) == 21
+    # The same seed tells the same; --move goes back.
+    again = tmp_path / "b.json"
+    main(["analyze", str(sgf), "--player", spec, "--json", str(again)])
+    assert json.loads(again.read_text()) == told
+    main(["analyze", str(sgf), "--player", f"greedy,weights={file}", "--move", "1", "--json", str(again)])
+    assert json.loads(again.read_text())["to_play"].lower() == "white"
+    assert len(json.loads(again.read_text())["maps"]["value"]) == 24
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("no game", [], "not an SGF game record"),
+        ("(;SZ[5];B[cc];W[cc])", [], "move 2: illegal move"),
+        ("(;SZ[5];B[];W[])", ["--player", "random"], "the game is over"),
+        ("(;SZ[9];B[cc])", ["--player", "dyna2,sims=0"], "sims = 0"),
+        ("(;SZ[7];B[cc])", [], "no shipped weights for board size 7"),
+        (None, [], "no such file"),
+        ("(;GM[2]SZ[8])", [], "GM[2] is another game"),
+        ("(;SZ[5];B[cc])", ["--komi", "nan"], "komi = nan: expected a number"),
+        ("(;SZ[5];B[cc])", ["--move", "3"], "--move 3: the record has 1 moves"),
+    ],
+)
+def test_bad_input(tmp_path, capsys, text, arguments, message):
+    sgf = tmp_path / "game.sgf"
+    if text is not None:
+        sgf.write_text(text)
+    assert main(["analyze", str(sgf), *arguments]) == 2
+    err = capsys.readouterr().err
+    assert message in err and err.count("rlgo: error:") == 1
+
+
+def test_nobody_to_ask_in_a_finished_game():
+    over = Game(5)
+    over.play(0)
+    over.play(0)
+    with pytest.raises(RlgoError, match="the game is over"):
+        analyze(over, RandomPlayer(1))
+    assert over.to_play == BLACK
+
+
+def test_ctrl_c_ends_the_search_with_what_it_has_found(tmp_path, weights, monkeypatch, capsys):
+    """The first one; an hour's search answers at once. (Sent from inside, when the search is sure to run.)"""
+    sgf, file = tmp_path / "game.sgf", tmp_path / "w.npz"
+    sgf.write_text(SGF)
+    save_weights(file, weights)
+    run = Dyna2._run
+    calls = []
+
+    def run_and_interrupt(self, komi, first, n):
+        run(self, komi, first, n)
+        calls.append(n)
+        if len(calls) == 5:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Dyna2, "_run", run_and_interrupt)
+    before = signal.getsignal(signal.SIGINT)
+    spec = f"two_phase,long={file},sizes=1+2,seconds=3600"
+    assert main(["analyze", str(sgf), "--player", spec]) == 0
+    assert "two_phase plays" in capsys.readouterr().out and len(calls) == 5
+    assert signal.getsignal(signal.SIGINT) is before

@@ -1,0 +1,384 @@
+"""Configs: what is read, what is refused and in which words, and that the written form reads back."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlgo.errors import RlgoError
+from rlgo.resources import checkpoints_dir, config_path, list_configs
+from train.config import (
+    Board,
+    Config,
+    Features,
+    Learning,
+    Policy,
+    Run,
+    change,
+    config_from_dict,
+    flat,
+    load_config,
+    overrides,
+    parse_override,
+    to_toml,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    """write(text) -> the path of a config file that holds it."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "some.toml"
+        path.write_text(text, "utf-8")
+        return path
+
+    return write
+
+
+# ---------------------------------------------------------------------------------------------
+# What is read
+# ---------------------------------------------------------------------------------------------
+
+
+def test_an_empty_file_is_the_default_setting(write: Any) -> None:
+    config = load_config(write(""))
+    assert config == Config()
+    assert (config.board.size, config.board.komi) == (9, 7.5)
+    assert config.features == Features(sizes=(1, 2, 3), sharing="LI+LD")
+    assert config.learning == Learning(
+        alpha=0.3,
+        lambda_=0.0,
+        plies=2,
+        value="logistic",
+        update="game",
+        normalise="slots",
+        output="mean",
+        averaging=3.0,
+    )
+    assert (config.policy.kind, config.policy.epsilon) == ("epsilon_greedy", 0.2)
+
+
+def test_values_arrive_with_their_types(write: Any) -> None:
+    config = load_config(write("[learning]\nalpha = 1\nlambda = 0.5\n[features]\nsizes = [1, 3]\n[board]\nkomi = 7\n"))
+    assert config.learning.alpha == 1.0 and type(config.learning.alpha) is float
+    assert config.learning.lambda_ == 0.5
+    assert config.features.sizes == (1, 3)
+    assert type(config.board.komi) is float
+
+
+def test_overrides_come_last_and_the_last_wins(write: Any) -> None:
+    path = write("[run]\ngames = 5\nname = 'a'\n[learning]\nlambda = 0.25\n")
+    config = load_config(
+        path,
+        [
+            "run.games=7",
+            "run.games = 8",
+            "run.name=b",
+            "features.sizes=[2]",
+            "features.sharing=LI+LD",
+            "learning.lambda=0.75",
+            'run.out="some where"',
+        ],
+    )
+    assert config.run == Run(games=8, name="b", out="some where")
+    assert config.features.sizes == (2,)
+    assert config.learning.lambda_ == 0.75
+
+
+def test_config_from_dict() -> None:
+    assert config_from_dict({"board": {"size": 5}}) == Config(board=Board(size=5))
+    with pytest.raises(RlgoError, match=r"^here: board.size = 4: expected an integer from 5 to 19$"):
+        config_from_dict({"board": {"size": 4}}, source="here")
+
+
+# ---------------------------------------------------------------------------------------------
+# What is refused
+# ---------------------------------------------------------------------------------------------
+
+WRONG = [
+    # unknown keys and sections
+    ("[learning]\nalhpa = 1", "unknown key learning.alhpa; the nearest valid key is learning.alpha"),
+    ("[lerning]\nalpha = 1", "unknown key lerning.alpha; the nearest valid key is learning.alpha"),
+    ("[run]\nepsilon = 1", "unknown key run.epsilon; the nearest valid key is policy.epsilon"),
+    ("games = 1", "unknown key games; the nearest valid key is run.games"),
+    ("run = 1", "run = 1: expected a table [run]"),
+    ("[run.games]\nn = 1", "run.games = {'n': 1}: expected an integer of at least 1, found a table"),
+    ("[learning]\nlambda = 0\nlambda_ = 0", "learning.lambda_: given twice"),
+    # types
+    ("[run]\ngames = true", "run.games = true: expected an integer of at least 1, found a boolean"),
+    ("[run]\ngames = 1e6", "run.games = 1000000.0: expected an integer of at least 1, found a float"),
+    ("[run]\ngames = '9'", 'run.games = "9": expected an integer of at least 1, found a string'),
+    ("[run]\nname = 3", "run.name = 3: expected a folder name"),
+    ("[learning]\nalpha = true", "learning.alpha = true: expected a number above 0, found a boolean"),
+    ("[learning]\nplies = true", "learning.plies = true: expected one of 1, 2, found a boolean"),
+    ("[learning]\nvalue = 1", 'learning.value = 1: expected one of "logistic", "linear", found an integer'),
+    ("[features]\nsizes = 3", "features.sizes = 3: expected an ascending subset of [1, 2, 3]"),
+    ("[features]\nsizes = [true]", "features.sizes = [True]: expected an ascending subset of [1, 2, 3]"),
+    ("[run]\nseed = 2001-01-01", "run.seed = datetime.date(2001, 1, 1): expected an integer from 0"),
+    # ranges
+    ("[run]\nname = '../x'", 'run.name = "../x": expected a folder name'),
+    ("[run]\nname = '..'", 'run.name = "..": expected a folder name'),
+    ("[run]\nout = ''", 'run.out = "": expected the path of a folder'),
+    ('[run]\nout = "a\\nb"', 'run.out = "a\\nb": expected the path of a folder'),
+    ("[run]\nseed = -1", "run.seed = -1: expected an integer from 0 to 9223372036854775807"),
+    ("[run]\ngames = 0", "run.games = 0: expected an integer of at least 1"),
+    ("[run]\nlog_every = 0", "run.log_every = 0: expected an integer of at least 1"),
+    ("[run]\neval_every = -1", "run.eval_every = -1: expected an integer of at least 0"),
+    ("[run]\neval_games = 1", "run.eval_games = 1: expected an integer of at least 2"),
+    ("[run]\ngnugo_games = 3", "run.gnugo_games = 3: expected an even number of at least 0"),
+    ("[board]\nsize = 4", "board.size = 4: expected an integer from 5 to 19"),
+    ("[board]\nsize = 20", "board.size = 20: expected an integer from 5 to 19"),
+    ("[board]\nkomi = nan", "board.komi = nan: expected a number from -361 to 361"),
+    ("[board]\nkomi = 362", "board.komi = 362: expected a number from -361 to 361"),
+    ("[features]\nsizes = []", "features.sizes = []: expected an ascending subset of [1, 2, 3], not empty"),
+    ("[features]\nsizes = [2, 1]", "features.sizes = [2, 1]: expected an ascending subset"),
+    ("[features]\nsizes = [1, 1]", "features.sizes = [1, 1]: expected an ascending subset"),
+    ("[features]\nsizes = [3, 4]", "features.sizes = [3, 4]: expected an ascending subset"),
+    (
+        "[features]\nsharing = 'li'",
+        'features.sharing = "li": expected one of "LI+LD", "LI", "LD", "inversion", "none"',
+    ),
+    ("[learning]\nalpha = 0", "learning.alpha = 0: expected a number above 0"),
+    ("[learning]\nalpha = inf", "learning.alpha = inf: expected a number above 0"),
+    ("[learning]\nalpha = 1" + 400 * "0", "learning.alpha = 1000"),
+    ("[learning]\nalpha_final = -0.1", "learning.alpha_final = -0.1: expected a number of at least 0"),
+    ("[learning]\nalpha_half = 0", "learning.alpha_half = 0: expected a number above 0"),
+    ("[learning]\nlambda = 1.01", "learning.lambda_ = 1.01: expected a number from 0 to 1"),
+    ("[learning]\nplies = 3", "learning.plies = 3: expected one of 1, 2"),
+    (
+        "[learning]\nalpha_schedule = 'exponential'\nalpha_final = 0",
+        'learning.alpha_final = 0: expected a number above 0 for alpha_schedule = "exponential"',
+    ),
+    (
+        "[policy]\nkind = 'random'",
+        'policy.kind = "random": expected one of "epsilon_greedy", "greedy", "softmax"',
+    ),
+    ("[policy]\nepsilon = -0.1", "policy.epsilon = -0.1: expected a number from 0 to 1"),
+    ("[policy]\ntemperature = 0", "policy.temperature = 0: expected a number above 0"),
+    ("[policy]\nmax_moves = -1", "policy.max_moves = -1: expected an integer from 0 to 10000"),
+    # not TOML
+    ("[run", "not valid TOML: "),
+    ("[run]\ngames = 1\ngames = 2", "not valid TOML: "),
+]
+
+
+@pytest.mark.parametrize("text, message", WRONG, ids=[message for _, message in WRONG])
+def test_a_wrong_file_is_refused_in_one_line(write: Any, text: str, message: str) -> None:
+    path = write(text)
+    with pytest.raises(RlgoError) as caught:
+        load_config(path)
+    line = str(caught.value)
+    assert line.startswith(f"{path}: {message}")
+    assert "\n" not in line and len(line) < len(str(path)) + 200
+
+
+@pytest.mark.parametrize(
+    "override, message",
+    [
+        ("run.games", "--set run.games: expected section.key=value"),
+        ("=3", "--set =3: expected section.key=value"),
+        ("run.gamse=3", "--set run.gamse=3: unknown key run.gamse; the nearest valid key is run.games"),
+        ("alpha=3", "--set alpha=3: unknown key alpha; the nearest valid key is learning.alpha"),
+        ("learning.=3", "--set learning.=3: unknown key learning."),
+        ("run=3", "--set run=3: run = 3: expected a table [run]"),
+        ("run.games=many", '--set: run.games = "many": expected an integer of at least 1, found a string'),
+        ("run.games=1\nseed=2", '--set: run.games = "1\\nseed=2": expected an integer'),
+        ("features.sizes=[1,", '--set: features.sizes = "[1,": expected an ascending subset'),
+        ("board.size=20", "--set: board.size = 20: expected an integer from 5 to 19"),
+    ],
+)
+def test_a_wrong_override_is_refused(write: Any, override: str, message: str) -> None:
+    with pytest.raises(RlgoError) as caught:
+        load_config(write(""), [override])
+    assert str(caught.value).startswith(message)
+
+
+def test_an_override_does_not_hide_a_mistake_in_the_file(write: Any) -> None:
+    path = write("[board]\nsize = 4\n")
+    with pytest.raises(RlgoError, match=f"^{path}: board.size = 4"):
+        load_config(path, ["board.size=9"])
+
+
+def test_values_set_from_python_are_checked_too() -> None:
+    with pytest.raises(RlgoError, match=r"^policy.epsilon = 2: expected a number from 0 to 1"):
+        Policy(epsilon=2)
+    with pytest.raises(RlgoError, match=r"^board.size = 3: "):
+        dataclasses.replace(Board(), size=3)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Board().size = 5  # type: ignore[misc]
+
+
+def test_unreadable_files_are_refused(tmp_path: Path) -> None:
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RlgoError, match=r"binary.toml: expected a TOML file in UTF-8"):
+        load_config(binary)
+    with pytest.raises(RlgoError, match=r"no such config file; shipped configs: .*quick"):
+        load_config(tmp_path / "none.toml")
+    with pytest.raises(RlgoError, match=r"expected a file, this is a folder"):
+        load_config(tmp_path)
+    with pytest.raises(RlgoError, match=r"did you mean quick\?"):
+        load_config("quik")
+
+
+# ---------------------------------------------------------------------------------------------
+# Writing and reading back
+# ---------------------------------------------------------------------------------------------
+
+FINITE = {"allow_nan": False, "allow_infinity": False}
+POSITIVE = st.floats(0, exclude_min=True, **FINITE)
+PRINTABLE = st.text(st.characters(codec="utf-8")).filter(lambda text: text != "" and text.isprintable())
+
+CONFIGS = st.builds(
+    Config,
+    run=st.builds(
+        Run,
+        name=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]*", fullmatch=True),
+        seed=st.integers(0, 2**63 - 1),
+        games=st.integers(1),
+        out=PRINTABLE,
+        log_every=st.integers(1),
+        eval_every=st.integers(0),
+        eval_games=st.integers(2),
+        gnugo_games=st.integers(0).map(lambda pairs: 2 * pairs),
+        gnugo_every=st.integers(0),
+    ),
+    board=st.builds(Board, size=st.integers(5, 19), komi=st.floats(-361, 361)),
+    features=st.builds(
+        Features,
+        sizes=st.sets(st.integers(1, 3), min_size=1).map(sorted),
+        sharing=st.sampled_from(["LI+LD", "LI", "LD", "inversion", "none"]),
+    ),
+    learning=st.builds(
+        Learning,
+        alpha=POSITIVE,
+        alpha_schedule=st.sampled_from(["constant", "linear", "harmonic", "exponential"]),
+        alpha_final=POSITIVE,
+        alpha_half=POSITIVE,
+        lambda_=st.floats(0, 1),
+        plies=st.sampled_from([1, 2]),
+        value=st.sampled_from(["logistic", "linear"]),
+        update=st.sampled_from(["game", "step"]),
+        normalise=st.sampled_from(["active", "slots", "norm2", "none"]),
+    ),
+    policy=st.builds(
+        Policy,
+        kind=st.sampled_from(["epsilon_greedy", "greedy", "softmax"]),
+        epsilon=st.floats(0, 1),
+        temperature=POSITIVE,
+        max_moves=st.integers(0, 10_000),
+    ),
+)
+
+
+@given(CONFIGS)
+def test_to_toml_reads_back_as_the_same_config(config: Config) -> None:
+    assert config_from_dict(tomllib.loads(to_toml(config))) == config
+
+
+@settings(deadline=None)
+@given(CONFIGS, CONFIGS)
+def test_overrides_make_one_config_of_another(base: Config, config: Config) -> None:
+    needed = overrides(base, config)
+    tables: dict[str, Any] = {}
+    for text in needed:
+        for section, values in parse_override(text).items():
+            tables.setdefault(section, {}).update(values)
+    assert change(base, tables, "--set") == config
+    before, after = flat(base), flat(config)
+    assert [text.partition("=")[0] for text in needed] == [key for key in after if after[key] != before[key]]
+    assert overrides(config, config) == []
+
+
+def test_to_toml_writes_every_key() -> None:
+    data = tomllib.loads(to_toml(Config()))
+    expected = {s.name: {f.name for f in dataclasses.fields(s.default)} for s in dataclasses.fields(Config)}
+    assert {section: set(values) for section, values in data.items()} == expected
+
+
+# ---------------------------------------------------------------------------------------------
+# What ships
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["default", "paper", "quick", "ten_million", "hundred_million", "13x13", "19x19"])
+def test_shipped_configs_load_by_name_and_by_path(name: str, tmp_path: Path, monkeypatch: Any) -> None:
+    assert name in list_configs()
+    monkeypatch.chdir(tmp_path)
+    config = load_config(name)
+    assert config.run.name == name
+    assert load_config(f"{name}.toml") == load_config(f"configs/{name}.toml") == config
+
+
+def test_every_shipped_config_loads_and_says_its_purpose_and_budget() -> None:
+    for name in list_configs():
+        load_config(name)
+        head = config_path(name).read_text("utf-8").partition("\n[")[0]
+        assert head.startswith("# ") and "# Budget: " in head, name
+
+
+def test_default_is_written_out() -> None:
+    config = load_config("default")
+    assert dataclasses.replace(config, run=Config().run) == Config()
+    assert config.run.games == Config().run.games == 1_000_000
+    text = config_path("default").read_text("utf-8")
+    for section in ("features", "learning", "policy"):
+        for key in dataclasses.asdict(getattr(config, section)):
+            if key not in ("alpha_final", "alpha_half", "temperature", "max_moves"):  # without effect here
+                assert f"\n{key.removesuffix('_')} = " in text, key
+
+
+def test_paper_is_the_papers_setting() -> None:
+    config = load_config("paper")
+    learning, policy = config.learning, config.policy
+    assert (learning.alpha, learning.lambda_, learning.plies, learning.value) == (0.1, 0.0, 2, "logistic")
+    assert (learning.alpha_schedule, learning.update, learning.output) == ("constant", "game", "last")
+    assert (policy.kind, policy.epsilon) == ("epsilon_greedy", 0.1)
+    assert (config.run.games, config.board.size, config.board.komi) == (1_000_000, 9, 7.5)
+    assert (config.features.sizes, config.features.sharing) == ((1, 2, 3), "LI+LD")
+
+
+def test_a_file_goes_before_a_shipped_config(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quick.toml").write_text("[run]\nname = 'mine'\n", "utf-8")
+    assert load_config("quick.toml").run.name == "mine"
+    assert load_config("quick").run.name == "quick"
+
+
+def test_shipped_folders_are_found() -> None:
+    assert checkpoints_dir().is_dir()
+    assert config_path("quick").samefile(ROOT / "configs" / "quick.toml")
+
+
+def test_choices_are_those_of_the_code() -> None:
+    """The config names them again, so that reading one does not import numba."""
+    from rlgo.board import MAX_SIZE, MIN_SIZE
+    from rlgo.policy import POLICIES
+    from rlgo.shapes import SHARINGS, SIZES
+    from rlgo.value import VALUES
+
+    def accepts(section: Any, key: str, values: Any) -> None:
+        for value in values:
+            section(**{key: value})
+        expected = next(f for f in dataclasses.fields(section) if f.name == key).metadata["check"].expected
+        assert all(f'"{value}"' in expected for value in values)
+        assert expected.count('"') == 2 * len(values)
+
+    accepts(Features, "sharing", SHARINGS)
+    accepts(Learning, "value", VALUES)
+    accepts(Policy, "kind", POLICIES)
+    assert Features().sizes == SIZES
+    for size in (MIN_SIZE, MAX_SIZE):
+        Board(size=size)
+    for size in (MIN_SIZE - 1, MAX_SIZE + 1):
+        with pytest.raises(RlgoError):
+            Board(size=size)

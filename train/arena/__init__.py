@@ -1,0 +1,1 @@
+"""Games that count: referee, pool of processes, matches, tournaments, ratings."""

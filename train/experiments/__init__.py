@@ -1,0 +1,1 @@
+"""The tables and figures of both papers: read, run, judged and reported."""

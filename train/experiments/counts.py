@@ -1,0 +1,70 @@
+"""What can be counted: the local shape features themselves, and how often they occur in a training run.
+
+Start reading at `run` (TD paper, Table 1) and `frequency` (Figure 4).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlgo.errors import RlgoError
+from rlgo.shapes import SIZES, make_features
+from train.experiments.curves import OTHER_FOLDER, SHARED
+from train.runs.fleet import FAILED, Training, check_folders, train_all
+
+if TYPE_CHECKING:
+    from train.experiments.running import Experiment
+
+BINS_A_DECADE = 4
+
+
+def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
+    """The numbers of features, weights and windows of each size, as raw results."""
+    lines = []
+    for k in SIZES:
+        for sharing in ("LI", "LD"):
+            features = make_features(e.settings.size, (k,), sharing)
+            lines += [
+                {"number": f"{k}x{k} {sharing} features", "value": features.n_features},
+                {"number": f"{k}x{k} {sharing} weights", "value": features.n_weights},
+                {"number": f"{k}x{k} {sharing} active at most", "value": len(features.windows)},
+            ]
+    whole = make_features(e.settings.size)
+    return [
+        *lines,
+        {"number": "all features", "value": whole.n_features},
+        {"number": "all weights", "value": whole.n_weights},
+    ]
+
+
+def frequency(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
+    """For each block of weights, how many of its classes occurred how often in the reference run, as raw results."""
+    assert e.reference is not None
+    training = Training(e.reference)
+    check_folders([e.reference], OTHER_FOLDER, SHARED)
+    train_all([training], e.folder / "runs", jobs, progress)
+    if training.state == FAILED:
+        raise RlgoError(f"{e.reference.folder.path}: {training.reason}")
+    f = e.reference.config.features
+    features = make_features(e.reference.config.board.size, f.sizes, f.sharing)
+    state, progressed = e.reference.folder.load()
+    totals = [int(state["occurrences"][block.start : block.stop].sum()) for block in features.blocks]
+    lines: list[dict[str, Any]] = [
+        {"number": "games", "value": training.games, "seconds": round(progressed["seconds"], 1)},
+        {"number": "most occurrences of a block over least", "value": round(max(totals) / min(totals), 2)},
+    ]
+    for block in features.blocks:
+        name = block.name.replace("-", " ")  # as in `run`
+        seen = state["occurrences"][block.start : block.stop]
+        bins = np.floor(np.log10(seen[seen > 0]) * BINS_A_DECADE).astype(int)
+        lines += [
+            {"histogram": name, "classes": np.bincount(bins).tolist()},
+            {"number": f"{name} occurrences", "value": int(seen.sum())},
+            {"number": f"{name} never seen", "value": int((seen == 0).sum())},
+            {"number": f"{name} weights", "value": len(seen)},
+            {"number": f"{name} most often", "value": int(seen.max())},
+            {"number": f"{name} seen 1,000 to 10,000 times", "value": int(((seen >= 1e3) & (seen < 1e4)).sum())},
+        ]
+    return lines

@@ -1,0 +1,1 @@
+"""Games with people and servers: terminal, CGOS, analysis, PettingZoo."""

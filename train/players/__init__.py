@@ -1,0 +1,1 @@
+"""Everybody who can play: specs, keys, and engines of others."""

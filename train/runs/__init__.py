@@ -1,0 +1,1 @@
+"""Training runs: one, many side by side, and how strong they are."""
