@@ -185,7 +185,7 @@ def _name(value: Any) -> str:
 
 def _draw_parameter(ax: Any, sweep: Sweep, outcomes: Sequence[Outcome], key: str) -> None:
     """Win rates over one parameter: a point with its interval for each run, and, of one, a line through the means."""
-    from train.arena.match import clustered_interval
+    from train.stats import clustered_interval
 
     scale = _Scale(sweep, outcomes, key)
     played = [outcome for outcome in outcomes if sweep.metric in outcome.scores]
