@@ -23,10 +23,10 @@ import numpy as np
 from rlgo.errors import RlgoError
 from rlgo.jit import CACHE_DIR, compiling, make_rng, sources_digest
 from rlgo.learner import Crew, Learner, Worker, add_up, merged, share_out
-from rlgo.policy import Policy
 from rlgo.resources import version
+from rlgo.settings import Learning, Policy
 from rlgo.shapes import FeatureSet, make_features
-from rlgo.td import Learning, check_max_moves
+from rlgo.td import check_max_moves
 
 _JOIN_SECONDS = 60.0  # for machines to join, where there are fewer CPUs than workers
 _KNOCK_SECONDS = 5.0  # for a TCP connection
