@@ -21,16 +21,16 @@ from test_run import interrupting, metrics, tiny
 from rlgo.errors import RlgoError
 from rlgo.jit import make_rng
 from rlgo.learner import Learner, Worker, merged
-from rlgo.policy import Policy
+from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
-from rlgo.td import Learning
 from train.arena.match import play_match
 from train.arena.pool import GameTask, GameWorker, RayFarm
 from train.arena.referee import Rules
 from train.config import to_toml
+from train.ray_cluster import connect
 from train.runs import workers as cluster
 from train.runs.run import resume, train
-from train.runs.workers import RayCrew, RayLearner, connect
+from train.runs.workers import RayCrew, RayLearner
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or importlib.util.find_spec("ray") is None,
@@ -68,7 +68,7 @@ def nodes() -> Iterator[Any]:
         for _ in range(2):
             started.add_node(**terms, include_dashboard=False)
             started.wait_for_nodes(SECONDS)
-        ray, _ = connect(started.address, 4, FEATURES)
+        ray, _ = connect(started.address, 4, FEATURES.n_weights)
         yield started
         ray.shutdown()
     finally:
@@ -131,22 +131,24 @@ def same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
 
 def test_without_ray(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(RlgoError, match=r'^run.cluster = "local": needs Ray.*: pip install \'rlgo\[ray\]\'$'):
+    with pytest.raises(RlgoError, match=r'^run.cluster = "local": Ray is not installed: pip install \'rlgo\[ray\]\'$'):
         train(tiny(tmp_path, run={"cluster": "local"}), progress=False)
     assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "nowhere.invalid:6379"])
 def test_nobody_at_the_address(tmp_path, address):
-    with pytest.raises(RlgoError, match=rf'^run.cluster = "{address}": nobody answers at {address} '):
+    with pytest.raises(RlgoError, match=rf'^run.cluster = "{address}": no answer from {address} '):
         train(tiny(tmp_path, run={"cluster": address}), progress=False)
     assert not any(tmp_path.iterdir())
 
 
 def test_no_cluster_here(monkeypatch):
     monkeypatch.setenv("RAY_TMPDIR", "/nonexistent")
-    with pytest.raises(RlgoError, match=r'^run.cluster = "auto": no Ray runs on this machine: expected ray start'):
-        connect("auto", 1, FEATURES)
+    with pytest.raises(
+        RlgoError, match=r'^run.cluster = "auto": Ray is not running on this machine: expected `ray start`'
+    ):
+        connect("auto", 1)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -157,7 +159,7 @@ def test_no_cluster_here(monkeypatch):
 def test_a_match_without_ray_or_cluster(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "ray", None)
-        with pytest.raises(RlgoError, match=r"^--cluster auto: needs Ray"):
+        with pytest.raises(RlgoError, match=r"^--cluster auto: Ray is not installed"):
             play_match("random", "random", 2, size=5, cluster="auto", progress=False)
 
 
@@ -364,7 +366,7 @@ def test_the_wrong_token(nodes, tmp_path):
     assert out == ""
     lines = err.splitlines()
     assert len(lines) == 2
-    assert "it does not let this process in: expected a port of Ray's, and RAY_AUTH_MODE=token with the" in lines[1]
+    assert "connection refused: expected a port of Ray's, and RAY_AUTH_MODE=token with the" in lines[1]
     assert not (tmp_path / "tiny").exists()
 
 

@@ -30,7 +30,8 @@ from rlgo.jit import compiling
 from rlgo.player import Player
 from rlgo.resources import version
 from rlgo.selfplay import Meeting, hold_meeting
-from rlgo.shapes import SIZES, FeatureSet, make_features, unshare
+from rlgo.settings import SIZES
+from rlgo.shapes import FeatureSet, make_features, unshare
 from rlgo.weights import Weights
 from train.arena.pool import Farm, GameTask, make_farm
 from train.arena.referee import GameRecord, Rules

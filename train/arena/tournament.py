@@ -368,7 +368,7 @@ def _write(standing: Standing) -> None:
     write_atomically(folder / RATINGS_JSON, (json.dumps(standing.to_json(), indent=2) + "\n").encode())
     if standing.ratings is None:
         return
-    from train.plots import tournament_picture
+    from train.arena.pictures import tournament_picture
 
     try:
         tournament_picture(folder / RATINGS_PNG, standing)

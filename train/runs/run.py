@@ -31,11 +31,10 @@ import numpy as np
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling
 from rlgo.learner import Learner
-from rlgo.policy import POLICIES, Policy
 from rlgo.sealed import write_atomically
+from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
 from rlgo.shapes import FeatureSet, make_features
-from rlgo.td import NORMALISATIONS, SCHEDULES, UPDATES, Learning, step_size
-from rlgo.value import VALUES
+from rlgo.td import step_size
 from rlgo.weights import Weights, load_weights, save_weights
 from train.config import Config, config_from_dict, flat, load_config, overrides, to_toml
 from train.provenance import commit, versions
@@ -79,7 +78,7 @@ def make_learner(
     value = VALUES[le.value]
     learning = Learning(
         alpha=le.alpha,
-        schedule=SCHEDULES[le.alpha_schedule],
+        schedule=STEP_SCHEDULES[le.alpha_schedule],
         alpha_final=le.alpha_final,
         alpha_half=le.alpha_half,
         games=config.run.games,

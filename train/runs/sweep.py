@@ -432,7 +432,8 @@ def _write(sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
     lines = "".join(json.dumps(outcome.to_json()) + "\n" for outcome in outcomes)
     write_atomically(sweep.folder / "sweep.jsonl", lines.encode())
     write_atomically(sweep.folder / "table.md", (table(sweep, outcomes) + "\n").encode())
-    from train.plots import need_matplotlib, sweep_picture
+    from train.plots import need_matplotlib
+    from train.runs.pictures import sweep_picture
 
     try:
         need_matplotlib()

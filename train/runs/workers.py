@@ -9,30 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import socket
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.jit import CACHE_DIR, compiling, make_rng, sources_digest
+from rlgo.jit import CACHE_DIR, compiling, make_rng
 from rlgo.learner import Crew, Learner, Worker, add_up, merged, share_out
-from rlgo.policy import Policy
-from rlgo.resources import version
-from rlgo.shapes import FeatureSet, make_features
-from rlgo.td import Learning, check_max_moves
+from rlgo.settings import Learning, Policy
+from rlgo.shapes import make_features
+from rlgo.td import check_max_moves
+from train.ray_cluster import cluster_setting, connect, fingerprint, short_error
 
 _JOIN_SECONDS = 60.0  # for machines to join, where there are fewer CPUs than workers
-_KNOCK_SECONDS = 5.0  # for a TCP connection
 _TOLD_AFTER = 5.0  # seconds of waiting, before the reason is told
 _DEATHS = 3  # in a row in one place, without a game in between: something is wrong there
-_MEBI = 2**20
 
 
 # ---------------------------------------------------------------------------------------------
@@ -108,11 +103,6 @@ class ClusterWorker:
         return self._worker
 
 
-def fingerprint() -> str:
-    """What must be the same on all machines of a run: the sources, and what compiles them."""
-    return f"rlgo {version()} ({sources_digest()})"
-
-
 # ---------------------------------------------------------------------------------------------
 # The driver
 # ---------------------------------------------------------------------------------------------
@@ -140,19 +130,19 @@ class RayCrew(Crew):
     """Workers on a Ray cluster, who merge on the driver: while none dies, bit for bit what as many threads do.
 
     contracts : what each `learner.Worker` would be made with
-    cluster : see `connect`
+    cluster : see `ray_cluster.connect`
     timeout : seconds to wait for workers, for them to start and in each round; who has not answered then is replaced
 
     Raises
     ------
-    RlgoError : see `connect`; if there are fewer CPUs than workers; if the workers have another rlgo.
+    RlgoError : see `ray_cluster.connect`; if there are fewer CPUs than workers; if the workers have another rlgo.
     """
 
     def __init__(self, contracts: Sequence[tuple[Any, ...]], cluster: str, timeout: float):
         features, learning, policy, komi, max_moves, _, theta = contracts[0]
         terms = features.size, features.sizes, features.sharing, learning, policy, komi
         self._terms = (*terms, check_max_moves(max_moves, features.size))
-        self._name, self._timeout = _name(cluster), timeout
+        self._name, self._timeout = cluster_setting(cluster), timeout
         self.theta = np.zeros(features.n_weights + 1, np.float32)
         if theta is not None:
             self.theta[:] = theta
@@ -161,7 +151,7 @@ class RayCrew(Crew):
         sequences = [s if isinstance(s, np.random.SeedSequence) else np.random.SeedSequence(s) for s in seeds]
         self._places = [_Place(i, sequence, make_rng(sequence)) for i, sequence in enumerate(sequences, 1)]
         self.say(f"connecting to Ray ({cluster}) ...")
-        self._ray, self._is_ours = connect(cluster, len(contracts), features)
+        self._ray, self._is_ours = connect(cluster, len(contracts), features.n_weights)
         try:
             self.say(f"starting {len(contracts)} workers, who compile where this rlgo is new ...")
             self._start_all()
@@ -272,7 +262,7 @@ class RayCrew(Crew):
             who = self._ray.get(call, timeout=self._timeout)
         except self._ray.exceptions.RayError as error:
             raise RlgoError(
-                f"{self._name}: {place} cannot start ({_short(error)}): expected {fingerprint()} on every machine"
+                f"{self._name}: {place} cannot start ({short_error(error)}): expected {fingerprint()} on every machine"
             ) from None
         self._check(who, place)
 
@@ -305,7 +295,7 @@ class RayCrew(Crew):
         try:
             who = self._ray.get(place.prepared, timeout=self._timeout)
         except self._ray.exceptions.RayError as error:
-            self._replace(place, f"cannot start ({_short(error)})", 0)
+            self._replace(place, f"cannot start ({short_error(error)})", 0)
             return
         self._check(who, place)
         place.prepared = None
@@ -374,103 +364,6 @@ class RayLearner(Learner):
         return RayCrew(contracts, self._cluster, self._timeout)
 
 
-# ---------------------------------------------------------------------------------------------
-# Connecting
-# ---------------------------------------------------------------------------------------------
-
-
-def connect(cluster: str, workers: int, features: FeatureSet | None = None, name: str = "") -> tuple[Any, bool]:
-    """Connect this process to a Ray cluster.
-
-    Parameters
-    ----------
-    cluster : "local": one of this machine alone, with as many CPUs as workers, which ends with this process;
-        "auto": the one that this machine belongs to, or the environment variable RAY_ADDRESS; "HOST:PORT": the same by
-        the address of its head; "ray://HOST:PORT": from a machine outside, through Ray's client server
-    workers : how many there will be
-    features : what they will learn, if that is what they do
-    name : what errors call the setting; "": run.cluster
-
-    Returns
-    -------
-    (the module `ray`, whether the connection is new). A process that is connected already stays where it is.
-
-    Raises
-    ------
-    RlgoError : if Ray is not installed, there is no such cluster, or it does not accept the token.
-    """
-    name = name or _name(cluster)
-    # What Ray says by itself goes to standard output and error, at length. It reads these when it is imported.
-    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # drops the lines that match
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    if cluster != "local":
-        os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")  # of a wrong token: 3 s, instead of 20
-    try:
-        import ray
-        import ray.exceptions
-    except ImportError:
-        raise RlgoError(f"{name}: needs Ray, which is not installed: pip install 'rlgo[ray]'") from None
-    if ray.is_initialized():
-        return ray, False
-    options: dict[str, Any] = {"address": cluster, "log_to_driver": False, "logging_level": "ERROR"}
-    if cluster == "local":
-        # Weights out, weights and occurrences back, with room for what is not yet freed.
-        store = 128 * _MEBI + 3 * workers * (0 if features is None else features.n_weights + 1) * (4 + 4 + 8)
-        options |= {"num_cpus": workers, "include_dashboard": False, "object_store_memory": store}
-    else:
-        _knock(name, os.environ.get("RAY_ADDRESS", "") if cluster == "auto" else cluster)
-    try:
-        with _silence():
-            ray.init(**options)
-    except ray.exceptions.AuthenticationError as error:
-        raise RlgoError(f"{name}: {_short(error)}: expected {_TOKEN}") from None
-    except ConnectionError as error:
-        if "Could not find any running" in str(error):
-            raise RlgoError(f"{name}: no Ray runs on this machine: expected ray start before") from None
-        raise RlgoError(f"{name}: it does not let this process in: expected a port of Ray's, and {_TOKEN}") from None
-    except Exception as error:  # whatever else Ray finds wrong: versions, addresses, rights
-        raise RlgoError(f"{name}: {' '.join(str(error).split())}") from None
-    return ray, True
-
-
-_TOKEN = "RAY_AUTH_MODE=token with the cluster's token in ~/.ray/auth_token, RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
-
-
-def _knock(name: str, address: str) -> None:
-    """Raise RlgoError if nobody answers at an address. Ray itself would try for a quarter of an hour."""
-    if not address:
-        return
-    url = urlsplit(address if "://" in address else f"ray://{address}")
-    try:
-        socket.create_connection((url.hostname or "", url.port or 0), _KNOCK_SECONDS).close()
-    except (OSError, ValueError) as error:
-        raise RlgoError(f"{name}: nobody answers at {address} ({error}): expected the head of a Ray cluster") from None
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Nothing that goes to standard error is seen, be it written by Ray's C++ or by its children."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-
-
-def _name(cluster: str) -> str:
-    return f'run.cluster = "{cluster}"'
-
-
 def _reason(error: Exception) -> str:
     """What became of an actor, after "worker 3"."""
     return "went down with its machine" if "node has died" in str(error) else "died"
-
-
-def _short(error: Exception) -> str:
-    """An error of Ray's in a line: how the traceback in it ends, or its first sentence."""
-    ends = re.findall(r"^\s*([\w.]+(?:Error|Exception): .*)$", str(error), re.MULTILINE)
-    return ends[-1] if ends else str(error).partition(". ")[0].strip()
