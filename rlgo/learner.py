@@ -17,10 +17,10 @@ import numpy as np
 from rlgo.board import new_boards, zobrist
 from rlgo.errors import RlgoError
 from rlgo.jit import make_rng, njit
-from rlgo.policy import Policy
 from rlgo.selfplay import learn_episodes, play_episodes, tally_dtype
+from rlgo.settings import Learning, Policy
 from rlgo.shapes import FeatureSet
-from rlgo.td import Learning, check_max_moves, episode_dtype, make_scratch, write_through
+from rlgo.td import check_max_moves, episode_dtype, make_scratch, write_through
 from rlgo.value import new_shapes, rebuild
 
 AVERAGE_EVERY = 1_000  # games between two updates of the mean weights
@@ -223,8 +223,8 @@ class Learner:
     Parameters
     ----------
     features : `shapes.FeatureSet`
-    learning : `td.Learning`
-    policy : `policy.Policy`
+    learning : `settings.Learning`
+    policy : `settings.Policy`
     komi : points
     max_moves : plies; a longer game is discarded; 0 is 3 * size * size
     seed : an int or a `numpy.random.SeedSequence`

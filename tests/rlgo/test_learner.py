@@ -9,10 +9,9 @@ from naive import NaiveBoard, from_core
 
 from rlgo.errors import RlgoError
 from rlgo.learner import Learner, LearnWorker, add_up, averaging_rate, merged, share_out
-from rlgo.policy import EPSILON_GREEDY, Policy
 from rlgo.selfplay import tally_dtype
+from rlgo.settings import EPSILON_GREEDY, HARMONIC, UPDATES, Learning, Policy
 from rlgo.shapes import make_features
-from rlgo.td import HARMONIC, UPDATES, Learning
 
 FEATURES = make_features(5, (1, 2))
 POLICY = Policy(EPSILON_GREEDY, 0.2)

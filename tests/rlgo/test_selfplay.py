@@ -8,10 +8,9 @@ import pytest
 from rlgo.board import PASS, is_sensible, new_board, outcome, play, zobrist
 from rlgo.errors import RlgoError
 from rlgo.learner import Learner
-from rlgo.policy import Policy
 from rlgo.selfplay import hold_meeting, meet
+from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features, unshare
-from rlgo.td import Learning
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, save_weights
 from train.arena.match import play_match

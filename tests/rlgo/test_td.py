@@ -11,13 +11,9 @@ from rlgo.board import new_boards, play, zobrist
 from rlgo.errors import RlgoError
 from rlgo.jit import make_rng
 from rlgo.learner import Learner
-from rlgo.policy import EPSILON_GREEDY, Policy
+from rlgo.settings import EPSILON_GREEDY, NORMALISATIONS, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.td import (
-    NORMALISATIONS,
-    SCHEDULES,
-    UPDATES,
-    Learning,
     begin_episode,
     begin_steps,
     episode_dtype,
@@ -28,13 +24,13 @@ from rlgo.td import (
     record_move,
     step_size,
 )
-from rlgo.value import VALUES, new_shapes, observe, rebuild, squash
+from rlgo.value import new_shapes, observe, rebuild, squash
 
 SETTINGS = {
     "alpha": 0.2, "schedule": "constant", "alpha_final": 0.0, "alpha_half": 1.0, "games": 1000, "lambda_": 0.0,
     "plies": 2, "value": "logistic", "update": "game", "normalise": "active",
 }  # fmt: skip
-NAMES = {"schedule": SCHEDULES, "value": VALUES, "update": UPDATES, "normalise": NORMALISATIONS}
+NAMES = {"schedule": STEP_SCHEDULES, "value": VALUES, "update": UPDATES, "normalise": NORMALISATIONS}
 
 
 def learning_of(**settings) -> Learning:

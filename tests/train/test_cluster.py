@@ -21,9 +21,8 @@ from test_run import interrupting, metrics, tiny
 from rlgo.errors import RlgoError
 from rlgo.jit import make_rng
 from rlgo.learner import Learner, LearnWorker, merged
-from rlgo.policy import Policy
+from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
-from rlgo.td import Learning
 from train.arena.match import play_match
 from train.arena.pool import GameTask, GameWorker, RayFarm
 from train.arena.referee import Rules

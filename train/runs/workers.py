@@ -20,9 +20,9 @@ import numpy as np
 from rlgo.errors import RlgoError
 from rlgo.jit import CACHE_DIR, compiling, make_rng
 from rlgo.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
-from rlgo.policy import Policy
+from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
-from rlgo.td import Learning, check_max_moves
+from rlgo.td import check_max_moves
 from train.ray_cluster import cluster_setting, connect, fingerprint, short_error
 
 _JOIN_SECONDS = 60.0  # for machines to join, where there are fewer CPUs than workers
