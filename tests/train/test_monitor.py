@@ -411,7 +411,7 @@ def test_gnugo_itself(finished, gnugo, capfd):
     found = strength.against_gnugo(config, weights, progress=False)
     assert (found.games, found.opponent) == (4, "GNU Go level 0")
     assert 0 <= found.ci95[0] <= found.win_rate <= found.ci95[1] <= 1
-    first, again = (strength.meet_gnugo(weights, 4, 0.5, seed=1, progress=False) for _ in range(2))
+    first, again = (strength.play_gnugo(weights, 4, 0.5, seed=1, progress=False) for _ in range(2))
     assert first == again
     assert (first.games, first.forfeits, len(first.scores)) == (4, 0, 2)
     assert capfd.readouterr() == ("", "")

@@ -112,10 +112,12 @@ def _eval(args: argparse.Namespace) -> None:
 
 
 def _sweep(args: argparse.Namespace) -> None:
+    from train.runs.pictures import write_sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
     sweep = read_sweep(args.config, args.out)
     outcomes = run_sweep(sweep, args.jobs, only_resume=args.resume)
+    write_sweep_picture(sweep, outcomes)
     print(table(sweep, outcomes))
 
 

@@ -13,7 +13,7 @@ from rlgo.errors import RlgoError
 from rlgo.settings import SIZES
 from rlgo.shapes import make_features
 from train.experiments.curves import OTHER_FOLDER, SHARED
-from train.runs.fleet import FAILED, Training, check_folders, train_all
+from train.runs.fleet import FAILED, RunStatus, check_folders, train_all
 
 if TYPE_CHECKING:
     from train.experiments.running import Experiment
@@ -43,7 +43,7 @@ def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
 def frequency(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     """For each block of weights, how many of its classes occurred how often in the reference run, as raw results."""
     assert e.reference is not None
-    training = Training(e.reference)
+    training = RunStatus(e.reference)
     check_folders([e.reference], OTHER_FOLDER, SHARED)
     train_all([training], e.folder / "runs", jobs, progress)
     if training.state == FAILED:

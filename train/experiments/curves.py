@@ -21,8 +21,9 @@ from rlgo.jit import compiling
 from rlgo.selfplay import hold_meeting
 from rlgo.weights import Weights, load_weights
 from train.arena.match import on_common_features, play_match
+from train.console import message
 from train.experiments.findings import GNUGO_0, pair_line, run_point
-from train.runs.fleet import FAILED, Member, Training, check_folders, say, train_all
+from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, train_all
 from train.runs.status import FINISHED
 from train.runs.strength import GNUGO, has_gnugo
 
@@ -59,7 +60,7 @@ def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     runs, points, lines = _train(e, labelled, jobs, progress)
     lines += _meet(e, [Point(RANDOM, -1, 0), *points], jobs, progress)
     if e.settings.gnugo_games and not has_gnugo():
-        say("GNU Go is not installed: no games against it")
+        message("GNU Go is not installed: no games against it")
     elif e.settings.gnugo_games:
         lines += _meet_gnugo(e, runs, points, jobs, progress)
     return lines
@@ -71,12 +72,12 @@ def train_runs(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]
 
 
 def _train(
-    e: Experiment, labelled: Sequence[tuple[str, Member]], jobs: int, progress: bool
-) -> tuple[list[tuple[str, Training]], list[Point], list[dict[str, Any]]]:
+    e: Experiment, labelled: Sequence[tuple[str, RunSpec]], jobs: int, progress: bool
+) -> tuple[list[tuple[str, RunStatus]], list[Point], list[dict[str, Any]]]:
     """Train, and return the runs, all their checkpoints, and a line of raw results for each run."""
     # Two labels may name one run: it is trained once, and appears under both.
-    trainings = {member.name: Training(member) for _, member in labelled}
-    check_folders([training.member for training in trainings.values()], OTHER_FOLDER, SHARED)
+    trainings = {member.name: RunStatus(member) for _, member in labelled}
+    check_folders([training.spec for training in trainings.values()], OTHER_FOLDER, SHARED)
     train_all(list(trainings.values()), e.folder / "runs", jobs, progress)
     runs = [(label, trainings[member.name]) for label, member in labelled]
     points = [point for i, (label, training) in enumerate(runs) for point in _points(i, label, training)]
@@ -84,9 +85,9 @@ def _train(
     return runs, points, [_run_line(label, training, points, i, reference) for i, (label, training) in enumerate(runs)]
 
 
-def _points(number: int, label: str, training: Training) -> Iterator[Point]:
+def _points(number: int, label: str, training: RunStatus) -> Iterator[Point]:
     """The checkpoints of a run whose weights are numbers, ascending."""
-    wanted, folder = training.member.config.run, training.member.folder
+    wanted, folder = training.spec.config.run, training.spec.folder
     files = {games: path for games, path in folder.saved().items() if games <= wanted.games}
     if training.state == FINISHED:
         files.setdefault(wanted.games, folder.weights)
@@ -96,9 +97,9 @@ def _points(number: int, label: str, training: Training) -> Iterator[Point]:
             yield Point(run_point(label, wanted.seed, games), number, games, weights, path)
 
 
-def _run_line(label: str, training: Training, points: Sequence[Point], number: int, reference: str) -> dict[str, Any]:
+def _run_line(label: str, training: RunStatus, points: Sequence[Point], number: int, reference: str) -> dict[str, Any]:
     """What a training run tells; `reference` is the name of the one that all experiments have."""
-    member = training.member
+    member = training.spec
     own = [point for point in points if point.run == number]
     diverged = training.state == FAILED and training.reason.startswith("diverged")
     if training.state == FAILED and not diverged:
@@ -182,7 +183,7 @@ def _meet(e: Experiment, points: Sequence[Point], jobs: int, progress: bool) -> 
 
 
 def _meet_gnugo(
-    e: Experiment, runs: Sequence[tuple[str, Training]], points: Sequence[Point], jobs: int, progress: bool
+    e: Experiment, runs: Sequence[tuple[str, RunStatus]], points: Sequence[Point], jobs: int, progress: bool
 ) -> list[dict[str, Any]]:
     """The last weights of each run against GNU Go level 0; games that were played are kept."""
     folder = e.folder / "games" / e.name
@@ -192,7 +193,7 @@ def _meet_gnugo(
         own = [point for point in points if point.run == number]
         if not own:
             continue
-        member, last = training.member, own[-1]
+        member, last = training.spec, own[-1]
         found = play_match(
             f"greedy,weights={last.path}",
             f"gtp:{GNUGO}",

@@ -33,7 +33,7 @@ Start reading at `read_experiment`, then `run_experiment`. A file in configs/exp
 Games are a gauntlet, a round robin or a Swiss tournament (`config.Experiment.pairing`, `rounds.py`).
 
 An experiment leaves one file of raw results, NAME.jsonl (`findings.Raw`), from which picture and report are made
-at any time. Training runs stand in a folder that all experiments share: a run that two of them need is trained once.
+at any time. RunStatus runs stand in a folder that all experiments share: a run that two of them need is trained once.
 Everything goes on where it was interrupted when the same command is given again.
 
     e = read_experiment("plies", scale=0.1)
@@ -63,7 +63,7 @@ from train.experiments.curves import REFERENCE, SHARED
 from train.experiments.findings import Raw, read_raw, write_raw
 from train.players.spec import parse_spec
 from train.provenance import machine, versions
-from train.runs.fleet import Member, jobs_for, member_name
+from train.runs.fleet import RunSpec, jobs_for, run_name
 from train.runs.folder import next_checkpoint
 
 OUT = "experiments"
@@ -153,8 +153,8 @@ class Experiment:
     scale: float
     folder: Path  # what it works in
     called: str  # on the command line
-    members: dict[str, tuple[Member, ...]] = field(default_factory=dict)  # by label, a member for each seed
-    reference: Member | None = None  # the base config with seed 1, which links experiments
+    members: dict[str, tuple[RunSpec, ...]] = field(default_factory=dict)  # by label, a member for each seed
+    reference: RunSpec | None = None  # the base config with seed 1, which links experiments
     panels: dict[str, tuple[str, ...]] = field(default_factory=dict)  # labels
     contestants: tuple[Contestant, ...] = ()
     expected: dict[str, float] = field(default_factory=dict)
@@ -250,7 +250,7 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
     return replace(e, claims=claims)
 
 
-def _members(e: Experiment, label: str, changes: Any, common: Mapping[str, Any]) -> tuple[Member, ...]:
+def _members(e: Experiment, label: str, changes: Any, common: Mapping[str, Any]) -> tuple[RunSpec, ...]:
     """The training runs of a label, one for each seed. What all share does not show in their names."""
     source = f"{e.path}: runs.{label}"
     if not isinstance(changes, dict) or "@" in label or (label == REFERENCE and changes):
@@ -275,13 +275,11 @@ def _members(e: Experiment, label: str, changes: Any, common: Mapping[str, Any])
     games = config.run.games if e.scale == 1 else e.scaled(config.run.games)
     out = str(e.folder / "runs")
     return tuple(
-        Member(
+        RunSpec(
             values,
             replace(
                 config,
-                run=replace(
-                    config.run, name=member_name(values, seed, Path(base).stem), seed=seed, out=out, games=games
-                ),
+                run=replace(config.run, name=run_name(values, seed, Path(base).stem), seed=seed, out=out, games=games),
             ),
             base,
         )
