@@ -387,7 +387,6 @@ def _analyze(args: argparse.Namespace) -> None:
     from rlgo.sgf import load_sgf
     from train.config import Board
     from train.play.analyze import analyze
-    from train.players.engines import GtpClient
     from train.players.spec import make_player
     from train.plots import analysis_picture, need_matplotlib
 
@@ -402,8 +401,7 @@ def _analyze(args: argparse.Namespace) -> None:
         with _interruptible(player):
             found = analyze(game, player)
     finally:
-        if isinstance(player, GtpClient):
-            player.close()
+        player.close()
     print(found.text(args.top, _unicode()))
     _write_json(args.json, found.to_json())
     if args.png is not None:
