@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
 from rlgo.selfplay import meet
-from rlgo.shapes import SHARINGS, make_features
+from rlgo.settings import SHARINGS
+from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights
 from train.cli import main as cli
 from train.config import flat, load_config

@@ -22,6 +22,7 @@ from rlgo.errors import RlgoError
 from rlgo.player import Player
 from train.arena.referee import GameRecord, Rules, play_game
 from train.players.spec import make_player
+from train.ray_cluster import connect, fingerprint
 
 _DEATHS = 3  # of processes over one game: something is wrong with it
 _JOIN_SECONDS = 300.0  # for the processes of a cluster to start
@@ -251,11 +252,9 @@ class RayFarm(Farm):
     """As many games at a time as a Ray cluster has free CPUs, or n at most."""
 
     def __init__(self, cluster: str, n: int | None = None):
-        """cluster : see `cluster.connect`; RlgoError where there is none, or a machine has another rlgo."""
-        from train.runs.workers import connect, fingerprint
-
+        """cluster : see `ray_cluster.connect`; RlgoError where there is none, or a machine has another rlgo."""
         name = f"--cluster {cluster}"
-        self._ray, self._is_ours = connect(cluster, n or 1, name=name)
+        self._ray, self._is_ours = connect(cluster, n or 1, setting=name)
         free = int(self._ray.available_resources().get("CPU", 0))
         self._actors: list[Any] = []
         if not free:
@@ -305,6 +304,4 @@ class _Actor(GameWorker):
     """A `GameWorker` on any machine of a cluster."""
 
     def fingerprint(self) -> str:
-        from train.runs.workers import fingerprint
-
         return fingerprint()
