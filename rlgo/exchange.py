@@ -27,7 +27,7 @@ import numpy as np
 from rlgo.board import MAX_SIZE, MIN_SIZE
 from rlgo.errors import RlgoError
 from rlgo.resources import version
-from rlgo.sealed import write_atomically
+from rlgo.archive import write_atomically
 from rlgo.shapes import SHARINGS, SIZES, FeatureSet, count_weights, make_features, unshare
 from rlgo.weights import Weights, load_weights
 

@@ -16,7 +16,7 @@ from rlgo.player import GreedyPlayer
 from rlgo.policy import EPSILON_GREEDY, Policy
 from rlgo.rollout import DefaultPolicy
 from rlgo.shapes import make_features
-from rlgo.td_search import LEARNING, NEVER, Simulation, TdSearch
+from rlgo.td_search import LEARNING, THROUGHOUT, Simulation, TdSearch
 from rlgo.two_phase import TwoPhase
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights
@@ -70,7 +70,7 @@ def test_without_a_short_term_memory_it_is_the_greedy_player():
 # Trajectories that do not depend on values: the default policy alone, or uniformly random moves throughout.
 FIXED = {
     "default policy": {"simulation": Simulation(0)},
-    "random moves": {"simulation": Simulation(NEVER), "policy": Policy(EPSILON_GREEDY, 1.0)},
+    "random moves": {"simulation": Simulation(THROUGHOUT), "policy": Policy(EPSILON_GREEDY, 1.0)},
 }
 
 

@@ -12,7 +12,7 @@ from rlgo.learner import Learner, Worker, add_up, averaging_rate, merged, share_
 from rlgo.policy import EPSILON_GREEDY, Policy
 from rlgo.selfplay import tally_dtype
 from rlgo.shapes import make_features
-from rlgo.td import HARMONIC, UPDATES, Learning
+from rlgo.td import HARMONIC_ALPHA, UPDATES, Learning
 
 FEATURES = make_features(5, (1, 2))
 POLICY = Policy(EPSILON_GREEDY, 0.2)
@@ -20,7 +20,7 @@ POLICY = Policy(EPSILON_GREEDY, 0.2)
 
 def learner_of(workers=1, merge_every=10, *, seed=1, max_moves=0, features=FEATURES, update="game", **learning):
     # A schedule, so that a game that forgets its number is found out; a trace, so that one left over is.
-    learning = {"schedule": HARMONIC, "alpha_half": 100.0, "lambda_": 0.3, **learning}
+    learning = {"schedule": HARMONIC_ALPHA, "alpha_half": 100.0, "lambda_": 0.3, **learning}
     rule = Learning(update=UPDATES[update], **learning)
     return Learner(features, rule, POLICY, 0.5, max_moves, seed, workers=workers, merge_every=merge_every)
 

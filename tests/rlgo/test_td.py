@@ -15,7 +15,7 @@ from rlgo.policy import EPSILON_GREEDY, Policy
 from rlgo.shapes import make_features
 from rlgo.td import (
     NORMALISATIONS,
-    SCHEDULES,
+    ALPHA_SCHEDULES,
     UPDATES,
     Learning,
     begin_episode,
@@ -34,7 +34,7 @@ SETTINGS = {
     "alpha": 0.2, "schedule": "constant", "alpha_final": 0.0, "alpha_half": 1.0, "games": 1000, "lambda_": 0.0,
     "plies": 2, "value": "logistic", "update": "game", "normalise": "active",
 }  # fmt: skip
-NAMES = {"schedule": SCHEDULES, "value": VALUES, "update": UPDATES, "normalise": NORMALISATIONS}
+NAMES = {"schedule": ALPHA_SCHEDULES, "value": VALUES, "update": UPDATES, "normalise": NORMALISATIONS}
 
 
 def learning_of(**settings) -> Learning:

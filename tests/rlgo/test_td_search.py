@@ -13,7 +13,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.policy import EPSILON_GREEDY, Policy
 from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy
-from rlgo.td_search import LEARNING, NEVER, Simulation, TdSearch, merge
+from rlgo.td_search import LEARNING, THROUGHOUT, Simulation, TdSearch, merge
 from rlgo.value import LINEAR, ValueFunction
 
 QUICK = {"size": 5, "sizes": (1, 2), "simulations": 60, "seed": 1}
@@ -45,13 +45,13 @@ def places(search: TdSearch, game: Game) -> set[int]:
 @pytest.mark.parametrize(
     ("plies", "learn_plies", "default", "settings"),
     [
-        (NEVER, NEVER, UNIFORM, {}),
-        (6, NEVER, MOGO, {}),
-        (6, NEVER, UNIFORM, {"lambda_": 0.5}),
+        (THROUGHOUT, THROUGHOUT, UNIFORM, {}),
+        (6, THROUGHOUT, MOGO, {}),
+        (6, THROUGHOUT, UNIFORM, {"lambda_": 0.5}),
         (6, 6, MOGO, {"lambda_": 1.0}),
         (3, 5, UNIFORM, {"plies": 1}),
         (8, 3, MOGO, {"value": LINEAR, "alpha": 0.05}),
-        (0, NEVER, MOGO, {}),
+        (0, THROUGHOUT, MOGO, {}),
     ],
 )
 def test_what_simulations_teach_equals_dense_td(plies, learn_plies, default, settings):
@@ -79,7 +79,7 @@ def test_what_simulations_teach_equals_dense_td(plies, learn_plies, default, set
         for p in episode.moves[: episode.n]:
             board.play(from_core(5, int(p)))
             states.append(naive.active_shapes(board.stones, 5, (1, 2), "none"))
-        if learn_plies < NEVER:
+        if learn_plies < THROUGHOUT:
             assert episode.n <= learn_plies
         naive.learn(
             theta, states, float(search.tally.wins), alpha=learning.alpha, lambda_=learning.lambda_,

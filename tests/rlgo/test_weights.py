@@ -14,7 +14,7 @@ import pytest
 
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
-from rlgo.sealed import write_atomically
+from rlgo.archive import write_atomically
 from rlgo.shapes import make_features
 from rlgo.weights import (
     VERSION,

@@ -17,9 +17,8 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.resources import config_path, list_configs
 from rlgo.table_search import TableSearch
-from rlgo.td import CONSTANT, EXPONENTIAL, HARMONIC
-from rlgo.td import LINEAR as LINEAR_FALL
-from rlgo.td_search import LEARNING, NEVER, POLICY, TdSearch
+from rlgo.td import CONSTANT_ALPHA, EXPONENTIAL_ALPHA, HARMONIC_ALPHA, LINEAR_ALPHA
+from rlgo.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch
 from rlgo.two_phase import TwoPhase
 from rlgo.value import LINEAR
 from train.players.spec import PLAYERS, make_player, parse_spec
@@ -73,19 +72,19 @@ def test_defaults_of_tree_search_are_those_of_its_algorithms():
 @pytest.mark.parametrize(
     ("keys", "alpha", "schedule"),
     [
-        ("", 1.0, HARMONIC),
-        (",alpha=0.3", 0.3, CONSTANT),
-        (",alpha=0.3,schedule=exponential", 0.3, EXPONENTIAL),
-        (",alpha_half=50", 1.0, HARMONIC),
-        (",alpha=0.3,alpha_half=50", 0.3, HARMONIC),
-        (",alpha=0.2,alpha_final=0.02,span=5000", 0.2, LINEAR_FALL),
+        ("", 1.0, HARMONIC_ALPHA),
+        (",alpha=0.3", 0.3, CONSTANT_ALPHA),
+        (",alpha=0.3,schedule=exponential", 0.3, EXPONENTIAL_ALPHA),
+        (",alpha_half=50", 1.0, HARMONIC_ALPHA),
+        (",alpha=0.3,alpha_half=50", 0.3, HARMONIC_ALPHA),
+        (",alpha=0.2,alpha_final=0.02,span=5000", 0.2, LINEAR_ALPHA),
     ],
 )
 def test_who_gives_a_step_size_means_its_schedule(keys, alpha, schedule):
     learning = make_player(f"td_search{keys}", 5).learning
     assert (learning.alpha, learning.schedule) == (alpha, schedule)
     dyna2 = make_player(f"dyna2,long=none{keys}", 5).learning
-    assert (dyna2.alpha, dyna2.schedule) == ((alpha if "alpha=" in keys else 0.1), schedule if keys else CONSTANT)
+    assert (dyna2.alpha, dyna2.schedule) == ((alpha if "alpha=" in keys else 0.1), schedule if keys else CONSTANT_ALPHA)
 
 
 def test_who_gives_k_means_its_schedule():
@@ -127,7 +126,7 @@ def test_every_key_reaches_what_it_names():
     )
     assert isinstance(search, TdSearch) and search.features.sizes == (2,)
     assert (search.simulations, search.seconds, search.policy.epsilon) == (7, None, 0.25)
-    assert search.simulation == (NEVER, 3, 50) and search.default == (0, False, False, False, False, False)
+    assert search.simulation == (THROUGHOUT, 3, 50) and search.default == (0, False, False, False, False, False)
     assert search.learning == LEARNING._replace(
         alpha=0.2, schedule=2, alpha_final=0.05, alpha_half=50.0, games=9, lambda_=0.5, value=LINEAR
     )

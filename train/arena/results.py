@@ -17,7 +17,7 @@ from typing import Any
 
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
-from rlgo.sealed import write_atomically
+from rlgo.archive import write_atomically
 from train.arena.pool import Farm, GameTask
 from train.arena.referee import GameRecord
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.sealed import write_atomically
+from rlgo.archive import write_atomically
 from train.arena.elo import PairResult, Ratings, rate
 from train.arena.match import clustered_interval
 from train.runs.strength import GNUGO_NAME

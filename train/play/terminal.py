@@ -26,7 +26,7 @@ from rlgo.game import COLOR_NAMES, Game
 from rlgo.gtp import GtpEngine
 from rlgo.ownership import PLAYOUTS, Ownership
 from rlgo.player import Candidate
-from rlgo.sealed import write_atomically
+from rlgo.archive import write_atomically
 from rlgo.sgf import write_sgf
 from train.play.analyze import describe_map
 from train.players.engines import GtpClient

@@ -179,8 +179,8 @@ class TdSearchKeys(Keys):
     def _settings(self) -> dict[str, Any]:
         """What `TdSearch` and `Dyna2` have in common, as they want it."""
         from rlgo.policy import EPSILON_GREEDY, Policy
-        from rlgo.td import SCHEDULES, Learning
-        from rlgo.td_search import ALL, NEVER, Simulation
+        from rlgo.td import ALPHA_SCHEDULES, Learning
+        from rlgo.td_search import ALL_PLIES, THROUGHOUT, Simulation
         from rlgo.value import VALUES
 
         return {
@@ -189,7 +189,7 @@ class TdSearchKeys(Keys):
             "policy": Policy(EPSILON_GREEDY, self.epsilon),
             "learning": Learning(
                 alpha=self.alpha,
-                schedule=SCHEDULES[self.schedule],
+                schedule=ALPHA_SCHEDULES[self.schedule],
                 alpha_final=self.alpha_final,
                 alpha_half=self.alpha_half,
                 games=self.span,
@@ -197,8 +197,8 @@ class TdSearchKeys(Keys):
                 value=VALUES[self.value],
             ),
             "simulation": Simulation(
-                NEVER if self.T == "never" else int(self.T),
-                ALL if self.learn == "all" else int(self.learn),
+                THROUGHOUT if self.T == "never" else int(self.T),
+                ALL_PLIES if self.learn == "all" else int(self.learn),
                 self.max_moves,
             ),
             "default": _default_policy(self),

@@ -34,9 +34,9 @@ from rlgo.jit import compiling
 from rlgo.learner import Learner
 from rlgo.policy import POLICIES, Policy
 from rlgo.resources import version
-from rlgo.sealed import write_atomically
+from rlgo.archive import write_atomically
 from rlgo.shapes import FeatureSet, make_features
-from rlgo.td import NORMALISATIONS, SCHEDULES, UPDATES, Learning, step_size
+from rlgo.td import NORMALISATIONS, ALPHA_SCHEDULES, UPDATES, Learning, step_size
 from rlgo.value import VALUES
 from rlgo.weights import Weights, load_weights, save_weights
 from train.config import Config, config_from_dict, flat, load_config, overrides, to_toml
@@ -80,7 +80,7 @@ def make_learner(
     value = VALUES[le.value]
     learning = Learning(
         alpha=le.alpha,
-        schedule=SCHEDULES[le.alpha_schedule],
+        schedule=ALPHA_SCHEDULES[le.alpha_schedule],
         alpha_final=le.alpha_final,
         alpha_half=le.alpha_half,
         games=config.run.games,

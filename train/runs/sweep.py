@@ -40,7 +40,7 @@ from tqdm import tqdm
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling
 from rlgo.resources import config_path
-from rlgo.sealed import write_atomically
+from rlgo.archive import write_atomically
 from rlgo.selfplay import hold_meeting, meet
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.match import clustered_interval, in_percent, on_common_features
