@@ -30,15 +30,12 @@ from rlgo.errors import RlgoError, expect
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
 from rlgo.player import Seed
-from rlgo.policy import SOFTMAX
 from rlgo.rollout import make_rules
+from rlgo.settings import LINEAR, LOGISTIC, SOFTMAX, VALUES, Learning
 from rlgo.shapes import FeatureSet, Table, fuse, make_features, unshare
-from rlgo.td import Learning, begin_episode, episode_dtype, learn_game, make_memory, max_plies, record_move, step_size
+from rlgo.td import begin_episode, episode_dtype, learn_game, make_memory, max_plies, record_move, step_size
 from rlgo.td_search import LongTerm, TdSearch, count, play_simulation
 from rlgo.value import (
-    LINEAR,
-    LOGISTIC,
-    VALUES,
     ValueFunction,
     all_afterstates,
     new_shapes,

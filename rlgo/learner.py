@@ -10,18 +10,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from rlgo.errors import RlgoError
 from rlgo.jit import njit, seed_sequence
-from rlgo.policy import Policy
 from rlgo.rollout import make_rules
 from rlgo.scratch import clear_tally, make_scratch
 from rlgo.selfplay import learn_episodes, play_episodes, tally_dtype
+from rlgo.settings import Learning, Policy
 from rlgo.shapes import FeatureSet
-from rlgo.td import Learning, check_max_moves, make_memory, write_through
+from rlgo.td import check_max_moves, make_memory, write_through
 from rlgo.value import reset
 
 AVERAGE_EVERY = 1_000  # games between two updates of the mean weights
@@ -52,8 +52,20 @@ def merged(theta: np.ndarray, thetas: Sequence[np.ndarray]) -> np.ndarray:
     return theta + total / np.maximum(n_changed, 1)
 
 
-class Worker:
-    """One stream of self-play with private weights, scratch and random numbers.
+class WorkerArguments(NamedTuple):
+    """What a `LearnWorker` is made with; see `Learner` for the meaning of each."""
+
+    features: FeatureSet
+    learning: Learning
+    policy: Policy
+    komi: float
+    max_moves: int
+    seed: int | np.random.SeedSequence
+    theta: np.ndarray | None = None
+
+
+class LearnWorker:
+    """One stream of self-play with private weights, scratch and random numbers; see `WorkerArguments`.
 
     Attributes
     ----------
@@ -123,18 +135,18 @@ def _log(line: str) -> None:
 
 
 class LearnWorkers:
-    """Workers on threads of this process, who merge.
+    """Workers that learn on threads of this process and merge their weights.
 
     Attributes
     ----------
-    theta : float32[n + 1], what they know together
-    log : where a workers that loses workers (`train.runs.workers`) tells of it, line by line
+    theta : float32[n + 1], the merged weights
+    log : receives messages, one line each; `train.runs.workers` reports lost workers here
     """
 
     theta: np.ndarray
     log: Callable[[str], None] = staticmethod(_log)
 
-    def __init__(self, workers: Sequence[Worker]):
+    def __init__(self, workers: Sequence[LearnWorker]):
         self.workers = workers
         self.theta = workers[0].theta if len(workers) == 1 else workers[0].theta.copy()
         self._threads = ThreadPoolExecutor(len(workers)) if len(workers) > 1 else None
@@ -175,7 +187,7 @@ class LearnWorkers:
             worker.occurrences[:] = state["occurrences"] if i == 0 else 0
 
     def close(self) -> None:
-        """Let the workers go."""
+        """Stop the workers."""
         if self._threads is not None:
             self._threads.shutdown()
 
@@ -204,8 +216,8 @@ class Learner:
     Parameters
     ----------
     features : `shapes.FeatureSet`
-    learning : `td.Learning`
-    policy : `policy.Policy`
+    learning : `settings.Learning`
+    policy : `settings.Policy`
     komi : points
     max_moves : plies; a longer game is discarded; 0 is 3 * size * size
     seed : an int or a `numpy.random.SeedSequence`
@@ -216,7 +228,8 @@ class Learner:
     Attributes
     ----------
     games : games played so far, discarded ones included
-    lost : games played besides and lost, of workers that died (`train.runs.workers`; threads do not)
+    lost : further games, lost with workers that died (`train.runs.workers`; threads do not die)
+    pool : `LearnWorkers`, the workers
     theta_mean : float64[n_weights + 1], the mean of theta over time (`averaging_rate`), as of the last full round
         (`workers * merge_every` games)
     """
@@ -240,24 +253,26 @@ class Learner:
         seeds = [seed] if workers == 1 else seed_sequence(seed).spawn(workers)
         self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
         self.round = workers * merge_every
-        self.workers = self._make_workers([(features, learning, policy, komi, max_moves, seed, theta) for seed in seeds])
+        arguments = WorkerArguments(features, learning, policy, komi, max_moves, seeds[0], theta)
+        self.pool = self._spawn([arguments._replace(seed=seed) for seed in seeds])
         self.theta_mean = self.theta.astype(np.float64)
         self.games = self.lost = 0
 
-    def _make_workers(self, arguments: list[tuple[Any, ...]]) -> LearnWorkers:
-        return LearnWorkers([Worker(*each) for each in arguments])
+    def _spawn(self, per_worker: Sequence[WorkerArguments]) -> LearnWorkers:
+        """Start the workers: here on threads."""
+        return LearnWorkers([LearnWorker(*arguments) for arguments in per_worker])
 
     @property
     def theta(self) -> np.ndarray:
         """float32[n_weights + 1], the weights as last updated (index 0 unused)."""
-        return self.workers.theta
+        return self.pool.theta
 
     def learn(self, games: int) -> np.record:
         """Play and learn from this many games; returns their tally (`selfplay.tally_dtype`)."""
         end, tallies = self.games + games, []
         while self.games < end:
             wanted = min(end - self.games, self.round - self.games % self.round)
-            tally = self.workers.learn(wanted, self.games)
+            tally = self.pool.learn(wanted, self.games)
             tallies.append(tally)
             played = int(tally.games + tally.discarded)
             self.games += played
@@ -273,19 +288,19 @@ class Learner:
 
     def play(self, games: int) -> np.record:
         """The same without learning, by the first worker; returns the tally. Does not count as games played."""
-        return self.workers.play(games)
+        return self.pool.play(games)
 
     def close(self) -> None:
-        """Let the workers go, for good."""
-        self.workers.close()
+        """Stop the workers for good."""
+        self.pool.close()
 
     def state(self) -> dict[str, np.ndarray]:
         """What `restore` needs to go on as if nothing had happened: arrays by name."""
         numbers = {"games": np.array(self.games), "lost": np.array(self.lost)}
-        return {**self.workers.state(), "theta_mean": self.theta_mean.copy(), **numbers}
+        return {**self.pool.state(), "theta_mean": self.theta_mean.copy(), **numbers}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Go on from what `state` gave, in a learner made with the same arguments."""
-        self.workers.restore(state)
+        self.pool.restore(state)
         self.theta_mean[:] = state["theta_mean"]
         self.games, self.lost = int(state["games"]), int(state.get("lost", 0))

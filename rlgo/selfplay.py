@@ -12,7 +12,8 @@ import numpy as np
 from rlgo.board import outcome, play
 from rlgo.jit import copy_record, njit
 from rlgo.policy import choose_move
-from rlgo.td import GAME, begin_episode, begin_steps, learn_game, learn_step, record_move, step_size
+from rlgo.settings import GAME
+from rlgo.td import begin_episode, begin_steps, learn_game, learn_step, record_move, step_size
 from rlgo.value import reweigh, squash, update
 
 

@@ -21,13 +21,14 @@ from rlgo.coords import from_row_col
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
 from rlgo.player import Player, Seed, check_size, greedy_move
-from rlgo.policy import EPSILON_GREEDY, Policy, explores, keep_best
+from rlgo.policy import explores
 from rlgo.rollout import DefaultPolicy, begin_rollout, make_rules, step_rollout
 from rlgo.scratch import clear_tally, make_scratch
+from rlgo.settings import EPSILON_GREEDY, LINEAR, Learning, Policy
 from rlgo.shapes import padded_points
-from rlgo.td import Learning, check_max_moves, errors
+from rlgo.td import check_max_moves, errors
 from rlgo.td_search import SearchSettings, count
-from rlgo.value import LINEAR
+from rlgo.value import keep_best
 
 VISITS = 0.0  # alpha: 1 / N(s, a)
 GREEDY = Policy(EPSILON_GREEDY, epsilon=0.0)

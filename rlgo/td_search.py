@@ -26,12 +26,13 @@ from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
 from rlgo.learner import add_up, share_out
 from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, greedy_move, ranked, won_by
-from rlgo.policy import EPSILON_GREEDY, Policy, choose_move, choose_move_by_both
+from rlgo.policy import choose_move, choose_move_by_both
 from rlgo.rollout import DefaultPolicy, begin_rollout, is_decided, is_hopeless, make_rules, playout, step_rollout
 from rlgo.scratch import Scratch, clear_tally, make_scratch
+from rlgo.settings import EPSILON_GREEDY, HARMONIC, LINEAR, Learning, Policy
 from rlgo.shapes import FeatureSet, Table, fuse, make_features
-from rlgo.td import HARMONIC_ALPHA, Learning, begin_episode, check_max_moves, learn_game_unshared, record_move, step_size
-from rlgo.value import LINEAR, all_afterstates, reset, reweigh, squash, update, update_value
+from rlgo.td import begin_episode, check_max_moves, learn_game_unshared, record_move, step_size
+from rlgo.value import all_afterstates, reset, reweigh, squash, update, update_value
 from rlgo.weights import Weights
 
 _SMALL = 100_000  # places: a table of this size is merged before a thread could be asked to help
@@ -49,7 +50,7 @@ class Simulation(NamedTuple):
 # The defaults of `TdSearch`, with MoGo's policy in place of Fuego's. The paper has epsilon = 0.1 (Section 4.4) and a
 # constant alpha = 0.1; docs/results.md: tdsearch_policy, tdsearch_alpha, step_lambda.
 POLICY = Policy(EPSILON_GREEDY, epsilon=0.3)
-LEARNING = Learning(alpha=1.0, schedule=HARMONIC_ALPHA, alpha_half=1_000.0, games=10_000)
+LEARNING = Learning(alpha=1.0, schedule=HARMONIC, alpha_half=1_000.0, games=10_000)
 
 
 class SearchSettings(NamedTuple):

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.board import MAX_SIZE, MIN_SIZE
+from rlgo.archive import read_archive, write_archive
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
-from rlgo.archive import read_archive, write_archive
+from rlgo.settings import MAX_SIZE, MIN_SIZE, VALUES
 from rlgo.shapes import Block, FeatureSet, Table, fuse, make_features, unshare
-from rlgo.value import VALUES
 
 FORMAT, VERSION = "rlgo-weights", 1
 

@@ -1,342 +1,49 @@
-"""Pictures of results. They need matplotlib, which comes with `pip install 'rlgo[plot]'`.
+"""What all pictures share: figures, colours and axes.
 
-Start reading at `comparison_picture`, `sweep_picture`, `ratings_picture` and `analysis_picture`.
+The pictures themselves stand in the room whose result they draw, in its ``pictures.py``. They need matplotlib, which
+comes with ``pip install 'rlgo[plot]'``. It is imported when a picture is drawn, because it is slow to load.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from rlgo.draw import shapes_image, values_image
 from rlgo.errors import RlgoError
-from rlgo.game import COLOR_NAMES
-from rlgo.player import RESIGN
-from rlgo.weights import strongest
 
-if TYPE_CHECKING:
-    from train.arena.tournament import Standing
-    from train.play.analyze import Analysis
-    from train.runs.compare import Comparison, Side
-    from train.runs.evaluate import Evaluation
-    from train.runs.sweep import Outcome, Sweep
-
-_A, _B, INK = "tab:blue", "tab:orange", "0.25"
+# Blue and orange, which colour-blind readers can tell apart; dark grey for lines and text of the frame.
+FIRST, SECOND, INK = "tab:blue", "tab:orange", "0.25"
 
 
 def need_matplotlib() -> None:
-    """Raise an RlgoError where matplotlib is missing: before the work whose picture is asked for."""
+    """Raise an RlgoError if matplotlib is missing; call it before the work that a picture is to show."""
     try:
-        import matplotlib.figure  # noqa: F401
+        import matplotlib.figure  # noqa: F401 - only tried
     except ImportError:
         raise RlgoError("pictures need matplotlib: pip install 'rlgo[plot]'") from None
 
 
 def make_figure(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Any, Any]:
-    """A matplotlib figure of width x height inches, and its axes, object[rows, columns]."""
+    """Make a matplotlib figure of width x height inches with a grid of axes.
+
+    Returns the figure and its axes, object[rows, columns]. Further keywords go to ``Figure.subplots``.
+
+    Raises RlgoError without matplotlib.
+    """
     need_matplotlib()
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # slow to load
 
     figure = Figure(figsize=(width, height), layout="constrained", dpi=100)
     return figure, figure.subplots(rows, columns, squeeze=False, **shared)
 
 
 def percent(axis: Any) -> None:
-    from matplotlib.ticker import PercentFormatter
+    """Label the ticks of an axis in percent."""
+    from matplotlib.ticker import PercentFormatter  # slow to load
 
     axis.set_major_formatter(PercentFormatter(1.0))
 
 
-# ---------------------------------------------------------------------------------------------
-# Two runs
-# ---------------------------------------------------------------------------------------------
-
-
-def comparison_picture(path: str | Path, found: Comparison) -> None:
-    """Write a PNG of what `compare.compare` found: who won by age, and what the logs of the two runs tell.
-
-    Raises RlgoError without matplotlib.
-    """
-    logged = {
-        "learning/mean_abs_delta": "mean |δV|",
-        "selfplay/game_length": "moves of a game",
-        "selfplay/black_win_rate": "Black won in self-play",
-    }
-    figure, axes = make_figure(2, 2, 9, 6.5, sharex=True)
-    _draw_curve(axes[0, 0], found)
-    for ax, (key, label) in zip(axes.flat[1:], logged.items(), strict=True):
-        for side, colour in ((found.a, _A), (found.b, _B)):
-            _draw_metric(ax, side, key, colour)
-        ax.set_title(label, fontsize=10, loc="left")
-        if key == "selfplay/black_win_rate":
-            percent(ax.yaxis)
-    for ax in axes.flat:
-        ax.set_xscale("log")
-        ax.grid(alpha=0.25)
-        ax.spines[["top", "right"]].set_visible(False)
-    for ax in axes[1]:
-        ax.set_xlabel("games of self-play")
-    figure.suptitle(f"A  {found.a.name}          B  {found.b.name}", fontsize=11)
-    figure.savefig(path, format="png")
-
-
-def _draw_curve(ax: Any, found: Comparison) -> None:
-    # A file has one age: the other's counts.
-    of_a = bool(found.a.checkpoints) or not found.b.checkpoints
-    points = [*found.curve]
-    ages = [point.games_a if of_a else point.games_b for point in points]
-    if found.last.games_a == found.last.games_b or not (found.a.checkpoints and found.b.checkpoints):
-        points.append(found.last)
-        ages.append(max(1, found.last.games_a if of_a else found.last.games_b))
-    rates = [point.win_rate for point in points]
-    ax.axhline(0.5, color=INK, linewidth=0.8)
-    ax.fill_between(ages, [p.ci95[0] for p in points], [p.ci95[1] for p in points], color=_A, alpha=0.2, linewidth=0)
-    ax.plot(ages, rates, color=_A, marker="o", markersize=3.5, linewidth=1.2)
-    ax.set_ylim(0, 1)
-    percent(ax.yaxis)
-    ax.set_title(f"A won of {found.games:,} games, with 95 % intervals", fontsize=10, loc="left")
-
-
-def _draw_metric(ax: Any, side: Side, key: str, colour: str) -> None:
-    points = [(line["games"], line[key]) for line in side.metrics if key in line]
-    if points:
-        ax.plot(*zip(*points, strict=True), color=colour, label="A" if colour == _A else "B", linewidth=1.2)
-        ax.legend(frameon=False, fontsize=9)
-
-
-# ---------------------------------------------------------------------------------------------
-# A sweep
-# ---------------------------------------------------------------------------------------------
-
-
-def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
-    """Write a PNG of what the runs of a sweep won: over one parameter a curve, over two a map, else a panel for each.
-
-    Raises RlgoError without matplotlib.
-    """
-    if len(sweep.keys) == 2:
-        figure = _sweep_map(sweep, outcomes)
-    else:
-        keys = sweep.keys or ("run.seed",)
-        columns = 2 if len(keys) == 4 else min(3, len(keys))
-        rows = -(-len(keys) // columns)
-        figure, axes = make_figure(rows, columns, 2 + 4 * columns, 4 * rows, sharey=True)
-        for ax, key in zip(axes.flat, keys, strict=False):
-            _draw_parameter(ax, sweep, outcomes, key)
-        for ax in axes.flat[len(keys) :]:
-            ax.set_visible(False)
-    figure.suptitle(f"{sweep.folder.name}: {_won(sweep)}", fontsize=11)
-    figure.savefig(path, format="png")
-
-
-def _won(sweep: Sweep) -> str:
-    from train.runs.sweep import WON
-
-    return f"{WON[sweep.metric]}, of {sweep.games:,} games each"
-
-
-class _Scale:
-    """Where the values of a parameter stand along an axis: numbers where they belong, others side by side."""
-
-    def __init__(self, sweep: Sweep, outcomes: Sequence[Outcome], key: str):
-        self.key = key
-        self.values = sorted({self._value(outcome) for outcome in outcomes})  # of one type
-        self.numbers = type(self.values[0]) in (int, float) and key != "run.seed"
-        self.log = self.numbers and self.values[0] > 0 and self.values[-1] >= 8 * self.values[0]
-        self._named = sweep.kind == "grid" or not self.numbers  # random numbers get an ordinary scale
-
-    def _value(self, outcome: Outcome) -> Any:
-        return outcome.member.values.get(self.key, outcome.member.config.run.seed)
-
-    def index(self, outcome: Outcome) -> int:
-        """Of the outcome's value among all, in order."""
-        return self.values.index(self._value(outcome))
-
-    def place(self, outcome: Outcome) -> float:
-        """Its coordinate."""
-        return float(self._value(outcome)) if self.numbers else float(self.index(outcome))
-
-    def label(self, ax: Any, axis: str, cells: bool = False) -> None:
-        """Name the axis "x" or "y" and its values; `cells`: numbers stand side by side too."""
-        from matplotlib.ticker import LogLocator, NullLocator
-
-        side_by_side = cells or not self.numbers
-        ticks = getattr(ax, f"{axis}axis")
-        if side_by_side and not cells:
-            getattr(ax, f"set_{axis}lim")(-0.5, len(self.values) - 0.5)
-        if self.log and not side_by_side:
-            getattr(ax, f"set_{axis}scale")("log")
-            ticks.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            ticks.set_major_formatter(lambda value, _: f"{value:g}")
-            ticks.set_minor_locator(NullLocator())
-        if self._named:
-            ticks.set_ticks(range(len(self.values)) if side_by_side else self.values, list(map(_name, self.values)))
-        getattr(ax, f"set_{axis}label")(self.key)
-
-
-def _name(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "+".join(map(str, value))
-    return f"{value:g}" if type(value) is float else str(value)
-
-
-def _draw_parameter(ax: Any, sweep: Sweep, outcomes: Sequence[Outcome], key: str) -> None:
-    """Win rates over one parameter: a point with its interval for each run, and, of one, a line through the means."""
-    from train.arena.match import clustered_interval
-
-    scale = _Scale(sweep, outcomes, key)
-    played = [outcome for outcome in outcomes if sweep.metric in outcome.scores]
-    by_place: dict[float, list[float]] = {}
-    for outcome in played:
-        scores = outcome.scores[sweep.metric]
-        x, rate, (low, high) = scale.place(outcome), float(scores.mean()), clustered_interval(scores.tolist())
-        ax.plot([x, x], [low, high], color=_A, linewidth=1, alpha=0.4)
-        ax.plot([x], [rate], color=_A, marker="o", markersize=4, linestyle="none", alpha=0.8)
-        by_place.setdefault(x, []).append(rate)
-    if len(sweep.keys) == 1:
-        means = sorted((x, sum(rates) / len(rates)) for x, rates in by_place.items())
-        if scale.numbers and means:
-            ax.plot(*zip(*means, strict=True), color=_A, linewidth=1.2)
-    failed = [scale.place(outcome) for outcome in outcomes if outcome not in played]
-    if failed:
-        ax.plot(failed, [0.02] * len(failed), "x", color="tab:red", transform=ax.get_xaxis_transform(), label="failed")
-        ax.legend(frameon=False, fontsize=9)
-    scale.label(ax, "x")
-    percent(ax.yaxis)
-    ax.grid(alpha=0.25)
+def light_frame(ax: Any, axis: str = "both") -> None:
+    """Draw a faint grid, and no frame at the top and on the right."""
+    ax.grid(alpha=0.25, axis=axis)
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def _sweep_map(sweep: Sweep, outcomes: Sequence[Outcome]) -> Any:
-    """The mean win rates of the seeds over two parameters: a heat map of a grid, points of a random choice."""
-    figure, axes = make_figure(1, 1, 7, 5)
-    ax = axes[0, 0]
-    x, y = (_Scale(sweep, outcomes, key) for key in sweep.keys)
-    played = [outcome for outcome in outcomes if sweep.metric in outcome.scores]
-    rates = [float(outcome.scores[sweep.metric].mean()) for outcome in played]
-    if sweep.kind == "grid":
-        total, count = np.zeros((2, len(y.values), len(x.values)))
-        for outcome, rate in zip(played, rates, strict=True):
-            total[y.index(outcome), x.index(outcome)] += rate
-            count[y.index(outcome), x.index(outcome)] += 1
-        mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-        image = ax.imshow(mean, origin="lower", aspect="auto", cmap="viridis")
-        middle = (np.nanmin(mean) + np.nanmax(mean)) / 2 if len(played) else 0
-        for (row, column), rate in np.ndenumerate(mean):
-            text, colour = ("failed", "tab:red") if np.isnan(rate) else (f"{rate:.1%}", "w" if rate < middle else "k")
-            ax.text(column, row, text, ha="center", va="center", color=colour)
-    else:
-        spots = [[scale.place(outcome) for outcome in played] for scale in (x, y)]
-        image = ax.scatter(*spots, c=rates, cmap="viridis", s=60)
-        failed = [[scale.place(o) for o in outcomes if o not in played] for scale in (x, y)]
-        ax.plot(*failed, "x", color="tab:red")
-    x.label(ax, "x", cells=sweep.kind == "grid")
-    y.label(ax, "y", cells=sweep.kind == "grid")
-    percent(figure.colorbar(image).ax.yaxis)
-    return figure
-
-
-# ---------------------------------------------------------------------------------------------
-# Ratings
-# ---------------------------------------------------------------------------------------------
-
-
-def ratings_picture(path: str | Path, found: Evaluation) -> None:
-    """Write a PNG of what `evaluate.evaluate` found: a learning curve for each run, points for files, lines for others.
-
-    Raises RlgoError without matplotlib.
-    """
-    from train.runs.evaluate import RANDOM
-
-    figure, axes = make_figure(1, 1, 8, 5)
-    ax = axes[0, 0]
-    curves, drawn = found.curves(), {RANDOM}
-    for run, curve in curves.items():
-        ratings = [found.ratings[name] for _, name in curve]
-        games = [games for games, _ in curve]
-        (line,) = ax.plot(games, [r.elo for r in ratings], marker="o", markersize=3.5, linewidth=1.2, label=run)
-        low, high = zip(*(r.ci95 for r in ratings), strict=True)
-        ax.fill_between(games, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
-        drawn |= {name for _, name in curve}
-    for entrant in found.entrants:
-        if not entrant.run and entrant.weights.games:
-            rating = found.ratings[entrant.name]
-            error = [[rating.elo - rating.ci95[0]], [rating.ci95[1] - rating.elo]]
-            ax.errorbar([entrant.weights.games], [rating.elo], error, fmt="s", capsize=3, label=entrant.name)
-            drawn.add(entrant.name)
-    for player in found.ratings.players:
-        if player.name not in drawn:
-            ax.axhline(player.elo, color=INK, linewidth=0.8, linestyle="--")
-            ax.annotate(player.name, (0.01, player.elo), xycoords=("axes fraction", "data"), va="bottom", fontsize=9)
-    ax.set_xscale("log")
-    ax.set_xlabel("games of self-play")
-    ax.set_ylabel(f"Elo ({RANDOM} play 0)")
-    ax.set_title(
-        f"{found.size}x{found.size}, {found.games:,} games a pair, with 95 % intervals", fontsize=10, loc="left"
-    )
-    ax.grid(alpha=0.25)
-    ax.spines[["top", "right"]].set_visible(False)
-    if len(drawn) > 1:
-        ax.legend(frameon=False, fontsize=9, loc="lower right")
-    figure.savefig(path, format="png")
-
-
-def tournament_picture(path: str | Path, found: Standing) -> None:
-    """Write a PNG of a tournament's ratings, the best on top, with their 95 % intervals.
-
-    Raises RlgoError without matplotlib.
-    """
-    assert found.ratings is not None
-    players = found.ratings.players[::-1]
-    figure, axes = make_figure(1, 1, 8, max(2.0, 0.9 + 0.3 * len(players)))
-    ax = axes[0, 0]
-    for y, player in enumerate(players):
-        error = [[player.elo - player.ci95[0]], [player.ci95[1] - player.elo]]
-        ax.errorbar([player.elo], [y], xerr=error, fmt="D" if player.anchor else "o", capsize=3, color=_A)
-        ax.annotate(f"{player.elo:.0f}", (player.elo, y), (0, 5), textcoords="offset points", ha="center", fontsize=8)
-    ax.set_yticks(range(len(players)), [player.name for player in players], fontsize=9)
-    ax.set_ylim(-0.7, len(players) - 0.3)
-    anchors = ", ".join(player.name for player in players if player.anchor)
-    ax.set_xlabel(f"Elo ({f'given: {anchors}' if anchors else 'mean 0'}), with 95 % intervals")
-    s = found.plan.settings
-    ax.set_title(f"{s.name}: {s.kind}, {s.size}x{s.size}, {found.games:,} games", fontsize=10, loc="left")
-    ax.grid(alpha=0.25, axis="x")
-    ax.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, format="png")
-
-
-# ---------------------------------------------------------------------------------------------
-# A position
-# ---------------------------------------------------------------------------------------------
-
-
-def analysis_picture(path: str | Path, found: Analysis, top: int = 10) -> None:
-    """Write a PNG of what `analyze.analyze` found: a board for each map, and the shapes that moved most.
-
-    Raises RlgoError without matplotlib.
-    """
-    from train.play.analyze import describe_map
-
-    maps = found.shown()
-    blocks = [] if found.memory is None or not top else found.memory.features.blocks
-    rows, columns = 2 if blocks else 1, max(1, len(maps), len(blocks))
-    figure, axes = make_figure(rows, columns, 4.6 * columns, 4.9 + 2.2 * (rows - 1), height_ratios=[2.4, 1][:rows])
-    for ax in axes.flat:
-        ax.set_axis_off()
-    mark = None if found.move == RESIGN else found.move
-    for ax, (name, values) in zip(axes[0], maps.items(), strict=False):
-        ax.imshow(values_image(values, 36, found.game.board, mark), interpolation="none")
-        ax.set_title(f"{name}: {describe_map(name)}, %", fontsize=10, loc="left")
-    for ax, block in zip(axes[-1], blocks, strict=False):
-        assert found.memory is not None
-        shapes = strongest(found.memory, block, top)
-        largest = max((abs(weight) for weight, *_ in shapes), default=1.0)
-        tints = [weight / largest for weight, *_ in shapes]
-        ax.imshow(shapes_image([cells for _, cells, *_ in shapes], tints, columns=5), interpolation="none")
-        ax.set_title(f"learned most, {block.name}: up to {largest:.2f}", fontsize=10, loc="left")
-    title = f"{COLOR_NAMES[found.game.to_play]} to play; {found.player} plays {found.name_of(found.move)}"
-    figure.suptitle("\n".join([title, *found.report]), fontsize=11)
-    figure.savefig(path, format="png")

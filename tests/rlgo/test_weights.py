@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
-from rlgo.archive import write_atomically
 from rlgo.shapes import make_features
 from rlgo.weights import (
     VERSION,

@@ -16,11 +16,10 @@ from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.resources import config_path, list_configs
+from rlgo.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
 from rlgo.table_search import TableSearch
-from rlgo.td import CONSTANT_ALPHA, EXPONENTIAL_ALPHA, HARMONIC_ALPHA, LINEAR_ALPHA
 from rlgo.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch
 from rlgo.two_phase import TwoPhase
-from rlgo.value import LINEAR
 from train.players.spec import PLAYERS, make_player, parse_spec
 
 
@@ -72,19 +71,19 @@ def test_defaults_of_tree_search_are_those_of_its_algorithms():
 @pytest.mark.parametrize(
     ("keys", "alpha", "schedule"),
     [
-        ("", 1.0, HARMONIC_ALPHA),
-        (",alpha=0.3", 0.3, CONSTANT_ALPHA),
-        (",alpha=0.3,schedule=exponential", 0.3, EXPONENTIAL_ALPHA),
-        (",alpha_half=50", 1.0, HARMONIC_ALPHA),
-        (",alpha=0.3,alpha_half=50", 0.3, HARMONIC_ALPHA),
-        (",alpha=0.2,alpha_final=0.02,span=5000", 0.2, LINEAR_ALPHA),
+        ("", 1.0, HARMONIC),
+        (",alpha=0.3", 0.3, CONSTANT),
+        (",alpha=0.3,schedule=exponential", 0.3, EXPONENTIAL),
+        (",alpha_half=50", 1.0, HARMONIC),
+        (",alpha=0.3,alpha_half=50", 0.3, HARMONIC),
+        (",alpha=0.2,alpha_final=0.02,span=5000", 0.2, LINEAR_DECAY),
     ],
 )
 def test_who_gives_a_step_size_means_its_schedule(keys, alpha, schedule):
     learning = make_player(f"td_search{keys}", 5).learning
     assert (learning.alpha, learning.schedule) == (alpha, schedule)
     dyna2 = make_player(f"dyna2,long=none{keys}", 5).learning
-    assert (dyna2.alpha, dyna2.schedule) == ((alpha if "alpha=" in keys else 0.1), schedule if keys else CONSTANT_ALPHA)
+    assert (dyna2.alpha, dyna2.schedule) == ((alpha if "alpha=" in keys else 0.1), schedule if keys else CONSTANT)
 
 
 def test_who_gives_k_means_its_schedule():

@@ -28,9 +28,9 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
+from rlgo.archive import read_archive, write_archive
 from rlgo.errors import RlgoError
 from rlgo.learner import Learner
-from rlgo.archive import read_archive, write_archive
 from rlgo.weights import load_weights
 from train.cli import main as cli
 from train.runs import run

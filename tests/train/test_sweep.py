@@ -17,10 +17,9 @@ import numpy as np
 import pytest
 
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.resources import config_path, list_configs
-from rlgo.selfplay import meet
 from rlgo.weights import load_weights
-from train.arena.match import clustered_interval
 from train.cli import main as cli
 from train.config import flat, load_config
 from train.runs.fleet import FAILED, Member
@@ -28,6 +27,7 @@ from train.runs.folder import RunFolder
 from train.runs.run import train
 from train.runs.status import find_runs
 from train.runs.sweep import Outcome, Sweep, _sorted, read_sweep, run_sweep, table
+from train.stats import clustered_interval
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = """
@@ -266,7 +266,7 @@ def test_members_meet_at_equal_conditions(swept):
     names = [o.member.name for o in (first, second)]
     assert names == sorted(names)
     seed = np.random.SeedSequence([1, *(zlib.crc32(name.encode()) for name in names)])
-    scores = meet(x.features, x.theta, y.theta, 60, seed, 0.5)
+    scores = play_fast(x.features, x.theta, y.theta, 60, seed, 0.5).scores
     assert (first.scores["members"] == scores).all()
     assert 0 < scores.mean() < 1 and set(scores[:, 0] - scores[:, 1]) != {0}
     # What the one wins as Black, the other loses as White.

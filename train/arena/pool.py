@@ -21,8 +21,8 @@ from typing import Any
 from rlgo.errors import RlgoError
 from rlgo.player import Player
 from train.arena.referee import GameRecord, Rules, play_game
-from train.players.engines import GtpClient
 from train.players.spec import make_player
+from train.ray_cluster import connect, fingerprint
 
 _DEATHS = 3  # of processes over one game: something is wrong with it
 _JOIN_SECONDS = 300.0  # for the processes of a cluster to start
@@ -49,7 +49,7 @@ class GameWorker:
     def __init__(self, given: Mapping[str, Player] | None = None):
         """given : players by the names that stand for specs of theirs; they stay as they are between games"""
         self._given = given or {}
-        self._engines: dict[tuple[str, int], GtpClient] = {}
+        self._engines: dict[tuple[str, int], Player] = {}
 
     def play(self, task: GameTask) -> GameRecord:
         """Play one game. RlgoError for a bad spec, and for an engine that cannot be started."""
@@ -68,7 +68,7 @@ class GameWorker:
         if key in self._engines:
             return self._engines[key]
         player = make_player(spec, task.rules.size, task.seed, (task.number, side))
-        if isinstance(player, GtpClient):
+        if player.persistent:
             self._engines[key] = player
         player.warm_up()
         return player
@@ -79,7 +79,7 @@ class GameWorker:
         _close(engines.values())
 
 
-def _close(engines: Iterable[GtpClient]) -> None:
+def _close(engines: Iterable[Player]) -> None:
     for engine in engines:
         engine.close()
 
@@ -252,11 +252,9 @@ class RayFarm(Farm):
     """As many games at a time as a Ray cluster has free CPUs, or n at most."""
 
     def __init__(self, cluster: str, n: int | None = None):
-        """cluster : see `cluster.connect`; RlgoError where there is none, or a machine has another rlgo."""
-        from train.runs.workers import connect, fingerprint
-
+        """cluster : see `ray_cluster.connect`; RlgoError where there is none, or a machine has another rlgo."""
         name = f"--cluster {cluster}"
-        self._ray, self._is_ours = connect(cluster, n or 1, name=name)
+        self._ray, self._is_ours = connect(cluster, n or 1, setting=name)
         free = int(self._ray.available_resources().get("CPU", 0))
         self._actors: list[Any] = []
         if not free:
@@ -306,6 +304,4 @@ class _Actor(GameWorker):
     """A `GameWorker` on any machine of a cluster."""
 
     def fingerprint(self) -> str:
-        from train.runs.workers import fingerprint
-
         return fingerprint()

@@ -35,17 +35,18 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from rlgo.archive import write_atomically
 from rlgo.clock import parse_time
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path
-from rlgo.archive import write_atomically
 from train.arena.elo import PairResult, Ratings, rate, table
-from train.arena.match import openings_of, programs_of, try_out, versions_of
+from train.arena.match import openings_of, programs_of, try_out
 from train.arena.pool import GameTask, make_farm
 from train.arena.referee import Rules
 from train.arena.results import Played, open_results, play_into, read_results, read_versions
 from train.config import Tournament, read_toml, section_from
 from train.players.spec import parse_spec
+from train.provenance import versions
 
 RESULTS, RATINGS_TEXT, RATINGS_JSON, RATINGS_PNG = "results.jsonl", "ratings.txt", "ratings.json", "ratings.png"
 
@@ -332,7 +333,7 @@ def pair_results(games: Sequence[Played]) -> list[PairResult]:
     return [PairResult.of_openings(a, b, list(scores.values())) for (a, b), scores in found.items()]
 
 
-def _stand(plan: Plan, games: Sequence[Played], interrupted: bool, versions: dict[str, str]) -> Standing:
+def _stand(plan: Plan, games: Sequence[Played], interrupted: bool, engines: dict[str, str]) -> Standing:
     pairs = pair_results(games)
     present = {name for pair in pairs for name in (pair.a, pair.b)}
     anchors = {name: elo for name, elo in plan.anchors.items() if name in present}
@@ -342,7 +343,7 @@ def _stand(plan: Plan, games: Sequence[Played], interrupted: bool, versions: dic
     except RlgoError as error:  # too few games to connect all players
         unrated = str(error)
     forfeits = tuple(f"game {game.number}: {game.record.forfeit}" for game in games if game.record.forfeit)
-    return Standing(plan, ratings, tuple(pairs), len(games), forfeits, interrupted, versions_of(versions), unrated)
+    return Standing(plan, ratings, tuple(pairs), len(games), forfeits, interrupted, versions(engines), unrated)
 
 
 def cross_table(names: Sequence[str], pairs: Sequence[PairResult]) -> str:
@@ -367,7 +368,7 @@ def _write(standing: Standing) -> None:
     write_atomically(folder / RATINGS_JSON, (json.dumps(standing.to_json(), indent=2) + "\n").encode())
     if standing.ratings is None:
         return
-    from train.plots import tournament_picture
+    from train.arena.pictures import tournament_picture
 
     try:
         tournament_picture(folder / RATINGS_PNG, standing)

@@ -77,7 +77,8 @@ def _compare(args: argparse.Namespace) -> None:
     _check_writable(args.json)
     _check_writable(args.png, "--png")
 
-    from train.plots import comparison_picture, need_matplotlib
+    from train.plots import need_matplotlib
+    from train.runs.pictures import comparison_picture
 
     if args.png is not None:
         need_matplotlib()
@@ -95,7 +96,8 @@ def _eval(args: argparse.Namespace) -> None:
     _check_writable(args.json)
     _check_writable(args.png, "--png")
 
-    from train.plots import need_matplotlib, ratings_picture
+    from train.plots import need_matplotlib
+    from train.runs.pictures import ratings_picture
 
     if args.png is not None:
         need_matplotlib()
@@ -387,9 +389,9 @@ def _analyze(args: argparse.Namespace) -> None:
     from rlgo.sgf import load_sgf
     from train.config import Board
     from train.play.analyze import analyze
-    from train.players.engines import GtpClient
+    from train.play.pictures import analysis_picture
     from train.players.spec import make_player
-    from train.plots import analysis_picture, need_matplotlib
+    from train.plots import need_matplotlib
 
     if args.png is not None:
         need_matplotlib()
@@ -402,8 +404,7 @@ def _analyze(args: argparse.Namespace) -> None:
         with _interruptible(player):
             found = analyze(game, player)
     finally:
-        if isinstance(player, GtpClient):
-            player.close()
+        player.close()
     print(found.text(args.top, _unicode()))
     _write_json(args.json, found.to_json())
     if args.png is not None:

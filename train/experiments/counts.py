@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.shapes import SIZES, make_features
+from rlgo.settings import SIZES
+from rlgo.shapes import make_features
 from train.experiments.curves import OTHER_FOLDER, SHARED
 from train.runs.fleet import FAILED, Training, check_folders, train_all
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from train.experiments.counts import BINS_A_DECADE
 from train.experiments.findings import GNUGO_0, GNUGO_10
-from train.plots import INK, make_figure, percent
+from train.plots import INK, light_frame, make_figure, percent
 
 if TYPE_CHECKING:
     from train.experiments.findings import Findings, Measured
@@ -35,8 +35,7 @@ def experiment_picture(path: str | Path, e: Experiment, found: Findings) -> None
 
 
 def _tidy(ax: Any) -> None:
-    ax.grid(alpha=0.25)
-    ax.spines[["top", "right"]].set_visible(False)
+    light_frame(ax)
 
 
 def _curves(e: Experiment, found: Findings) -> Any:
@@ -57,7 +56,7 @@ def _curves(e: Experiment, found: Findings) -> Any:
         ax.set_title(title, fontsize=10, loc="left")
         if ax.get_legend_handles_labels()[0]:
             ax.legend(frameon=False, fontsize=8, loc="lower right")
-        _tidy(ax)
+        light_frame(ax)
     for ax in axes.flat[n:]:
         ax.set_visible(False)
     for ax in axes[:, 0]:
@@ -113,7 +112,7 @@ def _frequency(found: Findings) -> Any:
     ax.set_xlabel("occurrences in the positions learned from")
     ax.set_ylabel(f"classes (bins of 1/{BINS_A_DECADE} decade)")
     ax.legend(frameon=False, fontsize=9)
-    _tidy(ax)
+    light_frame(ax)
     return figure
 
 
@@ -157,12 +156,12 @@ def _series(e: Experiment, found: Findings) -> Any:
         ax.set_ylabel(panel.y)
         if len(series) > 1:
             ax.legend(frameon=False, fontsize=9)
-        _tidy(ax)
+        light_frame(ax)
     return figure
 
 
 def _fixed(e: Experiment, found: Findings) -> list[Contestant]:
-    """The players without x who have played."""
+    """List the players without x who have played."""
     there = {name for pair in found.pairs for name in (pair.a, pair.b)}
     return [c for c in e.contestants if c.x is None and c.name in there]
 

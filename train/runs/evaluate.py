@@ -9,7 +9,6 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -17,15 +16,16 @@ from tqdm import tqdm
 
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.resources import version
-from rlgo.selfplay import meet
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.match import on_common_features
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
 from train.runs.strength import GNUGO_NAME, RUNGS, has_gnugo, meet_gnugo
+from train.stats import NORMAL_975
 
 RANDOM = "random"
 
@@ -127,7 +127,8 @@ def evaluate(
     progress = sys.stderr.isatty() if progress is None else progress
     with compiling(f"matches, {size}x{size}"), tqdm(total=len(pairs), unit=" pairs", disable=not progress) as bar:
         for number, (i, j) in enumerate(pairs):
-            scores = meet(features, thetas[i], thetas[j], games, np.random.SeedSequence([seed, number]), komi)
+            seeds = np.random.SeedSequence([seed, number])
+            scores = play_fast(features, thetas[i], thetas[j], games, seeds, komi).scores
             results.append(PairResult.of_openings(names[i], names[j], scores))
             bar.update()
     for entrant in entrants if gnugo else []:
@@ -151,7 +152,7 @@ def _placed(ratings: Ratings, names: Collection[str]) -> Ratings:
     share = np.array([player.name in names for player in players]) / len(names)
     centre = np.eye(len(players)) - share  # of each row: the player, less the mean
     covariance = centre @ ratings.covariance @ centre.T
-    half = NormalDist().inv_cdf(0.975) * np.sqrt(covariance.diagonal().clip(0))
+    half = NORMAL_975 * np.sqrt(covariance.diagonal().clip(0))
     moved = (
         replace(p, elo=elo, ci95=(elo - float(h), elo + float(h)), opponent=p.opponent - zero)
         for p, h in zip(players, half, strict=True)

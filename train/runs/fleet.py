@@ -25,9 +25,10 @@ from typing import Any
 from tqdm import tqdm
 
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
-from rlgo.selfplay import meet
 from train.config import Config, flat, load_config, overrides
+from train.provenance import processors
 from train.runs.folder import RunFolder
 from train.runs.run import make_learner
 from train.runs.status import DAMAGED, FINISHED, INTERRUPTED, look
@@ -140,11 +141,6 @@ def train_all(trainings: Sequence[Training], folder: Path, jobs: int, progress: 
                 process.wait()
 
 
-def processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def jobs_for(members: Iterable[Member]) -> int:
     """As many runs at a time as there are processors for their workers."""
     return max(1, processors() // max((member.config.run.workers for member in members), default=1))
@@ -186,7 +182,7 @@ def warm_up(config: Config) -> None:
         learner = make_learner(config, 0)
         learner.learn(1)
     with compiling(f"matches, {size}x{size}"):
-        meet(learner.features, learner.theta, learner.theta, 2, 0)
+        play_fast(learner.features, learner.theta, learner.theta, 2, 0)
 
 
 def _best(trainings: Sequence[Training]) -> str:

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.errors import RlgoError
 from rlgo.archive import TEMPORARY, read_archive, write_archive
+from rlgo.errors import RlgoError
 
 FORMAT, VERSION = "rlgo-run", 1
 _SERIES = (1, 2, 5)

@@ -14,17 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.player import GreedyPlayer
-from rlgo.selfplay import meet
 from rlgo.shapes import FeatureSet
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.elo import PairResult, Rating, rate_new
-from train.arena.match import MatchResult, clustered_interval, in_percent, play_match
+from train.arena.match import MatchResult, play_match
 from train.config import Config
 from train.players.engines import find_program
 from train.runs.folder import RunFolder
+from train.stats import clustered_interval, in_percent
 
 RUNGS = 3  # how many checkpoints before it each set of weights meets
 GNUGO = "gnugo --mode gtp --level 0 --chinese-rules --capture-all-dead --positional-superko"
@@ -39,7 +40,7 @@ class Strength:
     opponent: str  # for people
     games: int
     win_rate: float
-    ci95: tuple[float, float]  # see `match.clustered_interval`
+    ci95: tuple[float, float]  # see `stats.clustered_interval`
 
     def __str__(self) -> str:
         return f"{in_percent(self.win_rate, self.ci95)} against {self.opponent}"
@@ -134,10 +135,11 @@ def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
 
 
 def _scores(config: Config, weights: Weights, theta: np.ndarray, opponent: int, what: int) -> np.ndarray:
-    """Of `weights` against the opponent of this number, who plays with `theta`; see `selfplay.meet`."""
+    """Of `weights` against the opponent of this number, who plays with `theta`; see `fast_games.play_fast`."""
     seed, size = _seed(config, weights.games, opponent, what), config.board.size
     with compiling(f"matches, {size}x{size}"):
-        return meet(weights.features, weights.theta, theta, config.run.eval_games, seed, config.board.komi)
+        games, komi = config.run.eval_games, config.board.komi
+        return play_fast(weights.features, weights.theta, theta, games, seed, komi).scores
 
 
 def _seed(config: Config, games: int, opponent: int, what: int) -> np.random.SeedSequence:

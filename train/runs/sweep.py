@@ -37,18 +37,19 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.resources import config_path
-from rlgo.archive import write_atomically
-from rlgo.selfplay import hold_meeting, meet
 from rlgo.weights import Weights, load_weights, shipped_weights
-from train.arena.match import clustered_interval, in_percent, on_common_features
+from train.arena.match import on_common_features
 from train.config import Config, canonical_key, change, flat, load_config, read_toml, section_from
 from train.config import Sweep as SweepTable
 from train.runs.fleet import FAILED, Member, Training, check_folders, jobs_for, member_name, say, train_all
 from train.runs.folder import RunFolder, called
 from train.runs.status import FINISHED, look
+from train.stats import clustered_interval, in_percent
 
 _MOST_MEMBERS = 10_000
 _FIXED = {  # settings that a sweep cannot vary
@@ -360,11 +361,11 @@ def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bo
 
     def play(meeting: tuple[str, Outcome, Outcome | None, Any]) -> np.ndarray:
         _, a, b, seed = meeting
-        return hold_meeting(features, by_outcome[a], by_outcome[b], sweep.games, seed, sweep.komi).scores
+        return play_fast(features, by_outcome[a], by_outcome[b], sweep.games, seed, sweep.komi).scores
 
     found: dict[tuple[Outcome, str], list[np.ndarray]] = {}
     with compiling(f"matches, {size}x{size}"):
-        meet(features, thetas[0], thetas[0], 2, 0)
+        play_fast(features, thetas[0], thetas[0], 2, 0)
     pool = ThreadPoolExecutor(jobs)
     try:
         played = tqdm(
@@ -431,7 +432,8 @@ def _write(sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
     lines = "".join(json.dumps(outcome.to_json()) + "\n" for outcome in outcomes)
     write_atomically(sweep.folder / "sweep.jsonl", lines.encode())
     write_atomically(sweep.folder / "table.md", (table(sweep, outcomes) + "\n").encode())
-    from train.plots import need_matplotlib, sweep_picture
+    from train.plots import need_matplotlib
+    from train.runs.pictures import sweep_picture
 
     try:
         need_matplotlib()

@@ -1,6 +1,6 @@
 """A training run on a cluster: the same loop, with Ray actors in the place of threads.
 
-Start reading at `RayCrew.learn`. Between two rounds the workers hold nothing that matters: with every call the
+Start reading at `RayWorkers.learn`. Between two rounds the workers hold nothing that matters: with every call the
 driver sends weights and the state of the random numbers, and gets back new ones. So an actor that dies takes the games
 of one round with it and no more, and a run is saved and resumed without asking anybody.
 """
@@ -9,30 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import socket
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.jit import CACHE_DIR, compiling, make_rng, sources_digest
-from rlgo.learner import Crew, Learner, Worker, add_up, merged, share_out
-from rlgo.policy import Policy
-from rlgo.resources import version
-from rlgo.shapes import FeatureSet, make_features
-from rlgo.td import Learning, check_max_moves
+from rlgo.jit import CACHE_DIR, compiling, make_rng, seed_sequence
+from rlgo.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
+from rlgo.settings import Learning, Policy
+from rlgo.shapes import make_features
+from rlgo.td import check_max_moves
+from train.ray_cluster import cluster_setting, connect, fingerprint, short_error
 
 _JOIN_SECONDS = 60.0  # for machines to join, where there are fewer CPUs than workers
-_KNOCK_SECONDS = 5.0  # for a TCP connection
 _TOLD_AFTER = 5.0  # seconds of waiting, before the reason is told
 _DEATHS = 3  # in a row in one place, without a game in between: something is wrong there
-_MEBI = 2**20
 
 
 # ---------------------------------------------------------------------------------------------
@@ -53,12 +48,12 @@ class Answer(NamedTuple):
 
     theta: np.ndarray  # float32[n + 1]
     rng: np.ndarray  # uint64[1]
-    occurrences: np.ndarray  # int64[n + 1], in these games; see `td.Scratch`
+    occurrences: np.ndarray  # int64[n + 1], in these games; see `td.UpdateScratch`
     tally: np.record
 
 
 class ClusterWorker:
-    """A `learner.Worker` in a process of its own, on any machine; `RayCrew` makes Ray actors of this class."""
+    """A `learner.LearnWorker` in a process of its own, on any machine; `RayWorkers` makes Ray actors of this class."""
 
     def __init__(
         self,
@@ -84,33 +79,28 @@ class ClusterWorker:
         size = self._features[0]
         # One worker of a machine compiles, and the others load what it compiled.
         with FileLock(CACHE_DIR / "cluster.lock"), compiling(f"self-play and learning, {size}x{size}"):
-            self._worker = Worker(make_features(*self._features), *self._contract, seed=0)
+            self._worker = LearnWorker(make_features(*self._features), *self._contract, seed=0)
             self.learn(np.zeros_like(self._worker.theta), self._worker.rng, 1, 0)
         return self.hello()
 
     def learn(self, theta: np.ndarray, rng: np.ndarray, games: int, first: int) -> Answer:
-        """`learner.Worker.learn`, from these weights and this state of the random numbers."""
+        """`learner.LearnWorker.learn`, from these weights and this state of the random numbers."""
         worker = self._take_over(theta, rng)
         worker.occurrences[:] = 0
         tally = worker.learn(games, first)
         return Answer(worker.theta, worker.rng, worker.occurrences, tally)
 
     def play(self, theta: np.ndarray, rng: np.ndarray, games: int) -> tuple[np.ndarray, np.record]:
-        """`learner.Worker.play`, likewise; returns (rng, tally)."""
+        """`learner.LearnWorker.play`, likewise; returns (rng, tally)."""
         worker = self._take_over(theta, rng)
         tally = worker.play(games)
         return worker.rng, tally
 
-    def _take_over(self, theta: np.ndarray, rng: np.ndarray) -> Worker:
+    def _take_over(self, theta: np.ndarray, rng: np.ndarray) -> LearnWorker:
         # Copied, since what comes from Ray is read-only: to numba another type, for which it would compile again.
         self._worker.adopt(np.array(theta))
         self._worker.rng[:] = rng
         return self._worker
-
-
-def fingerprint() -> str:
-    """What must be the same on all machines of a run: the sources, and what compiles them."""
-    return f"rlgo {version()} ({sources_digest()})"
 
 
 # ---------------------------------------------------------------------------------------------
@@ -136,34 +126,34 @@ class _Place:
         return f"worker {self.number}" + (f" (process {self.who.pid} on {self.who.host})" if self.who else "")
 
 
-class RayCrew(Crew):
+class RayWorkers(LearnWorkers):
     """Workers on a Ray cluster, who merge on the driver: while none dies, bit for bit what as many threads do.
 
-    contracts : what each `learner.Worker` would be made with
-    cluster : see `connect`
+    per_worker : what each `learner.LearnWorker` would be made with
+    cluster : see `ray_cluster.connect`
     timeout : seconds to wait for workers, for them to start and in each round; who has not answered then is replaced
 
     Raises
     ------
-    RlgoError : see `connect`; if there are fewer CPUs than workers; if the workers have another rlgo.
+    RlgoError : see `ray_cluster.connect`; if there are fewer CPUs than workers; if the workers have another rlgo.
     """
 
-    def __init__(self, contracts: Sequence[tuple[Any, ...]], cluster: str, timeout: float):
-        features, learning, policy, komi, max_moves, _, theta = contracts[0]
+    def __init__(self, per_worker: Sequence[WorkerArguments], cluster: str, timeout: float):
+        features, learning, policy, komi, max_moves, _, theta = per_worker[0]
         terms = features.size, features.sizes, features.sharing, learning, policy, komi
         self._terms = (*terms, check_max_moves(max_moves, features.size))
-        self._name, self._timeout = _name(cluster), timeout
+        self._name, self._timeout = cluster_setting(cluster), timeout
         self.theta = np.zeros(features.n_weights + 1, np.float32)
         if theta is not None:
             self.theta[:] = theta
         self._occurrences = np.zeros(features.n_weights + 1, np.int64)
-        seeds = [contract[5] for contract in contracts]
-        sequences = [s if isinstance(s, np.random.SeedSequence) else np.random.SeedSequence(s) for s in seeds]
+        seeds = [arguments.seed for arguments in per_worker]
+        sequences = [seed_sequence(seed) for seed in seeds]
         self._places = [_Place(i, sequence, make_rng(sequence)) for i, sequence in enumerate(sequences, 1)]
-        self.say(f"connecting to Ray ({cluster}) ...")
-        self._ray, self._is_ours = connect(cluster, len(contracts), features)
+        self.log(f"connecting to Ray ({cluster}) ...")
+        self._ray, self._is_ours = connect(cluster, len(per_worker), features.n_weights)
         try:
-            self.say(f"starting {len(contracts)} workers, who compile where this rlgo is new ...")
+            self.log(f"starting {len(per_worker)} workers, who compile where this rlgo is new ...")
             self._start_all()
         except BaseException:
             self.close()
@@ -198,17 +188,17 @@ class RayCrew(Crew):
         return add_up([answer.tally for answer in answers])
 
     def play(self, games: int) -> np.record:
-        """See `learner.Crew.play`."""
+        """See `learner.LearnWorkers.play`."""
         place = self._present()[0]
         place.rng, tally = self._ray.get(place.actor.play.remote(self.theta, place.rng, games), timeout=self._timeout)
         return tally
 
     def occurrences(self) -> np.ndarray:
-        """See `learner.Crew.occurrences`; lost games do not count."""
+        """See `learner.LearnWorkers.occurrences`; lost games do not count."""
         return self._occurrences.copy()
 
     def state(self) -> dict[str, np.ndarray]:
-        """See `learner.Crew.state`."""
+        """See `learner.LearnWorkers.state`."""
         return {
             "theta": self.theta.copy(),
             "occurrences": self._occurrences.copy(),
@@ -217,7 +207,7 @@ class RayCrew(Crew):
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """See `learner.Crew.restore`; the state of as many threads will do."""
+        """See `learner.LearnWorkers.restore`; the state of as many threads will do."""
         self.theta[:] = state["theta"]
         self._occurrences[:] = state["occurrences"]
         for i, place in enumerate(self._places):
@@ -272,7 +262,7 @@ class RayCrew(Crew):
             who = self._ray.get(call, timeout=self._timeout)
         except self._ray.exceptions.RayError as error:
             raise RlgoError(
-                f"{self._name}: {place} cannot start ({_short(error)}): expected {fingerprint()} on every machine"
+                f"{self._name}: {place} cannot start ({short_error(error)}): expected {fingerprint()} on every machine"
             ) from None
         self._check(who, place)
 
@@ -297,7 +287,7 @@ class RayCrew(Crew):
                 raise RlgoError(f"{self._name}: {told}; none came within {self._timeout:g} s (run.cluster_timeout)")
             if waited > _TOLD_AFTER and not is_told:
                 is_told = True
-                self.say(f"{told}; waiting for one")
+                self.log(f"{told}; waiting for one")
             self._ray.wait([place.prepared for place in self._places], timeout=1.0)
 
     def _let_in(self, place: _Place) -> None:
@@ -305,11 +295,11 @@ class RayCrew(Crew):
         try:
             who = self._ray.get(place.prepared, timeout=self._timeout)
         except self._ray.exceptions.RayError as error:
-            self._replace(place, f"cannot start ({_short(error)})", 0)
+            self._replace(place, f"cannot start ({short_error(error)})", 0)
             return
         self._check(who, place)
         place.prepared = None
-        self.say(f"{place} is at work")
+        self.log(f"{place} is at work")
 
     def _get(self, call: Any, place: _Place, share: int) -> Answer | None:
         """What the games of a worker taught it; None if it died, in whose place there is another then."""
@@ -329,7 +319,7 @@ class RayCrew(Crew):
         place.deaths += 1
         if place.deaths == _DEATHS:
             raise RlgoError(f"{self._name}: {told}; that makes {_DEATHS} in a row")
-        self.say(f"{told}; another takes its place")
+        self.log(f"{told}; another takes its place")
         # The children of the place's seed are independent of it, of each other, and of all other places.
         key = (*place.seed.spawn_key, place.replaced)
         place.rng = make_rng(np.random.SeedSequence(place.seed.entropy, spawn_key=key))
@@ -352,7 +342,7 @@ class RayCrew(Crew):
         while calls and (waited := time.monotonic() - begun) < seconds:
             if waited > _TOLD_AFTER and not is_told:
                 is_told = True
-                self.say(f"waiting for {len(calls)} {waiting}; the cluster has {self._cpus()[0]} CPUs")
+                self.log(f"waiting for {len(calls)} {waiting}; the cluster has {self._cpus()[0]} CPUs")
             # In steps, for Ctrl-C.
             for call in self._ray.wait(list(calls), timeout=min(1.0, seconds - waited))[0]:
                 yield call, calls.pop(call)
@@ -364,113 +354,16 @@ class RayCrew(Crew):
 
 
 class RayLearner(Learner):
-    """A `learner.Learner` with workers on a Ray cluster; see `RayCrew` for `cluster` and `timeout`."""
+    """A `learner.Learner` with workers on a Ray cluster; see `RayWorkers` for `cluster` and `timeout`."""
 
     def __init__(self, *args: Any, cluster: str = "local", timeout: float = 300.0, **kwargs: Any):
         self._cluster, self._timeout = cluster, timeout
         super().__init__(*args, **kwargs)
 
-    def _hire(self, contracts: list[tuple[Any, ...]]) -> Crew:
-        return RayCrew(contracts, self._cluster, self._timeout)
-
-
-# ---------------------------------------------------------------------------------------------
-# Connecting
-# ---------------------------------------------------------------------------------------------
-
-
-def connect(cluster: str, workers: int, features: FeatureSet | None = None, name: str = "") -> tuple[Any, bool]:
-    """Connect this process to a Ray cluster.
-
-    Parameters
-    ----------
-    cluster : "local": one of this machine alone, with as many CPUs as workers, which ends with this process;
-        "auto": the one that this machine belongs to, or the environment variable RAY_ADDRESS; "HOST:PORT": the same by
-        the address of its head; "ray://HOST:PORT": from a machine outside, through Ray's client server
-    workers : how many there will be
-    features : what they will learn, if that is what they do
-    name : what errors call the setting; "": run.cluster
-
-    Returns
-    -------
-    (the module `ray`, whether the connection is new). A process that is connected already stays where it is.
-
-    Raises
-    ------
-    RlgoError : if Ray is not installed, there is no such cluster, or it does not accept the token.
-    """
-    name = name or _name(cluster)
-    # What Ray says by itself goes to standard output and error, at length. It reads these when it is imported.
-    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # drops the lines that match
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    if cluster != "local":
-        os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")  # of a wrong token: 3 s, instead of 20
-    try:
-        import ray
-        import ray.exceptions
-    except ImportError:
-        raise RlgoError(f"{name}: needs Ray, which is not installed: pip install 'rlgo[ray]'") from None
-    if ray.is_initialized():
-        return ray, False
-    options: dict[str, Any] = {"address": cluster, "log_to_driver": False, "logging_level": "ERROR"}
-    if cluster == "local":
-        # Weights out, weights and occurrences back, with room for what is not yet freed.
-        store = 128 * _MEBI + 3 * workers * (0 if features is None else features.n_weights + 1) * (4 + 4 + 8)
-        options |= {"num_cpus": workers, "include_dashboard": False, "object_store_memory": store}
-    else:
-        _knock(name, os.environ.get("RAY_ADDRESS", "") if cluster == "auto" else cluster)
-    try:
-        with _silence():
-            ray.init(**options)
-    except ray.exceptions.AuthenticationError as error:
-        raise RlgoError(f"{name}: {_short(error)}: expected {_TOKEN}") from None
-    except ConnectionError as error:
-        if "Could not find any running" in str(error):
-            raise RlgoError(f"{name}: no Ray runs on this machine: expected ray start before") from None
-        raise RlgoError(f"{name}: it does not let this process in: expected a port of Ray's, and {_TOKEN}") from None
-    except Exception as error:  # whatever else Ray finds wrong: versions, addresses, rights
-        raise RlgoError(f"{name}: {' '.join(str(error).split())}") from None
-    return ray, True
-
-
-_TOKEN = "RAY_AUTH_MODE=token with the cluster's token in ~/.ray/auth_token, RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
-
-
-def _knock(name: str, address: str) -> None:
-    """Raise RlgoError if nobody answers at an address. Ray itself would try for a quarter of an hour."""
-    if not address:
-        return
-    url = urlsplit(address if "://" in address else f"ray://{address}")
-    try:
-        socket.create_connection((url.hostname or "", url.port or 0), _KNOCK_SECONDS).close()
-    except (OSError, ValueError) as error:
-        raise RlgoError(f"{name}: nobody answers at {address} ({error}): expected the head of a Ray cluster") from None
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Nothing that goes to standard error is seen, be it written by Ray's C++ or by its children."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-
-
-def _name(cluster: str) -> str:
-    return f'run.cluster = "{cluster}"'
+    def _spawn(self, per_worker: Sequence[WorkerArguments]) -> LearnWorkers:
+        return RayWorkers(per_worker, self._cluster, self._timeout)
 
 
 def _reason(error: Exception) -> str:
     """What became of an actor, after "worker 3"."""
     return "went down with its machine" if "node has died" in str(error) else "died"
-
-
-def _short(error: Exception) -> str:
-    """An error of Ray's in a line: how the traceback in it ends, or its first sentence."""
-    ends = re.findall(r"^\s*([\w.]+(?:Error|Exception): .*)$", str(error), re.MULTILINE)
-    return ends[-1] if ends else str(error).partition(". ")[0].strip()

@@ -1,0 +1,307 @@
+"""The console: Ctrl-C, messages, progress and tables."""
+
+from __future__ import annotations
+
+import io
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from train import console
+from train.console import (
+    Progress,
+    StopRequest,
+    color_output,
+    interruptible,
+    message,
+    signals_to,
+    stoppable,
+    table,
+    timestamped,
+    unicode_output,
+)
+
+
+class Stream(io.StringIO):
+    """A stream in memory that may claim to be a terminal."""
+
+    def __init__(self, is_terminal: bool = False, encoding: str = "utf-8") -> None:
+        super().__init__()
+        self.is_terminal, self.name_of_encoding = is_terminal, encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self.name_of_encoding
+
+    def isatty(self) -> bool:
+        return self.is_terminal
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: Any) -> None:
+    for name in ("NO_COLOR", "TERM", "COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def deliver(number: int) -> None:
+    """Send this process a signal, as the kernel would."""
+    signal.raise_signal(number)
+
+
+def handlers() -> list[Any]:
+    return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+
+
+# ---------------------------------------------------------------------------------------------
+# Ctrl-C and SIGTERM
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stoppable_turns_signals_into_keyboard_interrupt(number: int) -> None:
+    before = handlers()
+    with pytest.raises(KeyboardInterrupt), stoppable():
+        deliver(number)
+    assert handlers() == before
+
+
+def test_stoppable_works_where_a_shell_ignores_ctrl_c() -> None:
+    with signals_to(lambda _: None, signal.SIGINT):
+        before = handlers()
+        with pytest.raises(KeyboardInterrupt), stoppable():
+            deliver(signal.SIGINT)
+        assert handlers() == before
+
+
+def test_other_threads_leave_signals_alone() -> None:
+    before, seen = handlers(), []
+
+    def work() -> None:
+        with stoppable(), StopRequest() as request:
+            seen.append((handlers(), bool(request)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [(before, False)]
+
+
+def test_the_first_signal_is_a_request_and_the_second_one_interrupts() -> None:
+    asked: list[int] = []
+    before = handlers()
+    with StopRequest(on_request=asked.append) as request:
+        assert not request
+        deliver(signal.SIGTERM)
+        assert request
+        assert request.signal == signal.SIGTERM
+        with pytest.raises(KeyboardInterrupt):
+            deliver(signal.SIGINT)
+        assert request.signal == signal.SIGINT
+    assert asked == [signal.SIGTERM]
+    assert handlers() == before
+
+
+def test_a_request_interrupts_at_once_where_asked_to() -> None:
+    asked: list[int] = []
+    with StopRequest(on_request=asked.append) as request:
+        request.at_once = True
+        with pytest.raises(KeyboardInterrupt):
+            deliver(signal.SIGINT)
+    assert request.signal == signal.SIGINT
+    assert asked == []
+
+
+def test_interruptible_ends_a_search_first_and_everything_second() -> None:
+    player: Any = SimpleNamespace(stop=lambda: False)
+    before = player.stop
+    with interruptible(player):
+        assert not player.stop()
+        deliver(signal.SIGINT)
+        assert player.stop()
+        with pytest.raises(KeyboardInterrupt):
+            deliver(signal.SIGINT)
+    assert player.stop is before
+
+
+def test_interruptible_keeps_the_stop_that_the_player_had() -> None:
+    player: Any = SimpleNamespace(stop=lambda: True)
+    with interruptible(player):
+        assert player.stop()
+
+
+# ---------------------------------------------------------------------------------------------
+# Streams and messages
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("encoding", "expected"), [("utf-8", True), ("UTF8", True), ("ascii", False), ("", False)])
+def test_unicode_output(encoding: str, expected: bool) -> None:
+    assert unicode_output(Stream(encoding=encoding)) is expected
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "environment", "expected"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"NO_COLOR": ""}, True),
+        (True, {"TERM": "dumb"}, False),
+    ],
+)
+def test_color_output(is_terminal: bool, environment: dict[str, str], expected: bool, monkeypatch: Any) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert color_output(Stream(is_terminal)) is expected
+
+
+def test_messages_go_to_standard_error(capsys: Any) -> None:
+    message("compiling")
+    assert capsys.readouterr() == ("", "compiling\n")
+
+
+def test_timestamped_lines() -> None:
+    file = io.StringIO()
+    timestamped(file)("= ok")
+    date, time, line = file.getvalue().split(" ", 2)
+    assert (len(date), len(time), line) == (10, 8, "= ok\n")
+
+
+# ---------------------------------------------------------------------------------------------
+# Progress
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(monkeypatch: Any) -> Callable[[float], None]:
+    """A clock that stands still; the function that it returns moves it on."""
+    now = [1000.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+
+    def advance(seconds: float) -> None:
+        now[0] += seconds
+
+    return advance
+
+
+def test_where_there_is_no_terminal_progress_is_a_line_every_half_minute(
+    clock: Callable[[float], None], capsys: Any
+) -> None:
+    with Progress(400, "games", initial=100) as bar:
+        for _ in range(100):
+            clock(1)
+            bar.update(2)
+        bar.set_postfix("best 61%")
+        assert bar.n == 300
+        assert bar.line() == "games: 300 of 400 (75%), 2/s, 0:00:50 left, best 61%"
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        "games: 160 of 400 (40%), 2/s, 0:02:00 left",
+        "games: 220 of 400 (55%), 2/s, 0:01:30 left",
+        "games: 280 of 400 (70%), 2/s, 0:01:00 left",
+    ]
+
+
+def test_progress_that_is_switched_off_is_silent(clock: Callable[[float], None], capsys: Any) -> None:
+    with Progress(3, "games", enabled=False) as bar:
+        for _ in bar.track(range(3)):
+            clock(100)
+        assert bar.n == 3
+    assert capsys.readouterr() == ("", "")
+
+
+def test_on_a_terminal_progress_is_a_bar(monkeypatch: Any) -> None:
+    stream = Stream(is_terminal=True)
+    monkeypatch.setattr("sys.stderr", stream)
+    with Progress(2, "games", "games between checkpoints") as bar:
+        bar.set_postfix("best 61%")
+        assert list(bar.track("ab")) == ["a", "b"]
+        message("a line above")
+    text = stream.getvalue()
+    assert text.startswith("\rgames between checkpoints:   0%|")
+    assert "| 2/2 [" in text
+    assert "best 61%" in text
+    assert "\ra line above\n" in text.replace(" \r", "\r")
+
+
+def test_progress_counts_a_step_when_it_is_over() -> None:
+    bar = Progress(2, "games")
+    steps = bar.track([1, 2])
+    next(steps)
+    assert bar.n == 0
+    next(steps)
+    assert bar.n == 1
+
+
+# ---------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------
+
+HEADER = ("name", "Elo", "state")
+ROWS = [("a", "1,200", "finished"), ("long name", "5", "")]
+PLAIN = """\
+name         Elo  state
+a          1,200  finished
+long name      5"""
+
+
+def test_plain_tables() -> None:
+    assert table(HEADER, ROWS, align="lr") == PLAIN
+    assert table(HEADER, [], align="lr") == "name  Elo  state"
+
+
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
+def test_tables_are_plain_without_a_terminal_or_colors(environment: dict[str, str], monkeypatch: Any) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert table(HEADER, ROWS, align="lr", stream=Stream(is_terminal=bool(environment))) == PLAIN
+
+
+def test_markdown_tables() -> None:
+    assert table(HEADER, ROWS, align="lr", style="markdown").splitlines() == [
+        "| name      |   Elo | state    |",
+        "|-----------|------:|----------|",
+        "| a         | 1,200 | finished |",
+        "| long name |     5 |          |",
+    ]
+
+
+def test_rows_must_be_as_long_as_the_header() -> None:
+    with pytest.raises(ValueError, match="argument"):
+        table(HEADER, [("a",)])
+
+
+def without_escapes(text: str) -> str:
+    return re.sub(r"\033\[[0-9;]*m", "", text)
+
+
+def test_on_a_terminal_headings_stand_out_and_cells_wrap(monkeypatch: Any) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    rows = [*ROWS, ("wide", "7", "words " * 20), ("[bold]", "8", "markup is text")]
+    text = table(HEADER, rows, align="lr", stream=Stream(is_terminal=True))
+    assert "\033[1m" in text
+    lines = [line.rstrip() for line in without_escapes(text).splitlines()]
+    assert max(map(len, lines)) <= 40
+    assert lines[0].split() == ["name", "Elo", "state"]
+    assert lines[1] == "a          1,200  finished"
+    assert any(line.startswith("[bold]") for line in lines)
+    assert " ".join(lines).count("words") == 20
+
+
+def test_a_table_that_fits_is_the_same_on_a_terminal(monkeypatch: Any) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = without_escapes(table(HEADER, ROWS, align="lr", stream=Stream(is_terminal=True)))
+    assert [line.rstrip() for line in text.splitlines()] == PLAIN.splitlines()
+
+
+def test_importing_the_console_is_cheap() -> None:
+    code = "import train.console, sys; print([m for m in ('numba', 'numpy', 'tqdm', 'rich') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -1,0 +1,325 @@
+"""What rlgo does with a terminal: Ctrl-C, messages, progress bars and tables.
+
+Start reading at `stoppable` for signals, and at `table` for output. Results go to standard output; messages and
+progress go to standard error. Nothing heavy is imported until it is needed: `tqdm` by the first bar, `rich` by the
+first table on a terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import io
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Literal, Self, TextIO, TypeVar
+
+if TYPE_CHECKING:
+    from rlgo.player import Player
+
+_T = TypeVar("_T")
+
+_LINE_SECONDS = 30.0  # between two lines of progress where standard error is not a terminal
+
+# ---------------------------------------------------------------------------------------------
+# Ctrl-C and SIGTERM
+# ---------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def signals_to(handler: Callable[[int], None], *numbers: int) -> Iterator[None]:
+    """Send the signals `numbers` to `handler(number)` inside the block.
+
+    Does nothing outside the main thread, where Python delivers no signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(number: int, _: FrameType | None) -> None:
+        handler(number)
+
+    before = {number: signal.signal(number, handle) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def _raise_interrupt(_: int) -> None:
+    raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def stoppable() -> Iterator[None]:
+    """Turn Ctrl-C and SIGTERM into KeyboardInterrupt.
+
+    Shells start background jobs with Ctrl-C ignored; inside this block, it works for them as well.
+    """
+    with signals_to(_raise_interrupt, signal.SIGINT, signal.SIGTERM):
+        yield
+
+
+class StopRequest:
+    """Let the first Ctrl-C or SIGTERM ask for an orderly end, and the second one raise KeyboardInterrupt.
+
+    Use it as a context manager, and look at `signal` between two steps of the work.
+
+    Parameters
+    ----------
+    signals : the signals that count as requests
+    on_request : called with the signal's number on the first one
+
+    Attributes
+    ----------
+    signal : number of the last signal received; 0 if there was none
+    at_once : while true, the first signal raises KeyboardInterrupt, too
+    """
+
+    def __init__(
+        self,
+        signals: Sequence[int] = (signal.SIGINT, signal.SIGTERM),
+        on_request: Callable[[int], None] | None = None,
+    ) -> None:
+        self.signal = 0
+        self.at_once = False
+        self._on_request = on_request
+        self._handlers = signals_to(self.receive, *signals)
+
+    def __bool__(self) -> bool:
+        return self.signal != 0
+
+    def __enter__(self) -> Self:
+        self._handlers.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._handlers.__exit__(*error)
+
+    def receive(self, number: int) -> None:
+        """Take one signal: note the request, or raise KeyboardInterrupt on the second one or where `at_once` is set."""
+        insisted, self.signal = bool(self), number
+        if insisted or self.at_once:
+            raise KeyboardInterrupt
+        if self._on_request is not None:
+            self._on_request(number)
+
+
+@contextlib.contextmanager
+def interruptible(player: Player) -> Iterator[StopRequest]:
+    """Let the first Ctrl-C end the player's search, and the second one raise KeyboardInterrupt.
+
+    A search that is ended this way returns the best move so far. Sets `player.stop` inside the block, and restores it afterwards.
+    """
+    before = player.stop
+    with StopRequest((signal.SIGINT,)) as request:
+        player.stop = lambda: bool(request) or before()
+        try:
+            yield request
+        finally:
+            player.stop = before
+
+
+# ---------------------------------------------------------------------------------------------
+# What a stream can show
+# ---------------------------------------------------------------------------------------------
+
+
+def unicode_output(stream: TextIO | None = None) -> bool:
+    """Whether a stream (default: standard output) can show characters beyond ASCII, such as stones."""
+    stream = sys.stdout if stream is None else stream
+    return (stream.encoding or "").lower().startswith("utf")
+
+
+def color_output(stream: TextIO | None = None) -> bool:
+    """Whether a stream (default: standard output) may show colours.
+
+    Only a terminal may, and only if neither NO_COLOR nor TERM=dumb objects.
+    """
+    stream = sys.stdout if stream is None else stream
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def message(text: str) -> None:
+    """Write a message to standard error, above the progress bar if there is one."""
+    if "tqdm" in sys.modules:
+        from tqdm import tqdm
+
+        tqdm.write(text, file=sys.stderr)
+    else:
+        print(text, file=sys.stderr, flush=True)
+
+
+def timestamped(file: TextIO) -> Callable[[str], None]:
+    """Return a function that writes lines to `file`, each with the local date and time in front."""
+
+    def write(line: str) -> None:
+        print(time.strftime("%Y-%m-%d %H:%M:%S"), line, file=file, flush=True)
+
+    return write
+
+
+# ---------------------------------------------------------------------------------------------
+# Progress
+# ---------------------------------------------------------------------------------------------
+
+
+class Progress:
+    """Show how far a piece of work is: a bar on a terminal or in a notebook, elsewhere a line every half minute.
+
+    All of it goes to standard error. Use it as a context manager; iterate over `track(items)` to count them.
+
+    Parameters
+    ----------
+    total : steps in all
+    unit : what is counted, in the plural: "games"
+    description : shown in front
+    initial : steps done before
+    enabled : if false, nothing is shown
+
+    Attributes
+    ----------
+    n : steps done so far
+    """
+
+    def __init__(
+        self, total: int, unit: str, description: str = "", initial: int = 0, *, enabled: bool | None = True
+    ) -> None:
+        self.n, self.total, self.unit, self.description = initial, total, unit, description
+        self._initial, self._postfix = initial, ""
+        self._started = self._printed = time.monotonic()
+        self._prints_lines = enabled is not False and not _has_bars()
+        self._bar = self._make_bar() if enabled is not False and _has_bars() else None
+
+    def _make_bar(self) -> Any:
+        if _in_notebook():
+            from tqdm.notebook import tqdm
+        else:
+            from tqdm import tqdm
+        return tqdm(
+            desc=self.description or None,
+            total=self.total,
+            initial=self.n,
+            unit=f" {self.unit}",
+            smoothing=0.1,
+            dynamic_ncols=True,
+            file=sys.stderr,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def track(self, items: Iterable[_T]) -> Iterator[_T]:
+        """Iterate over `items`, and count each one as a step when it is done with."""
+        for item in items:
+            yield item
+            self.update()
+
+    def update(self, n: int = 1) -> None:
+        """Count `n` more steps."""
+        self.n += n
+        if self._bar is not None:
+            self._bar.update(n)
+        elif self._prints_lines and time.monotonic() - self._printed >= _LINE_SECONDS:
+            self._printed = time.monotonic()
+            message(self.line())
+
+    def set_postfix(self, text: str) -> None:
+        """Show `text` behind the bar."""
+        self._postfix = text
+        if self._bar is not None:
+            self._bar.set_postfix_str(text, refresh=False)
+
+    def close(self) -> None:
+        """Leave the bar as it stands."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def line(self) -> str:
+        """Return the progress as one line of text: ``games: 50 of 200 (25%), 12.5/s, 0:00:12 left``."""
+        done, seconds = self.n - self._initial, time.monotonic() - self._started
+        percent = 100 * self.n // max(1, self.total)
+        parts = [f"{self.description or self.unit}: {self.n:,} of {self.total:,} ({percent}%)"]
+        if done > 0 and seconds > 0:
+            rate = done / seconds
+            left = datetime.timedelta(seconds=round(max(0, self.total - self.n) / rate))
+            parts += [f"{rate:,.3g}/s" if rate < 100 else f"{rate:,.0f}/s", f"{left} left"]
+        return ", ".join([*parts, *([self._postfix] if self._postfix else [])])
+
+
+def _in_notebook() -> bool:
+    return "ipykernel" in sys.modules
+
+
+def _has_bars() -> bool:
+    return _in_notebook() or sys.stderr.isatty()
+
+
+# ---------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------
+
+
+def table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    align: str = "",
+    style: Literal["plain", "markdown"] = "plain",
+    stream: TextIO | None = None,
+) -> str:
+    """Lay out a table in columns that line up.
+
+    Parameters
+    ----------
+    header : names of the columns
+    rows : cells; each row as long as the header
+    align : "l" or "r" for each column; columns beyond its end are aligned to the left
+    style : "plain": two spaces between columns; "markdown": a table in Markdown
+    stream : where the text will be printed. On a terminal with colours, headings stand out, and long cells wrap so that
+        the table fits the window. None: plain text, the same everywhere, as files want it
+
+    Returns
+    -------
+    the lines, without a newline at the end
+    """
+    lines = [list(map(str, header)), *(list(map(str, row)) for row in rows)]
+    align = align.ljust(len(lines[0]), "l")
+    if style == "plain" and stream is not None and color_output(stream):
+        return _rich_table(lines, align)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    cells = [
+        [text.rjust(w) if side == "r" else text.ljust(w) for text, w, side in zip(line, widths, align, strict=True)]
+        for line in lines
+    ]
+    if style == "plain":
+        return "\n".join("  ".join(line).rstrip() for line in cells)
+    text = ["| " + " | ".join(line) + " |" for line in cells]
+    rule = ["-" * (w + 1) + ("-" if side == "l" else ":") for w, side in zip(widths, align, strict=True)]
+    return "\n".join([text[0], "|" + "|".join(rule) + "|", *text[1:]])
+
+
+def _rich_table(lines: list[list[str]], align: str) -> str:
+    """Lay out a table for a terminal, as wide as its window at most."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name, side in zip(lines[0], align, strict=True):
+        grid.add_column(Text(name), justify="right" if side == "r" else "left", overflow="fold")
+    for line in lines[1:]:
+        grid.add_row(*map(Text, line))
+    text = io.StringIO()
+    Console(file=text, force_terminal=True, width=shutil.get_terminal_size().columns).print(grid)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())

@@ -1,0 +1,133 @@
+"""Connecting to a Ray cluster, and telling whether two machines run the same rlgo.
+
+Training and matches both use this module; it is the only one that imports Ray. Ray is optional
+(``pip install 'rlgo[ray]'``) and slow to import, so it is imported in `connect`, not at the top.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import sys
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from rlgo.errors import RlgoError
+from rlgo.jit import sources_digest
+from rlgo.resources import version
+
+_CONNECT_SECONDS = 5.0  # for a TCP connection to the head
+_MEBI = 2**20
+_TOKEN = "RAY_AUTH_MODE=token with the cluster's token in ~/.ray/auth_token, RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
+
+
+def fingerprint() -> str:
+    """Return what must be equal on all machines of a cluster: the version and a digest of the compiled sources."""
+    return f"rlgo {version()} ({sources_digest()})"
+
+
+def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -> tuple[Any, bool]:
+    """Connect this process to a Ray cluster.
+
+    Parameters
+    ----------
+    cluster : str
+        "local": a cluster on this machine alone, with one CPU per worker, that ends with this process.
+        "auto": the cluster this machine belongs to, or the one in the environment variable RAY_ADDRESS.
+        "HOST:PORT": the same, by the address of its head.
+        "ray://HOST:PORT": a cluster this machine is not part of, through Ray's client server.
+    workers : int
+        Number of workers that will be started.
+    n_weights : int
+        Number of weights each worker learns, 0 if it learns none. A local cluster reserves memory for them.
+    setting : str
+        Name of the setting in error messages; by default ``run.cluster = "..."``.
+
+    Returns
+    -------
+    tuple[module, bool]
+        The module `ray`, and whether the connection is new. A process that is already connected stays connected
+        to the same cluster.
+
+    Raises
+    ------
+    RlgoError
+        If Ray is not installed, the cluster does not exist, or it rejects the token.
+    """
+    setting = setting or cluster_setting(cluster)
+    ray = _import_ray(setting, is_remote=cluster != "local")
+    if ray.is_initialized():
+        return ray, False
+    options: dict[str, Any] = {"address": cluster, "log_to_driver": False, "logging_level": "ERROR"}
+    if cluster == "local":
+        # Room for the weights sent, the weights and occurrences returned, and copies not yet freed.
+        bytes_per_worker = 3 * (n_weights + 1) * (4 + 4 + 8) if n_weights else 0
+        store = 128 * _MEBI + workers * bytes_per_worker
+        options |= {"num_cpus": workers, "include_dashboard": False, "object_store_memory": store}
+    else:
+        _check_reachable(setting, os.environ.get("RAY_ADDRESS", "") if cluster == "auto" else cluster)
+    try:
+        with _quiet_stderr():
+            ray.init(**options)
+    except ray.exceptions.AuthenticationError as error:
+        raise RlgoError(f"{setting}: {short_error(error)}: expected {_TOKEN}") from None
+    except ConnectionError as error:
+        if "Could not find any running" in str(error):
+            raise RlgoError(f"{setting}: Ray is not running on this machine: expected `ray start` first") from None
+        raise RlgoError(f"{setting}: connection refused: expected a port of Ray's, and {_TOKEN}") from None
+    except Exception as error:  # anything else Ray finds wrong: versions, addresses, permissions
+        raise RlgoError(f"{setting}: {' '.join(str(error).split())}") from None
+    return ray, True
+
+
+def cluster_setting(cluster: str) -> str:
+    """Return the config setting that names `cluster`, for error messages."""
+    return f'run.cluster = "{cluster}"'
+
+
+def short_error(error: Exception) -> str:
+    """Return one line for an error of Ray's: the last line of the traceback it contains, or its first sentence."""
+    ends = re.findall(r"^\s*([\w.]+(?:Error|Exception): .*)$", str(error), re.MULTILINE)
+    return ends[-1] if ends else str(error).partition(". ")[0].strip()
+
+
+def _import_ray(setting: str, is_remote: bool) -> Any:
+    # Ray writes long messages to stdout and stderr. It reads these variables when it is imported.
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # drops the lines that match
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    if is_remote:
+        os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")  # a wrong token fails after 3 s instead of 20 s
+    try:
+        import ray
+        import ray.exceptions
+    except ImportError:
+        raise RlgoError(f"{setting}: Ray is not installed: pip install 'rlgo[ray]'") from None
+    return ray
+
+
+def _check_reachable(setting: str, address: str) -> None:
+    """Raise RlgoError if nothing listens at `address`. Ray itself would keep trying for 15 minutes."""
+    if not address:
+        return
+    url = urlsplit(address if "://" in address else f"ray://{address}")
+    try:
+        socket.create_connection((url.hostname or "", url.port or 0), _CONNECT_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise RlgoError(f"{setting}: no answer from {address} ({error}): expected the head of a Ray cluster") from None
+
+
+@contextlib.contextmanager
+def _quiet_stderr() -> Iterator[None]:
+    """Discard everything written to standard error, including by Ray's C++ code and its child processes."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

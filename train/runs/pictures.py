@@ -1,0 +1,248 @@
+"""Pictures of training runs: two that are compared, a sweep, and the ratings of their weights.
+
+Start reading at `comparison_picture`, `sweep_picture` and `ratings_picture`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from train.plots import FIRST, INK, SECOND, light_frame, make_figure, percent
+from train.stats import clustered_interval
+
+if TYPE_CHECKING:
+    from train.runs.compare import Comparison, Side
+    from train.runs.evaluate import Evaluation
+    from train.runs.sweep import Outcome, Sweep
+
+# ---------------------------------------------------------------------------------------------
+# Two runs
+# ---------------------------------------------------------------------------------------------
+
+
+def comparison_picture(path: str | Path, found: Comparison) -> None:
+    """Write a PNG of what `compare.compare` found: who won by age, and what the logs of the two runs tell.
+
+    Raises RlgoError without matplotlib.
+    """
+    logged = {
+        "learning/mean_abs_delta": "mean |δV|",
+        "selfplay/game_length": "moves of a game",
+        "selfplay/black_win_rate": "Black won in self-play",
+    }
+    figure, axes = make_figure(2, 2, 9, 6.5, sharex=True)
+    _draw_curve(axes[0, 0], found)
+    for ax, (key, label) in zip(axes.flat[1:], logged.items(), strict=True):
+        for side, colour in ((found.a, FIRST), (found.b, SECOND)):
+            _draw_metric(ax, side, key, colour)
+        ax.set_title(label, fontsize=10, loc="left")
+        if key == "selfplay/black_win_rate":
+            percent(ax.yaxis)
+    for ax in axes.flat:
+        ax.set_xscale("log")
+        light_frame(ax)
+    for ax in axes[1]:
+        ax.set_xlabel("games of self-play")
+    figure.suptitle(f"A  {found.a.name}          B  {found.b.name}", fontsize=11)
+    figure.savefig(path, format="png")
+
+
+def _draw_curve(ax: Any, found: Comparison) -> None:
+    # A file has one age: the other's counts.
+    of_a = bool(found.a.checkpoints) or not found.b.checkpoints
+    points = [*found.curve]
+    ages = [point.games_a if of_a else point.games_b for point in points]
+    if found.last.games_a == found.last.games_b or not (found.a.checkpoints and found.b.checkpoints):
+        points.append(found.last)
+        ages.append(max(1, found.last.games_a if of_a else found.last.games_b))
+    rates = [point.win_rate for point in points]
+    ax.axhline(0.5, color=INK, linewidth=0.8)
+    ax.fill_between(ages, [p.ci95[0] for p in points], [p.ci95[1] for p in points], color=FIRST, alpha=0.2, linewidth=0)
+    ax.plot(ages, rates, color=FIRST, marker="o", markersize=3.5, linewidth=1.2)
+    ax.set_ylim(0, 1)
+    percent(ax.yaxis)
+    ax.set_title(f"A won of {found.games:,} games, with 95 % intervals", fontsize=10, loc="left")
+
+
+def _draw_metric(ax: Any, side: Side, key: str, colour: str) -> None:
+    points = [(line["games"], line[key]) for line in side.metrics if key in line]
+    if points:
+        ax.plot(*zip(*points, strict=True), color=colour, label="A" if colour == FIRST else "B", linewidth=1.2)
+        ax.legend(frameon=False, fontsize=9)
+
+
+# ---------------------------------------------------------------------------------------------
+# A sweep
+# ---------------------------------------------------------------------------------------------
+
+
+def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
+    """Write a PNG of what the runs of a sweep won: over one parameter a curve, over two a map, else a panel for each.
+
+    Raises RlgoError without matplotlib.
+    """
+    if len(sweep.keys) == 2:
+        figure = _sweep_map(sweep, outcomes)
+    else:
+        keys = sweep.keys or ("run.seed",)
+        columns = 2 if len(keys) == 4 else min(3, len(keys))
+        rows = -(-len(keys) // columns)
+        figure, axes = make_figure(rows, columns, 2 + 4 * columns, 4 * rows, sharey=True)
+        for ax, key in zip(axes.flat, keys, strict=False):
+            _draw_parameter(ax, sweep, outcomes, key)
+        for ax in axes.flat[len(keys) :]:
+            ax.set_visible(False)
+    figure.suptitle(f"{sweep.folder.name}: {_won(sweep)}", fontsize=11)
+    figure.savefig(path, format="png")
+
+
+def _won(sweep: Sweep) -> str:
+    from train.runs.sweep import WON
+
+    return f"{WON[sweep.metric]}, of {sweep.games:,} games each"
+
+
+class _Scale:
+    """Where the values of a parameter stand along an axis: numbers where they belong, others side by side."""
+
+    def __init__(self, sweep: Sweep, outcomes: Sequence[Outcome], key: str):
+        self.key = key
+        self.values = sorted({self._value(outcome) for outcome in outcomes})  # of one type
+        self.numbers = type(self.values[0]) in (int, float) and key != "run.seed"
+        self.log = self.numbers and self.values[0] > 0 and self.values[-1] >= 8 * self.values[0]
+        self._named = sweep.kind == "grid" or not self.numbers  # random numbers get an ordinary scale
+
+    def _value(self, outcome: Outcome) -> Any:
+        return outcome.member.values.get(self.key, outcome.member.config.run.seed)
+
+    def index(self, outcome: Outcome) -> int:
+        """Of the outcome's value among all, in order."""
+        return self.values.index(self._value(outcome))
+
+    def place(self, outcome: Outcome) -> float:
+        """Its coordinate."""
+        return float(self._value(outcome)) if self.numbers else float(self.index(outcome))
+
+    def label(self, ax: Any, axis: str, cells: bool = False) -> None:
+        """Name the axis "x" or "y" and its values; `cells`: numbers stand side by side too."""
+        from matplotlib.ticker import LogLocator, NullLocator
+
+        side_by_side = cells or not self.numbers
+        ticks = getattr(ax, f"{axis}axis")
+        if side_by_side and not cells:
+            getattr(ax, f"set_{axis}lim")(-0.5, len(self.values) - 0.5)
+        if self.log and not side_by_side:
+            getattr(ax, f"set_{axis}scale")("log")
+            ticks.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ticks.set_major_formatter(lambda value, _: f"{value:g}")
+            ticks.set_minor_locator(NullLocator())
+        if self._named:
+            ticks.set_ticks(range(len(self.values)) if side_by_side else self.values, list(map(_name, self.values)))
+        getattr(ax, f"set_{axis}label")(self.key)
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "+".join(map(str, value))
+    return f"{value:g}" if type(value) is float else str(value)
+
+
+def _draw_parameter(ax: Any, sweep: Sweep, outcomes: Sequence[Outcome], key: str) -> None:
+    """Win rates over one parameter: a point with its interval for each run, and, of one, a line through the means."""
+    scale = _Scale(sweep, outcomes, key)
+    played = [outcome for outcome in outcomes if sweep.metric in outcome.scores]
+    by_place: dict[float, list[float]] = {}
+    for outcome in played:
+        scores = outcome.scores[sweep.metric]
+        x, rate, (low, high) = scale.place(outcome), float(scores.mean()), clustered_interval(scores.tolist())
+        ax.plot([x, x], [low, high], color=FIRST, linewidth=1, alpha=0.4)
+        ax.plot([x], [rate], color=FIRST, marker="o", markersize=4, linestyle="none", alpha=0.8)
+        by_place.setdefault(x, []).append(rate)
+    if len(sweep.keys) == 1:
+        means = sorted((x, sum(rates) / len(rates)) for x, rates in by_place.items())
+        if scale.numbers and means:
+            ax.plot(*zip(*means, strict=True), color=FIRST, linewidth=1.2)
+    failed = [scale.place(outcome) for outcome in outcomes if outcome not in played]
+    if failed:
+        ax.plot(failed, [0.02] * len(failed), "x", color="tab:red", transform=ax.get_xaxis_transform(), label="failed")
+        ax.legend(frameon=False, fontsize=9)
+    scale.label(ax, "x")
+    percent(ax.yaxis)
+    light_frame(ax)
+
+
+def _sweep_map(sweep: Sweep, outcomes: Sequence[Outcome]) -> Any:
+    """Draw the mean win rates of the seeds over two parameters: a heat map of a grid, points of a random choice."""
+    figure, axes = make_figure(1, 1, 7, 5)
+    ax = axes[0, 0]
+    x, y = (_Scale(sweep, outcomes, key) for key in sweep.keys)
+    played = [outcome for outcome in outcomes if sweep.metric in outcome.scores]
+    rates = [float(outcome.scores[sweep.metric].mean()) for outcome in played]
+    if sweep.kind == "grid":
+        total, count = np.zeros((2, len(y.values), len(x.values)))
+        for outcome, rate in zip(played, rates, strict=True):
+            total[y.index(outcome), x.index(outcome)] += rate
+            count[y.index(outcome), x.index(outcome)] += 1
+        mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        image = ax.imshow(mean, origin="lower", aspect="auto", cmap="viridis")
+        middle = (np.nanmin(mean) + np.nanmax(mean)) / 2 if len(played) else 0
+        for (row, column), rate in np.ndenumerate(mean):
+            text, colour = ("failed", "tab:red") if np.isnan(rate) else (f"{rate:.1%}", "w" if rate < middle else "k")
+            ax.text(column, row, text, ha="center", va="center", color=colour)
+    else:
+        spots = [[scale.place(outcome) for outcome in played] for scale in (x, y)]
+        image = ax.scatter(*spots, c=rates, cmap="viridis", s=60)
+        failed = [[scale.place(o) for o in outcomes if o not in played] for scale in (x, y)]
+        ax.plot(*failed, "x", color="tab:red")
+    x.label(ax, "x", cells=sweep.kind == "grid")
+    y.label(ax, "y", cells=sweep.kind == "grid")
+    percent(figure.colorbar(image).ax.yaxis)
+    return figure
+
+
+# ---------------------------------------------------------------------------------------------
+# Ratings
+# ---------------------------------------------------------------------------------------------
+
+
+def ratings_picture(path: str | Path, found: Evaluation) -> None:
+    """Write a PNG of what `evaluate.evaluate` found: a learning curve for each run, points for files, lines for others.
+
+    Raises RlgoError without matplotlib.
+    """
+    from train.runs.evaluate import RANDOM
+
+    figure, axes = make_figure(1, 1, 8, 5)
+    ax = axes[0, 0]
+    curves, drawn = found.curves(), {RANDOM}
+    for run, curve in curves.items():
+        ratings = [found.ratings[name] for _, name in curve]
+        games = [games for games, _ in curve]
+        (line,) = ax.plot(games, [r.elo for r in ratings], marker="o", markersize=3.5, linewidth=1.2, label=run)
+        low, high = zip(*(r.ci95 for r in ratings), strict=True)
+        ax.fill_between(games, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+        drawn |= {name for _, name in curve}
+    for entrant in found.entrants:
+        if not entrant.run and entrant.weights.games:
+            rating = found.ratings[entrant.name]
+            error = [[rating.elo - rating.ci95[0]], [rating.ci95[1] - rating.elo]]
+            ax.errorbar([entrant.weights.games], [rating.elo], error, fmt="s", capsize=3, label=entrant.name)
+            drawn.add(entrant.name)
+    for player in found.ratings.players:
+        if player.name not in drawn:
+            ax.axhline(player.elo, color=INK, linewidth=0.8, linestyle="--")
+            ax.annotate(player.name, (0.01, player.elo), xycoords=("axes fraction", "data"), va="bottom", fontsize=9)
+    ax.set_xscale("log")
+    ax.set_xlabel("games of self-play")
+    ax.set_ylabel(f"Elo ({RANDOM} play 0)")
+    ax.set_title(
+        f"{found.size}x{found.size}, {found.games:,} games a pair, with 95 % intervals", fontsize=10, loc="left"
+    )
+    light_frame(ax)
+    if len(drawn) > 1:
+        ax.legend(frameon=False, fontsize=9, loc="lower right")
+    figure.savefig(path, format="png")
