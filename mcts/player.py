@@ -347,7 +347,14 @@ class TreeSearch(Player):
     ) -> int:
         mercy = self.default.mercy and not is_hopeless(self._board, komi)
         default = self.default._replace(mercy=mercy)
-        search = (self._board, self._last, self.settings, default, make_rules(int(self._board.board_size), komi), self._knowledge)
+        search = (
+            self._board,
+            self._last,
+            self.settings,
+            default,
+            make_rules(int(self._board.board_size), komi),
+            self._knowledge,
+        )
         return self._team.run(n, goes_on, is_decided, self._ask, *search)
 
     def _is_decided(self, left: int) -> bool:

@@ -169,7 +169,7 @@ class Dyna2(TdSearch):
             return super().evaluate(game, theta_bar)
         assert self.long_term is not None
         short_term = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
-        sh, x = self._scratch[0].shapes[1], np.zeros_like(self._values)
+        sh, x = self.scratch[0].shapes[1], np.zeros_like(self._values)
         for table in (short_term, self.long_term.table()):
             reset(game.board, sh, table)
             all_afterstates(game.board, sh, table, LINEAR, self._values)
@@ -203,19 +203,21 @@ class Dyna2(TdSearch):
 
     # --- the memories apart ---
 
-    def _begin(self, game: Game) -> None:
-        super()._begin(game)
+    def begin(self, game: Game) -> None:
+        """Prepare for simulations from the position of `game`."""
+        super().begin(game)
         if self._apart:
             assert self.long_term is not None
-            reset(self._scratch[0].boards[0], self._long_shapes[0], self.long_term.table())
+            reset(self.scratch[0].boards[0], self._long_shapes[0], self.long_term.table())
 
-    def _simulate(self, worker: int, komi: float, first: int, n: int) -> None:
+    def simulate(self, worker: int, komi: float, first: int, n: int) -> None:
+        """Run n simulations with the memories as they are held; see `TdSearch.simulate`."""
         if not self._apart:
-            super()._simulate(worker, komi, first, n)
+            super().simulate(worker, komi, first, n)
             return
         assert self.long_term is not None
         long_term, rules = LongTerm(self._long_shapes, self.long_term.table()), make_rules(self.features.size, komi)
-        simulate_apart(n, first, self._scratch[worker], self._memory, long_term, self._settings, rules)
+        simulate_apart(n, first, self.scratch[worker], self._memory, long_term, self._settings, rules)
 
 
 @njit

@@ -69,7 +69,7 @@ class LearnWorker:
 
     Attributes
     ----------
-    memory : the weights (`td.Memory`); theta : float32[n + 1], those of the features; table : the same by shape
+    memory : the weights, float32[n + 1] as `theta` and written out by shape (`td.Memory`)
     episode : record of the last game (`td.episode_dtype`)
     rng : uint64[1], the state of the random numbers
     occurrences : int64[n + 1], see `td.UpdateScratch`
@@ -88,7 +88,7 @@ class LearnWorker:
         self.features, self.learning, self.policy = features, learning, policy
         self.max_moves = check_max_moves(max_moves, features.size, "policy.max_moves")
         self.memory = make_memory(features, theta)
-        self.theta, self.table = self.memory.theta, self.memory.table.black
+        self.theta = self.memory.theta
         self.occurrences = self.memory.scratch.occurrences
         self._rules = make_rules(features.size, komi)
         self._scratch = make_scratch(features.size, tally_dtype(), seed)
@@ -182,7 +182,7 @@ class LearnWorkers:
         self.theta[:] = state["theta"]
         for i, worker in enumerate(self.workers):
             worker.theta[:] = self.theta
-            worker.table[:] = worker.features.expand(self.theta)
+            worker.memory.table.black[:] = worker.features.expand(self.theta)
             worker.rng[0] = state["rng"][i]
             worker.occurrences[:] = state["occurrences"] if i == 0 else 0
 

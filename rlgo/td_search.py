@@ -196,6 +196,8 @@ class TdSearch(Player):
     features : the `FeatureSet`, without sharing
     theta_bar : float32[K], the short-term memory: the weights of the features, written out by shape (see `shapes.py`)
     tally : of the last search, see `tally_dtype`
+    scratch : a `Scratch` for each worker; scratch.episode is the last simulation
+    copies : float32[workers, K], each worker's own copy of theta_bar; of one worker, theta_bar itself
 
     Raises
     ------
@@ -240,11 +242,11 @@ class TdSearch(Player):
         self.workers, self.merge_every = workers, merge_every
         choice, *own = seed_sequence(seed).spawn(1 + workers)
         self._choice = np.random.default_rng(choice)
-        self._scratch = [make_scratch(size, tally_dtype(), child) for child in own]
+        self.scratch = [make_scratch(size, tally_dtype(), child) for child in own]
         # A worker alone learns in theta_bar itself.
-        self._copies = np.tile(self.theta_bar, (workers, 1)) if workers > 1 else self.theta_bar[None]
+        self.copies = np.tile(self.theta_bar, (workers, 1)) if workers > 1 else self.theta_bar[None]
         self._threads = ThreadPoolExecutor(workers - 1, "td-search") if workers > 1 else None
-        self.tally = self._scratch[0].tally
+        self.tally = self.scratch[0].tally
         self._values = np.full(size * size + 1, np.nan)
 
     def _features(self, size: int, sizes: tuple[int, ...]) -> FeatureSet:
@@ -279,7 +281,7 @@ class TdSearch(Player):
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Rank the moves by V; see `Player.candidates`."""
-        simulations = sum(int(scratch.tally.simulations) for scratch in self._scratch)
+        simulations = sum(int(scratch.tally.simulations) for scratch in self.scratch)
         return ranked(game, self.evaluate(game), max(1, simulations))
 
     def acting_memory(self) -> np.ndarray:
@@ -343,7 +345,7 @@ class TdSearch(Player):
             # Several workers without a time limit merge at constant intervals: the result depends on where merges are.
             for n in budget.slices(self.workers, most, is_steady=self.workers > 1 and budget.seconds is None):
                 self._run(game.komi, budget.done, n)
-        self.tally = add_up([scratch.tally for scratch in self._scratch])
+        self.tally = add_up([scratch.tally for scratch in self.scratch])
 
     def own_budget(self, stop: Callable[[], bool] | None = None) -> Budget:
         """Return the budget of one move: the player's own limits, those of its clock, and who may stop it."""
@@ -358,43 +360,44 @@ class TdSearch(Player):
 
     def _warm_up(self, game: Game) -> None:
         with compiling(f"{self.name}, {game.size}x{game.size}, {self.features.name}"):
-            self._begin(game)
+            self.begin(game)
             self._run(game.komi, 0, 0)
 
-    def _begin(self, game: Game) -> None:
+    def begin(self, game: Game) -> None:
         """Prepare for simulations from the position of `game`."""
         if self.workers > 1:
-            self._copies[:] = self.theta_bar
+            self.copies[:] = self.theta_bar
         # If one side is hopeless already, mercy would end every simulation at once.
         default = self.default._replace(mercy=self.default.mercy and not is_hopeless(game.board, game.komi))
         self._settings = SearchSettings(self.policy, self.learning, self.simulation, default)
-        for scratch in self._scratch:
+        for scratch in self.scratch:
             stand_on(scratch, game, self.features.table_of(self.theta_bar))
 
     def _run(self, komi: float, first: int, n: int) -> None:
         """Run simulations number `first` to `first + n`."""
         if self._threads is None:
-            self._simulate(0, komi, first, n)
+            self.simulate(0, komi, first, n)
             return
         # This thread is a worker too: handing work over takes as long as a simulation or two.
         (mine, start), *others = share_out(n, first, self.workers)
-        jobs = [self._threads.submit(self._simulate, i, komi, at, k) for i, (k, at) in enumerate(others, 1)]
-        self._simulate(0, komi, start, mine)
+        jobs = [self._threads.submit(self.simulate, i, komi, at, k) for i, (k, at) in enumerate(others, 1)]
+        self.simulate(0, komi, start, mine)
         for job in jobs:
             job.result()
         cuts = [0, len(self.theta_bar)]
         if len(self.theta_bar) > _SMALL:
             cuts = np.linspace(0, len(self.theta_bar), self.workers + 1, dtype=np.int64).tolist()
         parts = list(pairwise(cuts))
-        jobs = [self._threads.submit(merge, a, b, self.theta_bar, self._copies) for a, b in parts[1:]]
-        merge(*parts[0], self.theta_bar, self._copies)
+        jobs = [self._threads.submit(merge, a, b, self.theta_bar, self.copies) for a, b in parts[1:]]
+        merge(*parts[0], self.theta_bar, self.copies)
         for job in jobs:
             job.result()
 
-    def _simulate(self, worker: int, komi: float, first: int, n: int) -> None:
-        table = self.features.table_of(self._copies[worker])
+    def simulate(self, worker: int, komi: float, first: int, n: int) -> None:
+        """Run n simulations, the first of which has the number `first`, as this worker, in its own copy."""
+        table = self.features.table_of(self.copies[worker])
         rules = make_rules(self.features.size, komi)
-        simulate(n, first, self._scratch[worker], table, self._learns, self._settings, rules)
+        simulate(n, first, self.scratch[worker], table, self._learns, self._settings, rules)
 
     def fused_table(self) -> Table:
         """Return the value function to move by as the table that other searches read (`shapes.fuse`)."""
@@ -405,7 +408,7 @@ class TdSearch(Player):
 
         theta_bar : another memory to value by, float32[K]
         """
-        sh = self._scratch[0].shapes[1]
+        sh = self.scratch[0].shapes[1]
         table = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
         reset(game.board, sh, table)
         all_afterstates(game.board, sh, table, self.learning.value, self._values)

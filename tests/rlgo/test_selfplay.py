@@ -91,9 +91,7 @@ def test_meeting_is_reproducible_and_fair():
 
 def test_cap_scores_as_it_stands():
     features = make_features(SIZE)
-    meeting = play_fast(
-        features, random_theta(features, 1), random_theta(features, 2), 20, 1, opening=4, max_moves=9
-    )
+    meeting = play_fast(features, random_theta(features, 1), random_theta(features, 2), 20, 1, opening=4, max_moves=9)
     assert (meeting.lengths == -9).all()
 
 
@@ -137,5 +135,6 @@ def test_meet_gives_the_scores():
     features = make_features(SIZE, (1,))
     theta = random_theta(features, 1)
     np.testing.assert_array_equal(
-        play_fast(features, theta, 0 * theta, 20, seed=3).scores, play_fast(features, theta, 0 * theta, 20, seed=3).scores
+        play_fast(features, theta, 0 * theta, 20, seed=3).scores,
+        play_fast(features, theta, 0 * theta, 20, seed=3).scores,
     )
