@@ -129,12 +129,3 @@ def test_fast_match(tmp_path):
     for spec in ("greedy,epsilon=0.1,weights=x", "gtp:gnugo"):
         with pytest.raises(RlgoError, match="a fast match takes greedy"):
             play_match(spec, "random", games=2, size=SIZE, fast=True)
-
-
-def test_meet_gives_the_scores():
-    features = make_features(SIZE, (1,))
-    theta = random_theta(features, 1)
-    np.testing.assert_array_equal(
-        play_fast(features, theta, 0 * theta, 20, seed=3).scores,
-        play_fast(features, theta, 0 * theta, 20, seed=3).scores,
-    )

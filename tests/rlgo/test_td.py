@@ -281,8 +281,8 @@ def test_an_empty_board_teaches_nothing(normalise):
     learn_game(episode, 0.0, 0.2, learning, memory)
     assert (memory.theta[1:] == 0.25).all()
 
-    for update in ("game", "step"):
-        learner = learner_of(normalise=normalise, update=update, alpha=0.01)
+    for when in ("game", "step"):
+        learner = learner_of(normalise=normalise, update=when, alpha=0.01)
         learner.learn(20)
         assert np.isfinite(learner.theta).all()
         assert learner.theta.any()
