@@ -99,7 +99,7 @@ def make_learner(
         config.board.komi,
         p.max_moves,
         seed,
-        theta,
+        theta=theta,
         workers=run.workers,
         merge_every=run.merge_every,
     )
