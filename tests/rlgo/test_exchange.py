@@ -172,7 +172,7 @@ def lookup(weights: Weights, stones: Stones) -> float:
     for w, (k, row, col) in enumerate(features.windows):
         cells = tuple(stones.get((row + j, col + i), 0) for j in range(k) for i in range(k))
         place = naive.to_place(features, w, cells)
-        total += float(weights.theta_bar[g.ld_base[w] + place]) + float(weights.theta_bar[g.li_base[w] + place])
+        total += float(weights.table().black[g.ld_base[w] + place]) + float(weights.table().black[g.li_base[w] + place])
     return total
 
 
