@@ -226,9 +226,9 @@ def test_the_command_prints_writes_and_draws(made, found, tmp_path, capsys):
         (["long", "komi.npz"], "long 100 learned with komi 0.5, komi.npz with 1.5: expected --komi"),
         (["long", "--games", "7"], "games = 7: expected an even number of at least 2"),
         (["long", "--gnugo", "3"], "gnugo = 3: expected an even number of at least 0"),
-        (["long", "--games", "0"], "--games: '0': expected an integer of at least 2"),
+        (["long", "--games", "0"], "--games 0: expected an integer of at least 2"),
         (["long", "--png", "no/such/file"], "--png no/such/file: expected a file that can be written"),
-        ([], "the following arguments are required: RUN|FILE"),
+        ([], "missing RUN|FILE"),
     ],
     ids=" ".join,
 )

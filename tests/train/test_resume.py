@@ -558,7 +558,7 @@ def test_a_damaged_run(damage: Any, words: list[str], interrupted: RunFolder, ca
     ("argv", "words"),
     [
         (["tiny.toml", "--resume", str(RUN)], ["expected either a CONFIG or --resume DIR"]),
-        (["--resume", str(RUN), "--out", "."], ["--out goes with a CONFIG alone"]),
+        (["--resume", str(RUN), "--out", "."], ["--out cannot be combined with --resume"]),
         (["--resume", str(RUN), "--set", "run.seed=2"], ["--set run.seed=2: expected run.games or run.cluster"]),
         (["--resume", str(RUN), "--set", "run.games=2000", "x=1"], ["--set x=1: expected run.games or run.cluster"]),
         (["--resume", str(RUN), "--set", "run.games=no"], ['run.games = "no": expected an integer']),
