@@ -15,10 +15,10 @@ from mcts.rave import KINDS
 from mcts.tree import count, mean, statistic
 from rlgo.board import BLACK, PASS
 from rlgo.jit import inline, njit
-from rlgo.policy import Policy
 from rlgo.rollout import begin_rollout, mogo_candidates
+from rlgo.settings import VALUES, Policy
 from rlgo.shapes import fuse, make_features, unshare
-from rlgo.value import VALUES, ValueFunction, gain_of, rebuild_gains, sigma, squash
+from rlgo.value import ValueFunction, gain_of, rebuild_gains, sigma, squash
 from rlgo.weights import Weights
 
 NO_HEURISTIC, EVEN, GRANDFATHER, MOGO, HANDCRAFTED, RLGO, BOTH, USER = 0, 1, 2, 3, 4, 5, 6, 7

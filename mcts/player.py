@@ -35,8 +35,8 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record
 from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, moves_to_try, position_of, shorter, won_by
-from rlgo.policy import EPSILON_GREEDY, Policy
 from rlgo.rollout import DefaultPolicy, is_hopeless, mogo_patterns
+from rlgo.settings import EPSILON_GREEDY, Policy
 from rlgo.shapes import fuse
 from rlgo.td import check_max_moves
 from rlgo.td_search import TdSearch

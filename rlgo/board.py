@@ -34,10 +34,10 @@ from functools import cache
 import numpy as np
 
 from rlgo.jit import inline, njit, random_below
+from rlgo.settings import MAX_SIZE, MIN_SIZE
 
 EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3
 PASS = 0
-MIN_SIZE, MAX_SIZE = 5, 19
 
 # Pseudo-liberties of a chain, packed: bits 0-11 count, 12-31 sum of points, 32-63 sum of squares.
 # The worst case, 19x19: 1,444 pseudo-liberties at points below 421.

@@ -30,11 +30,10 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
 from rlgo.player import Seed
-from rlgo.policy import SOFTMAX
 from rlgo.rollout import mogo_patterns
+from rlgo.settings import LINEAR, LOGISTIC, SOFTMAX, VALUES, Learning
 from rlgo.shapes import FeatureSet, make_features, unshare
 from rlgo.td import (
-    Learning,
     begin_episode,
     episode_dtype,
     learn_game,
@@ -45,9 +44,6 @@ from rlgo.td import (
 )
 from rlgo.td_search import TdSearch, count, play_simulation
 from rlgo.value import (
-    LINEAR,
-    LOGISTIC,
-    VALUES,
     ValueFunction,
     all_afterstates,
     follow,

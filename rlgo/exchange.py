@@ -24,11 +24,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rlgo.board import MAX_SIZE, MIN_SIZE
 from rlgo.errors import RlgoError
 from rlgo.resources import version
 from rlgo.sealed import write_atomically
-from rlgo.shapes import SHARINGS, SIZES, FeatureSet, count_weights, make_features, unshare
+from rlgo.settings import MAX_SIZE, MIN_SIZE, SHARINGS, SIZES
+from rlgo.shapes import FeatureSet, count_weights, make_features, unshare
 from rlgo.weights import Weights, load_weights
 
 _SUFFIXES = {"LI": "-LI", "LD": "-LD", "inversion": "-CI", "none": ""}  # of the original's names, by kind of block
@@ -200,7 +200,7 @@ def convert(weights: Weights, size: int | None = None, sharing: str | None = Non
     ----------
     weights : what to convert; komi, value and games stay, and the provenance tells the conversion
     size : another board size: LI weights carry over; the LD weights beside them stay behind and become 0
-    sharing : a key of `shapes.SHARINGS`: the same value for every position, never an approximation
+    sharing : a key of `settings.SHARINGS`: the same value for every position, never an approximation
 
     Raises
     ------

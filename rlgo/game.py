@@ -18,8 +18,6 @@ from rlgo.board import (
     BLACK,
     BORDER,
     EMPTY,
-    MAX_SIZE,
-    MIN_SIZE,
     PASS,
     WHITE,
     area_score,
@@ -35,6 +33,7 @@ from rlgo.board import (
 from rlgo.coords import handicap_points, max_fixed_handicap, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling, njit
+from rlgo.settings import MAX_SIZE, MIN_SIZE
 
 COLOR_NAMES = {BLACK: "Black", WHITE: "White"}
 

@@ -6,25 +6,13 @@ Start reading at `choose_move`. TD paper, Section 3.2 ("With probability 1 - eps
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from rlgo.board import PASS, is_sensible, random_move
 from rlgo.jit import njit, random_below, random_unit
-from rlgo.value import LOGISTIC, best_afterstate, gain_of, squash
-
-EPSILON_GREEDY, SOFTMAX = 0, 1
-POLICIES = {"epsilon_greedy": EPSILON_GREEDY, "greedy": EPSILON_GREEDY, "softmax": SOFTMAX}
-
-
-class Policy(NamedTuple):
-    """A policy over afterstate values; greedy is epsilon-greedy with epsilon = 0."""
-
-    kind: int = EPSILON_GREEDY  # or SOFTMAX
-    epsilon: float = 0.2  # probability of a uniformly random move
-    temperature: float = 0.1  # of the softmax, in units of V
-    value: int = LOGISTIC  # or LINEAR: what V the softmax weighs
+from rlgo.settings import SOFTMAX
+from rlgo.value import best_afterstate, gain_of, squash
 
 
 @njit

@@ -12,10 +12,10 @@ import numpy as np
 
 from rlgo.board import new_boards, outcome, play, random_move, zobrist
 from rlgo.jit import copy_record, make_rng, njit, random_u64
-from rlgo.policy import Policy, choose_move
+from rlgo.policy import choose_move
+from rlgo.settings import GAME, Policy
 from rlgo.shapes import FeatureSet
 from rlgo.td import (
-    GAME,
     begin_episode,
     begin_steps,
     check_max_moves,

@@ -43,9 +43,8 @@ import numpy as np
 
 from rlgo.board import EMPTY, n_points
 from rlgo.errors import RlgoError
+from rlgo.settings import SHARINGS, SIZES
 
-SIZES = (1, 2, 3)
-SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("inversion",), "none": ("none",)}
 SLOTS = 14  # windows over one point: 1 + 4 + 9
 GROUP = 4  # places of a weight are listed in groups of so many, so that loops over them rarely mispredict
 STRIP = 8  # points renewed at once, one vector of float32

@@ -20,12 +20,11 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, make_rng, njit, random_below, random_unit
 from rlgo.player import Player, Seed, check_size, greedy_move
-from rlgo.policy import EPSILON_GREEDY, Policy
 from rlgo.rollout import MOGO, DefaultPolicy, begin_rollout, default_move, mogo_patterns, new_rollout, watch_atari
+from rlgo.settings import EPSILON_GREEDY, LINEAR, Learning, Policy
 from rlgo.shapes import padded_points
-from rlgo.td import Learning, check_max_moves, episode_dtype, errors
+from rlgo.td import check_max_moves, episode_dtype, errors
 from rlgo.td_search import count
-from rlgo.value import LINEAR
 
 VISITS = 0.0  # alpha: 1 / N(s, a)
 GREEDY = Policy(EPSILON_GREEDY, epsilon=0.0)

@@ -32,33 +32,10 @@ import numpy as np
 
 from rlgo.errors import RlgoError
 from rlgo.jit import has_field, inline, njit
+from rlgo.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS
 from rlgo.shapes import GROUP, max_windows
 from rlgo.shapes import SLOTS as OVER_POINT
-from rlgo.value import LOGISTIC, squash, x_of
-
-ACTIVE, SLOTS, NORM2, NONE = 0, 1, 2, 3
-NORMALISATIONS = {"active": ACTIVE, "slots": SLOTS, "norm2": NORM2, "none": NONE}
-CONSTANT, LINEAR, HARMONIC, EXPONENTIAL = 0, 1, 2, 3
-SCHEDULES = {"constant": CONSTANT, "linear": LINEAR, "harmonic": HARMONIC, "exponential": EXPONENTIAL}
-GAME, STEP = 0, 1
-UPDATES = {"game": GAME, "step": STEP}
-
-
-class Learning(NamedTuple):
-    """How to learn; names and defaults are the config's."""
-
-    alpha: float = 0.3
-    schedule: int = CONSTANT  # or LINEAR, HARMONIC, EXPONENTIAL
-    alpha_final: float = 0.01
-    alpha_half: float = 100_000.0
-    games: int = 1_000_000  # that the schedule spans
-    lambda_: float = 0.0
-    plies: int = 2  # or 1
-    value: int = LOGISTIC  # or value.LINEAR
-    update: int = GAME  # or STEP
-    normalise: int = SLOTS  # or ACTIVE, NORM2, NONE
-    averaging: float = 3.0  # see `learner.averaging_rate`
-
+from rlgo.value import squash, x_of
 
 # ---------------------------------------------------------------------------------------------
 # The formulas
@@ -87,7 +64,7 @@ def lambda_error(delta_t, lambda_, e_next):
 @inline
 def step_size(learning, game):
     """alpha before game number `game` (from 0) of `learning.games`."""
-    if learning.schedule == LINEAR:
+    if learning.schedule == LINEAR_DECAY:
         return learning.alpha + (learning.alpha_final - learning.alpha) * min(1.0, game / learning.games)
     if learning.schedule == HARMONIC:
         return learning.alpha * learning.alpha_half / (learning.alpha_half + game)

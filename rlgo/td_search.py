@@ -26,7 +26,7 @@ from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, make_rng, njit
 from rlgo.learner import add_up, share_out
 from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, greedy_move, ranked, shorter, won_by
-from rlgo.policy import EPSILON_GREEDY, Policy, choose_move, choose_move_by_both
+from rlgo.policy import choose_move, choose_move_by_both
 from rlgo.rollout import (
     MOGO,
     DefaultPolicy,
@@ -38,10 +38,9 @@ from rlgo.rollout import (
     playout,
     watch_atari,
 )
+from rlgo.settings import EPSILON_GREEDY, HARMONIC, LINEAR, Learning, Policy
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import (
-    HARMONIC,
-    Learning,
     begin_episode,
     check_max_moves,
     episode_dtype,
@@ -49,7 +48,7 @@ from rlgo.td import (
     record_move,
     step_size,
 )
-from rlgo.value import LINEAR, all_afterstates, follow, new_shapes, observe, rebuild, revalue, squash
+from rlgo.value import all_afterstates, follow, new_shapes, observe, rebuild, revalue, squash
 from rlgo.weights import Weights
 
 _SLICE_SECONDS = 0.01

@@ -34,10 +34,9 @@ from rlgo.board import (
 )
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling, has_field, inline, njit, random_below
+from rlgo.settings import LOGISTIC, VALUES
 from rlgo.shapes import SLOTS, STRIP, max_windows, padded_points
 
-LOGISTIC, LINEAR = 0, 1
-VALUES = {"logistic": LOGISTIC, "linear": LINEAR}
 _FORBIDDEN = np.float32(-np.inf)
 _POWER = np.array([3**d for d in range(9)], np.int64)
 

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.board import MAX_SIZE, MIN_SIZE
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
 from rlgo.sealed import read_sealed, write_sealed
+from rlgo.settings import MAX_SIZE, MIN_SIZE, VALUES
 from rlgo.shapes import Block, FeatureSet, make_features
-from rlgo.value import VALUES
 
 FORMAT, VERSION = "rlgo-weights", 1
 

@@ -19,8 +19,6 @@ from rlgo.board import (
     BLACK,
     BORDER,
     EMPTY,
-    MAX_SIZE,
-    MIN_SIZE,
     PASS,
     WHITE,
     area_score,
@@ -41,6 +39,7 @@ from rlgo.board import (
 )
 from rlgo.jit import make_rng, njit
 from rlgo.rollout import UNIFORM, DefaultPolicy, mogo_patterns, new_rollout, playout, playouts
+from rlgo.settings import MAX_SIZE, MIN_SIZE
 
 LEGAL, SENSIBLE, BLACK_EYE, WHITE_EYE, ATARI, LAST_LIBERTY = range(6)
 

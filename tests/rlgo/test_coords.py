@@ -8,7 +8,7 @@ import pytest
 from naive import to_core, vertex
 from sgfmill.sgf_properties import interpret_go_point
 
-from rlgo.board import MAX_SIZE, MIN_SIZE, PASS
+from rlgo.board import PASS
 from rlgo.coords import (
     from_row_col,
     from_sgf,
@@ -21,6 +21,7 @@ from rlgo.coords import (
     to_vertex,
 )
 from rlgo.errors import RlgoError
+from rlgo.settings import MAX_SIZE, MIN_SIZE
 
 SIZES = range(MIN_SIZE, MAX_SIZE + 1)
 

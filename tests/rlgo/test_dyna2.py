@@ -13,8 +13,8 @@ from rlgo.dyna2 import LONG_LEARNING, Dyna2, learn_from_game
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import GreedyPlayer
-from rlgo.policy import EPSILON_GREEDY, Policy
 from rlgo.rollout import DefaultPolicy
+from rlgo.settings import EPSILON_GREEDY, Policy
 from rlgo.shapes import make_features
 from rlgo.td_search import LEARNING, NEVER, Simulation, TdSearch
 from rlgo.two_phase import TwoPhase

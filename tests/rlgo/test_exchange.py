@@ -24,7 +24,8 @@ from rlgo.diff import describe_difference, diff
 from rlgo.errors import RlgoError
 from rlgo.exchange import convert, export_w, import_w, load_any, without_sharing
 from rlgo.jit import make_rng
-from rlgo.shapes import SHARINGS, make_features
+from rlgo.settings import SHARINGS
+from rlgo.shapes import make_features
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, save_weights, show, show_image
 from train.cli import main as cli

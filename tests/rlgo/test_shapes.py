@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from rlgo.errors import RlgoError
-from rlgo.shapes import GROUP, SHARINGS, FeatureSet, count_weights, make_features
+from rlgo.settings import SHARINGS
+from rlgo.shapes import GROUP, FeatureSet, count_weights, make_features
 
 # ---------------------------------------------------------------------------------------------
 # Counts

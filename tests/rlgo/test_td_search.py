@@ -11,10 +11,10 @@ from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.policy import EPSILON_GREEDY, Policy
 from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy
+from rlgo.settings import EPSILON_GREEDY, LINEAR, Policy
 from rlgo.td_search import LEARNING, NEVER, Simulation, TdSearch, merge
-from rlgo.value import LINEAR, ValueFunction
+from rlgo.value import ValueFunction
 
 QUICK = {"size": 5, "sizes": (1, 2), "simulations": 60, "seed": 1}
 

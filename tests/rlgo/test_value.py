@@ -11,11 +11,10 @@ from rlgo.board import BLACK, PASS, WHITE, is_legal, is_sensible, new_board, new
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import copy_record, make_rng, njit, random_unit
-from rlgo.policy import EPSILON_GREEDY, SOFTMAX, Policy, choose_move, softmax_move
+from rlgo.policy import choose_move, softmax_move
+from rlgo.settings import EPSILON_GREEDY, LINEAR, LOGISTIC, SOFTMAX, Policy
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.value import (
-    LINEAR,
-    LOGISTIC,
     ValueFunction,
     best_afterstate,
     gain_of,

@@ -361,10 +361,7 @@ def test_shipped_folders_are_found() -> None:
 
 def test_choices_are_those_of_the_code() -> None:
     """The config names them again, so that reading one does not import numba."""
-    from rlgo.board import MAX_SIZE, MIN_SIZE
-    from rlgo.policy import POLICIES
-    from rlgo.shapes import SHARINGS, SIZES
-    from rlgo.value import VALUES
+    from rlgo.settings import MAX_SIZE, MIN_SIZE, POLICIES, SHARINGS, SIZES, VALUES
 
     def accepts(section: Any, key: str, values: Any) -> None:
         for value in values:

@@ -16,12 +16,10 @@ from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.resources import config_path, list_configs
+from rlgo.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
 from rlgo.table_search import TableSearch
-from rlgo.td import CONSTANT, EXPONENTIAL, HARMONIC
-from rlgo.td import LINEAR as LINEAR_FALL
 from rlgo.td_search import LEARNING, NEVER, POLICY, TdSearch
 from rlgo.two_phase import TwoPhase
-from rlgo.value import LINEAR
 from train.players.spec import PLAYERS, make_player, parse_spec
 
 
@@ -78,7 +76,7 @@ def test_defaults_of_tree_search_are_those_of_its_algorithms():
         (",alpha=0.3,schedule=exponential", 0.3, EXPONENTIAL),
         (",alpha_half=50", 1.0, HARMONIC),
         (",alpha=0.3,alpha_half=50", 0.3, HARMONIC),
-        (",alpha=0.2,alpha_final=0.02,span=5000", 0.2, LINEAR_FALL),
+        (",alpha=0.2,alpha_final=0.02,span=5000", 0.2, LINEAR_DECAY),
     ],
 )
 def test_who_gives_a_step_size_means_its_schedule(keys, alpha, schedule):

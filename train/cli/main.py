@@ -335,7 +335,8 @@ def _experiment_list(args: argparse.Namespace) -> None:
 
 def _experiment_run(args: argparse.Namespace) -> None:
     from train.experiments.report import show, write_report
-    from train.experiments.running import list_experiments, read_experiment, run_experiment
+    from train.experiments.reading import list_experiments, read_experiment
+    from train.experiments.running import run_experiment
 
     names = list_experiments() if args.names == ["all"] else args.names
     experiments = [read_experiment(name, args.scale, args.out) for name in names]
@@ -353,7 +354,7 @@ def _experiment_run(args: argparse.Namespace) -> None:
 
 def _experiment_plot(args: argparse.Namespace) -> None:
     from train.experiments.report import plot
-    from train.experiments.running import read_experiment
+    from train.experiments.reading import read_experiment
 
     for name in args.names:
         print(plot(read_experiment(name, args.scale, args.out), _results(args)))
@@ -390,7 +391,6 @@ def _analyze(args: argparse.Namespace) -> None:
     from train.config import Board
     from train.play.analyze import analyze
     from train.play.pictures import analysis_picture
-    from train.players.engines import GtpClient
     from train.players.spec import make_player
     from train.plots import need_matplotlib
 
@@ -405,8 +405,7 @@ def _analyze(args: argparse.Namespace) -> None:
         with _interruptible(player):
             found = analyze(game, player)
     finally:
-        if isinstance(player, GtpClient):
-            player.close()
+        player.close()
     print(found.text(args.top, _unicode()))
     _write_json(args.json, found.to_json())
     if args.png is not None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.shapes import SIZES, make_features
+from rlgo.settings import SIZES
+from rlgo.shapes import make_features
 from train.experiments.model import Experiment
 from train.experiments.training import train
 from train.runs.fleet import FAILED, Training

@@ -60,7 +60,7 @@ class Measured:
         return cls(value, value - half, value + half, variance)
 
     def verdict(self, low: float, high: float) -> str:
-        """Return `HELD` if the whole interval lies within these bounds, `NOT_HELD` if it lies outside, else `OPEN`."""
+        """Return `HELD` if the interval lies within these bounds, `NOT_HELD` if it lies outside, otherwise `OPEN`."""
         if self.low >= low and self.high <= high:
             return HELD
         return NOT_HELD if self.high < low or self.low > high else OPEN
@@ -72,8 +72,8 @@ class Repeats:
 
     Attributes
     ----------
-    elo : by games of self-play, the ratings of each seed's checkpoint. If it is empty, the scatter is the paper's, which
-        found eight runs within 100 Elo; the expected range of eight is 2.85 standard deviations
+    elo : by games of self-play, the ratings of each seed's checkpoint. If empty, the scatter is the paper's: its eight
+        runs lay within 100 Elo, and the expected range of eight is 2.85 standard deviations
     """
 
     elo: dict[int, list[float]] = field(default_factory=dict)
@@ -132,7 +132,9 @@ class Analysis:
     @cached_property
     def pairs(self) -> list[PairResult]:
         """The scores of each pair of players."""
-        return [PairResult.of_openings(*line["pair"], scores_of(line)) for line in self.raw.of("pair")]
+        return [
+            PairResult.of_openings(a, b, scores_of(line)) for line in self.raw.of("pair") for a, b in [line["pair"]]
+        ]
 
     @cached_property
     def is_anchored(self) -> bool:
@@ -283,7 +285,7 @@ class Analysis:
         return {name: done[name] / seconds[name] for name in done if seconds[name] > 0}
 
     def speed(self, a: str, b: str) -> Measured | None:
-        """Return simulations a second of `a` divided by those of `b`, without an interval; None if either is unknown."""
+        """Return simulations a second of `a` divided by those of `b`, with no interval; None if either is unknown."""
         if a not in self.speeds or b not in self.speeds:
             return None
         ratio = self.speeds[a] / self.speeds[b]

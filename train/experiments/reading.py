@@ -181,7 +181,8 @@ def _read_runs(e: Experiment, label: str, changes: Any, common: Mapping[str, Any
         seeds = section_from(Settings, {"seeds": changes.pop("seeds")}, source).seeds
     for key in common:
         if f"run.{key}" not in LOGGING_KEYS:
-            raise RlgoError(f"{e.path}: run.{key}: expected a key that does not affect the weights: {', '.join(LOGGING_KEYS)}")
+            possible = ", ".join(LOGGING_KEYS)
+            raise RlgoError(f"{e.path}: run.{key}: expected a key that does not affect the weights: {possible}")
     start = load_config(base)
     before, after = flat(start), flat(change(start, changes, source))
     values = {key: value for key, value in after.items() if value != before[key]}
@@ -311,10 +312,8 @@ def _check_point(e: Experiment, claim: Claim, point: str) -> None:
     if claim.of not in possible:
         raise RlgoError(f'{where}: of = "{claim.of}": expected {" or ".join(possible)}')
     label, at, games = point.partition("@")
-    if claim.of == "number":
-        known = list(e.expected) or [point]
-    else:
-        known = [c.name for c in e.contestants] or list(e.runs)
+    names = [c.name for c in e.contestants] or list(e.runs)
+    known = names if claim.of != "number" else list(e.expected) or [point]
     if label not in known:
         raise RlgoError(f"{where}: {point}: expected one of {', '.join(known)}")
     is_checkpoint = games.isdecimal() and next_checkpoint(int(games) - 1) == int(games)

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from rlgo.errors import RlgoError
-from train.arena.match import versions_of
 from train.experiments import counts, curves, games
 from train.experiments.model import Experiment
 from train.experiments.raw import RawResults, read_raw, write_raw
+from train.provenance import machine, versions
 from train.runs.fleet import jobs_for
 
 
@@ -82,16 +82,5 @@ def _header(e: Experiment, seconds: float) -> dict[str, Any]:
         "seconds": round(seconds, 1),
         "seed": e.settings.seed,
         "opening_plies": e.settings.opening_plies,
-        "versions": versions_of({}),
+        "versions": versions(),
     }
-def machine() -> str:
-    """The processor, and how many there are."""
-    try:
-        names = [
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ]
-    except OSError:
-        names = []
-    return f"{processors()} x {names[0] if names else platform.processor() or platform.machine()}"

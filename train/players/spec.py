@@ -178,10 +178,8 @@ class TdSearchKeys(Keys):
 
     def _settings(self) -> dict[str, Any]:
         """What `TdSearch` and `Dyna2` have in common, as they want it."""
-        from rlgo.policy import EPSILON_GREEDY, Policy
-        from rlgo.td import SCHEDULES, Learning
+        from rlgo.settings import EPSILON_GREEDY, STEP_SCHEDULES, VALUES, Learning, Policy
         from rlgo.td_search import ALL, NEVER, Simulation
-        from rlgo.value import VALUES
 
         return {
             "simulations": None if self.sims == "none" else self.sims,
@@ -189,7 +187,7 @@ class TdSearchKeys(Keys):
             "policy": Policy(EPSILON_GREEDY, self.epsilon),
             "learning": Learning(
                 alpha=self.alpha,
-                schedule=SCHEDULES[self.schedule],
+                schedule=STEP_SCHEDULES[self.schedule],
                 alpha_final=self.alpha_final,
                 alpha_half=self.alpha_half,
                 games=self.span,
