@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
-from rlgo.sealed import write_atomically
 
 FORMAT = "rlgo-experiment-1"
 

@@ -14,8 +14,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
-from rlgo.sealed import write_atomically
 from train.experiments.findings import (
     HELD,
     LINK_EXPERIMENT,
