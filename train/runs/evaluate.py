@@ -14,9 +14,9 @@ import numpy as np
 
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.resources import version
-from rlgo.selfplay import meet
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.match import on_common_features
@@ -128,7 +128,8 @@ def evaluate(
     results, pairs = [], pairs_of(entrants)
     with compiling(f"matches, {size}x{size}"), Progress(len(pairs), "pairs", enabled=progress) as bar:
         for number, (i, j) in enumerate(pairs):
-            scores = meet(features, thetas[i], thetas[j], games, np.random.SeedSequence([seed, number]), komi)
+            seeds = np.random.SeedSequence([seed, number])
+            scores = play_fast(features, thetas[i], thetas[j], games, seeds, komi).scores
             results.append(PairResult.of_openings(names[i], names[j], scores))
             bar.update()
     for entrant in entrants if gnugo else []:

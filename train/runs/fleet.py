@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
-from rlgo.selfplay import meet
 from train.config import Config, flat, load_config, overrides
 from train.console import Progress, message
 from train.provenance import processors
@@ -128,7 +128,7 @@ def warm_up(config: Config) -> None:
         learner = make_learner(config, 0)
         learner.learn(1)
     with compiling(f"matches, {size}x{size}"):
-        meet(learner.features, learner.theta, learner.theta, 2, 0)
+        play_fast(learner.features, learner.theta, learner.theta, 2, 0)
 
 
 def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool | None) -> None:

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from rlgo.archive import TEMPORARY, read_archive, write_archive
 from rlgo.errors import RlgoError
-from rlgo.sealed import TEMPORARY, read_sealed, write_sealed
 
 FORMAT, VERSION = "rlgo-run", 1
 _SERIES = (1, 2, 5)
@@ -161,7 +161,7 @@ class RunFolder:
         lengths : length in bytes, on the disk, of each file that the run appends to
         """
         meta = {"format": FORMAT, "version": VERSION, "progress": progress, "lengths": lengths}
-        write_sealed(self.state, meta, arrays)
+        write_archive(self.state, meta, arrays)
 
     def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return the saved state, (arrays, progress), and leave all other files as they are."""
@@ -188,7 +188,7 @@ class RunFolder:
     def _read(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         if not self.exists():
             raise RlgoError(f"{self.path}: expected the folder of a training run")
-        return read_sealed(self.state, "run state", FORMAT, VERSION)
+        return read_archive(self.state, "run state", FORMAT, VERSION)
 
 
 def command_prefix() -> str:

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from rlgo.archive import write_atomically
 from rlgo.board import new_board
 from rlgo.draw import png, values_image
 from rlgo.errors import RlgoError
-from rlgo.sealed import write_atomically
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, show_image
 
@@ -69,7 +69,7 @@ class Monitor:
         ----------
         games : number of games so far
         weights : what the run has learned
-        occurrences : int64[n_weights + 1], see `td.Scratch`
+        occurrences : int64[n_weights + 1], see `td.UpdateScratch`
         """
         for block in weights.features.blocks:
             seen = occurrences[block.start : block.stop]

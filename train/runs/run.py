@@ -26,10 +26,10 @@ from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling
 from rlgo.learner import Learner
-from rlgo.sealed import write_atomically
 from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import step_size
@@ -99,7 +99,7 @@ def make_learner(
         config.board.komi,
         p.max_moves,
         seed,
-        theta,
+        theta=theta,
         workers=run.workers,
         merge_every=run.merge_every,
     )
@@ -512,7 +512,7 @@ def _scalars(window: dict[str, float], seconds: float, learner: Learner) -> dict
 
 
 def _never_seen(features: FeatureSet, occurrences: np.ndarray) -> dict[str, float]:
-    """Return the share of each block's weights whose shapes have never occurred; see `td.Scratch`."""
+    """Return the share of each block's weights whose shapes have never occurred; see `td.UpdateScratch`."""
     return {
         f"occurrences/never_seen_{b.name}": float((occurrences[b.start : b.stop] == 0).mean()) for b in features.blocks
     }

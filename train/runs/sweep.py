@@ -34,11 +34,11 @@ from typing import Any
 
 import numpy as np
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.resources import config_path
-from rlgo.sealed import write_atomically
-from rlgo.selfplay import hold_meeting, meet
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train import console
 from train.arena.match import on_common_features
@@ -372,11 +372,11 @@ def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bo
 
     def play(pairing: _Pairing) -> np.ndarray:
         a, b = theta_of[pairing.a], theta_of[pairing.b]
-        return hold_meeting(features, a, b, sweep.games, pairing.seed, sweep.komi).scores
+        return play_fast(features, a, b, sweep.games, pairing.seed, sweep.komi).scores
 
     found: dict[tuple[Outcome, str], list[np.ndarray]] = {}
     with compiling(f"matches, {size}x{size}"):
-        meet(features, thetas[0], thetas[0], 2, 0)
+        play_fast(features, thetas[0], thetas[0], 2, 0)
     pool = ThreadPoolExecutor(jobs)
     try:
         with Progress(len(pairings), "matches", "games between runs", enabled=progress) as bar:
