@@ -66,8 +66,9 @@ def run(
 
     Run the same command again to continue what was interrupted. Experiments share their training runs.
     """
+    from train.experiments.reading import list_experiments, read_experiment
     from train.experiments.report import show, write_report
-    from train.experiments.running import list_experiments, read_experiment, run_experiment
+    from train.experiments.running import run_experiment
 
     experiments = [read_experiment(name, scale, out) for name in (list_experiments() if names == ["all"] else names)]
     folder = _folder(scale, out, results)
@@ -85,8 +86,8 @@ def run(
 @app.command("plot")
 def plot(names: _Names, scale: _Scale = 1.0, out: _Out = "experiments", results: _Results = None) -> None:
     """Draw experiments from their raw results."""
+    from train.experiments.reading import read_experiment
     from train.experiments.report import plot as draw
-    from train.experiments.running import read_experiment
 
     for name in names:
         print(draw(read_experiment(name, scale, out), _folder(scale, out, results)))
