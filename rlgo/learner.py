@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,8 +51,20 @@ def merged(theta: np.ndarray, thetas: Sequence[np.ndarray]) -> np.ndarray:
     return theta + total / np.maximum(n_changed, 1)
 
 
-class Worker:
-    """One stream of self-play with private weights, scratch and random numbers.
+class WorkerArguments(NamedTuple):
+    """What a `LearnWorker` is made with; see `Learner` for the meaning of each."""
+
+    features: FeatureSet
+    learning: Learning
+    policy: Policy
+    komi: float
+    max_moves: int
+    seed: int | np.random.SeedSequence
+    theta: np.ndarray | None = None
+
+
+class LearnWorker:
+    """One stream of self-play with private weights, scratch and random numbers; see `WorkerArguments`.
 
     Attributes
     ----------
@@ -125,23 +137,23 @@ def _adopt(source, theta, theta_bar, start, members, touched, is_touched):
     write_through(n, start, members, theta, theta_bar, touched, is_touched)
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-class Crew:
-    """Workers on threads of this process, who merge.
+class LearnWorkers:
+    """Workers that learn on threads of this process and merge their weights.
 
     Attributes
     ----------
-    theta : float32[n + 1], what they know together
-    say : where a crew that loses workers (`train.runs.workers`) tells of it, line by line
+    theta : float32[n + 1], the merged weights
+    log : receives messages, one line each; `train.runs.workers` reports lost workers here
     """
 
     theta: np.ndarray
-    say: Callable[[str], None] = staticmethod(_say)
+    log: Callable[[str], None] = staticmethod(_log)
 
-    def __init__(self, workers: Sequence[Worker]):
+    def __init__(self, workers: Sequence[LearnWorker]):
         self.workers = workers
         self.theta = workers[0].theta if len(workers) == 1 else workers[0].theta.copy()
         self._threads = ThreadPoolExecutor(len(workers)) if len(workers) > 1 else None
@@ -182,7 +194,7 @@ class Crew:
             worker.occurrences[:] = state["occurrences"] if i == 0 else 0
 
     def close(self) -> None:
-        """Let the workers go."""
+        """Stop the workers."""
         if self._threads is not None:
             self._threads.shutdown()
 
@@ -223,7 +235,8 @@ class Learner:
     Attributes
     ----------
     games : games played so far, discarded ones included
-    lost : games played besides and lost, of workers that died (`train.runs.workers`; threads do not)
+    lost : further games, lost with workers that died (`train.runs.workers`; threads do not die)
+    pool : `LearnWorkers`, the workers
     theta_mean : float64[n_weights + 1], the mean of theta over time (`averaging_rate`), as of the last full round
         (`workers * merge_every` games)
     """
@@ -247,24 +260,26 @@ class Learner:
         seeds = [seed] if workers == 1 else sequence.spawn(workers)
         self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
         self.round = workers * merge_every
-        self.crew = self._hire([(features, learning, policy, komi, max_moves, seed, theta) for seed in seeds])
+        arguments = WorkerArguments(features, learning, policy, komi, max_moves, seeds[0], theta)
+        self.pool = self._spawn([arguments._replace(seed=seed) for seed in seeds])
         self.theta_mean = self.theta.astype(np.float64)
         self.games = self.lost = 0
 
-    def _hire(self, contracts: list[tuple[Any, ...]]) -> Crew:
-        return Crew([Worker(*contract) for contract in contracts])
+    def _spawn(self, per_worker: Sequence[WorkerArguments]) -> LearnWorkers:
+        """Start the workers: here on threads."""
+        return LearnWorkers([LearnWorker(*arguments) for arguments in per_worker])
 
     @property
     def theta(self) -> np.ndarray:
         """float32[n_weights + 1], the weights as last updated (index 0 unused)."""
-        return self.crew.theta
+        return self.pool.theta
 
     def learn(self, games: int) -> np.record:
         """Play and learn from this many games; returns their tally (`selfplay.tally_dtype`)."""
         end, tallies = self.games + games, []
         while self.games < end:
             wanted = min(end - self.games, self.round - self.games % self.round)
-            tally = self.crew.learn(wanted, self.games)
+            tally = self.pool.learn(wanted, self.games)
             tallies.append(tally)
             played = int(tally.games + tally.discarded)
             self.games += played
@@ -280,19 +295,19 @@ class Learner:
 
     def play(self, games: int) -> np.record:
         """The same without learning, by the first worker; returns the tally. Does not count as games played."""
-        return self.crew.play(games)
+        return self.pool.play(games)
 
     def close(self) -> None:
-        """Let the workers go, for good."""
-        self.crew.close()
+        """Stop the workers for good."""
+        self.pool.close()
 
     def state(self) -> dict[str, np.ndarray]:
         """What `restore` needs to go on as if nothing had happened: arrays by name."""
         numbers = {"games": np.array(self.games), "lost": np.array(self.lost)}
-        return {**self.crew.state(), "theta_mean": self.theta_mean.copy(), **numbers}
+        return {**self.pool.state(), "theta_mean": self.theta_mean.copy(), **numbers}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Go on from what `state` gave, in a learner made with the same arguments."""
-        self.crew.restore(state)
+        self.pool.restore(state)
         self.theta_mean[:] = state["theta_mean"]
         self.games, self.lost = int(state["games"]), int(state.get("lost", 0))

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
+from train.provenance import cpu_name, versions
 
 RUNS = 5
 
@@ -300,22 +300,4 @@ def _pin() -> set[int]:
 
 
 def _machine() -> dict[str, str]:
-    import numba
-
-    from rlgo.resources import version
-
-    cpu = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as info:
-            cpu = next(line.split(":", 1)[1].strip() for line in info if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
-    return {
-        "cpu": cpu,
-        "cores": str(os.cpu_count()),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "numba": numba.__version__,
-        "numpy": np.__version__,
-        "rlgo": version(),
-    }
+    return {"cpu": cpu_name(), "cores": str(os.cpu_count()), "system": platform.system(), **versions()}

@@ -33,7 +33,7 @@ def test_greedy_episode_plays_the_best_afterstate():
     for _ in range(5):
         learner.learn(1)
         board = new_board(SIZE)
-        for p in learner.crew.workers[0].episode.moves[: learner.crew.workers[0].episode.n].tolist():
+        for p in learner.pool.workers[0].episode.moves[: learner.pool.workers[0].episode.n].tolist():
             sensible = [int(q) for q in board.empties[: board.n_empty] if is_sensible(board, int(q))]
             if not sensible:
                 assert p == PASS
@@ -52,13 +52,13 @@ def test_tally_counts_what_was_played():
     learner = Learner(make_features(SIZE, (1, 2)), Learning(), Policy(), seed=4)
     total = learner.learn(1)
     for _ in range(20):
-        before = learner.crew.workers[0].episode.n
+        before = learner.pool.workers[0].episode.n
         tally = learner.learn(1)
         assert tally.games + tally.discarded == 1
         if tally.games:
-            assert tally.moves == tally.errors == learner.crew.workers[0].episode.n
+            assert tally.moves == tally.errors == learner.pool.workers[0].episode.n
             board = new_board(SIZE)
-            for p in learner.crew.workers[0].episode.moves[: learner.crew.workers[0].episode.n].tolist():
+            for p in learner.pool.workers[0].episode.moves[: learner.pool.workers[0].episode.n].tolist():
                 play(board, p, zobrist(SIZE))
             assert tally.black_wins == outcome(board, 7.5)
         assert before

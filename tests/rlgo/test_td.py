@@ -53,7 +53,7 @@ def last_game(learner: Learner) -> tuple[list, float]:
     """The active shapes of s_0 ... s_T of the last game, replayed on the naive board; and z."""
     f, board = learner.features, NaiveBoard(learner.features.size)
     states = [naive.active_shapes(board.stones, f.size, f.sizes, f.sharing)]
-    for p in learner.crew.workers[0].episode.moves[: learner.crew.workers[0].episode.n]:
+    for p in learner.pool.workers[0].episode.moves[: learner.pool.workers[0].episode.n]:
         board.play(from_core(f.size, int(p)))
         states.append(naive.active_shapes(board.stones, f.size, f.sizes, f.sharing))
     assert board.n_passes == 2
@@ -88,7 +88,7 @@ def compare_with_dense(games: int, size=5, sizes=(1, 2), sharing="LI+LD", alpha_
         expected[naive.to_index(learner.features, name)] = weight
     assert np.abs(expected).max() > 0.001
     np.testing.assert_allclose(learner.theta, expected, atol=1e-6, rtol=0)
-    np.testing.assert_array_equal(learner.crew.workers[0].theta_bar, learner.features.expand(learner.theta))
+    np.testing.assert_array_equal(learner.pool.workers[0].theta_bar, learner.features.expand(learner.theta))
     assert learner.theta[0] == 0
 
 
@@ -253,8 +253,8 @@ def test_errors_of_monte_carlo_and_of_td0():
         learner = learner_of(5, (1, 2, 3), alpha=0.01, lambda_=lambda_, normalise="none")
         for _ in range(30):
             z = learner.learn(1).black_wins
-            n, v = learner.crew.workers[0].episode.n, learner.crew.workers[0].episode.v
-            errors = np.diff(learner.crew.workers[0].episode.rate[: n + 1]) / 0.01
+            n, v = learner.pool.workers[0].episode.n, learner.pool.workers[0].episode.v
+            errors = np.diff(learner.pool.workers[0].episode.rate[: n + 1]) / 0.01
             targets = np.full(n, z) if lambda_ else np.append(v[2:n], [z, z])
             np.testing.assert_allclose(errors, targets - v[:n], atol=1e-12)
         assert np.ptp(v[:n]) > 0.01
@@ -268,7 +268,7 @@ def test_a_drawn_game_is_half_a_win():
         for _ in range(100):
             z = learner.learn(1).black_wins
             board = NaiveBoard(5)
-            for p in learner.crew.workers[0].episode.moves[: learner.crew.workers[0].episode.n]:
+            for p in learner.pool.workers[0].episode.moves[: learner.pool.workers[0].episode.n]:
                 board.play(from_core(5, int(p)))
             assert z == (1 + np.sign(board.area_score() - komi)) / 2
             wins.add(float(z))
@@ -334,12 +334,12 @@ def test_the_same_seed_gives_the_same_weights(update):
 def test_games_over_the_cap_teach_nothing():
     learner, discarded = learner_of(max_moves=40), 0
     for _ in range(60):
-        before = learner.theta.tobytes(), learner.crew.workers[0].theta_bar.tobytes()
+        before = learner.theta.tobytes(), learner.pool.workers[0].theta_bar.tobytes()
         tally = learner.learn(1)
         assert tally.games + tally.discarded == 1
         if tally.discarded:
             discarded += 1
-            assert (learner.theta.tobytes(), learner.crew.workers[0].theta_bar.tobytes()) == before
+            assert (learner.theta.tobytes(), learner.pool.workers[0].theta_bar.tobytes()) == before
             assert (tally.moves, tally.black_wins, tally.error, tally.errors) == (0, 0, 0, 0)
         else:
             assert learner.theta.tobytes() != before[0]
@@ -352,14 +352,14 @@ def test_games_over_the_cap_teach_nothing():
 def test_the_cap_counts_plies(update):
     learner = learner_of(update=update)
     learner.learn(1)
-    length = int(learner.crew.workers[0].episode.n)
+    length = int(learner.pool.workers[0].episode.n)
     assert learner_of(update=update, max_moves=length).learn(1).games == 1
     assert learner_of(update=update, max_moves=length - 1).learn(1).discarded == 1
 
 
 def test_the_longest_cap():
-    assert learner_of().crew.workers[0].max_moves == 75
-    assert learner_of(max_moves=max_plies(5)).crew.workers[0].max_moves == 100
+    assert learner_of().pool.workers[0].max_moves == 75
+    assert learner_of(max_moves=max_plies(5)).pool.workers[0].max_moves == 100
     with pytest.raises(RlgoError, match=r"policy\.max_moves = 101: expected at most 100"):
         learner_of(max_moves=101)
 
@@ -367,10 +367,10 @@ def test_the_longest_cap():
 def test_play_does_not_learn():
     learner = learner_of()
     learner.learn(20)
-    before = learner.theta.tobytes(), learner.crew.workers[0].theta_bar.tobytes(), learner.games
+    before = learner.theta.tobytes(), learner.pool.workers[0].theta_bar.tobytes(), learner.games
     tally = learner.play(50)
     assert tally.games + tally.discarded == 50
-    assert (learner.theta.tobytes(), learner.crew.workers[0].theta_bar.tobytes(), learner.games) == before
+    assert (learner.theta.tobytes(), learner.pool.workers[0].theta_bar.tobytes(), learner.games) == before
 
 
 def test_learning_goes_on_from_given_weights():

@@ -13,11 +13,12 @@ from rlgo.errors import RlgoError
 from rlgo.exchange import export_w
 from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights, save_weights
-from train.arena.match import clustered_interval, meet_fast, on_common_features, play_match
+from train.arena.match import meet_fast, on_common_features, play_match
 from train.cli import main as cli
 from train.config import config_from_dict
 from train.runs.compare import Comparison, compare
 from train.runs.run import current_weights, train
+from train.stats import clustered_interval
 
 
 @pytest.fixture(scope="module")

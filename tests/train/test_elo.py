@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import stdtrit
 from scipy.stats import norm
 
 from rlgo.errors import RlgoError
@@ -20,14 +19,13 @@ from train.arena.elo import (
     PairResult,
     Rating,
     Ratings,
-    design_effect,
     expected_score,
     from_matrices,
     rate,
     rate_new,
     table,
 )
-from train.arena.match import clustered_interval
+from train.stats import design_effect
 
 ELO = 400 / math.log(10)  # per unit of log odds
 Z = 1.959963984540054
@@ -276,25 +274,6 @@ def test_ten_openings_suffice() -> None:
 
 def test_without_the_openings_intervals_are_too_narrow() -> None:
     assert coverage_of_openings(1.0, 60, known=False) < 0.88
-
-
-@pytest.mark.parametrize(
-    "openings",
-    [[[1, 1]], [[1, 0]] * 5, [[1, 1], [0, 0]] * 10, [[1, 0.5], [0, 0.5], [1, 1], [1]], [[1, 1]] * 50, [[0], [1], [1]]],
-)
-def test_the_design_effect_is_that_of_the_win_rates_interval(openings: list[list[float]]) -> None:
-    """`clustered_interval`, from its design effect on."""
-    m, n = len(openings), sum(map(len, openings))
-    p, n_eff, t = sum(map(sum, openings)) / n, n / design_effect(openings), float(stdtrit(m + 1, 0.975))
-    half = t * math.sqrt(p * (1 - p) / n_eff + t * t / (4 * n_eff**2))
-    expected = [(p + t * t / (2 * n_eff) + end) / (1 + t * t / n_eff) for end in (-half, half)]
-    assert clustered_interval(openings) == pytest.approx(expected, abs=1e-12)
-
-
-def test_design_effects_by_hand() -> None:
-    assert design_effect([[1, 1], [0, 0]] * 1000) == pytest.approx(2, rel=1e-3)
-    assert design_effect([[1, 0]] * 1000) == pytest.approx(4 / 1001)  # of the two further openings alone
-    assert design_effect([[1], [0]] * 1000) == pytest.approx(1, rel=1e-2)
 
 
 def test_design_effects_widen_intervals() -> None:

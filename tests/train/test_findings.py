@@ -19,7 +19,6 @@ from scipy.stats import foldnorm
 
 from rlgo.errors import RlgoError
 from train.arena.elo import PairResult, rate
-from train.arena.match import clustered_interval
 from train.experiments import curves
 from train.experiments.curves import Point
 from train.experiments.findings import (
@@ -46,6 +45,7 @@ from train.experiments.findings import (
 from train.experiments.pictures import experiment_picture
 from train.experiments.report import markdown, overview, plot, report, section, show, write_report
 from train.experiments.running import Claim, Experiment, list_experiments, read_experiment, run_experiment
+from train.stats import clustered_interval
 
 ROOT = Path(__file__).resolve().parents[2]
 Z = 1.959963984540054

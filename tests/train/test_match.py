@@ -19,7 +19,7 @@ from rlgo.coords import from_row_col, from_vertex, to_row_col
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import RESIGN, GreedyPlayer, Player, RandomPlayer
-from train.arena.match import MatchResult, clustered_interval, play_match, random_opening
+from train.arena.match import MatchResult, play_match, random_opening
 from train.players.engines import EngineError, GtpClient
 from train.players.spec import make_player, parse_spec
 
@@ -184,7 +184,7 @@ def test_specs() -> None:
         ("greedy,weights=", "weights=: expected weights=VALUE"),
         ("gtp:", "expected a command after gtp:"),
         ("gtp:'x", "No closing quotation"),
-        ("gtp:no-such-engine --x", "engine 'no-such-engine' is not found, neither on PATH nor in /usr/games"),
+        ("gtp:no-such-engine --x", "engine 'no-such-engine' is not found on PATH or in /usr/games"),
     ],
 )
 def test_bad_specs(spec: str, message: str) -> None:
@@ -259,8 +259,8 @@ def is_running(pid: int) -> bool:
 
 
 def pid_of(client: GtpClient) -> int:
-    assert client._process is not None
-    return client._process.pid
+    assert client.pid is not None
+    return client.pid
 
 
 def test_an_engine_is_told_what_it_lacks(engine: str, log: Path) -> None:
@@ -306,7 +306,7 @@ def test_an_engine_is_told_what_it_lacks(engine: str, log: Path) -> None:
 )
 def test_engines_that_fail(answer: str, message: str, engine: str, clients: list[GtpClient]) -> None:
     clients.append(client := GtpClient((engine + answer).removeprefix("gtp:"), 9))
-    client._timeout = 0.3  # not before it has started
+    client.timeout = 0.3  # not before it has started
     pid = pid_of(client)
     start = time.monotonic()
     with pytest.raises(EngineError) as error:
@@ -316,7 +316,7 @@ def test_engines_that_fail(answer: str, message: str, engine: str, clients: list
     # Alive only if it still understands us; a new game brings up another process.
     alive = answer in ("FAIL", "NOVERTEX")
     assert is_running(pid) == alive
-    client._timeout = 60
+    client.timeout = 60
     client.new_game()
     assert (pid_of(client) == pid) == alive
     if alive:
@@ -585,85 +585,6 @@ def test_gnugo_is_found_beside_path(gnugo: str, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("PATH", "/nowhere")
     clients.append(client := GtpClient("gnugo --mode gtp", 9))
     assert client.name == "GNU Go"
-
-
-# ---------------------------------------------------------------------------------------------
-# The confidence interval
-# ---------------------------------------------------------------------------------------------
-
-
-def test_the_interval_by_hand() -> None:
-    """Three openings: won twice, won once, lost twice.
-
-    p = 3/6. With the openings (1, 1) and (0, 0) added, m = 5, n = 10, p = 1/2, and the sums differ from
-    n_i p = 1 by 1, 0, -1, 1, -1: v = 5/4 * 4 / 100 = 0.05, p (1 - p) / n = 0.025, so d = 2, n_eff = 6/2 = 3.
-    t (4 degrees) = 2.776445, t^2 = 7.708647. Centre (0.5 + 7.708647 / 6) / (1 + 7.708647 / 3) = 0.5, half
-    2.776445 * sqrt(0.25 / 3 + 7.708647 / 36) / 3.569549 = 2.776445 * 0.545401 / 3.569549 = 0.424221.
-    """
-    low, high = clustered_interval([[1, 1], [1, 0], [0, 0]])
-    assert low == pytest.approx(0.5 - 0.424221, abs=2e-6)
-    assert high == pytest.approx(0.5 + 0.424221, abs=2e-6)
-
-
-def test_the_interval_of_many_independent_games_is_wilsons() -> None:
-    rng = np.random.default_rng(1)
-    scores = (rng.random((20_000, 2)) < 0.7).astype(float)
-    p, n, z = scores.mean(), scores.size, 1.959964
-    half = z * (p * (1 - p) / n) ** 0.5
-    low, high = clustered_interval(scores.tolist())
-    assert (low, high) == pytest.approx((p - half, p + half), abs=3e-4)
-
-
-def test_the_interval_knows_that_the_games_of_an_opening_are_alike() -> None:
-    def width(clusters: list[list[float]]) -> float:
-        low, high = clustered_interval(clusters)
-        return high - low
-
-    same = width([[1, 1], [0, 0]] * 100)
-    independent = width([[1, 1], [0, 0], [1, 0], [0, 1]] * 50)
-    opposite = width([[1, 0], [0, 1]] * 100)
-    assert same == pytest.approx(independent * 2**0.5, rel=0.03)
-    assert 0 < opposite < independent / 2
-
-
-@pytest.mark.parametrize("openings", [1, 2, 10, 500])
-@pytest.mark.parametrize("score", [0.0, 1.0, 0.5])
-def test_the_interval_always_has_a_width(openings: int, score: float) -> None:
-    low, high = clustered_interval([[score, score]] * openings)
-    assert 0 <= low <= score <= high <= 1
-    assert high - low > 0.1 / openings
-    if score != 0.5:
-        # Every opening counts as one game (rule of three: about 3 / n); t for the few.
-        assert high - low > 3 / (openings + 3)
-
-
-def test_a_better_result_never_lowers_the_interval() -> None:
-    n = 50
-    lows, highs = zip(*(clustered_interval([[1, 1]] * (n - k) + [[1, 0]] * k) for k in range(12)), strict=True)
-    assert sorted(lows, reverse=True) == list(lows)
-    assert sorted(highs, reverse=True) == list(highs)
-
-
-def test_the_interval_turns_with_the_players() -> None:
-    clusters = [[1, 1], [1, 0.5], [0, 1], [1]]
-    low, high = clustered_interval(clusters)
-    turned = clustered_interval([[1 - score for score in cluster] for cluster in clusters])
-    assert turned == pytest.approx((1 - high, 1 - low))
-
-
-@pytest.mark.parametrize("rate", [0.5, 0.9])
-@pytest.mark.parametrize("alike", [0.0, 0.5, 1.0])
-def test_the_interval_covers(rate: float, alike: float) -> None:
-    """The true rate lies inside in about 95 % of matches of 60 games, however alike those of an opening."""
-    rng = np.random.default_rng(2)
-    covered, trials = 0, 1000
-    for _ in range(trials):
-        scores = (rng.random((30, 2)) < rate).astype(float)
-        copies = rng.random(30) < alike
-        scores[copies, 1] = scores[copies, 0]
-        low, high = clustered_interval(scores.tolist())
-        covered += low <= rate <= high
-    assert 0.93 < covered / trials < 0.995
 
 
 def test_results_read_well() -> None:

@@ -85,7 +85,7 @@ def test_histograms_hold_the_weights_that_occurred(finished):
     learner = make_learner(config, seeds(config)[0])
     for games in (100, 200, 300):
         learner.learn(100)
-        occurrences = learner.crew.occurrences()
+        occurrences = learner.pool.occurrences()
         for block in learner.features.blocks:
             seen, theta = occurrences[block.start : block.stop], learner.mean()[block.start : block.stop]
             weights, counts = (

@@ -20,7 +20,6 @@ from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
 from rlgo.selfplay import meet
 from rlgo.weights import load_weights
-from train.arena.match import clustered_interval
 from train.cli import main as cli
 from train.config import flat, load_config
 from train.runs.fleet import FAILED, Member
@@ -28,6 +27,7 @@ from train.runs.folder import RunFolder
 from train.runs.run import train
 from train.runs.status import find_runs
 from train.runs.sweep import Outcome, Sweep, _sorted, read_sweep, run_sweep, table
+from train.stats import clustered_interval
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = """

@@ -1,7 +1,7 @@
 """Ratings of many players from their results: the Bradley-Terry model, its confidence intervals and its table.
 
 Start reading at `rate`; `expected_score` is the model, `_log_likelihood` what is maximised, `_virtual_draws` the
-prior, `design_effect` what games of one opening tell less than independent ones.
+prior, `stats.design_effect` what games of one opening tell less than independent ones.
 
 A player with Elo r_i scores against one with r_j, on average, what `expected_score` says (Bradley & Terry 1952);
 a draw counts half. Their likelihood is log-concave, so there is one maximum (Hunter 2004). Newton's method finds it
@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from rlgo.errors import RlgoError
+from train.stats import NORMAL_975, design_effect
 
 # Elo per unit of the natural logarithm of the odds, in which all sums are done.
 _ELO = 400 / math.log(10)
@@ -329,22 +330,6 @@ def _virtual_draws(pairs: _Pairs, anchored: np.ndarray, prior: float) -> np.ndar
     return prior / 2 * (n_ij / n[pairs.i] + n_ij / n[pairs.j])
 
 
-def design_effect(openings: Sequence[Sequence[float]]) -> float:
-    """How much larger the variance of a mean score is than that of as many independent games without draws.
-
-    openings : for each opening, the scores (0 to 1) of its games
-
-    It is d in `match.clustered_interval`, with two further openings, one with both games won and one with both
-    lost, which keep it positive. About 2 where every opening is won or lost twice, 1 for independent games, less
-    where colours decide or games are drawn.
-    """
-    sums = np.array([*map(sum, openings), 2, 0], np.float64)
-    counts = np.array([*map(len, openings), 2, 2], np.float64)
-    m, n = len(counts), counts.sum()
-    p = sums.sum() / n
-    return float(m / (m - 1) * ((sums - counts * p) ** 2).sum() / (n * p * (1 - p)))
-
-
 # ---------------------------------------------------------------------------------------------
 # Fitting
 # ---------------------------------------------------------------------------------------------
@@ -408,11 +393,11 @@ class _Pairs:
 
 def _describe(pairs: _Pairs, elo: np.ndarray, v: np.ndarray, anchored: np.ndarray, prior: float) -> Ratings:
     """The ratings of players in the order of `pairs.names`, with their covariance, as `rate` returns them."""
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtr
 
     # Rounding must not decide the order of equal players.
     order = np.array(sorted(range(len(elo)), key=lambda k: (-round(float(elo[k]), 6), pairs.names[k])))
-    half = float(ndtri(0.975)) * np.sqrt(v.diagonal().clip(0))
+    half = NORMAL_975 * np.sqrt(v.diagonal().clip(0))
     games, score, drawn, opponent = pairs.totals(elo)
     players = tuple(
         Rating(

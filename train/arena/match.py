@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import itertools
 import math
-import platform
 import re
 import sys
 from collections.abc import Sequence
@@ -28,7 +26,7 @@ from rlgo.board import PASS
 from rlgo.clock import TimeSettings
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.jit import compiling, sources_digest
+from rlgo.jit import compiling
 from rlgo.player import Player
 from rlgo.resources import version
 from rlgo.selfplay import Meeting, hold_meeting
@@ -39,8 +37,9 @@ from train.arena.pool import Farm, GameTask, make_farm
 from train.arena.referee import GameRecord, Rules
 from train.arena.results import Played, Results, open_results, play_into
 from train.arena.sprt import Sprt, Verdict, judge
-from train.players.engines import GtpClient
 from train.players.spec import make_player, nested_spec, parse_spec, weights_file
+from train.provenance import programs, versions
+from train.stats import clustered_interval, in_percent
 
 
 @dataclass(frozen=True)
@@ -179,12 +178,12 @@ def play_match(
     given = {key: player for key, player in zip(specs, (a, b), strict=True) if not isinstance(player, str)}
     if given and (jobs > 1 or cluster):
         raise RlgoError("players that are objects play in this process: expected specs for jobs, or a cluster")
-    versions = try_out((a, b), size, komi)
+    engines = try_out((a, b), size, komi)
     rules = Rules(size, komi, max_moves, time, check_scores, sgf is not None)
     limits = "" if time is None else str(time)
     about = {
         "a": names[0], "b": names[1], "size": size, "komi": komi, "seed": seed, "opening_plies": opening_plies,
-        "max_moves": max_moves, "time": limits, "versions": versions, **programs_of(specs),
+        "max_moves": max_moves, "time": limits, "versions": engines, **programs_of(specs),
     }  # fmt: skip
     openings = openings_of(size, games // 2, min(opening_plies, max_moves), seed)
     interrupted = False
@@ -228,7 +227,7 @@ def play_match(
         opening_plies=opening_plies,
         max_moves=max_moves,
         interrupted=interrupted,
-        versions=versions_of(versions),
+        versions=versions(engines),
         seconds=_seconds(played),
         time=limits,
         sprt=sprt,
@@ -262,11 +261,8 @@ def _points(result: str) -> float | None:
 
 def programs_of(specs: Sequence[str]) -> dict[str, Any]:
     """What plays, beside the specs: the sources of rlgo, and the files that specs name."""
-    files = {}
-    for text in itertools.chain.from_iterable(map(_named_files, specs)):
-        if (path := weights_file(text, 0)).is_file():
-            files[text] = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    return {"sources": sources_digest(), **({"files": files} if files else {})}
+    paths = {text: weights_file(text, 0) for text in itertools.chain.from_iterable(map(_named_files, specs))}
+    return programs({text: path for text, path in paths.items() if path.is_file()})
 
 
 def _named_files(spec: str) -> list[str]:
@@ -279,19 +275,19 @@ def _named_files(spec: str) -> list[str]:
 def try_out(players: Sequence[str | Player], size: int, komi: float) -> dict[str, str]:
     """See that all can play, and have compiled what they need; returns the versions of outside engines by name."""
     Game(size, komi)  # checks the size, and compiles before the clock of any engine runs
-    versions = {}
+    engines = {}
     for given in players:
         player = make_player(given, size, 0) if isinstance(given, str) else given
         try:
             if player.sizes is not None and size not in player.sizes:
                 raise RlgoError(f"player {player.name}: does not play on {size}x{size}")
             player.warm_up()
-            if isinstance(player, GtpClient):
-                versions[player.name] = player.version
+            if player.version is not None:
+                engines[player.name] = player.version
         finally:
-            if isinstance(player, GtpClient) and player is not given:
+            if player is not given:
                 player.close()
-    return versions
+    return engines
 
 
 def openings_of(size: int, n: int, plies: int, seed: int) -> list[tuple[int, ...]]:
@@ -386,7 +382,7 @@ def _play_fast(
         opening_plies=opening_plies,
         max_moves=max_moves,
         interrupted=False,
-        versions=versions_of({}),
+        versions=versions(),
     )
 
 
@@ -447,70 +443,3 @@ def random_opening(size: int, plies: int, rng: np.random.Generator) -> list[int]
         moves = game.sensible_moves()
         game.play(moves[rng.integers(len(moves))] if moves else PASS)
     return [p for _, p in game.moves]
-
-
-def versions_of(engines: dict[str, str]) -> dict[str, str]:
-    """Of everything that a match depends on."""
-    import numba
-
-    return {
-        "rlgo": version(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        **engines,
-    }
-
-
-def in_percent(win_rate: float, ci95: tuple[float, float]) -> str:
-    """A win rate with its interval, for people: ``57.3% (54.3%-60.2%)``."""
-    return f"{win_rate:.1%} ({ci95[0]:.1%}-{ci95[1]:.1%})"
-
-
-def clustered_interval(clusters: Sequence[Sequence[float]], level: float = 0.95) -> tuple[float, float]:
-    """A confidence interval of the mean score, where the games of one opening depend on each other.
-
-    Parameters
-    ----------
-    clusters : for each opening, the scores (0 to 1) of its games
-
-    Returns
-    -------
-    (low, high), 0 <= low <= mean <= high <= 1 and low < high.
-
-    Notes
-    -----
-    Wilson's interval with an effective number of games. With scores y_ij of m openings i, S_i their sum,
-    n_i their number, n = sum n_i and p = sum S_i / n:
-
-        variance of p, robust to clusters   v = m / (m - 1) * sum_i (S_i - n_i p)^2 / n^2
-        design effect                       d = v / (p (1 - p) / n)
-        effective number of games           n_eff = n / d
-        interval                            (p + t^2 / 2 n_eff -+ t sqrt(p (1 - p) / n_eff + t^2 / 4 n_eff^2))
-                                            / (1 + t^2 / n_eff)
-
-    t is Student's quantile with m + 1 degrees of freedom. d alone is computed with two further openings, one
-    with both games won and one with both lost (hence m + 2 in place of m): so d exists for one opening too,
-    and tends to 2, the worst for pairs, where all games are won or lost and the data say nothing about it.
-    The interval has a width even then. Wilson 1927; cluster-robust variance: Cameron & Miller 2015, Sec. II.
-    """
-    from scipy.special import stdtrit
-
-    sums = np.array([sum(scores) for scores in clusters], np.float64)
-    counts = np.array([len(scores) for scores in clusters], np.float64)
-    n, p = counts.sum(), sums.sum() / counts.sum()
-
-    padded_sums, padded_counts = np.append(sums, [2.0, 0.0]), np.append(counts, [2.0, 2.0])
-    padded_n, m = padded_counts.sum(), len(padded_counts)
-    q = padded_sums.sum() / padded_n
-    v = m / (m - 1) * float(((padded_sums - padded_counts * q) ** 2).sum()) / padded_n**2
-    n_eff = n / (v / (q * (1 - q) / padded_n))
-
-    t = float(stdtrit(m - 1, (1 + level) / 2))
-    centre = p + t * t / (2 * n_eff)
-    half = t * math.sqrt(p * (1 - p) / n_eff + (t / (2 * n_eff)) ** 2)
-    scale = 1 + t * t / n_eff
-    # At the ends, rounding alone keeps the interval off 0 and 1, or puts it beyond.
-    low = 0.0 if p == 0 else max(0.0, (centre - half) / scale)
-    high = 1.0 if p == 1 else min(1.0, (centre + half) / scale)
-    return float(low), float(high)

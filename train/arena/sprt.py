@@ -76,7 +76,7 @@ def _ratios(means: np.ndarray, sprt: Sprt) -> np.ndarray:
     s0, s1 = float(expected_score(sprt.elo0)), float(expected_score(sprt.elo1))
     n = np.arange(1, len(means) + 1)
     total, squares = np.cumsum(means), np.cumsum(means**2)
-    # With the two further openings, one won and one lost, that `match.clustered_interval` has too: few openings that
+    # With the two further openings, one won and one lost, that `stats.design_effect` has too: few openings that
     # went the same way say little of the variance (without them, 9 % false alarms at 5 % where elo1 - elo0 = 100).
     v = (squares + 1) / (n + 2) - ((total + 1) / (n + 2)) ** 2
     return (s1 - s0) * (2 * total - n * (s0 + s1)) / (2 * v)

@@ -40,12 +40,13 @@ from rlgo.errors import RlgoError
 from rlgo.resources import config_path
 from rlgo.sealed import write_atomically
 from train.arena.elo import PairResult, Ratings, rate, table
-from train.arena.match import openings_of, programs_of, try_out, versions_of
+from train.arena.match import openings_of, programs_of, try_out
 from train.arena.pool import GameTask, make_farm
 from train.arena.referee import Rules
 from train.arena.results import Played, open_results, play_into, read_results, read_versions
 from train.config import Tournament, read_toml, section_from
 from train.players.spec import parse_spec
+from train.provenance import versions
 
 RESULTS, RATINGS_TEXT, RATINGS_JSON, RATINGS_PNG = "results.jsonl", "ratings.txt", "ratings.json", "ratings.png"
 
@@ -332,7 +333,7 @@ def pair_results(games: Sequence[Played]) -> list[PairResult]:
     return [PairResult.of_openings(a, b, list(scores.values())) for (a, b), scores in found.items()]
 
 
-def _stand(plan: Plan, games: Sequence[Played], interrupted: bool, versions: dict[str, str]) -> Standing:
+def _stand(plan: Plan, games: Sequence[Played], interrupted: bool, engines: dict[str, str]) -> Standing:
     pairs = pair_results(games)
     present = {name for pair in pairs for name in (pair.a, pair.b)}
     anchors = {name: elo for name, elo in plan.anchors.items() if name in present}
@@ -342,7 +343,7 @@ def _stand(plan: Plan, games: Sequence[Played], interrupted: bool, versions: dic
     except RlgoError as error:  # too few games to connect all players
         unrated = str(error)
     forfeits = tuple(f"game {game.number}: {game.record.forfeit}" for game in games if game.record.forfeit)
-    return Standing(plan, ratings, tuple(pairs), len(games), forfeits, interrupted, versions_of(versions), unrated)
+    return Standing(plan, ratings, tuple(pairs), len(games), forfeits, interrupted, versions(engines), unrated)
 
 
 def cross_table(names: Sequence[str], pairs: Sequence[PairResult]) -> str:

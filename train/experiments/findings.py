@@ -18,7 +18,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +25,8 @@ import numpy as np
 from rlgo.errors import RlgoError
 from rlgo.sealed import write_atomically
 from train.arena.elo import PairResult, Ratings, rate
-from train.arena.match import clustered_interval
 from train.runs.strength import GNUGO_NAME
+from train.stats import NORMAL_975, clustered_interval, normal_half_width, student_quantile
 
 if TYPE_CHECKING:
     from train.experiments.running import Claim
@@ -39,7 +38,6 @@ ANCHOR = {GNUGO_10: 1800.0}  # TD paper, Section 3.3
 LINK, SCALE = "gnugo", "learning_runs"
 HELD, NOT_HELD, OPEN = "holds", "does not hold", "undecided"
 NOT_MEASURED, NOT_RUN = "not measured", "not run"
-_Z = NormalDist().inv_cdf(0.975)
 _PAPER_SCATTER = 35.0  # Elo, see `Repeats`
 _DRAWS = 20_000  # of random numbers, for the interval of a spread
 
@@ -112,7 +110,7 @@ class Measured:
     @classmethod
     def normal(cls, value: float, variance: float) -> Measured:
         """With an interval of 1.96 standard deviations."""
-        half = _Z * math.sqrt(max(0.0, variance))
+        half = normal_half_width(variance)
         return cls(value, value - half, value + half, variance)
 
     def verdict(self, low: float, high: float) -> str:
@@ -145,9 +143,7 @@ class Repeats:
         if not self.elo:
             return (1.0 if before is None else 2.0) * _PAPER_SCATTER**2
         elo = self._at(games) if before is None else self._at(games) - self._at(before)
-        from scipy.special import stdtrit
-
-        return float(np.var(elo, ddof=1) * (stdtrit(len(elo) - 1, 0.975) / _Z) ** 2)
+        return float(np.var(elo, ddof=1) * (student_quantile(0.975, len(elo) - 1) / NORMAL_975) ** 2)
 
     def _at(self, games: int) -> np.ndarray:
         return np.array(self.elo[min(self.elo, key=lambda age: abs(math.log(age / games)))])

@@ -46,7 +46,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import platform
 import re
 import shlex
 import time
@@ -58,13 +57,13 @@ from typing import Any
 
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
-from train.arena.match import versions_of
 from train.config import Experiment as Settings
 from train.config import Series, change, flat, load_config, read_toml, section_from
 from train.experiments.curves import REFERENCE, SHARED
 from train.experiments.findings import Raw, read_raw, write_raw
 from train.players.spec import parse_spec
-from train.runs.fleet import Member, jobs_for, member_name, processors
+from train.provenance import machine, versions
+from train.runs.fleet import Member, jobs_for, member_name
 from train.runs.folder import next_checkpoint
 
 OUT = "experiments"
@@ -423,21 +422,8 @@ def run_experiment(
         "seconds": round(sum(line["seconds"] for line in timed) if timed else time.time() - begun, 1),
         "seed": e.settings.seed,
         "opening_plies": e.settings.opening_plies,
-        "versions": versions_of({}),
+        "versions": versions(),
     }
     raw = Raw(header, lines)
     write_raw(path, raw)
     return raw
-
-
-def machine() -> str:
-    """The processor, and how many there are."""
-    try:
-        names = [
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ]
-    except OSError:
-        names = []
-    return f"{processors()} x {names[0] if names else platform.processor() or platform.machine()}"

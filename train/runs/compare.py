@@ -16,9 +16,10 @@ from rlgo.diff import settings
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
 from rlgo.weights import Weights, load_weights
-from train.arena.match import clustered_interval, in_percent, meet_fast
+from train.arena.match import meet_fast
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
+from train.stats import clustered_interval, in_percent
 
 _OWN_NAMES = ("run.name", "run.out")  # differ between any two runs, and say nothing
 
@@ -41,7 +42,7 @@ class Point:
     games_a: int  # games of self-play behind A's weights
     games_b: int
     win_rate: float
-    ci95: tuple[float, float]  # see `match.clustered_interval`
+    ci95: tuple[float, float]  # see `stats.clustered_interval`
 
 
 @dataclass(frozen=True)

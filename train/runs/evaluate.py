@@ -9,7 +9,6 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from train.arena.match import on_common_features
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
 from train.runs.strength import GNUGO_NAME, RUNGS, has_gnugo, meet_gnugo
+from train.stats import NORMAL_975
 
 RANDOM = "random"
 
@@ -151,7 +151,7 @@ def _placed(ratings: Ratings, names: Collection[str]) -> Ratings:
     share = np.array([player.name in names for player in players]) / len(names)
     centre = np.eye(len(players)) - share  # of each row: the player, less the mean
     covariance = centre @ ratings.covariance @ centre.T
-    half = NormalDist().inv_cdf(0.975) * np.sqrt(covariance.diagonal().clip(0))
+    half = NORMAL_975 * np.sqrt(covariance.diagonal().clip(0))
     moved = (
         replace(p, elo=elo, ci95=(elo - float(h), elo + float(h)), opponent=p.opponent - zero)
         for p, h in zip(players, half, strict=True)

@@ -28,6 +28,7 @@ from rlgo.errors import RlgoError
 from rlgo.jit import compiling
 from rlgo.selfplay import meet
 from train.config import Config, flat, load_config, overrides
+from train.provenance import processors
 from train.runs.folder import RunFolder
 from train.runs.run import make_learner
 from train.runs.status import DAMAGED, FINISHED, INTERRUPTED, look
@@ -138,11 +139,6 @@ def train_all(trainings: Sequence[Training], folder: Path, jobs: int, progress: 
                 process.stop()
             for process in working:
                 process.wait()
-
-
-def processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def jobs_for(members: Iterable[Member]) -> int:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from train.arena.match import clustered_interval
 from train.plots import FIRST, INK, SECOND, light_frame, make_figure, percent
+from train.stats import clustered_interval
 
 if TYPE_CHECKING:
     from train.runs.compare import Comparison, Side

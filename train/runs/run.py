@@ -17,7 +17,6 @@ import os
 import platform
 import shlex
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -32,13 +31,13 @@ import numpy as np
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling
 from rlgo.learner import Learner
-from rlgo.resources import version
 from rlgo.sealed import write_atomically
 from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import step_size
 from rlgo.weights import Weights, load_weights, save_weights
 from train.config import Config, config_from_dict, flat, load_config, overrides, to_toml
+from train.provenance import commit, versions
 from train.runs.folder import RunFolder, called, next_checkpoint
 from train.runs.monitor import Monitor
 from train.runs.strength import Strength, against_gnugo, elo, has_gnugo, seeds, win_rates
@@ -311,7 +310,7 @@ class _Run:
         if self.config.run.gnugo_games and not has_gnugo():
             self.say("GNU Go is not installed: no games against it")
         self.monitor.hparams(flat(self.config), is_finished=False)
-        learner.crew.say = self.say
+        learner.pool.log = self.say
         begun, saved = time.perf_counter() - done.seconds, time.perf_counter()
         slice_games = 1
         with tqdm(total=games, initial=done.games, unit=" games", smoothing=0.1, disable=not progress) as bar:
@@ -382,7 +381,7 @@ class _Run:
             self.done.window, self.done.spent = {}, 0.0
         is_checkpoint = next_checkpoint(games - 1) == games
         if is_checkpoint or due(run.eval_every):
-            weights, occurrences = self.weights(), self.learner.crew.occurrences()
+            weights, occurrences = self.weights(), self.learner.pool.occurrences()
             self.monitor.learned(games, weights, occurrences)
             self.measure(weights, _never_seen(weights.features, occurrences), bar if due(run.eval_every) else None)
             if is_checkpoint:
@@ -516,17 +515,12 @@ def _never_seen(features: FeatureSet, occurrences: np.ndarray) -> dict[str, floa
 
 
 def _provenance(config: Config) -> dict[str, Any]:
-    import numba
-
     return {
         "command": "rlgo " + shlex.join(sys.argv[1:]) if Path(sys.argv[0]).name in ("rlgo", "__main__.py") else "",
         "seed": config.run.seed,
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "rlgo": version(),
-        "commit": _commit(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
+        **versions(),
+        "commit": commit(),
         "machine": platform.machine(),
         "config": to_toml(config),
     }
@@ -539,20 +533,6 @@ def _provenance_of(folder: RunFolder) -> dict[str, Any]:
         return {key: value for key, value in data.items() if key not in _AT_THE_END}
     except (OSError, ValueError, AttributeError):
         raise RlgoError(f"{folder.run_json}: missing or damaged: expected what the run wrote when it began") from None
-
-
-def _commit() -> str:
-    """The git commit of the sources, with + where they differ from it; empty outside of a checkout."""
-    here = Path(__file__).resolve().parents[2]
-    if not (here / ".git").exists():
-        return ""
-    try:
-        run = {"cwd": here, "capture_output": True, "text": True, "timeout": 10}
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], **run).stdout.strip()  # type: ignore[call-overload]
-        dirty = subprocess.run(["git", "status", "--porcelain", "-uno"], **run).stdout.strip()  # type: ignore[call-overload]
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return commit + ("+" if dirty else "")
 
 
 def write_json(path: Path, data: Any) -> None:

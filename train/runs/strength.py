@@ -21,10 +21,11 @@ from rlgo.shapes import FeatureSet
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.elo import PairResult, Rating, rate_new
-from train.arena.match import MatchResult, clustered_interval, in_percent, play_match
+from train.arena.match import MatchResult, play_match
 from train.config import Config
 from train.players.engines import find_program
 from train.runs.folder import RunFolder
+from train.stats import clustered_interval, in_percent
 
 RUNGS = 3  # how many checkpoints before it each set of weights meets
 GNUGO = "gnugo --mode gtp --level 0 --chinese-rules --capture-all-dead --positional-superko"
@@ -39,7 +40,7 @@ class Strength:
     opponent: str  # for people
     games: int
     win_rate: float
-    ci95: tuple[float, float]  # see `match.clustered_interval`
+    ci95: tuple[float, float]  # see `stats.clustered_interval`
 
     def __str__(self) -> str:
         return f"{in_percent(self.win_rate, self.ci95)} against {self.opponent}"

@@ -43,12 +43,13 @@ from rlgo.resources import config_path
 from rlgo.sealed import write_atomically
 from rlgo.selfplay import hold_meeting, meet
 from rlgo.weights import Weights, load_weights, shipped_weights
-from train.arena.match import clustered_interval, in_percent, on_common_features
+from train.arena.match import on_common_features
 from train.config import Config, canonical_key, change, flat, load_config, read_toml, section_from
 from train.config import Sweep as SweepTable
 from train.runs.fleet import FAILED, Member, Training, check_folders, jobs_for, member_name, say, train_all
 from train.runs.folder import RunFolder, called
 from train.runs.status import FINISHED, look
+from train.stats import clustered_interval, in_percent
 
 _MOST_MEMBERS = 10_000
 _FIXED = {  # settings that a sweep cannot vary

@@ -1,0 +1,95 @@
+"""Where results come from: versions, commit, machine, and digests of the files behind them.
+
+`versions` goes into every result. A run adds `commit`, an experiment `machine`, a match the digests that `programs`
+returns, so that its games are not continued with other code or other weights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rlgo.resources import version
+
+
+def versions(engines: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the versions of rlgo and of what computes its results, by name.
+
+    Parameters
+    ----------
+    engines : versions of external engines by name, which are added
+    """
+    import numba  # imported late: numba and numpy are slow to load
+    import numpy as np
+
+    return {
+        "rlgo": version(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        **(engines or {}),
+    }
+
+
+def commit() -> str:
+    """Return the short git commit of the source tree, with "+" for local changes; "" outside a git checkout."""
+    root = Path(__file__).resolve().parents[1]
+    if not (root / ".git").exists():
+        return ""
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, timeout=10)
+        return done.stdout.strip()
+
+    try:
+        return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def cpu_name() -> str:
+    """Return the name of the processor as the system gives it, or else its architecture."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:  # not Linux
+        pass
+    return platform.processor() or platform.machine()
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def machine() -> str:
+    """Return the processors of this machine in words: ``8 x NAME``."""
+    return f"{processors()} x {cpu_name()}"
+
+
+def file_digest(path: str | Path) -> str:
+    """Return the first 16 hexadecimal digits of a file's SHA-256."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+
+
+def programs(files: Mapping[str, Path]) -> dict[str, Any]:
+    """Return digests of what plays besides the player specs themselves.
+
+    Parameters
+    ----------
+    files : weight files by the names that specs have for them
+
+    Returns
+    -------
+    "sources": of rlgo's compiled sources; "files", where there are any: of each file, by its name.
+    """
+    from rlgo.jit import sources_digest  # imported late: it loads numba
+
+    digests = {name: file_digest(path) for name, path in files.items()}
+    return {"sources": sources_digest(), **({"files": digests} if digests else {})}
