@@ -192,7 +192,8 @@ def _expected(kind: _Type) -> str:
         if isinstance(note, OneOf):
             return "one of " + ", ".join(map(to_toml_value, note.choices))
     if get_origin(kind.bare) in (Union, types.UnionType):
-        return ", or ".join(_expected(_unwrap(part, ())) for part in get_args(kind.bare))
+        parts = [_expected(_unwrap(part, ())) for part in get_args(kind.bare) if part is not types.NoneType]
+        return ", or ".join(parts)
     if get_origin(kind.bare) is Literal:
         return " or ".join(map(str, get_args(kind.bare)))
     if kind.bare is bool:
@@ -295,9 +296,9 @@ def spelled(field: str) -> str:
     return field.rstrip("_")
 
 
-def unknown_key(key: str, known: Iterable[str], prefix: str = "") -> str:
+def unknown_key(key: str, known: Iterable[str], prefix: str = "", aliases: Iterable[str] = ()) -> str:
     """Refuse a key: by the nearest one, if one is near, or by all there are."""
     names = [spelled(name) for name in known]
-    near = get_close_matches(key, names, 1)
+    near = get_close_matches(key, [*names, *aliases], 1)
     hint = f"did you mean {prefix}{near[0]}?" if near else f"expected one of {', '.join(names)}"
     return f"unknown key {prefix}{key}; {hint}"

@@ -37,7 +37,8 @@ from train.arena.pool import Farm, GameTask, make_farm
 from train.arena.referee import GameRecord, Rules
 from train.arena.results import Played, Results, open_results, play_into
 from train.arena.sprt import Sprt, Verdict, judge
-from train.players.spec import make_player, nested_spec, parse_spec, weights_file
+from train.players.keys import weights_file
+from train.players.spec import make_player, nested_spec, parse_spec
 from train.provenance import programs, versions
 from train.stats import clustered_interval, in_percent
 
@@ -268,8 +269,8 @@ def programs_of(specs: Sequence[str]) -> dict[str, Any]:
 def _named_files(spec: str) -> list[str]:
     """What may be files in a player's spec, and in that of the player who searches first for it."""
     named = {} if "@" in spec else parse_spec(spec).values
-    found = [text for key in ("weights", "long", "first") if (text := str(named.get(key, "")))]
-    return found + (_named_files(nested_spec(named["first"])) if named.get("first") else [])
+    found = [text for key in ("weights", "long_term", "prior_search") if (text := str(named.get(key, "")))]
+    return found + (_named_files(nested_spec(named["prior_search"])) if named.get("prior_search") else [])
 
 
 def try_out(players: Sequence[str | Player], size: int, komi: float) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Many players, games between them, and one table of ratings.
 
 Start reading at `read_tournament`, then `run_tournament`; who meets whom is `_rounds`. A tournament's file has a table
-[tournament] (`config.Tournament` names its keys), the players by name, and anchors, whose ratings are given:
+[tournament] (`config.TournamentConfig` names its keys), the players by name, and anchors, whose ratings are given:
 
     [tournament]
     name = "first"
@@ -44,7 +44,7 @@ from train.arena.match import openings_of, programs_of, try_out
 from train.arena.pool import GameTask, make_farm
 from train.arena.referee import Rules
 from train.arena.results import Played, open_results, play_into, read_results, read_versions
-from train.config import Tournament, read_toml, section_from
+from train.config import TournamentConfig, read_toml, section_from
 from train.players.spec import parse_spec
 from train.provenance import versions
 
@@ -55,7 +55,7 @@ RESULTS, RATINGS_TEXT, RATINGS_JSON, RATINGS_PNG = "results.jsonl", "ratings.txt
 class Plan:
     """A tournament as its file describes it."""
 
-    settings: Tournament
+    settings: TournamentConfig
     players: dict[str, str]  # specs by name
     anchors: dict[str, float]  # Elo by name
     folder: Path
@@ -129,7 +129,7 @@ def read_tournament(path: str | Path, out: str | None = None) -> Plan:
             raise RlgoError(f"{file}: unknown table [{key}]: expected [tournament], [players] and [anchors]")
         if not isinstance(data[key], dict):
             raise RlgoError(f"{file}: {key}: expected a table [{key}]")
-    settings: Tournament = section_from(Tournament, data.get("tournament", {}), str(file))
+    settings: TournamentConfig = section_from(TournamentConfig, data.get("tournament", {}), str(file))
     players, anchors = data.get("players", {}), data.get("anchors", {})
     if len(players) < 2:
         raise RlgoError(f"{file}: [players]: expected at least two, NAME = SPEC each")

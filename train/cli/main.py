@@ -136,9 +136,9 @@ def _weights_show(args: argparse.Namespace) -> None:
 
 
 def _weights_import(args: argparse.Namespace) -> None:
-    from train.config import Board
+    from train.config import BoardConfig
 
-    out, komi = _new_file(args, f"{args.file.stem}.npz"), Board(komi=args.komi).komi
+    out, komi = _new_file(args, f"{args.file.stem}.npz"), BoardConfig(komi=args.komi).komi
 
     from rlgo.exchange import import_w
     from rlgo.weights import save_weights
@@ -387,7 +387,7 @@ def _analyze(args: argparse.Namespace) -> None:
     _check_writable(args.png, "--png")
 
     from rlgo.sgf import load_sgf
-    from train.config import Board
+    from train.config import BoardConfig
     from train.play.analyze import analyze
     from train.play.pictures import analysis_picture
     from train.players.spec import make_player
@@ -395,7 +395,7 @@ def _analyze(args: argparse.Namespace) -> None:
 
     if args.png is not None:
         need_matplotlib()
-    game = load_sgf(args.file, Board(komi=args.komi).komi, args.move)
+    game = load_sgf(args.file, BoardConfig(komi=args.komi).komi, args.move)
     if args.move is not None and len(game.moves) < args.move:
         raise RlgoError(f"--move {args.move}: the record has {len(game.moves)} moves")
     player = make_player(args.player, game.size, args.seed)
@@ -439,9 +439,9 @@ def _bench(args: argparse.Namespace) -> None:
 
 def _board(args: argparse.Namespace) -> Any:
     """Size and komi, checked as those of a config."""
-    from train.config import Board
+    from train.config import BoardConfig
 
-    return Board(size=args.size, komi=args.komi)
+    return BoardConfig(size=args.size, komi=args.komi)
 
 
 def _check_writable(path: Path | None, option: str = "--json") -> None:

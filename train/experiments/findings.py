@@ -317,7 +317,7 @@ class Findings:
         for line in self.raw.of("pair"):
             games = sum(count * len(text) for text, count in line["openings"].items())
             for name, spec, spent in zip(line["pair"], line.get("specs", ()), line.get("seconds_of", ()), strict=False):
-                sims = parse_spec(spec).values.get("sims")
+                sims = parse_spec(spec).values.get("simulations")
                 if type(sims) is int:
                     # Both sides move as often; the opening is nobody's.
                     done[name] += sims * games * (line["moves"] - self.raw.header["opening_plies"]) / 2

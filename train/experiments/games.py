@@ -17,7 +17,7 @@ from rlgo.errors import RlgoError
 from train.arena.match import play_match
 from train.arena.results import Played, read_results, read_versions
 from train.arena.tournament import RESULTS, Plan, run_tournament
-from train.config import Tournament
+from train.config import TournamentConfig
 from train.experiments.curves import train_runs
 from train.experiments.findings import pair_line
 from train.players.spec import parse_spec
@@ -90,7 +90,7 @@ def _file(e: Experiment, a: Contestant, b: Contestant) -> Path:
 def _plan(e: Experiment) -> Plan:
     """The experiment as a Swiss tournament."""
     s, folder = e.settings, _folder(e)
-    settings = Tournament(
+    settings = TournamentConfig(
         name=e.name, out=str(folder.parent), kind="swiss", games=e.scaled(s.games), size=s.size, komi=s.komi,
         opening_plies=s.opening_plies, seed=s.seed,
     )  # fmt: skip

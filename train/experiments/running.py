@@ -12,7 +12,7 @@ Start reading at `read_experiment`, then `run_experiment`. A file in configs/exp
     [panels]                          # curves: which labels are drawn together
     "(a) one size" = ["1x1", "2x2"]
 
-    [[series]]                        # games: players with a number x in their spec; `config.Series` has more
+    [[series]]                        # games: players with a number x in their spec; `config.SeriesConfig` has more
     label = "depth"
     player = "alphabeta,depth={x}"
     x = [1, 2, 3]
@@ -57,8 +57,7 @@ from typing import Any
 
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
-from train.config import Experiment as Settings
-from train.config import Series, change, flat, load_config, read_toml, section_from
+from train.config import ExperimentConfig, SeriesConfig, change, flat, load_config, read_toml, section_from
 from train.experiments.curves import REFERENCE, SHARED
 from train.experiments.findings import Raw, read_raw, write_raw
 from train.players.spec import parse_spec
@@ -149,7 +148,7 @@ class Experiment:
 
     name: str
     path: Path  # of the file
-    settings: Settings
+    settings: ExperimentConfig
     scale: float
     folder: Path  # what it works in
     called: str  # on the command line
@@ -211,7 +210,7 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
         raise RlgoError(
             f"{file}: expected a table [experiment]: what it holds is explained in train/experiments/running.py"
         )
-    s: Settings = section_from(Settings, table, str(file))
+    s: ExperimentConfig = section_from(ExperimentConfig, table, str(file))
     if s.kind in ("curves", "games") and not s.games:
         raise RlgoError(f"{file}: experiment.games = 0: expected at least 2")
     for key, value in data.items():
@@ -258,7 +257,7 @@ def _members(e: Experiment, label: str, changes: Any, common: Mapping[str, Any])
     changes = dict(changes)
     base = str(changes.pop("base", e.settings.base))
     seeds = (
-        section_from(Settings, {"seeds": changes.pop("seeds")}, source).seeds
+        section_from(ExperimentConfig, {"seeds": changes.pop("seeds")}, source).seeds
         if "seeds" in changes
         else e.settings.seeds
     )
@@ -302,12 +301,12 @@ def _panels(data: Mapping[str, Any], members: Mapping[str, Any], file: str) -> d
 def _contestants(e: Experiment, series: list[Any], players: Mapping[str, Any]) -> tuple[Contestant, ...]:
     file, pairing = e.path, e.settings.pairing
     found = [Contestant(name, _with_weights(e, name, str(spec))) for name, spec in players.items()]
-    read: list[Series] = []
+    read: list[SeriesConfig] = []
     for i, one in enumerate(series, 1):
         where = f"{file}: series, number {i}"
         if not isinstance(one, dict):
             raise RlgoError(f"{where}: expected a table [[series]]")
-        s: Series = section_from(Series, one, where)
+        s: SeriesConfig = section_from(SeriesConfig, one, where)
         read.append(s)
         for x in s.x:
             name = f"{s.label} {x:,}"

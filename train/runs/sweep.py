@@ -44,8 +44,7 @@ from rlgo.sealed import write_atomically
 from rlgo.selfplay import hold_meeting, meet
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.match import on_common_features
-from train.config import Config, canonical_key, change, flat, load_config, read_toml, section_from
-from train.config import Sweep as SweepTable
+from train.config import Config, SweepConfig, canonical_key, change, flat, load_config, read_toml, section_from
 from train.runs.fleet import FAILED, Member, Training, check_folders, jobs_for, member_name, say, train_all
 from train.runs.folder import RunFolder, called
 from train.runs.status import FINISHED, look
@@ -101,7 +100,7 @@ def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
     if not isinstance(table, dict):
         raise RlgoError(f"{file}: expected a table [sweep]: what it holds is explained in train/runs/sweep.py")
     ranges = _ranges(table.pop("parameters", {}), str(file))
-    s = section_from(SweepTable, table, str(file))
+    s = section_from(SweepConfig, table, str(file))
     if s.games % 2:
         raise RlgoError(f"{file}: sweep.games = {s.games}: expected an even number, for every opening is played twice")
 
