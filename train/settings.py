@@ -259,7 +259,7 @@ def section(cls: SectionType) -> SectionType:
     Types are strict: no string passes for a number, no boolean for an integer. RlgoError names the key, the value and
     what was expected. `dataclasses.replace`, which checks again, and `dataclasses.asdict` work as for any dataclass.
     """
-    config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+    config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
     made: Any = pydantic.dataclasses.dataclass(frozen=True, config=config)(cls)
     checked = made.__init__
 

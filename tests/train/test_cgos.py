@@ -948,14 +948,14 @@ def test_a_password_that_others_may_read(tmp_path: Path, capsys: pytest.CaptureF
         ({"user": None}, "user: missing; expected a name of 3 to 18 letters"),
         ({"user": "two words"}, 'user = "two words": expected a name of 3 to 18 letters'),
         ({"player": None}, "player: missing; expected a player spec"),
-        ({"player": "randm"}, "player 'randm': unknown; the nearest is random"),
-        ({"player": "random,sed=1"}, "player random: unknown key 'sed'; the nearest is seed"),
+        ({"player": "randm"}, "unknown player randm; did you mean random?"),
+        ({"player": "random,sed=1"}, "player random: unknown key sed; did you mean seed?"),
         ({"password": None}, "password_file: expected either it or password, found neither"),
         ({"password_file": "x"}, "password_file: expected either it or password, found both"),
         ({"password": "s3 cret-word"}, "password: expected a string of at least 3 ASCII characters, no spaces"),
         ({"password": 533278}, "password: expected a string of at least 3 ASCII characters, no spaces"),
         ({"password": None, "password_file": "/nowhere/x"}, "password_file = /nowhere/x: cannot be read: No such file"),
-        ({"passwrd": "s3cret"}, "unknown key passwrd; the nearest valid key is password"),
+        ({"passwrd": "s3cret"}, "unknown key passwrd; did you mean password"),
         ({"games": -1}, "games = -1: expected an integer of at least 0"),
         ({"ponder": 1}, "ponder = 1: expected on or off, in a file true or false, found an integer"),
         ({"lag": -0.5}, "lag = -0.5: expected a number of at least 0"),
@@ -1005,7 +1005,7 @@ def test_the_shipped_example_names_every_key_and_no_server() -> None:
     with pytest.raises(RlgoError, match=r'example.toml: host = "": expected the address of a CGOS server'):
         main("example")
     values = tomllib.loads(file.read_text("utf-8"))
-    fields = {f.name: f.default for f in dataclasses.fields(Cgos)}
+    fields = {name: field.default for name, field in Cgos.fields().items()}
     assert "\n# password = " in file.read_text("utf-8")
     assert [*values] == [name for name in fields if name != "password"]
     own = {"host", "port", "user", "password_file", "player"}

@@ -202,7 +202,7 @@ def test_players_of_a_series(tmp_path):
         ("[experimnt]", r"expected a table \[experiment\]: what it holds is explained in train/experiments/running.py"),
         ("experiment = 3", r"expected a table \[experiment\]"),
         ('[experiment]\nsede = 3"', r"not valid TOML"),
-        ("[experiment]\ntitel = 3", r"unknown key experiment.titel; the nearest valid key is experiment.title$"),
+        ("[experiment]\ntitel = 3", r"unknown key experiment.titel; did you mean experiment.title\?$"),
         ('[experiment]\nkind = "curve"', r'experiment.kind = "curve": expected one of "curves", "games", "counts"'),
         ("[experiment]\ngames = 5", r"experiment.games = 5: expected an even number"),
         ("[experiment]\nseeds = [1, 1]", r"experiment.seeds = \[1, 1\]: expected a number of seeds, or a list"),
@@ -217,8 +217,8 @@ def test_players_of_a_series(tmp_path):
         (CURVES + '[panels]\nleft = ["a", "c"]', r"panels.left: c: expected one of b, a, wild$"),
         (CURVES + '[runs."c@100"]', r"runs.c@100: expected a table of settings, and a label without @"),
         (CURVES.replace("[runs.a]", "[runs]\na = 3"), r"runs.a: expected a table of settings"),
-        (CURVES + "[runs.c]\nlearning.alhpa = 1", r"runs.c: unknown key learning.alhpa; the nearest valid key is lear"),
-        (CURVES + "[runs.c]\nlearning.alpha = 0", r"runs.c: learning.alpha = 0: expected a number above 0"),
+        (CURVES + "[runs.c]\nlearning.alhpa = 1", r"runs.c: unknown key learning.alhpa; did you mean lear"),
+        (CURVES + "[runs.c]\nlearning.alpha = 0", r"runs.c: learning.alpha = 0: expected a positive number"),
         (CURVES + "[runs.c]\nseeds = 0", r"runs.c: experiment.seeds = 0: expected a number of seeds"),
         (CURVES + "[runs.c]\nrun.seed = 3", r"runs.c: run.seed: an experiment names its runs itself"),
         (CURVES + '[runs.c]\nrun.name = "x"', r"runs.c: run.name: an experiment names its runs itself"),
@@ -246,7 +246,7 @@ def test_players_of_a_series(tmp_path):
         (CURVES + CLAIM + 'b = "a@1k"', r'claim "so": a@1k: expected games of a checkpoint: 100, 200, 500, 1000 ...$'),
         (CURVES + CLAIM + 'b = "random"', r'claim "so": random: expected one of b, a, wild'),
         (GAMES + CLAIM, r'claim "so": b: expected one of chance, greedy 0, greedy 0.5$'),
-        (GAMES + "y = 3", r"series, number 1: unknown key y; the nearest valid key is player$"),
+        (GAMES + "y = 3", r"series, number 1: unknown key y; expected one of label, player"),
         (
             GAMES.replace("[0, 0.5]", "3"),
             r"series, number 1: x = 3: expected a list of different numbers, found an",
@@ -266,7 +266,7 @@ def test_players_of_a_series(tmp_path):
         (RIVALS.replace("[5, 7]", "[5, 4]"), r"series, number 1: x = 4: expected a board size from 5 to 19$"),
         (RIVALS.replace("gauntlet", "swiss"), r"against and size are for a gauntlet: expected none of them$"),
         (GAMES.replace("nosuch.npz", "{weights a}"), r"greedy 0: {weights a}: expected one of \[runs\]: none$"),
-        (GAMES + "[runs.b]\nlearning.alpha = 0", r"runs.b: learning.alpha = 0: expected a number above 0"),
+        (GAMES + "[runs.b]\nlearning.alpha = 0", r"runs.b: learning.alpha = 0: expected a positive number"),
         (
             GAMES + CLAIM.replace('"b"', '"greedy 0"') + 'of = "speed"',
             r"claims, number 1: expected b, with whom",
@@ -314,7 +314,7 @@ def test_what_cannot_be_right_is_refused(tmp_path, text):
 def test_a_bad_scale(scale, capsys):
     assert cli.main(["experiment", "run", "shape_counts", "--scale", scale]) == 2
     assert capsys.readouterr().err == (
-        f"rlgo: error: scale = {float(scale):g}: expected a number above 0, at most 1000\n"
+        f"rlgo: error: scale = {float(scale):g}: expected a positive number, at most 1000\n"
     )
 
 

@@ -169,12 +169,12 @@ def test_specs() -> None:
 @pytest.mark.parametrize(
     "spec, message",
     [
-        ("gredy", "player 'gredy': unknown; the nearest is greedy"),
-        ("Random", "the nearest is random"),
-        ("gtp", "the nearest is gtp:COMMAND"),
+        ("gredy", "unknown player gredy; did you mean greedy?"),
+        ("Random", "unknown player Random; did you mean random?"),
+        ("gtp", "unknown player gtp; expected random, greedy, td_search"),
         ("", "player '': unknown"),
-        ("greedy,weigths=x", "player greedy: unknown key 'weigths'; the nearest is weights"),
-        ("random,epsilon=0.1", "unknown key 'epsilon'; the nearest is seed"),
+        ("greedy,weigths=x", "player greedy: unknown key weigths; did you mean weights?"),
+        ("random,epsilon=0.1", "unknown key epsilon; expected one of seed"),
         ("random,", "unknown key ''"),
         ("random,seed", "expected seed=VALUE"),
         ("random,seed=-1", "seed = -1: expected an integer from 0 to"),

@@ -13,6 +13,7 @@ The keys themselves are declared in `keys.py` and `tree_keys.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -49,21 +50,10 @@ def parse_spec(text: str) -> Spec:
     values: dict[str, Any] = {}
     if name.endswith(".toml"):
         name, values = _read_file(name)
-    kind = _kind(name)
-    if any(part.startswith("seconds=") for part in parts):  # a time given here takes the place of the file's limits
-        values = {key: value for key, value in values.items() if key not in kind.limits}
-    written = {key: spelled(key) for key in values}
-    given: dict[str, str] = {}
-    for part in parts:
-        key, value = _read_part(part, name)
-        field = _field(key, name)
-        if field in given:
-            raise RlgoError(f"player {name}: {key} cannot be combined with {given[field]}: it is the same key")
-        given[field] = key
-        values[field] = _parse(value, accepted_types(kind.fields()[field]))
-    for field, value in values.items():
-        values[field] = _checked(kind, field, value, f"player {name}: {(written | given)[field]}")
-    return Spec(name, values)
+    given = _checked(name, [_read_part(part, name) for part in parts])
+    if "seconds" in given:  # a time given here takes the place of the limits in the file
+        values = {key: value for key, value in values.items() if key not in PLAYERS[name].limits}
+    return Spec(name, values | given)
 
 
 def make_player(spec: str, size: int, seed: Seed = None, key: tuple[int, ...] = ()) -> Player:
@@ -118,14 +108,15 @@ def _field(key: str, name: str) -> str:
     return field
 
 
-def _read_part(part: str, name: str) -> tuple[str, str]:
-    """Split KEY=VALUE."""
+def _read_part(part: str, name: str) -> tuple[str, Any]:
+    """Read KEY=VALUE: the key as it is written, and the value."""
     key, equals, value = part.partition("=")
     if key.isdecimal():
         raise RlgoError(f"player {name}: {part!r} stands alone: lists are written 1+2")
+    field = _field(key, name)
     if not equals or not value:
-        raise RlgoError(f"player {name}: {part}: expected {spelled(_field(key, name))}=VALUE")
-    return key, value
+        raise RlgoError(f"player {name}: {part}: expected {spelled(field)}=VALUE")
+    return key, _parse(value, accepted_types(PLAYERS[name].fields()[field]))
 
 
 def _read_file(file: str) -> tuple[str, dict[str, Any]]:
@@ -136,17 +127,26 @@ def _read_file(file: str) -> tuple[str, dict[str, Any]]:
     try:
         if not isinstance(name, str):
             raise RlgoError('expected player = "NAME"')
-        return name, {_field(key, name): value for key, value in data.items()}
+        return name, _checked(name, data.items())
     except RlgoError as error:
         raise RlgoError(f"{path}: {error}") from None
 
 
-def _checked(kind: type[Keys], field: str, value: Any, where: str) -> Any:
-    """Return a value as its field holds it; `where` says in errors which key of which player it is."""
-    try:
-        return getattr(kind(**{field: value}), field)
-    except RlgoError:
-        raise RlgoError(refusal(kind.fields()[field], where, value)) from None
+def _checked(name: str, given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Check the keys of a player, by full names or aliases, and return their values by full names."""
+    kind = _kind(name)
+    values: dict[str, Any] = {}
+    written: dict[str, str] = {}
+    for key, value in given:
+        field = _field(key, name)
+        if field in values:
+            raise RlgoError(f"player {name}: {key} cannot be combined with {written[field]}: it is the same key")
+        written[field] = key
+        try:
+            values[field] = getattr(kind(**{field: value}), field)
+        except RlgoError:
+            raise RlgoError(f"player {name}: {refusal(kind.fields()[field], key, value)}") from None
+    return values
 
 
 def _parse(text: str, types: set[type]) -> Any:
