@@ -175,7 +175,7 @@ def test_specs() -> None:
         ("", "player '': unknown"),
         ("greedy,weigths=x", "player greedy: unknown key weigths; did you mean weights?"),
         ("random,epsilon=0.1", "unknown key epsilon; expected one of seed"),
-        ("random,", "unknown key ''"),
+        ("random,", "player random: '': expected KEY=VALUE"),
         ("random,seed", "expected seed=VALUE"),
         ("random,seed=-1", "seed = -1: expected an integer from 0 to"),
         ("random,seed=1,seed=2", "seed is given twice"),

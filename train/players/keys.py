@@ -13,17 +13,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
-import numpy as np
 from pydantic import Field
 
 from rlgo import alphabeta, dyna2, table_search, td_search
 from rlgo.board import new_board
 from rlgo.errors import RlgoError
+from rlgo.jit import seed_sequence
 from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
 from rlgo.resources import checkpoints_dir
 from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
 from rlgo.settings import EPSILON_GREEDY, SHARINGS, STEP_SCHEDULES, VALUES, Learning, Policy
-from rlgo.td_search import ALL, NEVER, Simulation, TdSearch
+from rlgo.td_search import ALL_PLIES, THROUGHOUT, Simulation, TdSearch
 from rlgo.two_phase import TwoPhase
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, shipped_weights
@@ -238,7 +238,7 @@ class TdSearchKeys(Keys):
         "tdsearch_policy",
     )
     learn_plies: PliesOrAll = key(
-        "all" if _SIMULATION.learn_plies == ALL else _SIMULATION.learn_plies,
+        "all" if _SIMULATION.learn_plies == ALL_PLIES else _SIMULATION.learn_plies,
         "Learn from the states of this many plies; all: from those that the default policy reaches as well.",
     )
     alpha: float = key(
@@ -309,7 +309,7 @@ class TdSearchKeys(Keys):
                 value=VALUES[self.value],
             ),
             "simulation": Simulation(
-                plies_or(self.policy_plies, NEVER), plies_or(self.learn_plies, ALL), self.max_moves
+                plies_or(self.policy_plies, THROUGHOUT), plies_or(self.learn_plies, ALL_PLIES), self.max_moves
             ),
             "default": filled(_DEFAULT, self, kind=DEFAULT_POLICIES[self.default_policy]),
             "reset": self.reset,
@@ -398,10 +398,10 @@ class Dyna2Keys(TdSearchKeys):
             None if self.long_term == "none" else weights_for(self.long_term, size),
             self.sizes,
             self.sharing,
-            self.apart,
-            long_learning if self.long_learn else None,
-            self.long_epsilon,
-            self.long_save or None,
+            apart=self.apart,
+            long_learning=long_learning if self.long_learn else None,
+            long_epsilon=self.long_epsilon,
+            long_save=self.long_save or None,
             seed=seed,
             name=self.name,
             **self._search(),
@@ -470,8 +470,7 @@ class TwoPhaseKeys(AlphaBetaPhase, Dyna2Keys):
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the two-phase player."""
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        first, second = sequence.spawn(2)
+        first, second = seed_sequence(seed).spawn(2)
         return TwoPhase(
             self.make_dyna2(size, first), seconds=seconds_or_none(self.seconds), seed=second, **self._alphabeta()
         )

@@ -113,6 +113,8 @@ def _read_part(part: str, name: str) -> tuple[str, Any]:
     key, equals, value = part.partition("=")
     if key.isdecimal():
         raise RlgoError(f"player {name}: {part!r} stands alone: lists are written 1+2")
+    if not key:
+        raise RlgoError(f"player {name}: {part!r}: expected KEY=VALUE")
     field = _field(key, name)
     if not equals or not value:
         raise RlgoError(f"player {name}: {part}: expected {spelled(field)}=VALUE")

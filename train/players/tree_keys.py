@@ -16,6 +16,7 @@ from mcts.player import ALGORITHMS, TreeSearch
 from mcts.rave import SCHEDULES
 from mcts.search import LEARNED, NEVER, Settings
 from rlgo.errors import RlgoError
+from rlgo.jit import seed_sequence
 from rlgo.player import Player, Seed
 from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
 from rlgo.td_search import TdSearch
@@ -100,7 +101,7 @@ class SimulationKeys(Keys):
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the tree search."""
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        sequence = seed_sequence(seed)
         codes = {name: codes[getattr(self, name)] for name, codes in _CODES.items() if name in self.fields()}
         return TreeSearch(
             size,
