@@ -133,6 +133,7 @@ class TreeSearch(Player):
         _check(settings, simulations, seconds, memory_mb, resign, batch, workers, epsilon)
         self.name, self.sizes = name, (size,)
         self.simulations, self.seconds, self.resign, self.reuse = simulations, seconds, resign, reuse
+        self.epsilon = epsilon
         if prior is not None:
             priors = lambda boards, moves: [prior(*position) for position in zip(boards, moves, strict=True)]  # noqa: E731
         self.default, self._priors, self._first = default, priors, first

@@ -64,10 +64,10 @@ def test_defaults_are_those_of_the_classes():
     assert search.features is plain.features
     alphabeta = make_player("alphabeta", 9, 1)
     assert (alphabeta.depth, alphabeta.seconds) == (4, None)
-    assert alphabeta._search.options == Options()
-    assert len(alphabeta._search._table) == len(AlphaBetaSearch(9)._table)
+    assert alphabeta.searcher.options == Options()
+    assert alphabeta.searcher.n_entries == AlphaBetaSearch(9).n_entries
     both = make_player("two_phase", 9, 1)
-    assert (both.depth, both._second.options, both.first.simulations) == (4, Options(), plain.simulations)
+    assert (both.depth, both.second.options, both.first.simulations) == (4, Options(), plain.simulations)
     keys = PLAYERS["dyna2"]()
     assert (keys.long_alpha, keys.long_lambda) == (LONG_LEARNING.alpha, LONG_LEARNING.lambda_)
     assert keys.epsilon == POLICY.epsilon
@@ -122,7 +122,7 @@ def test_every_key_of_tree_search_reaches_what_it_names():
     assert isinstance(player, TreeSearch)
     assert (player.simulations, player.resign, player.reuse) == (7, 0.1, False)
     assert player.default == (LEARNED, False, False, False, False, False)
-    assert player._knowledge.policy.epsilon == 0.3
+    assert player.epsilon == 0.3
     assert player.settings == Settings(
         c=0.2, first_play_urgency=0.7, schedule=MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3, learn_bias=True,
         expand_after=3, heuristic=BOTH, prior_n=6, prior_n_amaf=8, adapt_m=True, progressive_bias=0.9, widening=1.5,
@@ -159,18 +159,18 @@ def test_every_key_reaches_what_it_names():
     assert isinstance(dyna2, Dyna2)
     assert dyna2.features.name == "9x9 1x1 LI"
     assert dyna2.long_term is not None
-    assert dyna2._long_learning == LONG_LEARNING._replace(alpha=0.02, lambda_=0.3)
-    assert (dyna2._long_epsilon, dyna2._long_save, dyna2.policy) == (0.5, "x.npz", POLICY)
+    assert dyna2.long_learning == LONG_LEARNING._replace(alpha=0.02, lambda_=0.3)
+    assert (dyna2.long_epsilon, dyna2.long_save, dyna2.policy) == (0.5, "x.npz", POLICY)
     assert make_player("dyna2,long=none", 5).long_term is None
 
     table = make_player("table_search,sims=5,alpha=0.1,epsilon=0.2,lambda=0.3,default=uniform", 5)
-    assert (table.simulations, table.policy.epsilon, table.default.kind) == (5, 0.2, 0)
-    assert (table.learning.alpha, table.learning.lambda_) == (0.1, 0.3)
+    assert (table.simulations, table.settings.policy.epsilon, table.settings.default.kind) == (5, 0.2, 0)
+    assert (table.settings.learning.alpha, table.settings.learning.lambda_) == (0.1, 0.3)
 
     both = make_player("two_phase,sims=9,depth=2,table=off,killers=off,history=off,pvs=off,null_move=on", 9)
     assert isinstance(both, TwoPhase)
     assert (both.first.simulations, both.depth) == (9, 2)
-    assert both._second.options == (False, False, False, False, True)
+    assert both.second.options == (False, False, False, False, True)
 
 
 def test_a_time_takes_the_place_of_other_limits():
