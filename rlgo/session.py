@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rlgo.board import BLACK, PASS
+from rlgo.budget import never
 from rlgo.clock import Clock, TimeSettings
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.ownership import CERTAIN, Ownership
-from rlgo.player import RESIGN, Candidate, Player, known_sizes, moves_to_try, never, won_by
+from rlgo.player import RESIGN, Candidate, Player, known_sizes, moves_to_try, won_by
 from rlgo.sgf import load_sgf, write_sgf
 
 REPORT_SECONDS = 0.5  # between two reports of an analysis, by default
@@ -169,6 +170,10 @@ class GameSession:
     def set_time(self, settings: TimeSettings | None) -> None:
         """Replace the clock by one with these settings; None: no clock."""
         self.clock = Clock(settings)
+
+    def set_left(self, color: int, seconds: float, stones: int = 0) -> None:
+        """Set the time a side has left; see `Clock.set_left`."""
+        self.clock.set_left(color, seconds, stones)
 
     # --- moves ---
 

@@ -103,7 +103,7 @@ def time_settings(session: GameSession, args: list[str]) -> None:
 def time_left(session: GameSession, args: list[str]) -> None:
     """Set the time that a side has left."""
     color, seconds, stones = take(args, "COLOR TIME STONES", parse_color, parse_seconds, parse_count)
-    session.clock.set_left(color, seconds, stones)
+    session.set_left(color, seconds, stones)
 
 
 # --- the end ---

@@ -151,6 +151,11 @@ class GtpEngine:
         """The session's game."""
         return self.session.game
 
+    @property
+    def player(self) -> Player:
+        """The session's player."""
+        return self.session.player
+
     def register(self, name: str, function: Handler, streams: bool = False) -> None:
         """Add a command to this engine alone; see `command` for what the function gets and returns."""
         self._registered[name] = Command(function, streams)
