@@ -37,7 +37,6 @@ from train.arena.pool import Farm, GameTask, make_farm
 from train.arena.referee import GameRecord, Rules
 from train.arena.results import Played, Results, open_results, play_into
 from train.arena.sprt import Sprt, Verdict, judge
-from train.players.engines import GtpClient
 from train.players.spec import make_player, nested_spec, parse_spec, weights_file
 from train.provenance import programs, versions
 from train.stats import clustered_interval, in_percent
@@ -283,10 +282,10 @@ def try_out(players: Sequence[str | Player], size: int, komi: float) -> dict[str
             if player.sizes is not None and size not in player.sizes:
                 raise RlgoError(f"player {player.name}: does not play on {size}x{size}")
             player.warm_up()
-            if isinstance(player, GtpClient):
+            if player.version is not None:
                 engines[player.name] = player.version
         finally:
-            if isinstance(player, GtpClient) and player is not given:
+            if player is not given:
                 player.close()
     return engines
 

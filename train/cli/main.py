@@ -390,7 +390,6 @@ def _analyze(args: argparse.Namespace) -> None:
     from train.config import Board
     from train.play.analyze import analyze
     from train.play.pictures import analysis_picture
-    from train.players.engines import GtpClient
     from train.players.spec import make_player
     from train.plots import need_matplotlib
 
@@ -405,8 +404,7 @@ def _analyze(args: argparse.Namespace) -> None:
         with _interruptible(player):
             found = analyze(game, player)
     finally:
-        if isinstance(player, GtpClient):
-            player.close()
+        player.close()
     print(found.text(args.top, _unicode()))
     _write_json(args.json, found.to_json())
     if args.png is not None:
