@@ -317,14 +317,21 @@ def _cgos(args: argparse.Namespace) -> None:
 
 
 def _tournament(args: argparse.Namespace) -> None:
-    from train.arena.tournament import read_tournament, run_tournament, standing_of
+    from train.arena.pictures import tournament_picture
+    from train.arena.tournament import RATINGS_PNG, read_tournament, run_tournament, standing_of
 
     plan = read_tournament(args.config, args.out)
     if args.table:
         print(standing_of(plan))
         return
     with _stoppable():
-        print(run_tournament(plan, args.jobs))
+        standing = run_tournament(plan, args.jobs)
+    if standing.ratings is not None:
+        try:
+            tournament_picture(plan.folder / RATINGS_PNG, standing)
+        except RlgoError as error:
+            message(f"rlgo: no picture: {error}")
+    print(standing)
 
 
 def _experiment_list(args: argparse.Namespace) -> None:

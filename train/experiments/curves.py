@@ -20,7 +20,8 @@ from rlgo.errors import RlgoError
 from rlgo.jit import compiling
 from rlgo.selfplay import hold_meeting
 from rlgo.weights import Weights, load_weights
-from train.arena.match import on_common_features, play_match
+from train.arena.fast import on_common_features
+from train.arena.match import play_match
 from train.experiments.findings import GNUGO_0, pair_line, run_point
 from train.runs.fleet import FAILED, Member, Training, check_folders, say, train_all
 from train.runs.status import FINISHED

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlgo.errors import RlgoError
 from train.arena.match import play_match
-from train.arena.results import Played, read_results, read_versions
+from train.arena.results import PlayedGame, read_results, read_versions
 from train.arena.tournament import RESULTS, Plan, run_tournament
 from train.config import Tournament
 from train.experiments.curves import train_runs
@@ -57,7 +57,7 @@ def run(e: Experiment, jobs: int, progress: bool, play: bool = True) -> list[dic
         folder = _folder(e)
         folder.mkdir(parents=True, exist_ok=True)
         if e.settings.pairing == "swiss":
-            if run_tournament(_plan(e), jobs, progress).interrupted:
+            if run_tournament(_plan(e), jobs, progress=progress).interrupted:
                 raise KeyboardInterrupt
         else:
             games = e.scaled(e.settings.games)
@@ -70,8 +70,8 @@ def run(e: Experiment, jobs: int, progress: bool, play: bool = True) -> list[dic
 def _play(e: Experiment, a: Contestant, b: Contestant, games: int, jobs: int, progress: bool) -> None:
     s = e.settings
     found = play_match(
-        a.spec, b.spec, games, a.size or s.size, s.komi, s.seed, s.opening_plies, progress=progress, jobs=jobs,
-        results=_file(e, a, b),
+        a.spec, b.spec, games, size=a.size or s.size, komi=s.komi, seed=s.seed, opening_plies=s.opening_plies,
+        progress=progress, jobs=jobs, results=_file(e, a, b),
     )  # fmt: skip
     if found.interrupted:
         raise KeyboardInterrupt
@@ -129,14 +129,14 @@ def collect(e: Experiment) -> list[dict[str, Any]]:
     return lines
 
 
-def _kept(e: Experiment) -> Iterator[tuple[Contestant, Contestant, list[tuple[Played, bool]], dict[str, str]]]:
+def _kept(e: Experiment) -> Iterator[tuple[Contestant, Contestant, list[tuple[PlayedGame, bool]], dict[str, str]]]:
     """The games of each pair that has met, whether A was Black in them, and the versions of outside engines."""
     s = e.settings
     if s.pairing == "swiss":
         players = [[c.name, c.spec] for c in e.contestants]
         games, versions = _read(e, _folder(e) / RESULTS, {"players": players}, s.size, total_games(e))
         place = {c.name: i for i, c in enumerate(e.contestants)}
-        met: dict[tuple[int, int], list[tuple[Played, bool]]] = {}
+        met: dict[tuple[int, int], list[tuple[PlayedGame, bool]]] = {}
         for game in games:
             black, white = place[game.black], place[game.white]
             met.setdefault((min(black, white), max(black, white)), []).append((game, black < white))
@@ -152,7 +152,7 @@ def _kept(e: Experiment) -> Iterator[tuple[Contestant, Contestant, list[tuple[Pl
 
 def _read(
     e: Experiment, path: Path, about: dict[str, Any], size: int, most: int
-) -> tuple[list[Played], dict[str, str]]:
+) -> tuple[list[PlayedGame], dict[str, str]]:
     """The games of a results file up to a number, in their order, and the versions of engines; none without a file."""
     if not path.is_file():
         return [], {}

@@ -21,7 +21,7 @@ from rlgo.resources import version
 from rlgo.selfplay import meet
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.elo import PairResult, Ratings, rate, table
-from train.arena.match import on_common_features
+from train.arena.fast import on_common_features
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
 from train.runs.strength import GNUGO_NAME, RUNGS, has_gnugo, meet_gnugo

@@ -116,7 +116,9 @@ def meet_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: b
     """
     player = GreedyPlayer(ValueFunction(weights), seed)
     engine = f"gtp:{GNUGO} --seed {seed % 2**31}"  # without it, GNU Go plays differently every time
-    return play_match(player, engine, games, weights.features.size, komi, seed, progress=progress)
+    return play_match(
+        player, engine, games, size=weights.features.size, komi=komi, seed=seed, progress=progress
+    )
 
 
 def has_gnugo() -> bool:

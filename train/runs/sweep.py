@@ -43,7 +43,7 @@ from rlgo.resources import config_path
 from rlgo.sealed import write_atomically
 from rlgo.selfplay import hold_meeting, meet
 from rlgo.weights import Weights, load_weights, shipped_weights
-from train.arena.match import on_common_features
+from train.arena.fast import on_common_features
 from train.config import Config, canonical_key, change, flat, load_config, read_toml, section_from
 from train.config import Sweep as SweepTable
 from train.runs.fleet import FAILED, Member, Training, check_folders, jobs_for, member_name, say, train_all
