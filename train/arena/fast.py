@@ -14,7 +14,8 @@ from rlgo.errors import RlgoError
 from rlgo.jit import compiling
 from rlgo.player import Player
 from rlgo.selfplay import Meeting, hold_meeting
-from rlgo.shapes import SIZES, FeatureSet, make_features, unshare
+from rlgo.settings import SIZES
+from rlgo.shapes import FeatureSet, make_features, unshare
 from rlgo.weights import Weights, load_weights
 from train.players.spec import parse_spec, weights_file
 

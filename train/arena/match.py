@@ -370,9 +370,9 @@ def _points(result: str) -> float | None:
 
 def _play_fast(a: str | Player, b: str | Player, s: MatchSettings) -> MatchResult:
     """Play a match inside compiled code."""
-    weights = [fast_weights(player, s.size) for player in (a, b)]
     games = play_weights(
-        *weights,
+        fast_weights(a, s.size),
+        fast_weights(b, s.size),
         s.size,
         s.games,
         seed=s.seed,

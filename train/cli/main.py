@@ -330,7 +330,7 @@ def _tournament(args: argparse.Namespace) -> None:
         try:
             tournament_picture(plan.folder / RATINGS_PNG, standing)
         except RlgoError as error:
-            message(f"rlgo: no picture: {error}")
+            print(f"rlgo: no picture: {error}", file=sys.stderr)
     print(standing)
 
 

@@ -198,10 +198,10 @@ def _meet_gnugo(
             f"greedy,weights={last.path}",
             f"gtp:{GNUGO}",
             games,
-            member.config.board.size,
-            member.config.board.komi,
-            zlib.crc32(f"{e.settings.seed} {member.name}".encode()),  # openings of its own
-            e.settings.opening_plies,
+            size=member.config.board.size,
+            komi=member.config.board.komi,
+            seed=zlib.crc32(f"{e.settings.seed} {member.name}".encode()),  # openings of its own
+            opening_plies=e.settings.opening_plies,
             progress=progress,
             jobs=jobs,
             results=folder / f"{member.name}.jsonl",

@@ -357,10 +357,7 @@ def _check_point(e: Experiment, claim: Claim, point: str) -> None:
     if claim.of not in possible:
         raise RlgoError(f'{e.path}: claim "{claim.text}": of = "{claim.of}": expected {" or ".join(possible)}')
     label, at, games = point.partition("@")
-    if claim.of == "number":
-        known = list(e.expected) or [point]
-    else:
-        known = [c.name for c in e.contestants] or list(e.members)
+    known = list(e.expected) or [point] if claim.of == "number" else [c.name for c in e.contestants] or list(e.members)
     if label not in known:
         raise RlgoError(f'{e.path}: claim "{claim.text}": {point}: expected one of {", ".join(known)}')
     checkpoint = games.isdecimal() and next_checkpoint(int(games) - 1) == int(games)

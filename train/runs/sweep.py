@@ -115,10 +115,7 @@ def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
     folder = Path(common.run.out if out is None else out) / s.name
 
     source = f"{file}: sweep.parameters"
-    if s.kind == "grid":
-        combinations = _grid(ranges, source)
-    else:
-        combinations = _draw(ranges, common, s.samples, s.seed, source)
+    combinations = _grid(ranges, source) if s.kind == "grid" else _draw(ranges, common, s.samples, s.seed, source)
     if not 2 <= len(combinations) * len(s.seeds) <= _MOST_MEMBERS:
         n = len(combinations) * len(s.seeds)
         raise RlgoError(f"{file}: {n:,} runs by sweep.parameters and sweep.seeds: expected 2 to {_MOST_MEMBERS:,}")
