@@ -14,14 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.board import new_boards, zobrist
 from rlgo.errors import RlgoError
-from rlgo.jit import make_rng, njit
+from rlgo.jit import njit, seed_sequence
+from rlgo.rollout import make_rules
+from rlgo.scratch import clear_tally, make_scratch
 from rlgo.selfplay import learn_episodes, play_episodes, tally_dtype
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import FeatureSet
-from rlgo.td import check_max_moves, episode_dtype, make_scratch, write_through
-from rlgo.value import new_shapes, rebuild
+from rlgo.td import check_max_moves, make_memory, write_through
+from rlgo.value import reset
 
 AVERAGE_EVERY = 1_000  # games between two updates of the mean weights
 
@@ -68,10 +69,10 @@ class LearnWorker:
 
     Attributes
     ----------
-    theta, theta_bar : float32[n + 1] and by shape
+    memory : the weights, float32[n + 1] as `theta` and written out by shape (`td.Memory`)
     episode : record of the last game (`td.episode_dtype`)
     rng : uint64[1], the state of the random numbers
-    occurrences : int64[n + 1], see `td.Scratch`
+    occurrences : int64[n + 1], see `td.UpdateScratch`
     """
 
     def __init__(
@@ -84,57 +85,49 @@ class LearnWorker:
         seed: int | np.random.SeedSequence,
         theta: np.ndarray | None = None,
     ):
-        self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
+        self.features, self.learning, self.policy = features, learning, policy
         self.max_moves = check_max_moves(max_moves, features.size, "policy.max_moves")
-        self.theta = np.zeros(features.n_weights + 1, np.float32)
-        if theta is not None:
-            self.theta[:] = theta
-        self.theta_bar = features.expand(self.theta)
-        self.episode = np.zeros(1, episode_dtype(features.size))[0]
-        self.rng = make_rng(seed)
-        self._boards, self._shapes = new_boards(2, features.size), new_shapes(2, features.size)
-        self._scratch = make_scratch(features.n_weights, len(features.windows))
-        self.occurrences = self._scratch.occurrences
+        self.memory = make_memory(features, theta)
+        self.theta = self.memory.theta
+        self.occurrences = self.memory.scratch.occurrences
+        self._rules = make_rules(features.size, komi)
+        self._scratch = make_scratch(features.size, tally_dtype(), seed)
+        self.episode, self.rng = self._scratch.episode, self._scratch.rng
         self._start()
 
     def _start(self) -> None:
-        rebuild(self._boards[0], self._shapes[0], self.features.geometry, self.theta_bar, self.theta_bar)
+        reset(self._scratch.boards[0], self._scratch.shapes[0], self.memory.table)
 
     def learn(self, games: int, first: int) -> np.record:
         """Play and learn from this many games, the first of which has the number `first`; returns their tally."""
-        tally = np.zeros(1, tally_dtype())[0]
+        clear_tally(self._scratch.tally)
         learn_episodes(
-            games, first, self._boards, self._shapes, self.features.geometry, self.features.classes, self.theta,
-            self.theta_bar, self.policy, self.learning, self.komi, self.max_moves, self.episode, self._scratch,
-            zobrist(self.features.size), self.rng, tally,
-        )  # fmt: skip
-        return tally
+            games, first, self._scratch, self.memory, self.policy, self.learning, self._rules, self.max_moves
+        )
+        return self._scratch.tally.copy()
 
     def play(self, games: int) -> np.record:
-        """The same without learning; returns the tally."""
-        tally = np.zeros(1, tally_dtype())[0]
+        """Play this many games without learning; returns their tally."""
+        clear_tally(self._scratch.tally)
         self._start()
-        play_episodes(
-            games, self._boards, self._shapes, self.features.geometry, self.theta_bar, self.policy, self.komi,
-            self.max_moves, self.episode, zobrist(self.features.size), self.rng, tally,
-        )  # fmt: skip
-        return tally
+        play_episodes(games, self._scratch, self.memory.table, self.policy, self._rules, self.max_moves)
+        return self._scratch.tally.copy()
 
     def adopt(self, theta: np.ndarray) -> None:
-        """Take over other weights."""
-        classes, scratch = self.features.classes, self._scratch
-        _adopt(theta, self.theta, self.theta_bar, classes.start, classes.members, scratch.touched, scratch.is_touched)
+        """Take over other weights, float32[n + 1]."""
+        _adopt(theta, self.memory)
 
 
 @njit
-def _adopt(source, theta, theta_bar, start, members, touched, is_touched):
+def _adopt(source, memory):
+    theta, touched = memory.theta, memory.scratch.touched
     n = 0
     for i in range(1, len(theta)):
         if source[i] != theta[i]:
             theta[i] = source[i]
             touched[n] = i
             n += 1
-    write_through(n, start, members, theta, theta_bar, touched, is_touched)
+    write_through(n, touched, memory)
 
 
 def _log(line: str) -> None:
@@ -173,7 +166,7 @@ class LearnWorkers:
         return self.workers[0].play(games)
 
     def occurrences(self) -> np.ndarray:
-        """int64[n + 1], of all workers together; see `td.Scratch`."""
+        """int64[n + 1], of all workers together; see `td.UpdateScratch`."""
         return np.sum([worker.occurrences for worker in self.workers], axis=0)
 
     def state(self) -> dict[str, np.ndarray]:
@@ -189,7 +182,7 @@ class LearnWorkers:
         self.theta[:] = state["theta"]
         for i, worker in enumerate(self.workers):
             worker.theta[:] = self.theta
-            worker.theta_bar[:] = worker.features.expand(self.theta)
+            worker.memory.table.black[:] = worker.features.expand(self.theta)
             worker.rng[0] = state["rng"][i]
             worker.occurrences[:] = state["occurrences"] if i == 0 else 0
 
@@ -249,6 +242,7 @@ class Learner:
         komi: float = 7.5,
         max_moves: int = 0,
         seed: int | np.random.SeedSequence = 1,
+        *,
         theta: np.ndarray | None = None,
         workers: int = 1,
         merge_every: int = 1_000,
@@ -256,8 +250,7 @@ class Learner:
         if workers < 1 or merge_every < 1:
             raise RlgoError(f"workers = {workers}, merge_every = {merge_every}: expected at least 1 of each")
         # One worker draws from the seed itself.
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        seeds = [seed] if workers == 1 else sequence.spawn(workers)
+        seeds = [seed] if workers == 1 else seed_sequence(seed).spawn(workers)
         self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
         self.round = workers * merge_every
         arguments = WorkerArguments(features, learning, policy, komi, max_moves, seeds[0], theta)

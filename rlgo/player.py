@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from rlgo.board import BLACK, PASS
+from rlgo.budget import never
 from rlgo.clock import Clock, TimeSettings
 from rlgo.coords import to_row_col
 from rlgo.errors import RlgoError
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 RESIGN = -1  # a possible answer of `Player.genmove`, besides the points and PASS
 
 Seed = int | np.random.SeedSequence | None
-
-
-def never() -> bool:
-    """Return False: the default for `Player.stop`."""
-    return False
 
 
 class Candidate(NamedTuple):
@@ -170,11 +166,6 @@ def position_of(game: Game) -> tuple[int, ...]:
 def known_sizes(sizes: tuple[int, ...]) -> str:
     """Format board sizes: ``9x9 or 13x13``."""
     return " or ".join(f"{n}x{n}" for n in sizes)
-
-
-def shorter(*seconds: float | None) -> float | None:
-    """Return the shortest of several time limits, where None means no limit."""
-    return min((s for s in seconds if s is not None), default=None)
 
 
 def won_by(color: int, value: float) -> float:

@@ -7,8 +7,8 @@ import pytest
 
 from rlgo.board import PASS, is_sensible, new_board, outcome, play, zobrist
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.learner import Learner
-from rlgo.selfplay import hold_meeting, meet
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features, unshare
 from rlgo.value import ValueFunction
@@ -74,26 +74,24 @@ def test_cap_that_no_record_holds_is_refused():
 def test_meeting_is_reproducible_and_fair():
     features = make_features(SIZE)
     a, b = random_theta(features, 1), random_theta(features, 2)
-    first, again = (hold_meeting(features, a, b, 200, seed=5) for _ in range(2))
+    first, again = (play_fast(features, a, b, 200, seed=5) for _ in range(2))
     for x, y in zip(first, again, strict=True):
         np.testing.assert_array_equal(x, y)
     assert set(np.unique(first.scores)) <= {0.0, 1.0}
     assert len(np.unique(first.digests)) > 100
     # Seen from the other side, the same games: B's score as White where A was Black, and the other way round.
-    other = hold_meeting(features, b, a, 200, seed=5)
+    other = play_fast(features, b, a, 200, seed=5)
     np.testing.assert_array_equal(other.scores, 1 - first.scores[:, ::-1])
     np.testing.assert_array_equal(other.digests, first.digests[:, ::-1])
     # A player against itself plays the same game with either colour.
-    alone = hold_meeting(features, a, a, 100, seed=6)
+    alone = play_fast(features, a, a, 100, seed=6)
     np.testing.assert_array_equal(alone.digests[:, 0], alone.digests[:, 1])
     assert alone.scores.mean() == 0.5
 
 
 def test_cap_scores_as_it_stands():
     features = make_features(SIZE)
-    meeting = hold_meeting(
-        features, random_theta(features, 1), random_theta(features, 2), 20, 1, opening=4, max_moves=9
-    )
+    meeting = play_fast(features, random_theta(features, 1), random_theta(features, 2), 20, 1, opening=4, max_moves=9)
     assert (meeting.lengths == -9).all()
 
 
@@ -131,11 +129,3 @@ def test_fast_match(tmp_path):
     for spec in ("greedy,epsilon=0.1,weights=x", "gtp:gnugo"):
         with pytest.raises(RlgoError, match="a fast match takes greedy"):
             play_match(spec, "random", games=2, size=SIZE, fast=True)
-
-
-def test_meet_gives_the_scores():
-    features = make_features(SIZE, (1,))
-    theta = random_theta(features, 1)
-    np.testing.assert_array_equal(
-        meet(features, theta, 0 * theta, 20, seed=3), hold_meeting(features, theta, 0 * theta, 20, seed=3).scores
-    )

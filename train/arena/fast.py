@@ -1,6 +1,6 @@
 """Matches inside compiled code, between greedy and random players: thousands of games a second.
 
-Start reading at `play_weights`. Games are played by `rlgo.selfplay.hold_meeting`, which takes two value functions on
+Start reading at `play_weights`. Games are played by `rlgo.fast_games.play_fast`, which takes two value functions on
 the same features; `on_common_features` brings any weights into that form.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rlgo.errors import RlgoError
+from rlgo.fast_games import FastGames, play_fast
 from rlgo.jit import compiling
 from rlgo.player import Player
-from rlgo.selfplay import Meeting, hold_meeting
 from rlgo.settings import SIZES
 from rlgo.shapes import FeatureSet, make_features, unshare
 from rlgo.weights import Weights, load_weights
@@ -30,17 +30,17 @@ def play_weights(
     komi: float,
     opening_plies: int = 4,
     max_moves: int = 0,
-) -> Meeting:
+) -> FastGames:
     """Play the greedy players of two sets of weights against each other; None plays at random.
 
     Parameters
     ----------
     a, b : for boards of this size, of any feature sets
-    size, games, seed, komi, opening_plies, max_moves : see `rlgo.selfplay.hold_meeting`
+    size, games, seed, komi, opening_plies, max_moves : see `rlgo.fast_games.play_fast`
     """
     features, (theta_a, theta_b) = on_common_features([a, b], size)
     with compiling(f"matches, {size}x{size}"):
-        return hold_meeting(features, theta_a, theta_b, games, seed, komi, opening_plies, max_moves)
+        return play_fast(features, theta_a, theta_b, games, seed, komi, opening_plies, max_moves)
 
 
 def on_common_features(weights: Sequence[Weights | None], size: int) -> tuple[FeatureSet, list[np.ndarray]]:

@@ -34,10 +34,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlgo.archive import write_atomically
 from rlgo.clock import parse_time
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path
-from rlgo.sealed import write_atomically
 from train import console
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.pool import GamePool, GameTask, make_pool

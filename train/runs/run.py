@@ -28,10 +28,10 @@ from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling
 from rlgo.learner import Learner
-from rlgo.sealed import write_atomically
 from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import step_size
@@ -99,7 +99,7 @@ def make_learner(
         config.board.komi,
         p.max_moves,
         seed,
-        theta,
+        theta=theta,
         workers=run.workers,
         merge_every=run.merge_every,
     )

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.jit import CACHE_DIR, compiling, make_rng
+from rlgo.jit import CACHE_DIR, compiling, make_rng, seed_sequence
 from rlgo.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
     theta: np.ndarray  # float32[n + 1]
     rng: np.ndarray  # uint64[1]
-    occurrences: np.ndarray  # int64[n + 1], in these games; see `td.Scratch`
+    occurrences: np.ndarray  # int64[n + 1], in these games; see `td.UpdateScratch`
     tally: np.record
 
 
@@ -148,7 +148,7 @@ class RayWorkers(LearnWorkers):
             self.theta[:] = theta
         self._occurrences = np.zeros(features.n_weights + 1, np.int64)
         seeds = [arguments.seed for arguments in per_worker]
-        sequences = [s if isinstance(s, np.random.SeedSequence) else np.random.SeedSequence(s) for s in seeds]
+        sequences = [seed_sequence(seed) for seed in seeds]
         self._places = [_Place(i, sequence, make_rng(sequence)) for i, sequence in enumerate(sequences, 1)]
         self.log(f"connecting to Ray ({cluster}) ...")
         self._ray, self._is_ours = connect(cluster, len(per_worker), features.n_weights)
