@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CONFIG ?= configs/quick.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help train test test-first test-second lint bench tensorboard clean
+.PHONY: help train check test lint docs bench tensorboard clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -20,27 +20,29 @@ help:  ## show this list
 train: $(VENV)/train.stamp  ## train the quick config (or CONFIG=...) and show how strong it plays
 	$(BIN)/rlgo train $(CONFIG) --set run.name=$(basename $(notdir $(CONFIG)))-$$(date +%Y%m%d-%H%M%S)
 
-# All tests on compiled code, in two halves side by side; a subset on the same code without numba; a subset with array
-# bounds checked. numba does not key its cache by the last, hence the separate folder.
-SEARCH_TESTS := $(addprefix tests/,$(addsuffix .py,\
-	rlgo/test_alphabeta train/test_analyze train/test_bench rlgo/test_dyna2 mcts/test_mcts train/test_players test_readme rlgo/test_rollout rlgo/test_table_search rlgo/test_tactics rlgo/test_td_search rlgo/test_thinking mcts/test_tree_options))
+# One process a core. A file stays in one process, and files run in the order of tests/conftest.py.
+PYTEST := $(BIN)/python -m pytest
+SIDE_BY_SIDE := --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
-test: $(VENV)/test.stamp  ## run the tests
-	@$(MAKE) --no-print-directory --jobs=2 test-first test-second
+check: lint  ## lint, types and the fast tests, in under a minute once everything is compiled
+	$(PYTEST) $(SIDE_BY_SIDE) -m "not slow and not process and not gnugo and not ray"
 
-test-first:
-	$(BIN)/python -m pytest $(addprefix --ignore=,$(SEARCH_TESTS))
-
-test-second:
-	$(BIN)/python -m pytest -p no:cacheprovider $(SEARCH_TESTS)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider -m interpreted
+# All tests on compiled code; a subset on the same code without numba; a subset with array bounds checked. numba does
+# not key its cache by the last, hence the separate folder.
+test: $(VENV)/test.stamp  ## run all tests
+	$(PYTEST) $(SIDE_BY_SIDE)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m interpreted
 	NUMBA_BOUNDSCHECK=1 RLGO_CACHE_DIR=$(CURDIR)/build/cache-boundscheck \
-		$(BIN)/python -m pytest -q -p no:cacheprovider -m boundscheck
+		$(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m boundscheck
 
 lint: $(VENV)/test.stamp  ## check style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+docs: $(VENV)/docs.stamp  ## build the documentation site in build/site
+	$(BIN)/mkdocs build --quiet
+	@echo "build/site/index.html"
 
 bench: $(VENV)/train.stamp  ## measure the speed on this machine
 	$(BIN)/rlgo bench
@@ -71,4 +73,9 @@ $(VENV)/train.stamp: pyproject.toml $(VENV)/venv.stamp
 $(VENV)/test.stamp: pyproject.toml $(VENV)/venv.stamp
 	@echo "Installing rlgo and what its tests need into $(VENV): a minute or two, once ..."
 	$(PIP) install --editable '.[test]'
+	@touch $@
+
+$(VENV)/docs.stamp: pyproject.toml $(VENV)/venv.stamp
+	@echo "Installing rlgo and what its documentation needs into $(VENV): a minute or two, once ..."
+	$(PIP) install --editable '.[docs]'
 	@touch $@

@@ -16,10 +16,10 @@ from mcts.settings import MOST_PRIOR, Heuristic
 from mcts.tree import count, find_edge, mean, statistic
 from rlgo.board import BLACK, PASS
 from rlgo.jit import inline, njit
-from rlgo.rollout import begin_rollout, mogo_candidates
+from rlgo.rollout import list_ataris, mogo_candidates
 from rlgo.settings import VALUES, Policy
-from rlgo.shapes import fuse, make_features, unshare
-from rlgo.value import ValueFunction, gain_of, rebuild_gains, sigma, squash
+from rlgo.shapes import Table, make_features
+from rlgo.value import ValueFunction, gain_of, reset_gains, sigma, squash
 from rlgo.weights import Weights
 
 _MOST_CONFIDENT = 10.0  # times M
@@ -30,8 +30,8 @@ class Knowledge(NamedTuple):
 
     Attributes
     ----------
-    g, theta_bar, value
-        Geometry, table and kind of the value function of Q_rlgo.
+    table, value
+        The value function of Q_rlgo, over 3x3 windows alone (`shapes.fuse`), and its kind.
     policy
         How the default policy LEARNED chooses moves by that value function.
     rave_biases
@@ -40,8 +40,7 @@ class Knowledge(NamedTuple):
         Of the board.
     """
 
-    g: np.record
-    theta_bar: np.ndarray
+    table: Table
     value: int
     policy: Policy
     rave_biases: np.ndarray
@@ -50,11 +49,10 @@ class Knowledge(NamedTuple):
 
 def knowledge_of(weights: Weights | None, size: int, policy: Policy, rave_bias: float) -> Knowledge:
     """Return the knowledge in `weights`, or none; `rave_bias` is what all RAVE biases start at."""
-    g, theta_bar, value = make_features(size, (3,), "none").geometry, np.zeros(1, np.float32), "logistic"
+    table, value = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32)), "logistic"
     if weights is not None:
-        features, theta = unshare(weights.features, weights.theta, weights.features.sizes)
-        theta_bar, value = fuse(features, features.expand(theta))[1], weights.value
-    return Knowledge(g, theta_bar, VALUES[value], policy, np.full(MOVE_KINDS, rave_bias), size + 1)
+        table, value = weights.table(is_fused=True), weights.value
+    return Knowledge(table, VALUES[value], policy, np.full(MOVE_KINDS, rave_bias), size + 1)
 
 
 @njit
@@ -70,9 +68,9 @@ def add_prior(node, grandparent, b, tree, context, shapes, rollout):
     kind = settings.heuristic
     n_good = 0
     if kind == Heuristic.RLGO or kind == Heuristic.BOTH:
-        rebuild_gains(b, shapes, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
+        reset_gains(b, shapes, knowledge.table)
     elif kind == Heuristic.MOGO:
-        begin_rollout(b, rollout)
+        list_ataris(b, rollout)
         n_good = mogo_candidates(b, context.default_policy, rollout, context.rules.patterns)
     sign = 1.0 if b.to_play == BLACK else -1.0
     first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
@@ -88,7 +86,7 @@ def add_prior(node, grandparent, b, tree, context, shapes, rollout):
         elif kind == Heuristic.HANDCRAFTED:
             h = sigma(sign * judge(b, p, context.rules.patterns))
         elif kind == Heuristic.RLGO or kind == Heuristic.BOTH:
-            gain = 0.0 if p == PASS else gain_of(b, shapes, knowledge.g, knowledge.theta_bar, p)
+            gain = 0.0 if p == PASS else gain_of(b, shapes, knowledge.table, p)
             if kind == Heuristic.BOTH:
                 gain += judge(b, p, context.rules.patterns)
             h = squash(knowledge.value, shapes.x[0] + sign * gain)

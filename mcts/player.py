@@ -17,7 +17,7 @@ from mcts.parallel import SearchThreads, Task
 from mcts.prior import Prior, Priors, UserPrior, one_by_one
 from mcts.result import TreeResult, empty_maps, no_result, read_result, result_maps
 from mcts.root import Root
-from mcts.search import Rules, SearchContext, wait_for_prior
+from mcts.search import SearchContext, wait_for_prior
 from mcts.settings import (
     ALGORITHMS,
     LEARNED,
@@ -31,16 +31,15 @@ from mcts.settings import (
     plain_settings,
 )
 from mcts.tree import MOST_VISITS, NO_CHILD, Tree, add_root, find_edge, keep_subtree, may_pass, new_tree
-from rlgo.board import PASS, zobrist
+from rlgo.board import PASS
 from rlgo.budget import Budget, check_budget, shorter
 from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError, expect
 from rlgo.game import Game
-from rlgo.jit import compiling
+from rlgo.jit import compiling, seed_sequence
 from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, moves_to_try, won_by
-from rlgo.rollout import DefaultPolicy, is_hopeless, mogo_patterns
+from rlgo.rollout import DefaultPolicy, is_hopeless, make_rules
 from rlgo.settings import EPSILON_GREEDY, Policy
-from rlgo.shapes import fuse
 from rlgo.td import check_max_moves
 from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
@@ -149,7 +148,7 @@ class TreeSearch(Player):
 
         n_trees = resources.workers if resources.root_parallel else 1
         trees = [_new_tree(size, self.settings, resources.memory_mb / n_trees) for _ in range(n_trees)]
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        sequence = seed_sequence(seed)
         self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))
         self.threads = SearchThreads(size, trees, resources.workers, resources.batch, sequence)
         self._user_prior = UserPrior(priors, size, self.settings.widening > 0) if priors is not None else None
@@ -251,7 +250,7 @@ class TreeSearch(Player):
         clock could save the time, in those that the remaining time allows. Nothing is searched where the player should
         pass (`player.moves_to_try`).
 
-        budget : by default `simulations`, `seconds`, `Player.limit` and `Player.stop`
+        budget : by default `own_budget`
         """
         check_size(self, game)
         self.threads.clear()
@@ -264,7 +263,7 @@ class TreeSearch(Player):
         if not self.root.is_known:
             self.warm_up()
         is_timed = budget is None and self.limit is not None
-        budget = budget or Budget(self.simulations, shorter(self.seconds, self.limit), stop=self.stop)
+        budget = budget or self.own_budget()
         if self.prior_search is not None:
             self._search_prior(self.prior_search, game, budget, is_timed)
         self.set_root(game, moves)
@@ -288,6 +287,10 @@ class TreeSearch(Player):
             self.knowledge.rave_biases[:] = learned_bias(squares, counts, self.settings.rave_bias)
         self.result = self._read_result(n)
         return self.result
+
+    def own_budget(self, stop: Callable[[], bool] | None = None) -> Budget:
+        """Return the budget of one move: the player's own limits, those of its clock, and who may stop it."""
+        return Budget(self.simulations, shorter(self.seconds, self.limit), stop=stop or self.stop)
 
     def set_root(self, game: Game, moves: list[int]) -> None:
         """Make the position of `game` the root, with what the trees know about it, and give a new root its prior.
@@ -333,15 +336,15 @@ class TreeSearch(Player):
     def context(self, komi: float) -> SearchContext:
         """Return what stays the same during a search; mercy is off where the root itself would end simulations."""
         mercy = self.default_policy.mercy and not is_hopeless(self.root.board, komi)
-        rules = Rules(float(komi), mogo_patterns(), zobrist(self._size))
-        return SearchContext(self.settings, self.default_policy._replace(mercy=mercy), self.knowledge, rules)
+        default_policy = self.default_policy._replace(mercy=mercy)
+        return SearchContext(self.settings, default_policy, self.knowledge, make_rules(self._size, komi))
 
     def _search_prior(self, prior_search: TdSearch, game: Game, budget: Budget, is_timed: bool) -> None:
         """Run the TD search, in half the time that a clock allows; its value function becomes that of Q_rlgo."""
         prior_search.limit = self.limit / 2 if is_timed and self.limit is not None else None
-        prior_search.search(game, budget.stop)
-        theta_bar = fuse(*prior_search.value_table())[1]
-        self.knowledge = self.knowledge._replace(theta_bar=theta_bar, value=prior_search.learning.value)
+        prior_search.search(game, prior_search.own_budget(budget.stop))
+        table, value = prior_search.fused_table(), prior_search.learning.value
+        self.knowledge = self.knowledge._replace(table=table, value=value)
 
     def _add_prior_to_root(self, tree: Tree, komi: float) -> None:
         """Initialise a new root, as `search.expand` does with any other new node."""

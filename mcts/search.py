@@ -23,19 +23,13 @@ from mcts.uct import ucb1
 from rlgo.board import BLACK, board_dtype, new_boards, outcome, play
 from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, make_rng, njit
 from rlgo.policy import choose_move
-from rlgo.rollout import MOGO, DefaultPolicy, begin_rollout, default_move, is_hopeless, rollout_dtype, watch_atari
+from rlgo.rollout import DefaultPolicy, Rules, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 from rlgo.shapes import padded_points
 from rlgo.td import max_plies
-from rlgo.value import observe, rebuild, rebuild_gains, shapes_dtype, squash
+from rlgo.value import reset, reset_gains, shapes_dtype, squash, update
 
 DONE, NEEDS_PRIOR, FULL = 0, 1, 2  # why `simulate` returned
 _TWO_CACHE_LINES = 128  # bytes that a processor may move at once
-
-
-class Rules(NamedTuple):
-    komi: float
-    patterns: np.ndarray
-    zobrist: np.ndarray
 
 
 # ---------------------------------------------------------------------------------------------
@@ -289,38 +283,29 @@ def wait_for_prior(node, b, workspace):
 @inline
 def begin_default_policy(context, workspace):
     """Prepare the scratch of the default policy for the position on the board."""
-    kind = context.default_policy.kind
-    b, knowledge = workspace.b, context.knowledge
-    if kind == LEARNED:
-        rebuild(b, workspace.shapes, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
-    elif kind == MOGO:
-        begin_rollout(b, workspace.rollout)
+    if context.default_policy.kind == LEARNED:
+        reset(workspace.b, workspace.shapes, context.knowledge.table)
+    else:
+        begin_rollout(workspace.b, context.default_policy, workspace.rollout)
 
 
 @inline
 def step_default_policy(context, workspace):
     """Choose a move by the default policy, play it, and return it."""
-    kind = context.default_policy.kind
-    b, shapes, rollout, rng = workspace.b, workspace.shapes, workspace.rollout, workspace.rng
-    knowledge, rules = context.knowledge, context.rules
-    if kind == LEARNED:
-        bar = knowledge.theta_bar
-        p = choose_move(b, shapes, knowledge.g, bar, bar, knowledge.policy, rng)[0]
-    else:
-        p = default_move(b, context.default_policy, rollout, rules.patterns, rng)
-    play(b, p, rules.zobrist)
-    if kind == LEARNED:
-        observe(b, shapes, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
-    elif kind == MOGO:
-        watch_atari(b, rollout)
-    return p
+    b, shapes, knowledge = workspace.b, workspace.shapes, context.knowledge
+    if context.default_policy.kind == LEARNED:
+        p = choose_move(b, shapes, knowledge.table, knowledge.policy, workspace.rng)[0]
+        play(b, p, context.rules.zobrist)
+        update(b, shapes, knowledge.table)
+        return p
+    return step_rollout(b, context.default_policy, workspace.rollout, context.rules, workspace.rng)
 
 
 @inline
 def truncated_value(context, workspace):
     """Return V of the position on the board, limited to [0, 1] because a linear V may lie outside."""
     knowledge = context.knowledge
-    rebuild_gains(workspace.b, workspace.shapes, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
+    reset_gains(workspace.b, workspace.shapes, knowledge.table)
     return min(1.0, max(0.0, squash(knowledge.value, workspace.shapes.x[0])))
 
 

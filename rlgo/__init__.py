@@ -25,7 +25,7 @@ _HOME = {
     "load_sgf": "rlgo.sgf",
     "load_weights": "rlgo.weights",
     "make_features": "rlgo.shapes",
-    "meet": "rlgo.selfplay",
+    "play_fast": "rlgo.fast_games",
     "new_board": "rlgo.board",
     "save_weights": "rlgo.weights",
     "shipped_weights": "rlgo.weights",

@@ -25,32 +25,24 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.board import PASS, zobrist
-from rlgo.errors import RlgoError
+from rlgo.board import PASS
+from rlgo.errors import RlgoError, expect
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
 from rlgo.player import Seed
-from rlgo.rollout import mogo_patterns
+from rlgo.rollout import make_rules
 from rlgo.settings import LINEAR, LOGISTIC, SOFTMAX, VALUES, Learning
-from rlgo.shapes import FeatureSet, make_features, unshare
-from rlgo.td import (
-    begin_episode,
-    episode_dtype,
-    learn_game,
-    make_scratch,
-    max_plies,
-    record_move,
-    step_size,
-)
-from rlgo.td_search import TdSearch, count, play_simulation
+from rlgo.shapes import FeatureSet, Table, fuse, make_features, unshare
+from rlgo.td import begin_episode, episode_dtype, learn_game, make_memory, max_plies, record_move, step_size
+from rlgo.td_search import LongTerm, TdSearch, count, play_simulation
 from rlgo.value import (
     ValueFunction,
     all_afterstates,
-    follow,
     new_shapes,
-    rebuild,
-    revalue,
+    reset,
+    reweigh,
     squash,
+    update_value,
 )
 from rlgo.weights import Weights, save_weights
 
@@ -79,8 +71,8 @@ class Dyna2(TdSearch):
     Attributes
     ----------
     long_term : the `Weights`, as they are by now
-    long_bar : float32, the long-term memory in the places of `theta_bar`
-    theta_bar : float32, both memories where they are together, else the short-term memory's table
+    long_table : float32[K], the long-term memory in the places of `theta_bar`; zeros where it is kept apart
+    theta_bar : float32[K], both memories where they are together, else the short-term memory alone
     """
 
     def __init__(
@@ -89,6 +81,7 @@ class Dyna2(TdSearch):
         long_term: Weights | None = None,
         sizes: tuple[int, ...] | None = None,
         sharing: str = "none",
+        *,
         apart: bool = False,
         long_learning: Learning | None = None,
         long_epsilon: float = 0.0,
@@ -111,12 +104,11 @@ class Dyna2(TdSearch):
             raise RlgoError(f"long_save = {str(long_save)!r}: expected a file that can be written")
         if long_save is not None and long_learning is None:
             raise RlgoError("long_save: expected a long-term memory that learns (long_learn=on)")
-        if not 0 <= long_epsilon <= 1:
-            raise RlgoError(f"long_epsilon = {long_epsilon}: expected a number from 0 to 1")
+        expect(0 <= long_epsilon <= 1, "long_epsilon", long_epsilon, "a number from 0 to 1")
         if sizes is None:
             sizes = (1, 2) if long_term is None else long_term.features.sizes
         self.long_term = long_term
-        self._written_out: Weights | None = None  # whose weights `long_bar` holds
+        self._written_out: Weights | None = None  # whose weights `long_table` holds
         self._sharing = sharing
         self._long_values = np.full(size * size + 1, np.nan)
         self._apart = apart or sharing != "none"
@@ -127,8 +119,8 @@ class Dyna2(TdSearch):
         if self._apart:
             if self.workers > 1 or self.policy.kind == SOFTMAX or not sizes:
                 raise RlgoError("memories kept apart: expected one worker, an epsilon-greedy policy, and some sizes")
-            self._theta = np.zeros(self.features.n_weights + 1, np.float32)
-            self._scratch = make_scratch(self.features.n_weights, self.features.geometry.n_windows)
+            self._memory = make_memory(self.features)
+            self._theta, self.theta_bar = self._memory.theta, self._memory.table.black
             self._long_shapes = new_shapes(2, size)
 
     def _features(self, size: int, sizes: tuple[int, ...]) -> FeatureSet:
@@ -139,11 +131,10 @@ class Dyna2(TdSearch):
 
     def _fresh_memory(self) -> np.ndarray:
         if self._apart or self.long_term is None:
-            self.long_bar = super()._fresh_memory()
+            self.long_table = super()._fresh_memory()
         elif self._written_out is not self.long_term:  # it takes a tenth of a second
-            whole, theta = unshare(self.long_term.features, self.long_term.theta, self.features.sizes)
-            self.long_bar, self._written_out = whole.expand(theta), self.long_term
-        return self.long_bar.copy()
+            self.long_table, self._written_out = self.long_term.table(self.features.sizes).black, self.long_term
+        return self.long_table.copy()
 
     def new_game(self) -> None:
         super().new_game()
@@ -177,20 +168,21 @@ class Dyna2(TdSearch):
         if not self._apart:
             return super().evaluate(game, theta_bar)
         assert self.long_term is not None
-        short_bar = self.theta_bar if theta_bar is None else theta_bar
-        sh, x = self._simulators[0].shapes[1], np.zeros_like(self._values)
-        for f, bar in ((self.features, short_bar), (self.long_term.features, self.long_term.theta_bar)):
-            rebuild(game.board, sh, f.geometry, bar, bar)
-            all_afterstates(game.board, sh, f.geometry, bar, LINEAR, self._values)
+        short_term = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
+        sh, x = self.scratch[0].shapes[1], np.zeros_like(self._values)
+        for table in (short_term, self.long_term.table()):
+            reset(game.board, sh, table)
+            all_afterstates(game.board, sh, table, LINEAR, self._values)
             x += self._values - 0.5  # a linear V is 1/2 + x
         self._values[:] = 1 / (1 + np.exp(-x)) if self.learning.value == LOGISTIC else 0.5 + x
         return self._values
 
-    def value_table(self) -> tuple[FeatureSet, np.ndarray]:
+    def fused_table(self) -> Table:
+        """Return both memories in one table; see `TdSearch.fused_table`."""
         if not self._apart:
-            return super().value_table()
+            return super().fused_table()
         both = self.value_weights()
-        return both.features, both.theta_bar
+        return fuse(both.features, both.table().black)
 
     def value_weights(self) -> Weights:
         if not self._apart:
@@ -206,72 +198,58 @@ class Dyna2(TdSearch):
         if self._apart:
             return replace(whole, theta=self._theta.copy())
         long_term = np.zeros_like(whole.theta)
-        long_term[self.features.class_of] = self.long_bar
+        long_term[self.features.class_of] = self.long_table
         return replace(whole, theta=whole.theta - long_term)
 
     # --- the memories apart ---
 
-    def _begin(self, game: Game) -> None:
-        super()._begin(game)
+    def begin(self, game: Game) -> None:
+        """Prepare for simulations from the position of `game`."""
+        super().begin(game)
         if self._apart:
             assert self.long_term is not None
-            bar, boards = self.long_term.theta_bar, self._simulators[0].boards
-            rebuild(boards[0], self._long_shapes[0], self.long_term.features.geometry, bar, bar)
+            reset(self.scratch[0].boards[0], self._long_shapes[0], self.long_term.table())
 
-    def _simulate(self, worker: int, komi: float, first: int, n: int) -> None:
+    def simulate(self, worker: int, komi: float, first: int, n: int) -> None:
+        """Run n simulations with the memories as they are held; see `TdSearch.simulate`."""
         if not self._apart:
-            super()._simulate(worker, komi, first, n)
+            super().simulate(worker, komi, first, n)
             return
         assert self.long_term is not None
-        s = self._simulators[0]
-        simulate_apart(
-            n, first, s.boards, s.shapes, self.features.geometry, self.features.classes, self._theta, self.theta_bar,
-            self._scratch, self._long_shapes, self.long_term.features.geometry, self.long_term.theta_bar, self.policy,
-            self.learning, self._default, self.simulation, komi, s.episode, s.rollout, mogo_patterns(),
-            zobrist(self.features.size), s.rng, s.tally,
-        )  # fmt: skip
+        long_term, rules = LongTerm(self._long_shapes, self.long_term.table()), make_rules(self.features.size, komi)
+        simulate_apart(n, first, self.scratch[worker], self._memory, long_term, self._settings, rules)
 
 
 @njit
-def simulate_apart(
-    n, first, boards, shapes, g, classes, theta, theta_bar, scratch, long_shapes, long_g, long_bar, policy, learning,
-    default, simulation, komi, episode, r, patterns, zobrist, rng, tally,
-):  # fmt: skip
-    """`td_search.simulate` with the memories apart: the short-term one learns as in training, weights shared.
+def simulate_apart(n, first, scratch, memory, long_term, settings, rules):
+    """Run n simulations with the memories apart: the short-term one learns as in training, with shared weights.
 
-    long_shapes[0] must follow boards[0] by the long-term memory; long_shapes[1] is scratch.
+    As `td_search.simulate`; memory : `td.Memory`; long_term : `LongTerm`, whose shapes[0] must follow boards[0].
     """
-    b, sh, long_sh = boards[1], shapes[1], long_shapes[1]
     for number in range(first, first + n):
-        copy_record(boards[0], b)
-        copy_record(shapes[0], sh)
-        copy_record(long_shapes[0], long_sh)
-        revalue(sh, g, theta_bar, theta_bar)
-        finished, z = play_simulation(
-            b, sh, g, theta_bar, policy, learning.value, default, simulation, komi, episode, r, patterns, zobrist, rng,
-            long_sh, long_g, long_bar,
-        )  # fmt: skip
+        copy_record(scratch.boards[0], scratch.boards[1])
+        copy_record(scratch.shapes[0], scratch.shapes[1])
+        copy_record(long_term.shapes[0], long_term.shapes[1])
+        reweigh(scratch.shapes[1], memory.table)
+        finished, z = play_simulation(scratch, memory.table, settings, rules, long_term)
         if finished:
-            learn_game(episode, z, step_size(learning, number), learning, g, classes, theta, theta_bar, scratch)
-        count(tally, finished, z)
+            learn_game(scratch.episode, z, step_size(settings.learning, number), settings.learning, memory)
+        count(scratch.tally, finished, z)
 
 
 def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights:
-    """The weights after NTD(lambda) on the positions of a real game that is over (TD paper, Algorithm 3)."""
+    """Return the weights after NTD(lambda) on the positions of a real game that is over (TD paper, Algorithm 3)."""
     features, value = weights.features, VALUES[weights.value]
-    theta, bar = weights.theta.copy(), weights.theta_bar.copy()
+    memory = make_memory(features, weights.theta)
     sh, episode = new_shapes(1, features.size)[0], np.zeros(1, episode_dtype(features.size))[0]
     replay = Game(game.size, game.komi)
     if game.setup:
         replay.set_up(game.setup)
-    rebuild(replay.board, sh, features.geometry, bar, bar)
+    reset(replay.board, sh, memory.table)
     begin_episode(episode, sh, features.geometry, squash(value, sh.x[0]))
     for color, p in game.moves[: max_plies(features.size)]:
         replay.play(p, color)
-        follow(replay.board, sh, features.geometry, bar)
+        update_value(replay.board, sh, memory.table)
         record_move(episode, sh, p, squash(value, sh.x[0]))
-    learn_game(
-        episode, game.outcome, learning.alpha, learning._replace(value=value), features.geometry, features.classes,
-        theta, bar, make_scratch(features.n_weights, features.geometry.n_windows),
-    )  # fmt: skip
-    return replace(weights, theta=theta, games=weights.games + 1)
+    learn_game(episode, game.outcome, learning.alpha, learning._replace(value=value), memory)
+    return replace(weights, theta=memory.theta, games=weights.games + 1)

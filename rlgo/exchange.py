@@ -24,9 +24,9 @@ from pathlib import Path
 
 import numpy as np
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
 from rlgo.resources import version
-from rlgo.sealed import write_atomically
 from rlgo.settings import MAX_SIZE, MIN_SIZE, SHARINGS, SIZES
 from rlgo.shapes import FeatureSet, count_weights, make_features, unshare
 from rlgo.weights import Weights, load_weights

@@ -118,10 +118,17 @@ def compiling(what: str) -> Iterator[None]:
 # ---------------------------------------------------------------------------------------------
 
 
-def make_rng(seed: int | np.random.SeedSequence) -> np.ndarray:
+def seed_sequence(seed: int | np.random.SeedSequence | None) -> np.random.SeedSequence:
+    """The `SeedSequence` of a seed; one that is a sequence already is returned itself, and None is different each time.
+
+    Every random number descends from one of these: a search with several generators spawns a child for each.
+    """
+    return seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+
+
+def make_rng(seed: int | np.random.SeedSequence | None) -> np.ndarray:
     """A random state for compiled code, uint64[1], from a seed or a `SeedSequence` (for workers: `spawn`)."""
-    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    return sequence.generate_state(1, np.uint64)
+    return seed_sequence(seed).generate_state(1, np.uint64)
 
 
 @inline

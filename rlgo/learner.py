@@ -10,18 +10,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.board import new_boards, zobrist
 from rlgo.errors import RlgoError
-from rlgo.jit import make_rng, njit
+from rlgo.jit import njit, seed_sequence
+from rlgo.rollout import make_rules
+from rlgo.scratch import clear_tally, make_scratch
 from rlgo.selfplay import learn_episodes, play_episodes, tally_dtype
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import FeatureSet
-from rlgo.td import check_max_moves, episode_dtype, make_scratch, write_through
-from rlgo.value import new_shapes, rebuild
+from rlgo.td import check_max_moves, make_memory, write_through
+from rlgo.value import reset
 
 AVERAGE_EVERY = 1_000  # games between two updates of the mean weights
 
@@ -51,15 +52,27 @@ def merged(theta: np.ndarray, thetas: Sequence[np.ndarray]) -> np.ndarray:
     return theta + total / np.maximum(n_changed, 1)
 
 
-class Worker:
-    """One stream of self-play with private weights, scratch and random numbers.
+class WorkerArguments(NamedTuple):
+    """What a `LearnWorker` is made with; see `Learner` for the meaning of each."""
+
+    features: FeatureSet
+    learning: Learning
+    policy: Policy
+    komi: float
+    max_moves: int
+    seed: int | np.random.SeedSequence
+    theta: np.ndarray | None = None
+
+
+class LearnWorker:
+    """One stream of self-play with private weights, scratch and random numbers; see `WorkerArguments`.
 
     Attributes
     ----------
-    theta, theta_bar : float32[n + 1] and by shape
+    memory : the weights, float32[n + 1] as `theta` and written out by shape (`td.Memory`)
     episode : record of the last game (`td.episode_dtype`)
     rng : uint64[1], the state of the random numbers
-    occurrences : int64[n + 1], see `td.Scratch`
+    occurrences : int64[n + 1], see `td.UpdateScratch`
     """
 
     def __init__(
@@ -72,76 +85,68 @@ class Worker:
         seed: int | np.random.SeedSequence,
         theta: np.ndarray | None = None,
     ):
-        self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
+        self.features, self.learning, self.policy = features, learning, policy
         self.max_moves = check_max_moves(max_moves, features.size, "policy.max_moves")
-        self.theta = np.zeros(features.n_weights + 1, np.float32)
-        if theta is not None:
-            self.theta[:] = theta
-        self.theta_bar = features.expand(self.theta)
-        self.episode = np.zeros(1, episode_dtype(features.size))[0]
-        self.rng = make_rng(seed)
-        self._boards, self._shapes = new_boards(2, features.size), new_shapes(2, features.size)
-        self._scratch = make_scratch(features.n_weights, len(features.windows))
-        self.occurrences = self._scratch.occurrences
+        self.memory = make_memory(features, theta)
+        self.theta = self.memory.theta
+        self.occurrences = self.memory.scratch.occurrences
+        self._rules = make_rules(features.size, komi)
+        self._scratch = make_scratch(features.size, tally_dtype(), seed)
+        self.episode, self.rng = self._scratch.episode, self._scratch.rng
         self._start()
 
     def _start(self) -> None:
-        rebuild(self._boards[0], self._shapes[0], self.features.geometry, self.theta_bar, self.theta_bar)
+        reset(self._scratch.boards[0], self._scratch.shapes[0], self.memory.table)
 
     def learn(self, games: int, first: int) -> np.record:
         """Play and learn from this many games, the first of which has the number `first`; returns their tally."""
-        tally = np.zeros(1, tally_dtype())[0]
+        clear_tally(self._scratch.tally)
         learn_episodes(
-            games, first, self._boards, self._shapes, self.features.geometry, self.features.classes, self.theta,
-            self.theta_bar, self.policy, self.learning, self.komi, self.max_moves, self.episode, self._scratch,
-            zobrist(self.features.size), self.rng, tally,
-        )  # fmt: skip
-        return tally
+            games, first, self._scratch, self.memory, self.policy, self.learning, self._rules, self.max_moves
+        )
+        return self._scratch.tally.copy()
 
     def play(self, games: int) -> np.record:
-        """The same without learning; returns the tally."""
-        tally = np.zeros(1, tally_dtype())[0]
+        """Play this many games without learning; returns their tally."""
+        clear_tally(self._scratch.tally)
         self._start()
-        play_episodes(
-            games, self._boards, self._shapes, self.features.geometry, self.theta_bar, self.policy, self.komi,
-            self.max_moves, self.episode, zobrist(self.features.size), self.rng, tally,
-        )  # fmt: skip
-        return tally
+        play_episodes(games, self._scratch, self.memory.table, self.policy, self._rules, self.max_moves)
+        return self._scratch.tally.copy()
 
     def adopt(self, theta: np.ndarray) -> None:
-        """Take over other weights."""
-        classes, scratch = self.features.classes, self._scratch
-        _adopt(theta, self.theta, self.theta_bar, classes.start, classes.members, scratch.touched, scratch.is_touched)
+        """Take over other weights, float32[n + 1]."""
+        _adopt(theta, self.memory)
 
 
 @njit
-def _adopt(source, theta, theta_bar, start, members, touched, is_touched):
+def _adopt(source, memory):
+    theta, touched = memory.theta, memory.scratch.touched
     n = 0
     for i in range(1, len(theta)):
         if source[i] != theta[i]:
             theta[i] = source[i]
             touched[n] = i
             n += 1
-    write_through(n, start, members, theta, theta_bar, touched, is_touched)
+    write_through(n, touched, memory)
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-class Crew:
-    """Workers on threads of this process, who merge.
+class LearnWorkers:
+    """Workers that learn on threads of this process and merge their weights.
 
     Attributes
     ----------
-    theta : float32[n + 1], what they know together
-    say : where a crew that loses workers (`train.runs.workers`) tells of it, line by line
+    theta : float32[n + 1], the merged weights
+    log : receives messages, one line each; `train.runs.workers` reports lost workers here
     """
 
     theta: np.ndarray
-    say: Callable[[str], None] = staticmethod(_say)
+    log: Callable[[str], None] = staticmethod(_log)
 
-    def __init__(self, workers: Sequence[Worker]):
+    def __init__(self, workers: Sequence[LearnWorker]):
         self.workers = workers
         self.theta = workers[0].theta if len(workers) == 1 else workers[0].theta.copy()
         self._threads = ThreadPoolExecutor(len(workers)) if len(workers) > 1 else None
@@ -161,7 +166,7 @@ class Crew:
         return self.workers[0].play(games)
 
     def occurrences(self) -> np.ndarray:
-        """int64[n + 1], of all workers together; see `td.Scratch`."""
+        """int64[n + 1], of all workers together; see `td.UpdateScratch`."""
         return np.sum([worker.occurrences for worker in self.workers], axis=0)
 
     def state(self) -> dict[str, np.ndarray]:
@@ -177,12 +182,12 @@ class Crew:
         self.theta[:] = state["theta"]
         for i, worker in enumerate(self.workers):
             worker.theta[:] = self.theta
-            worker.theta_bar[:] = worker.features.expand(self.theta)
+            worker.memory.table.black[:] = worker.features.expand(self.theta)
             worker.rng[0] = state["rng"][i]
             worker.occurrences[:] = state["occurrences"] if i == 0 else 0
 
     def close(self) -> None:
-        """Let the workers go."""
+        """Stop the workers."""
         if self._threads is not None:
             self._threads.shutdown()
 
@@ -223,7 +228,8 @@ class Learner:
     Attributes
     ----------
     games : games played so far, discarded ones included
-    lost : games played besides and lost, of workers that died (`train.runs.workers`; threads do not)
+    lost : further games, lost with workers that died (`train.runs.workers`; threads do not die)
+    pool : `LearnWorkers`, the workers
     theta_mean : float64[n_weights + 1], the mean of theta over time (`averaging_rate`), as of the last full round
         (`workers * merge_every` games)
     """
@@ -236,6 +242,7 @@ class Learner:
         komi: float = 7.5,
         max_moves: int = 0,
         seed: int | np.random.SeedSequence = 1,
+        *,
         theta: np.ndarray | None = None,
         workers: int = 1,
         merge_every: int = 1_000,
@@ -243,28 +250,29 @@ class Learner:
         if workers < 1 or merge_every < 1:
             raise RlgoError(f"workers = {workers}, merge_every = {merge_every}: expected at least 1 of each")
         # One worker draws from the seed itself.
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        seeds = [seed] if workers == 1 else sequence.spawn(workers)
+        seeds = [seed] if workers == 1 else seed_sequence(seed).spawn(workers)
         self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
         self.round = workers * merge_every
-        self.crew = self._hire([(features, learning, policy, komi, max_moves, seed, theta) for seed in seeds])
+        arguments = WorkerArguments(features, learning, policy, komi, max_moves, seeds[0], theta)
+        self.pool = self._spawn([arguments._replace(seed=seed) for seed in seeds])
         self.theta_mean = self.theta.astype(np.float64)
         self.games = self.lost = 0
 
-    def _hire(self, contracts: list[tuple[Any, ...]]) -> Crew:
-        return Crew([Worker(*contract) for contract in contracts])
+    def _spawn(self, per_worker: Sequence[WorkerArguments]) -> LearnWorkers:
+        """Start the workers: here on threads."""
+        return LearnWorkers([LearnWorker(*arguments) for arguments in per_worker])
 
     @property
     def theta(self) -> np.ndarray:
         """float32[n_weights + 1], the weights as last updated (index 0 unused)."""
-        return self.crew.theta
+        return self.pool.theta
 
     def learn(self, games: int) -> np.record:
         """Play and learn from this many games; returns their tally (`selfplay.tally_dtype`)."""
         end, tallies = self.games + games, []
         while self.games < end:
             wanted = min(end - self.games, self.round - self.games % self.round)
-            tally = self.crew.learn(wanted, self.games)
+            tally = self.pool.learn(wanted, self.games)
             tallies.append(tally)
             played = int(tally.games + tally.discarded)
             self.games += played
@@ -280,19 +288,19 @@ class Learner:
 
     def play(self, games: int) -> np.record:
         """The same without learning, by the first worker; returns the tally. Does not count as games played."""
-        return self.crew.play(games)
+        return self.pool.play(games)
 
     def close(self) -> None:
-        """Let the workers go, for good."""
-        self.crew.close()
+        """Stop the workers for good."""
+        self.pool.close()
 
     def state(self) -> dict[str, np.ndarray]:
         """What `restore` needs to go on as if nothing had happened: arrays by name."""
         numbers = {"games": np.array(self.games), "lost": np.array(self.lost)}
-        return {**self.crew.state(), "theta_mean": self.theta_mean.copy(), **numbers}
+        return {**self.pool.state(), "theta_mean": self.theta_mean.copy(), **numbers}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Go on from what `state` gave, in a learner made with the same arguments."""
-        self.crew.restore(state)
+        self.pool.restore(state)
         self.theta_mean[:] = state["theta_mean"]
         self.games, self.lost = int(state["games"]), int(state.get("lost", 0))

@@ -23,6 +23,7 @@ from rlgo.board import (
     outcome,
     play,
     random_move,
+    zobrist,
 )
 from rlgo.jit import copy_record, inline, njit, random_below
 from rlgo.shapes import padded_points
@@ -116,29 +117,67 @@ def new_rollout(size: int) -> np.record:
     return np.zeros(1, rollout_dtype(size))[0]
 
 
+class Rules(NamedTuple):
+    """The rules of the game, and the constant tables that playing by them needs."""
+
+    komi: float
+    patterns: np.ndarray  # uint8[65536], `mogo_patterns()`
+    zobrist: np.ndarray  # uint64[3, P], `board.zobrist(size)`
+
+
+def make_rules(size: int, komi: float) -> Rules:
+    """The rules for one board size."""
+    return Rules(float(komi), mogo_patterns(), zobrist(size))
+
+
+# ---------------------------------------------------------------------------------------------
+# The playout protocol: `begin_rollout` once, then `step_rollout` until `is_decided`.
+# ---------------------------------------------------------------------------------------------
+
+
 @njit
-def playout(b, policy, r, patterns, komi, max_moves, zobrist, rng):
+def playout(b, policy, r, rules, max_moves, rng):
     """Play by the default policy on `b` until two passes, mercy, or `max_moves` further moves.
 
-    policy : `DefaultPolicy`; r : `rollout_dtype` record; patterns : `mogo_patterns()`
+    policy : `DefaultPolicy`; r : `rollout_dtype` record; rules : `Rules`
     Returns z (see `board.outcome`) of the position reached.
     """
-    if policy.kind == MOGO:
-        begin_rollout(b, r)
+    begin_rollout(b, policy, r)
     for _ in range(max_moves):
-        if b.n_passes >= 2 or (policy.mercy and is_hopeless(b, komi)):
+        if is_decided(b, policy, rules):
             break
-        play(b, default_move(b, policy, r, patterns, rng), zobrist)
-        if policy.kind == MOGO:
-            watch_atari(b, r)
-    return outcome(b, komi)
+        step_rollout(b, policy, r, rules, rng)
+    return outcome(b, rules.komi)
 
 
 @inline
-def default_move(b, policy, r, patterns, rng):
+def begin_rollout(b, policy, r):
+    """Prepare `r` for the default policy's moves from the position on `b`."""
+    if policy.kind == MOGO:
+        list_ataris(b, r)
+
+
+@inline
+def step_rollout(b, policy, r, rules, rng):
+    """Choose a move by the default policy, play it on `b`, and return it."""
+    p = default_move(b, policy, r, rules, rng)
+    play(b, p, rules.zobrist)
+    if policy.kind == MOGO:
+        watch_atari(b, r)
+    return p
+
+
+@inline
+def is_decided(b, policy, rules):
+    """Whether a simulation ends here: after two passes, or by mercy."""
+    return b.n_passes >= 2 or (policy.mercy and is_hopeless(b, rules.komi))
+
+
+@inline
+def default_move(b, policy, r, rules, rng):
     """A move of the default policy; PASS where there is no sensible one."""
     if policy.kind == MOGO:
-        p = mogo_move(b, policy, r, patterns, rng)
+        p = mogo_move(b, policy, r, rules, rng)
         if p != PASS:
             return p
     return random_move(b, rng)
@@ -162,12 +201,12 @@ def is_hopeless(b, komi):
 
 
 @inline
-def mogo_move(b, policy, r, patterns, rng):
+def mogo_move(b, policy, r, rules, rng):
     """A move by one of MoGo's rules, uniform among those that the first successful rule finds; PASS if none does.
 
-    `r` must follow the board (`begin_rollout`, `watch_atari`).
+    `r` must follow the board (`begin_rollout`, `step_rollout`).
     """
-    n = mogo_candidates(b, policy, r, patterns)
+    n = mogo_candidates(b, policy, r, rules.patterns)
     return np.int64(r.moves[np.uint64(random_below(rng, n))]) if n > 0 else PASS
 
 
@@ -319,8 +358,8 @@ def _capturing_moves(b, r):
 
 
 @njit
-def begin_rollout(b, r):
-    """List the chains in atari; to be called at the start of a playout."""
+def list_ataris(b, r):
+    """List all chains in atari."""
     r.n_atari = 0
     r.is_listed[:] = 0
     for p in range(b.color.shape[0]):
@@ -350,7 +389,7 @@ def _watch(b, r, q):
 
 
 @njit
-def playouts(boards, policy, r, patterns, komi, n, zobrist, rng):
+def playouts(boards, policy, r, rules, n, rng):
     """Run n playouts from the position boards[0]; boards[1] is scratch.
 
     Returns (sum of z, moves played).
@@ -361,6 +400,6 @@ def playouts(boards, policy, r, patterns, komi, n, zobrist, rng):
     moves = 0
     for _ in range(n):
         copy_record(boards[0], b)
-        wins += playout(b, policy, r, patterns, komi, max_moves, zobrist, rng)
+        wins += playout(b, policy, r, rules, max_moves, rng)
         moves += b.n_moves - boards[0].n_moves
     return wins, moves

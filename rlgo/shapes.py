@@ -25,8 +25,8 @@ cell (row j, column i) of a window is worth 3^(j*k + i). (The same numbering as 
 
 Layout for compiled code
 ------------------------
-`theta_bar` is theta written out for look-up: the weight of every shape, with its sign, so that the value of a
-shape is `theta_bar[ld_base[window] + configuration] + theta_bar[li_base[window] + configuration]`: its
+A `Table` is theta written out for look-up: the weight of every shape, with its sign, so that the value of a
+shape is `table[ld_base[window] + configuration] + table[li_base[window] + configuration]`: its
 location-dependent and its location-independent weight (absent blocks read zeros).
 
 Under LI and LD, windows that a symmetry of the board maps onto each other read one table: each window lists
@@ -45,7 +45,7 @@ from rlgo.board import EMPTY, n_points
 from rlgo.errors import RlgoError
 from rlgo.settings import SHARINGS, SIZES
 
-SLOTS = 14  # windows over one point: 1 + 4 + 9
+WINDOWS_OVER_POINT = 14  # windows over one point: 1 + 4 + 9
 GROUP = 4  # places of a weight are listed in groups of so many, so that loops over them rarely mispredict
 STRIP = 8  # points renewed at once, one vector of float32
 _PAD = 2 * 3**9  # tables end in zeros: cells that hold a stone are looked up too, and thrown away
@@ -83,10 +83,10 @@ def geometry_dtype(size: int, one_table: bool = False) -> np.dtype:
     n_windows : windows in use; n_cells[W] : cells of each
     cell_point[W, 9] : the point of each cell, in digit order
     cell_slot[W, 9] : the window's place in `Shapes.part`: slot at that point * P + point
-    n_slots[P] : windows over each point; slot_window[P, SLOTS] : which
-    slot_power[P, SLOTS] : 3^digit of the point in each
+    n_slots[P] : windows over each point; slot_window[P, 14] : which
+    slot_power[P, 14] : 3^digit of the point in each
     near[P], near_rows[P] : first point, and number of rows, of the square of points that share a window
-    ld_base[W], li_base[W] : where each window's two tables start in theta_bar
+    ld_base[W], li_base[W] : where each window's two tables start
     one_table : there, with nothing in it, where the features have no LI block, and `li_base` need not be read
     """
     windows = max_windows(size)
@@ -101,8 +101,8 @@ def geometry_dtype(size: int, one_table: bool = False) -> np.dtype:
         ("near", np.int32, (points,)),
         ("near_rows", np.int32, (points,)),
         ("n_slots", np.int32, (points,)),
-        ("slot_power", np.int32, (points, SLOTS)),
-        ("slot_window", np.uint16, (points, SLOTS)),
+        ("slot_power", np.int32, (points, WINDOWS_OVER_POINT)),
+        ("slot_window", np.uint16, (points, WINDOWS_OVER_POINT)),
         ("cell_point", np.uint16, (windows, 9)),
         ("cell_slot", np.uint16, (windows, 9)),
     ]
@@ -120,6 +120,17 @@ class Classes(NamedTuple):
     members: np.ndarray  # int32: ... as place, or ~place where the sign is -1, in groups of GROUP
 
 
+class Table(NamedTuple):
+    """A value function as compiled code reads it: the weight of every shape, written out by window.
+
+    The players of a game may have weights of their own; as a rule both fields are the same array.
+    """
+
+    g: np.record  # `geometry_dtype`: where each window reads
+    black: np.ndarray  # float32[K]: the weights by which Black chooses
+    white: np.ndarray  # float32[K]: the weights by which White chooses
+
+
 class FeatureSet:
     """A feature set of one board size: its windows, classes and blocks.
 
@@ -133,7 +144,7 @@ class FeatureSet:
     n_features : raw features, sum of (N-k+1)^2 * 3^(k*k)
     windows : list of (k, row, col), the anchor of every window, in order
     geometry : `geometry_dtype(size)` record, for whoever follows a board
-    class_of : int32[K], by place in theta_bar: sign * index into theta; 0 for neutral shapes
+    class_of : int32[K], by place in the table: sign * index into theta; 0 for neutral shapes
     classes : `Classes`, for whoever learns shared weights (made when first asked for)
     """
 
@@ -153,10 +164,18 @@ class FeatureSet:
         return f"{self.size}x{self.size} " + "+".join(f"{k}x{k}" for k in self.sizes) + f" {self.sharing}"
 
     def expand(self, theta: np.ndarray) -> np.ndarray:
-        """theta_bar, float32, of theta, float32[n_weights + 1] (index 0 unused and 0)."""
-        bar = theta.astype(np.float32)[np.abs(self.class_of)]
-        np.negative(bar, where=self.class_of < 0, out=bar)
-        return bar
+        """Write theta, float32[n_weights + 1] (index 0 unused and 0), out by shape: float32[K]."""
+        weights = theta.astype(np.float32)[np.abs(self.class_of)]
+        np.negative(weights, where=self.class_of < 0, out=weights)
+        return weights
+
+    def table(self, theta: np.ndarray) -> Table:
+        """Return the look-up table of theta, float32[n_weights + 1], the same for both colours."""
+        return self.table_of(self.expand(theta))
+
+    def table_of(self, weights: np.ndarray) -> Table:
+        """Return the look-up table of weights that are written out already, float32[K]; they are not copied."""
+        return Table(self.geometry, weights, weights)
 
     @cached_property
     def classes(self) -> Classes:
@@ -315,7 +334,7 @@ def unshare(features: FeatureSet, theta: np.ndarray, sizes: tuple[int, ...] = SI
     (the feature set "none" of these sizes, float32[its n_weights + 1])
     """
     whole = make_features(features.size, sizes, "none")
-    bar = features.expand(theta)
+    table = features.expand(theta)
     old, new = features.geometry, whole.geometry
     index_of = {window: w for w, window in enumerate(features.windows)}
     out = np.zeros(whole.n_weights + 1, np.float32)
@@ -329,39 +348,40 @@ def unshare(features: FeatureSet, theta: np.ndarray, sizes: tuple[int, ...] = SI
         configurations = np.arange(3**n)
         moved = configurations[:, None] // 3 ** np.arange(n) % 3 @ power
         weights = whole.class_of[new.ld_base[w] + configurations]
-        out[weights] = bar[old.ld_base[v] + moved] + bar[old.li_base[v] + moved]
+        out[weights] = table[old.ld_base[v] + moved] + table[old.li_base[v] + moved]
     out[0] = 0
     return whole, out
 
 
-def fuse(features: FeatureSet, theta_bar: np.ndarray) -> tuple[FeatureSet, np.ndarray]:
-    """The same value function over 3x3 windows alone: each takes in the smaller windows that lie in its square.
+def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
+    """Return the same value function over 3x3 windows alone: each takes in the smaller windows that lie in its square.
 
     For searches with constant weights: 49 windows of one table each instead of 194 on 9x9. A smaller window goes to
     the 3x3 window at its own anchor, or the nearest one.
 
     Parameters
     ----------
-    features : a feature set without sharing; theta_bar : its table
+    features : a feature set without sharing
+    weights : float32[K], its weights written out by shape
 
     Returns
     -------
-    (the feature set "none" of size 3, its theta_bar)
+    the table of the feature set "none" of size 3
     """
     size = features.size
     whole = make_features(size, (3,), "none")
     # On a grid so coarse that float32 sums of a window's weights, and of a point's windows, are exact in any order:
     # symmetric moves stay equal to the last bit.
-    grid = 2.0 ** (np.frexp(max(float(np.abs(theta_bar).max()), 1e-30))[1] - 19)
-    theta_bar = (np.round(theta_bar / grid) * grid).astype(np.float32)
+    grid = 2.0 ** (np.frexp(max(float(np.abs(weights).max()), 1e-30))[1] - 19)
+    rounded = (np.round(weights / grid) * grid).astype(np.float32)
     out = np.zeros(len(whole.class_of), np.float32)
     start = {window[1:]: int(whole.geometry.ld_base[w]) for w, window in enumerate(whole.windows)}
     for w, (k, row, col) in enumerate(features.windows):
         anchor = min(row, size - 3), min(col, size - 3)
         part = _part(k, row - anchor[0], col - anchor[1])
         base = start[anchor]
-        out[base : base + 3**9] += theta_bar[int(features.geometry.ld_base[w]) + part]
-    return whole, out
+        out[base : base + 3**9] += rounded[int(features.geometry.ld_base[w]) + part]
+    return whole.table_of(out)
 
 
 @cache

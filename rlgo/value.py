@@ -1,6 +1,6 @@
 """The value function: V(s) = sigmoid(phi(s) . theta), kept up to date move by move, and all afterstates.
 
-Start reading at `observe` (what a move changes) and `best_afterstate`; people call `ValueFunction`.
+Start reading at `update` (what a move changes) and `best_afterstate`; people call `ValueFunction`.
 TD paper, equation 9 and Section 3.2. V is always P(Black wins); colours are flipped once, in `best_afterstate`.
 
 A `Shapes` record follows one board. It holds every window's configuration, and for each colour the *gain* of a
@@ -10,7 +10,7 @@ sums of the 25 points around. A move that captures touches more windows; its val
 only if somebody asks. Whether a point may be played is renewed only where a neighbour, a diagonal, a ko or a
 last liberty changed. The best of all afterstates is then one pass over an array.
 
-The weights are constant while a record lives (learning happens between games), or `rebuild` is called.
+The weights are constant while a record lives (learning happens between games), or `reset` is called.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rlgo.board import (
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling, has_field, inline, njit, random_below
 from rlgo.settings import LOGISTIC, VALUES
-from rlgo.shapes import SLOTS, STRIP, max_windows, padded_points
+from rlgo.shapes import STRIP, WINDOWS_OVER_POINT, max_windows, padded_points
 
 _FORBIDDEN = np.float32(-np.inf)
 _POWER = np.array([3**d for d in range(9)], np.int64)
@@ -67,7 +67,7 @@ def shapes_dtype(size: int) -> np.dtype:
     x[2] : phi(s) . theta by the tables of Black's and of White's player
     now[2, W] : the weight of the shape in each window
     gain[2, P] : what a stone of this colour adds for its player (valid at empty points, captures left out)
-    part[2, SLOTS * P] : the contributions that `gain` sums, by window
+    part[2, WINDOWS_OVER_POINT * P] : the contributions that `gain` sums, by window
     mask[2, P] : 0 where this colour may choose the point, else -inf; captures are -inf too
     captures[2, P], n_captures[2] : the points where this colour may capture; is_capture[2, P] the same
     gain_capture[2, P] : the gain of a capturing move, valid where is_fresh[2, P]
@@ -84,7 +84,7 @@ def shapes_dtype(size: int) -> np.dtype:
         ("n_captures", np.int32, (2,)),
         ("n_changed", np.int32),
         ("ko", np.int32),
-        ("part", np.float32, (2, SLOTS * points)),
+        ("part", np.float32, (2, WINDOWS_OVER_POINT * points)),
         ("gain", np.float32, (2, points)),
         ("gain_capture", np.float32, (2, points)),
         ("mask", np.float32, (2, points)),
@@ -103,7 +103,7 @@ def shapes_dtype(size: int) -> np.dtype:
 
 
 def new_shapes(n: int, size: int) -> np.ndarray:
-    """n records of `shapes_dtype(size)`; each needs `rebuild` before use."""
+    """n records of `shapes_dtype(size)`; each needs `reset` before use."""
     return np.zeros(n, shapes_dtype(size))
 
 
@@ -113,53 +113,56 @@ def new_shapes(n: int, size: int) -> np.ndarray:
 
 
 @inline
-def shape_value(g, theta_bar, window, configuration):
+def shape_value(g, weights, window, configuration):
     """The weight of the shape that a window holds: sign_LD theta_LD + sign_LI theta_LI (equation 9)."""
     ld = np.int64(g.ld_base[np.uint64(window)]) + configuration
-    return _look_up(g, theta_bar, ld, np.int64(g.li_base[np.uint64(window)]) + configuration)
+    return _look_up(g, weights, ld, np.int64(g.li_base[np.uint64(window)]) + configuration)
 
 
 @inline
-def _look_up(g, theta_bar, ld, li):
-    """Both tables, or the one that there is: half the look-ups."""
-    value = theta_bar[np.uint64(ld)]
+def _look_up(g, weights, ld, li):
+    """The weight at both places, or at the only one there is: half the look-ups."""
+    value = weights[np.uint64(ld)]
     if not has_field(g, "one_table"):
-        value += theta_bar[np.uint64(li)]
+        value += weights[np.uint64(li)]
     return value
 
 
 @inline
-def _renew_window(sh, g, black, white, w):
+def _renew_window(sh, table, w):
     """Recompute the contributions of window w to `x` and to the gains of its cells.
 
     Cells that hold a stone are looked up as well and never used: cheaper than a branch that half the
     time goes the other way. The tables are padded for it.
     """
+    g = table.g
     c = np.int64(sh.configuration[np.uint64(w)])
     ld = np.int64(g.ld_base[np.uint64(w)]) + c
     li = np.int64(g.li_base[np.uint64(w)]) + c
-    now_black = _look_up(g, black, ld, li)
-    now_white = _look_up(g, white, ld, li)
+    now_black = _look_up(g, table.black, ld, li)
+    now_white = _look_up(g, table.white, ld, li)
     sh.x[0] += np.float64(now_black) - np.float64(sh.now[0, np.uint64(w)])
     sh.x[1] += np.float64(now_white) - np.float64(sh.now[1, np.uint64(w)])
     sh.now[0, np.uint64(w)] = now_black
     sh.now[1, np.uint64(w)] = now_white
+    now = (now_black, now_white)
     n = g.n_cells[np.uint64(w)]
     if n == 9:  # constant loops, so that they are unrolled
         for d in range(9):
-            _renew_cell(sh, g, black, white, w, d, ld, li, now_black, now_white)
+            _renew_cell(sh, table, w, d, ld, li, now)
     else:
         for d in range(n):
-            _renew_cell(sh, g, black, white, w, d, ld, li, now_black, now_white)
+            _renew_cell(sh, table, w, d, ld, li, now)
 
 
 @inline
-def _renew_cell(sh, g, black, white, w, d, ld, li, now_black, now_white):
+def _renew_cell(sh, table, w, d, ld, li, now):
+    g = table.g
     one = _POWER[np.uint64(d)]
     two = 2 * one
     slot = np.uint64(g.cell_slot[np.uint64(w), np.uint64(d)])
-    sh.part[0, slot] = _look_up(g, black, ld + one, li + one) - now_black
-    sh.part[1, slot] = now_white - _look_up(g, white, ld + two, li + two)
+    sh.part[0, slot] = _look_up(g, table.black, ld + one, li + one) - now[0]
+    sh.part[1, slot] = now[1] - _look_up(g, table.white, ld + two, li + two)
 
 
 @inline
@@ -170,7 +173,7 @@ def _renew_strip(sh, color_index, start):
     for i in range(STRIP):
         p = np.uint64(start + i)
         total = np.float32(0.0)
-        for slot in range(SLOTS):
+        for slot in range(WINDOWS_OVER_POINT):
             total += sh.part[c, np.uint64(slot) * width + p]
         sh.gain[c, p] = total
 
@@ -268,29 +271,29 @@ def _renew_configurations(b, sh, g):
 
 
 @njit
-def follow(b, sh, g, theta_bar):
-    """As `observe`, for the configurations and the value x[0] alone, by one table: where nobody asks for moves.
+def update_value(b, sh, table):
+    """As `update`, for the configurations and the value x[0] alone, by one table: where nobody asks for moves.
 
-    After it, `sh` needs `rebuild` before its gains can be used.
+    After it, `sh` needs `reset` before its gains can be used.
     """
-    _renew_configurations(b, sh, g)
+    _renew_configurations(b, sh, table.g)
     for i in range(sh.n_changed):
         w = np.uint64(sh.changed[np.uint64(i)])
-        now = shape_value(g, theta_bar, w, np.int64(sh.configuration[w]))
+        now = shape_value(table.g, table.black, w, np.int64(sh.configuration[w]))
         sh.x[0] += np.float64(now) - np.float64(sh.now[0, w])
         sh.now[0, w] = now
 
 
 @njit
-def observe(b, sh, g, black, white):
+def update(b, sh, table):
     """Bring `sh` up to date after a move on `b` (call once after every `play`).
 
-    g : geometry record; black, white : theta_bar of the player of each colour (the same, in self-play).
     The windows that changed are left in `sh.changed[:sh.n_changed]`.
     """
+    g = table.g
     _renew_configurations(b, sh, g)
     for i in range(sh.n_changed):
-        _renew_window(sh, g, black, white, sh.changed[np.uint64(i)])
+        _renew_window(sh, table, sh.changed[np.uint64(i)])
 
     # The last liberties first: the masks read them.
     stride = b.stride
@@ -348,9 +351,9 @@ def _capture_touched(b, sh, p, color, stamp):
 
 
 @njit
-def rebuild(b, sh, g, black, white):
+def reset(b, sh, table):
     """Compute `sh` anew from the board (at a root, or after the weights changed)."""
-    rebuild_gains(b, sh, g, black, white)
+    reset_gains(b, sh, table)
     sh.n_captures[:] = 0
     sh.n_changed = 0
     sh.ko = b.ko
@@ -361,8 +364,9 @@ def rebuild(b, sh, g, black, white):
 
 
 @njit
-def rebuild_gains(b, sh, g, black, white):
-    """What `x` and `gain_of` need of it: nobody chooses a move, or follows the board, before a `rebuild`."""
+def reset_gains(b, sh, table):
+    """What `x` and `gain_of` need of it: nobody chooses a move, or follows the board, before a `reset`."""
+    g = table.g
     sh.part[:] = 0
     for w in range(g.n_windows):
         configuration = np.int64(0)
@@ -371,7 +375,7 @@ def rebuild_gains(b, sh, g, black, white):
         sh.configuration[w] = configuration
         sh.dirty[w] = 0
         sh.delta[w] = 0
-    revalue(sh, g, black, white)
+    reweigh(sh, table)
     sh.last_liberty[:] = 0
     for p in range(b.color.shape[0]):
         c = b.color[p]
@@ -381,12 +385,12 @@ def rebuild_gains(b, sh, g, black, white):
 
 
 @njit
-def revalue(sh, g, black, white):
+def reweigh(sh, table):
     """Recompute values and gains of `sh` from its configurations, after the weights changed."""
     sh.x[:] = 0.0
     sh.now[:] = 0.0
-    for w in range(g.n_windows):
-        _renew_window(sh, g, black, white, w)
+    for w in range(table.g.n_windows):
+        _renew_window(sh, table, w)
     for start in range(0, sh.gain.shape[1], STRIP):
         _renew_strip(sh, 0, start)
         _renew_strip(sh, 1, start)
@@ -394,11 +398,11 @@ def revalue(sh, g, black, white):
 
 
 @njit
-def x_of(configuration, g, theta_bar):
+def x_of(configuration, table):
     """phi(s) . theta of a list of window configurations."""
     x = 0.0
-    for w in range(g.n_windows):
-        x += shape_value(g, theta_bar, w, np.int64(configuration[w]))
+    for w in range(table.g.n_windows):
+        x += shape_value(table.g, table.black, w, np.int64(configuration[w]))
     return x
 
 
@@ -408,9 +412,11 @@ def x_of(configuration, g, theta_bar):
 
 
 @njit
-def _capture_gain(b, sh, g, theta_bar, p):
+def _capture_gain(b, sh, table, p):
     """The gain, for the colour to play, of the capturing move p: all windows over p and the captured stones."""
+    g = table.g
     color = np.int64(b.to_play)
+    weights = table.black if color == BLACK else table.white
     stride = b.stride
     n = np.int64(0)
     gain = 0.0
@@ -432,7 +438,7 @@ def _capture_gain(b, sh, g, theta_bar, p):
     for i in range(n):
         w = sh.changed[np.uint64(i)]
         old = np.int64(sh.configuration[np.uint64(w)])
-        gain += shape_value(g, theta_bar, w, old + sh.delta[np.uint64(w)]) - shape_value(g, theta_bar, w, old)
+        gain += shape_value(g, weights, w, old + sh.delta[np.uint64(w)]) - shape_value(g, weights, w, old)
         sh.delta[np.uint64(w)] = 0
     return gain if color == BLACK else -gain
 
@@ -450,13 +456,13 @@ def _shift_digits(sh, g, p, digit, n):
 
 
 @njit
-def gain_of(b, sh, g, theta_bar, p):
+def gain_of(b, sh, table, p):
     """By how much phi . theta grows for the colour to play with a stone at p, which must be legal."""
     c = b.to_play - 1
     stride = b.stride
     for q in (p - stride, p - 1, p + 1, p + stride):
         if b.color[np.uint64(q)] == 3 - b.to_play and sh.last_liberty[np.uint64(b.chain[np.uint64(q)])] == p:
-            return _capture_gain(b, sh, g, theta_bar, p)
+            return _capture_gain(b, sh, table, p)
     return np.float64(sh.gain[c, np.uint64(p)])
 
 
@@ -491,8 +497,23 @@ def _ordered(bits):
     return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
 
 
+@inline
+def keep_best(p, value, best, ties, choice, rng):
+    """Compare one more move with the best so far, and break exact ties uniformly (a reservoir of one).
+
+    Begin with ties = 0. Returns the new (best value, moves that have it, the one of them that is chosen).
+    """
+    if ties == 0 or value > best:
+        return value, 1, p
+    if value == best:
+        ties += 1
+        if random_below(rng, ties) == 0:
+            choice = p
+    return best, ties, choice
+
+
 @njit
-def best_afterstate(b, sh, g, black, white, rng):
+def best_afterstate(b, sh, table, rng):
     """argmax (Black) or argmin (White) of V(s o a), ties broken uniformly; and the number of candidates.
 
     Returns (point, or PASS without any candidate; candidates).
@@ -514,16 +535,9 @@ def best_afterstate(b, sh, g, black, white, rng):
     for i in range(sh.n_captures[c]):
         p = np.int64(sh.captures[c, np.uint64(i)])
         if sh.is_fresh[c, np.uint64(p)] == 0:
-            theta_bar = black if c == 0 else white
-            sh.gain_capture[c, np.uint64(p)] = _capture_gain(b, sh, g, theta_bar, p)
+            sh.gain_capture[c, np.uint64(p)] = _capture_gain(b, sh, table, p)
             sh.is_fresh[c, np.uint64(p)] = 1
-        gain = sh.gain_capture[c, np.uint64(p)]
-        if ties == 0 or gain > best:
-            best, ties, choice = gain, 1, p
-        elif gain == best:
-            ties += 1
-            if random_below(rng, ties) == 0:
-                choice = p
+        best, ties, choice = keep_best(p, sh.gain_capture[c, np.uint64(p)], best, ties, choice, rng)
     return choice, n_candidates + sh.n_captures[c]
 
 
@@ -533,7 +547,7 @@ def best_afterstate(b, sh, g, black, white, rng):
 
 
 @njit
-def all_afterstates(b, sh, g, theta_bar, kind, out):
+def all_afterstates(b, sh, table, kind, out):
     """V after every legal move of the colour to play, rows from A1, and after a pass; NaN where illegal."""
     sign = 1.0 if b.to_play == BLACK else -1.0
     n = b.board_size
@@ -542,7 +556,7 @@ def all_afterstates(b, sh, g, theta_bar, kind, out):
             p = (row + 1) * b.stride + col + 1
             out[row * n + col] = np.nan
             if is_legal(b, p):
-                out[row * n + col] = squash(kind, sh.x[0] + sign * gain_of(b, sh, g, theta_bar, p))
+                out[row * n + col] = squash(kind, sh.x[0] + sign * gain_of(b, sh, table, p))
     out[n * n] = squash(kind, sh.x[0])
 
 
@@ -563,9 +577,8 @@ class ValueFunction:
     def _follow(self, board: np.record) -> None:
         if board.dtype != board_dtype(self.size):
             raise RlgoError(f"weights for board size {self.size}: expected a board of that size")
-        bar = self.weights.theta_bar
         with compiling(f"value function, {self.size}x{self.size}"):
-            rebuild(board, self._shapes, self.weights.features.geometry, bar, bar)
+            reset(board, self._shapes, self.weights.table())
 
     def value(self, board: np.record) -> float:
         """V(s) of a board record (`board.new_board`)."""
@@ -580,6 +593,5 @@ class ValueFunction:
         """
         self._follow(board)
         out = np.empty(self.size * self.size + 1)
-        f = self.weights
-        all_afterstates(board, self._shapes, f.features.geometry, f.theta_bar, self._kind, out)
+        all_afterstates(board, self._shapes, self.weights.table(), self._kind, out)
         return out

@@ -1,6 +1,6 @@
 """Weight files: save, load, describe. Versioned, checksummed, written atomically.
 
-Start reading at `save_weights`. A weight file is a sealed `.npz` (see `sealed.py`) of two arrays:
+Start reading at `save_weights`. A weight file is a sealed `.npz` (see `archive.py`) of two arrays:
 
 * ``theta``: float32[n], the weights, block after block (see `shapes.py` for the numbering);
 * ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, provenance.
@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from rlgo.archive import read_archive, write_archive
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
-from rlgo.sealed import read_sealed, write_sealed
 from rlgo.settings import MAX_SIZE, MIN_SIZE, VALUES
-from rlgo.shapes import Block, FeatureSet, make_features
+from rlgo.shapes import Block, FeatureSet, Table, fuse, make_features, unshare
 
 FORMAT, VERSION = "rlgo-weights", 1
 
@@ -47,10 +47,24 @@ class Weights:
     games: int = 0
     provenance: dict[str, Any] = field(default_factory=dict)
 
+    def table(self, unshared: tuple[int, ...] | None = None, *, is_fused: bool = False) -> Table:
+        """Return the look-up table by which compiled code values positions.
+
+        Parameters
+        ----------
+        unshared : without weight sharing, over windows of these sizes, which cover those of the features; None: over
+            the features as they are
+        is_fused : over 3x3 windows alone, for searches with constant weights (`shapes.fuse`)
+        """
+        if unshared is None and not is_fused:
+            return self._table
+        whole, theta = unshare(self.features, self.theta, unshared or self.features.sizes)
+        weights = whole.expand(theta)
+        return fuse(whole, weights) if is_fused else whole.table_of(weights)
+
     @cached_property
-    def theta_bar(self) -> np.ndarray:
-        """theta written out by shape, float32 (see `shapes.py`)."""
-        return self.features.expand(self.theta)
+    def _table(self) -> Table:
+        return self.features.table(self.theta)
 
     def block(self, block: Block) -> np.ndarray:
         """The weights of one block, a view."""
@@ -75,7 +89,7 @@ class Weights:
 
 def save_weights(path: str | Path, weights: Weights) -> None:
     """Write a weight file, atomically. Raises RlgoError where the folder cannot be written."""
-    write_sealed(path, weights.meta(), {"theta": weights.theta[1:]})
+    write_archive(path, weights.meta(), {"theta": weights.theta[1:]})
 
 
 def load_weights(path: str | Path, size: int | None = None) -> Weights:
@@ -90,7 +104,7 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
     ------
     RlgoError : if the file is missing, damaged, no weight file, of a newer version, or of another board size.
     """
-    meta, arrays = read_sealed(path, "weight file", FORMAT, VERSION)
+    meta, arrays = read_archive(path, "weight file", FORMAT, VERSION)
     try:
         return _weights(meta, np.concatenate([np.zeros(1, np.float32), arrays["theta"]]), size)
     except KeyError as error:
@@ -169,12 +183,12 @@ def on_board(weights: Weights, board: np.record, top: int) -> list[tuple[float, 
     The weight is what the window adds to the logit: theta_LI + theta_LD, with their signs.
     """
     f = weights.features
-    g, bar = f.geometry, weights.theta_bar
+    g, table = f.geometry, weights.table().black
     found = []
     for w, (k, row, col) in enumerate(f.windows):
         cells = board.color[g.cell_point[w, : k * k]]
         configuration = int(cells @ 3 ** np.arange(k * k))
-        weight = float(bar[g.ld_base[w] + configuration] + bar[g.li_base[w] + configuration])
+        weight = float(table[g.ld_base[w] + configuration] + table[g.li_base[w] + configuration])
         if weight:
             points = board.color[[from_row_col(row + y, col + x, f.size) for y in range(k) for x in range(k)]]
             found.append((weight, points.reshape(k, k), row, col))

@@ -1,54 +1,184 @@
-"""The shape of the house: imports go train -> mcts -> rlgo, and every package is typed."""
+"""The shape of the house: which room may import which, no circles, functions that fit on a page."""
 
 from __future__ import annotations
 
 import ast
+import graphlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("rlgo", "mcts", "train")  # a package may import itself and those before it
 FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
-EXEMPT = {Path("rlgo/__main__.py"): {"train"}}  # `python -m rlgo` is the command line
+NAMES = [str(path.relative_to(ROOT)) for path in FILES]
+
+# Inside train, a room may import itself and those of a lower floor.
+FLOORS = (
+    ("stats", "provenance", "console", "plots", "ray_cluster"),
+    ("settings",),
+    ("config",),
+    ("players",),
+    ("arena", "play"),
+    ("runs",),
+    ("experiments", "bench"),
+    ("cli",),
+)
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+ENTRY = "rlgo.__main__"  # `python -m rlgo` is the command line: it stands above everything
+CHILD = "train.runs.child"  # the entry module of child processes, which nobody imports
+
+MOST_LINES = 60
+MOST_ARGUMENTS = 8
 
 
-def imported_packages(source: str) -> set[str]:
-    """Top-level names of everything imported anywhere in a source, inside functions too."""
+def module_of(path: Path) -> str:
+    """The name of a module by its file."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def imports_of(source: str, module: str = "", is_package: bool = False) -> set[str]:
+    """Everything that a source imports, in full: inside functions, for type checkers alone, and by name, too."""
+    package = module if is_package else module.rpartition(".")[0]
     names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names.add(node.module.partition(".")[0])
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*parents, *([node.module] if node.module else [])])
+            names |= {f"{base}.{alias.name}" for alias in node.names}
         elif (
             isinstance(node, ast.Call)
             and ast.unparse(node.func).endswith(("import_module", "__import__"))
             and node.args
             and isinstance(node.args[0], ast.Constant)
         ):
-            names.add(str(node.args[0].value).partition(".")[0])
+            names.add(str(node.args[0].value))
     return names
 
 
-@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
-def test_imports_go_one_way(path: Path) -> None:
-    name = path.relative_to(ROOT)
-    forbidden = set(PACKAGES[PACKAGES.index(name.parts[0]) + 1 :]) | {"tests"}
-    wrong = imported_packages(path.read_text("utf-8")) & forbidden - EXEMPT.get(name, set())
-    assert not wrong, f"{name} imports {', '.join(sorted(wrong))}; imports go train -> mcts -> rlgo"
+def our_module(name: str) -> str | None:
+    """The module of ours that an imported name is, or stands in: a.b for ``from a.b import c``."""
+    while name and name not in MODULES:
+        name = name.rpartition(".")[0]
+    return name or None
+
+
+def edges() -> dict[str, set[str]]:
+    """For each module, the modules of ours that it imports."""
+    graph = {}
+    for module, path in MODULES.items():
+        names = imports_of(path.read_text("utf-8"), module, path.name == "__init__.py")
+        graph[module] = {found for name in names if (found := our_module(name))} - {module}
+    return graph
+
+
+GRAPH = edges()
+
+
+def room_of(module: str) -> str:
+    """The room of a module of train: the second part of its name."""
+    return module.split(".")[1] if "." in module else ""
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_packages_import_one_way(module: str) -> None:
+    if module == ENTRY:
+        return
+    above = set(PACKAGES[PACKAGES.index(module.partition(".")[0]) + 1 :]) | {"tests"}
+    names = imports_of(MODULES[module].read_text("utf-8"))
+    wrong = {name for name in names if name.partition(".")[0] in above}
+    assert not wrong, f"{module} imports {', '.join(sorted(wrong))}; imports go train -> mcts -> rlgo"
+
+
+def test_every_room_has_a_floor() -> None:
+    rooms = {room_of(module) for module in MODULES if module.startswith("train.")}
+    assert rooms == set(FLOOR_OF)
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("train.")])
+def test_rooms_import_downwards(module: str) -> None:
+    room = room_of(module)
+    for other in GRAPH[module]:
+        if other.startswith("train.") and room_of(other) != room:
+            assert FLOOR_OF[room_of(other)] < FLOOR_OF[room], f"{module} imports {other}"
+
+
+def test_there_are_no_circles() -> None:
+    try:
+        tuple(graphlib.TopologicalSorter(GRAPH).static_order())
+    except graphlib.CycleError as error:
+        pytest.fail(f"modules import each other: {' <- '.join(error.args[1])}")
+
+
+def test_nobody_imports_the_child() -> None:
+    assert CHILD in MODULES
+    assert [module for module, others in GRAPH.items() if CHILD in others] == []
 
 
 def test_the_check_sees_every_kind_of_import() -> None:
     source = """
-import train.runs.run
+import train.run
 from mcts.tree import Tree
 from . import board
+if TYPE_CHECKING:
+    from ..cli import main
 def f():
     import scipy.optimize as o
     importlib.import_module("tests.naive")
 """
-    assert imported_packages(source) == {"train", "mcts", "scipy", "tests"}
+    assert imports_of(source, "train.runs.run") == {
+        "train.run",
+        "mcts.tree.Tree",
+        "train.runs.board",
+        "train.cli.main",
+        "scipy.optimize",
+        "tests.naive",
+    }
+
+
+# ---------------------------------------------------------------------------------------------
+# Functions
+# ---------------------------------------------------------------------------------------------
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Every function and method of a file."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def is_compiled(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether numba compiles a function."""
+    return any(ast.unparse(d).partition("(")[0] in ("njit", "inline") for d in function.decorator_list)
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_functions_fit_on_a_page(path: Path) -> None:
+    for f in functions(path):
+        lines = f.end_lineno - f.lineno + 1  # type: ignore[operator]
+        assert lines <= MOST_LINES, f"{f.name}: {lines} lines"
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_functions_take_few_arguments(path: Path) -> None:
+    """Compiled functions at most eight; others at most eight by position, and settings by keyword."""
+    for f in functions(path):
+        arguments = [a.arg for a in (*f.args.posonlyargs, *f.args.args) if a.arg not in ("self", "cls")]
+        is_command = "train/cli/" in str(path)  # Typer makes the options of its arguments
+        assert is_command or len(arguments) <= MOST_ARGUMENTS, f"{f.name}: {len(arguments)} arguments"
+        assert not (is_compiled(f) and f.args.kwonlyargs), f.name
+
+
+# ---------------------------------------------------------------------------------------------
+# Packages
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -61,4 +191,11 @@ def test_only_jit_knows_how_numba_compiles() -> None:
     for path in FILES:
         source = path.read_text("utf-8")
         if path.relative_to(ROOT) != Path("rlgo/jit.py"):
-            assert "numba.njit" not in source and "from numba" not in source, path.relative_to(ROOT)
+            assert "numba.njit" not in source and "from numba" not in source, path.relative_to(ROOT)  # noqa: PT018
+
+
+def test_git_sees_every_room() -> None:
+    """A name in .gitignore without a leading slash would hide train/runs, too."""
+    hidden = [line.strip() for line in (ROOT / ".gitignore").read_text("utf-8").splitlines()]
+    rooms = {path.parent.name for path in FILES}
+    assert not [line for line in hidden if line.strip("/") in rooms and not line.startswith("/")]

@@ -98,16 +98,16 @@ def _rates(run: Callable[[], tuple[float, ...]]) -> list[float]:
 
 
 def _playouts(size: int, n: int, mogo: bool = False) -> Numbers:
-    from rlgo.board import new_boards, zobrist
+    from rlgo.board import new_boards
     from rlgo.jit import make_rng
-    from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy, mogo_patterns, new_rollout, playouts
+    from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy, make_rules, new_rollout, playouts
 
     boards, rng, scratch = new_boards(2, size), make_rng(1), new_rollout(size)
     # Uniform playouts run to the end; MoGo's stop at mercy, as in a search.
     policy = DefaultPolicy(MOGO) if mogo else DefaultPolicy(UNIFORM, mercy=False)
 
     def run() -> tuple[float, ...]:
-        playouts(boards, policy, scratch, mogo_patterns(), 7.5, n, zobrist(size), rng)
+        playouts(boards, policy, scratch, make_rules(size, 7.5), n, rng)
         return (n,)
 
     yield f"{'mogo_' if mogo else ''}playouts_{size}x{size}_per_s", _rates(run)[0]
@@ -176,17 +176,16 @@ def _td_searches(n: int) -> Numbers:
 def _alphabeta(n: int) -> Numbers:
     """Positions valued a second, inside the tree and at its leaves, from a middle game, until n are."""
     from rlgo.alphabeta import AlphaBetaSearch
-    from rlgo.shapes import unshare
+    from rlgo.budget import Budget
     from rlgo.weights import load_weights, shipped_weights
 
     weights = load_weights(shipped_weights(9))
-    features, theta = unshare(weights.features, weights.theta)
-    theta_bar = features.expand(theta)
+    table = weights.table(is_fused=True)
     game = _middle_game()
 
     def run() -> tuple[float, ...]:
         search = AlphaBetaSearch(9, seed=1)
-        found = search.search(game, features, theta_bar, depth=20, stop=lambda: search.nodes >= n)
+        found = search.search(game, table, Budget(depth=20, stop=lambda: search.nodes >= n))
         return (found.nodes,)
 
     yield "alphabeta_nodes_per_s", _rates(run)[0]

@@ -8,7 +8,7 @@ import pytest
 from naive import NaiveBoard, from_core
 
 from rlgo.errors import RlgoError
-from rlgo.learner import Learner, Worker, add_up, averaging_rate, merged, share_out
+from rlgo.learner import Learner, LearnWorker, add_up, averaging_rate, merged, share_out
 from rlgo.selfplay import tally_dtype
 from rlgo.settings import EPSILON_GREEDY, HARMONIC, UPDATES, Learning, Policy
 from rlgo.shapes import make_features
@@ -88,8 +88,8 @@ def test_one_worker_learns_the_same_however_its_games_are_divided(update):
     tally = whole.learn(100)
     tallies = [divided.learn(n) for n in (1, 8, 1, 13, 30, 7, 0, 40)]
     assert known(divided) == known(whole)
-    assert divided.crew.workers[0].rng == whole.crew.workers[0].rng
-    alone = Worker(FEATURES, whole.learning, POLICY, 0.5, 0, 1)
+    assert divided.pool.workers[0].rng == whole.pool.workers[0].rng
+    alone = LearnWorker(FEATURES, whole.learning, POLICY, 0.5, 0, 1)
     assert (alone.learn(100, 0), alone.theta.tobytes()) == (tally, whole.theta.tobytes())
     # To the last bit, for the logs of a run that was interrupted are to be the same, too.
     assert add_up(tallies) == tally
@@ -164,27 +164,27 @@ def test_workers_are_single_learners_that_merge():
     learner = learner_of(3, 7)
     learner.learn(50)  # two rounds of 21, and the start of the third
     seeds = np.random.SeedSequence(1).spawn(3)
-    singles = [Worker(FEATURES, learner.learning, POLICY, 0.5, 0, seed) for seed in seeds]
+    singles = [LearnWorker(FEATURES, learner.learning, POLICY, 0.5, 0, seed) for seed in seeds]
     theta, games = np.zeros(FEATURES.n_weights + 1, np.float32), 0
     for shares in ([7, 7, 7], [7, 7, 7], [2, 3, 3]):
         before = theta
         for single, share in zip(singles, shares, strict=True):
-            single.theta[:], single.theta_bar[:] = before, FEATURES.expand(before)
+            single.theta[:], single.memory.table.black[:] = before, FEATURES.expand(before)
             single.learn(share, games)
             games += share
         theta = merged(before, [single.theta for single in singles])
     assert learner.games == games
     assert learner.theta.tobytes() == theta.tobytes()
-    for worker in learner.crew.workers:
+    for worker in learner.pool.workers:
         assert worker.theta.tobytes() == theta.tobytes()
-        assert worker.theta_bar.tobytes() == FEATURES.expand(theta).tobytes()
-    assert (learner.crew.occurrences() == sum(single.occurrences for single in singles)).all()
+        assert worker.memory.table.black.tobytes() == FEATURES.expand(theta).tobytes()
+    assert (learner.pool.occurrences() == sum(single.occurrences for single in singles)).all()
 
 
 @pytest.mark.interpreted
 @pytest.mark.boundscheck
 def test_adopted_weights_are_written_to_all_places():
-    worker = learner_of().crew.workers[0]
+    worker = learner_of().pool.workers[0]
     rng = np.random.default_rng(1)
     theta = np.zeros(FEATURES.n_weights + 1, np.float32)
     for share in (1.0, 0.1, 0.0, 1.0):
@@ -193,14 +193,14 @@ def test_adopted_weights_are_written_to_all_places():
         theta[changed] = rng.normal(size=changed.sum())
         worker.adopt(theta)
         assert worker.theta.tobytes() == theta.tobytes()
-        assert worker.theta_bar.tobytes() == FEATURES.expand(theta).tobytes()
+        assert worker.memory.table.black.tobytes() == FEATURES.expand(theta).tobytes()
         assert not worker._scratch.is_touched.any()
     theta[1] += 1
     assert worker.theta[1] != theta[1]  # a copy
 
 
 @pytest.mark.parametrize(("workers", "merge_every"), [(0, 10), (-1, 10), (1, 0)])
-def test_a_crew_of_nobody(workers, merge_every):
+def test_no_workers(workers, merge_every):
     with pytest.raises(RlgoError, match=f"workers = {workers}, merge_every = {merge_every}: expected at least 1"):
         learner_of(workers, merge_every)
 
@@ -235,7 +235,7 @@ def test_a_restored_learner_goes_on_to_the_bit(workers, update):
 # ---------------------------------------------------------------------------------------------
 
 
-def recount(worker: Worker) -> np.ndarray:
+def recount(worker: LearnWorker) -> np.ndarray:
     """The occurrences in the last game, replayed on the naive board."""
     f, board = worker.features, NaiveBoard(worker.features.size)
     states = [naive.active_shapes(board.stones, f.size, f.sizes, f.sharing)]
@@ -256,8 +256,8 @@ def test_occurrences(sharing, update, workers):
     expected = np.zeros(learner.features.n_weights + 1, np.int64)
     for _ in range(10):
         learner.learn(workers)  # a game each
-        expected += sum(recount(worker) for worker in learner.crew.workers)
-        np.testing.assert_array_equal(learner.crew.occurrences()[1:], expected[1:])
+        expected += sum(recount(worker) for worker in learner.pool.workers)
+        np.testing.assert_array_equal(learner.pool.occurrences()[1:], expected[1:])
     assert expected.max() > 100
 
 
@@ -267,10 +267,10 @@ def test_occurrences(sharing, update, workers):
 def test_occurrences_of_a_game(update):
     learner = learner_of(update=update, max_moves=100)
     learner.learn(1)
-    np.testing.assert_array_equal(learner.crew.occurrences()[1:], recount(learner.crew.workers[0])[1:])
+    np.testing.assert_array_equal(learner.pool.occurrences()[1:], recount(learner.pool.workers[0])[1:])
 
 
 def test_discarded_games_do_not_count():
     learner = learner_of(max_moves=20)
     assert learner.learn(20).discarded == 20
-    assert not learner.crew.occurrences().any()
+    assert not learner.pool.occurrences().any()

@@ -7,8 +7,8 @@ import pytest
 
 from rlgo.board import PASS, is_sensible, new_board, outcome, play, zobrist
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.learner import Learner
-from rlgo.selfplay import hold_meeting, meet
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features, unshare
 from rlgo.value import ValueFunction
@@ -33,7 +33,7 @@ def test_greedy_episode_plays_the_best_afterstate():
     for _ in range(5):
         learner.learn(1)
         board = new_board(SIZE)
-        for p in learner.crew.workers[0].episode.moves[: learner.crew.workers[0].episode.n].tolist():
+        for p in learner.pool.workers[0].episode.moves[: learner.pool.workers[0].episode.n].tolist():
             sensible = [int(q) for q in board.empties[: board.n_empty] if is_sensible(board, int(q))]
             if not sensible:
                 assert p == PASS
@@ -52,13 +52,13 @@ def test_tally_counts_what_was_played():
     learner = Learner(make_features(SIZE, (1, 2)), Learning(), Policy(), seed=4)
     total = learner.learn(1)
     for _ in range(20):
-        before = learner.crew.workers[0].episode.n
+        before = learner.pool.workers[0].episode.n
         tally = learner.learn(1)
         assert tally.games + tally.discarded == 1
         if tally.games:
-            assert tally.moves == tally.errors == learner.crew.workers[0].episode.n
+            assert tally.moves == tally.errors == learner.pool.workers[0].episode.n
             board = new_board(SIZE)
-            for p in learner.crew.workers[0].episode.moves[: learner.crew.workers[0].episode.n].tolist():
+            for p in learner.pool.workers[0].episode.moves[: learner.pool.workers[0].episode.n].tolist():
                 play(board, p, zobrist(SIZE))
             assert tally.black_wins == outcome(board, 7.5)
         assert before
@@ -74,26 +74,24 @@ def test_cap_that_no_record_holds_is_refused():
 def test_meeting_is_reproducible_and_fair():
     features = make_features(SIZE)
     a, b = random_theta(features, 1), random_theta(features, 2)
-    first, again = (hold_meeting(features, a, b, 200, seed=5) for _ in range(2))
+    first, again = (play_fast(features, a, b, 200, seed=5) for _ in range(2))
     for x, y in zip(first, again, strict=True):
         np.testing.assert_array_equal(x, y)
     assert set(np.unique(first.scores)) <= {0.0, 1.0}
     assert len(np.unique(first.digests)) > 100
     # Seen from the other side, the same games: B's score as White where A was Black, and the other way round.
-    other = hold_meeting(features, b, a, 200, seed=5)
+    other = play_fast(features, b, a, 200, seed=5)
     np.testing.assert_array_equal(other.scores, 1 - first.scores[:, ::-1])
     np.testing.assert_array_equal(other.digests, first.digests[:, ::-1])
     # A player against itself plays the same game with either colour.
-    alone = hold_meeting(features, a, a, 100, seed=6)
+    alone = play_fast(features, a, a, 100, seed=6)
     np.testing.assert_array_equal(alone.digests[:, 0], alone.digests[:, 1])
     assert alone.scores.mean() == 0.5
 
 
 def test_cap_scores_as_it_stands():
     features = make_features(SIZE)
-    meeting = hold_meeting(
-        features, random_theta(features, 1), random_theta(features, 2), 20, 1, opening=4, max_moves=9
-    )
+    meeting = play_fast(features, random_theta(features, 1), random_theta(features, 2), 20, 1, opening=4, max_moves=9)
     assert (meeting.lengths == -9).all()
 
 
@@ -131,11 +129,3 @@ def test_fast_match(tmp_path):
     for spec in ("greedy,epsilon=0.1,weights=x", "gtp:gnugo"):
         with pytest.raises(RlgoError, match="a fast match takes greedy"):
             play_match(spec, "random", games=2, size=SIZE, fast=True)
-
-
-def test_meet_gives_the_scores():
-    features = make_features(SIZE, (1,))
-    theta = random_theta(features, 1)
-    np.testing.assert_array_equal(
-        meet(features, theta, 0 * theta, 20, seed=3), hold_meeting(features, theta, 0 * theta, 20, seed=3).scores
-    )

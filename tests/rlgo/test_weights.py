@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
-from rlgo.sealed import write_atomically
 from rlgo.shapes import make_features
 from rlgo.weights import (
     VERSION,
@@ -78,7 +78,7 @@ def test_what_is_saved_is_loaded(tmp_path, weights):
     assert loaded.meta() == weights.meta()
     for name in ("komi", "value", "games", "provenance"):
         assert getattr(loaded, name) == getattr(weights, name), name
-    assert loaded.theta_bar.tobytes() == weights.features.expand(weights.theta).tobytes()
+    assert loaded.table().black.tobytes() == weights.features.expand(weights.theta).tobytes()
     save_weights(tmp_path / "again.npz", loaded)
     assert load_weights(tmp_path / "again.npz").theta.tobytes() == weights.theta.tobytes()
 
@@ -280,7 +280,7 @@ def test_strongest_shapes_come_first_and_count_for_black():
             configuration = sum(3**d * places[int(p)] for d, p in enumerate(points))
             g = features.geometry
             base = (g.li_base if block.kind == "LI" else g.ld_base)[window]
-            assert weights.theta_bar[base + configuration] == np.float32(weight) > 0
+            assert weights.table().black[base + configuration] == np.float32(weight) > 0
 
 
 # ---------------------------------------------------------------------------------------------

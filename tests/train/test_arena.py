@@ -393,7 +393,7 @@ def test_scores_are_compared(wrong: str, tmp_path: Path) -> None:
 
 
 def test_engines_that_overstep_it_or_never_answer_lose_on_time(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("train.arena.referee._PATIENCE", 0.2)
+    monkeypatch.setattr("train.players.engines.GRACE_SECONDS", 0.2)
     result = play_match("random", wrong + "slow", 2, time=TimeSettings(1), **FIVE)
     assert result.wins == 2 and all("no answer within 1.2 s" in why for why in result.forfeit_reasons)
     result = play_match(wrong + "deaf", "random", 2, time=TimeSettings(1), **FIVE)

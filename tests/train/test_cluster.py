@@ -20,7 +20,7 @@ from test_run import interrupting, metrics, tiny
 
 from rlgo.errors import RlgoError
 from rlgo.jit import make_rng
-from rlgo.learner import Learner, Worker, merged
+from rlgo.learner import Learner, LearnWorker, merged
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
 from train.arena.match import play_match
@@ -30,7 +30,7 @@ from train.config import to_toml
 from train.ray_cluster import connect
 from train.runs import workers as cluster
 from train.runs.run import resume, train
-from train.runs.workers import RayCrew, RayLearner
+from train.runs.workers import RayLearner, RayWorkers
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or importlib.util.find_spec("ray") is None,
@@ -95,7 +95,7 @@ def hired(nodes) -> Iterator[tuple[RayLearner, dict[str, np.ndarray]]]:
 def four(hired) -> RayLearner:
     """Four workers, as if new."""
     learner, state = hired
-    until_all_work(learner.crew)
+    until_all_work(learner.pool)
     learner.restore(state)
     return learner
 
@@ -108,10 +108,10 @@ def single(nodes) -> Iterator[RayLearner]:
 
 
 def pid(learner: Learner, number: int) -> int:
-    return learner.crew._places[number - 1].who.pid
+    return learner.pool._places[number - 1].who.pid
 
 
-def until_all_work(crew: RayCrew) -> None:
+def until_all_work(crew: RayWorkers) -> None:
     """Wait until the place of every worker who died is taken."""
     end = time.monotonic() + SECONDS
     while not all(place.prepared is None for place in crew._places):
@@ -252,13 +252,13 @@ def test_more_workers_than_cpus(nodes, monkeypatch):
 def told(learner: Learner) -> list[str]:
     """What the crew says from now on."""
     lines: list[str] = []
-    learner.crew.say = lines.append
+    learner.pool.log = lines.append
     return lines
 
 
 def killing(monkeypatch, at: int) -> None:
     """kill -9 of the second worker, once, in the round that starts at this many games."""
-    learn, left = RayCrew.learn, [at]
+    learn, left = RayWorkers.learn, [at]
 
     def learn_and_kill(self, games, first):
         if [first] == left:
@@ -269,27 +269,27 @@ def killing(monkeypatch, at: int) -> None:
             threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
         return learn(self, games, first)
 
-    monkeypatch.setattr(RayCrew, "learn", learn_and_kill)
+    monkeypatch.setattr(RayWorkers, "learn", learn_and_kill)
 
 
 def test_a_death_costs_the_games_of_one_round(four, monkeypatch):
     lines, seeds = told(four), np.random.SeedSequence(7).spawn(4)
     killing(monkeypatch, at=0)
-    tally = four.crew.learn(200, 0)
+    tally = four.pool.learn(200, 0)
     assert tally.games + tally.discarded == 150
     assert "its 50 games are lost; another takes its place" in lines[0]
     # What the others learned counts as if there were only three; and the new worker has numbers of its own.
-    others = [Worker(*TERMS, 0, seeds[i]) for i in (0, 2, 3)]
+    others = [LearnWorker(*TERMS, 0, seeds[i]) for i in (0, 2, 3)]
     for worker, first in zip(others, (0, 100, 150), strict=True):
         worker.learn(50, first)
     assert (four.theta == merged(np.zeros_like(four.theta), [worker.theta for worker in others])).all()
-    assert (four.crew.occurrences() == sum(worker.occurrences for worker in others)).all()
-    state = four.crew.state()
+    assert (four.pool.occurrences() == sum(worker.occurrences for worker in others)).all()
+    state = four.pool.state()
     assert state["replaced"].tolist() == [0, 1, 0, 0]
     assert state["rng"][1] == make_rng(seeds[1].spawn(1)[0])
-    until_all_work(four.crew)
+    until_all_work(four.pool)
     assert "is at work" in lines[1]
-    tally = four.crew.learn(200, 200)
+    tally = four.pool.learn(200, 200)
     assert tally.games + tally.discarded == 200
 
 
@@ -306,8 +306,8 @@ def test_who_gives_no_answer_is_replaced(four, monkeypatch):
     os.kill(victim, signal.SIGSTOP)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(four.crew, "_timeout", 5.0)
-            tally = four.crew.learn(200, 0)
+            patch.setattr(four.pool, "_timeout", 5.0)
+            tally = four.pool.learn(200, 0)
         assert tally.games + tally.discarded == 150
         assert f"worker 3 (process {victim} on " in lines[0]
         assert ") gave no answer for 5 s (run.cluster_timeout); its 50 games are lost" in lines[0]
@@ -319,7 +319,7 @@ def test_a_place_where_everyone_dies(single, monkeypatch):
     monkeypatch.setattr(cluster, "_DEATHS", 1)
     os.kill(pid(single, 1), signal.SIGKILL)
     with pytest.raises(RlgoError, match=r"worker 1 .* died; its 40 games are lost; that makes 1 in a row"):
-        single.crew.learn(40, 0)
+        single.pool.learn(40, 0)
 
 
 def test_a_run_in_which_a_worker_dies(nodes, tmp_path, monkeypatch):
@@ -397,10 +397,10 @@ def test_ctrl_c(nodes, tmp_path):
 def test_a_node_goes_down(four, nodes):
     lines = told(four)
     nodes.remove_node(next(iter(nodes.worker_nodes)))
-    tally = four.crew.learn(200, 0)
+    tally = four.pool.learn(200, 0)
     # With three CPUs on either node, neither had all four.
     assert lines and all(") went down with its machine; its 50 games are lost" in line for line in lines)
     assert tally.games + tally.discarded == 200 - 50 * len(lines) > 0
     # The others go on, and with them as many new ones as there are CPUs.
-    tally = four.crew.learn(200, 100)
+    tally = four.pool.learn(200, 100)
     assert tally.games + tally.discarded == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -120,11 +121,11 @@ def test_ratings_are_those_behind_the_scores(tmp_path, monkeypatch):
 
     seeds = []
 
-    def meet(features, theta_a, theta_b, games, seed, komi):
+    def play(features, theta_a, theta_b, games, seed, komi):
         seeds.append(tuple(seed.entropy))
-        return np.full((games // 2, 2), expected_score(float(theta_a[1] - theta_b[1])))
+        return SimpleNamespace(scores=np.full((games // 2, 2), expected_score(float(theta_a[1] - theta_b[1]))))
 
-    monkeypatch.setattr(evaluating, "meet", meet)
+    monkeypatch.setattr(evaluating, "play_fast", play)
     found = evaluate([tmp_path / f"{name}.npz" for name in true], games=20_000, progress=False)
     for name, elo in true.items():
         rating = found.ratings[str(tmp_path / f"{name}.npz")]
@@ -140,11 +141,11 @@ def test_ratings_are_those_behind_the_scores(tmp_path, monkeypatch):
 def test_intervals_tell_the_place_among_the_weights(tmp_path, monkeypatch):
     """Random play loses everything: how far it is behind is not known, and widens no other interval."""
 
-    def meet(features, theta_a, theta_b, games, seed, komi):
+    def play(features, theta_a, theta_b, games, seed, komi):
         score = np.ones((games // 2, 2)) if theta_b[1] == 0 else np.zeros((games // 2, 2))
-        return score if theta_a[1] * theta_b[1] == 0 else np.tile([1.0, 0.0], (games // 2, 1))
+        return SimpleNamespace(scores=score if theta_a[1] * theta_b[1] == 0 else np.tile([1.0, 0.0], (games // 2, 1)))
 
-    monkeypatch.setattr(evaluating, "meet", meet)
+    monkeypatch.setattr(evaluating, "play_fast", play)
     for n, name in enumerate("abc", 1):
         save_weights(tmp_path / f"{name}.npz", weights(5, n, games=7))
     found = evaluate([tmp_path / f"{name}.npz" for name in "abc"], games=1_000, progress=False)
@@ -225,9 +226,9 @@ def test_the_command_prints_writes_and_draws(made, found, tmp_path, capsys):
         (["long", "komi.npz"], "long 100 learned with komi 0.5, komi.npz with 1.5: expected --komi"),
         (["long", "--games", "7"], "games = 7: expected an even number of at least 2"),
         (["long", "--gnugo", "3"], "gnugo = 3: expected an even number of at least 0"),
-        (["long", "--games", "0"], "--games: '0': expected an integer of at least 2"),
+        (["long", "--games", "0"], "--games 0: expected an integer of at least 2"),
         (["long", "--png", "no/such/file"], "--png no/such/file: expected a file that can be written"),
-        ([], "the following arguments are required: RUN|FILE"),
+        ([], "missing RUN|FILE"),
     ],
     ids=" ".join,
 )
@@ -252,7 +253,7 @@ def test_a_run_without_games(made, monkeypatch, tmp_path):
 
 
 def test_what_is_missing_is_told_before_any_game(made, monkeypatch, tmp_path):
-    monkeypatch.setattr(evaluating, "meet", None)
+    monkeypatch.setattr(evaluating, "play_fast", None)
     monkeypatch.setattr(evaluating, "has_gnugo", lambda: False)
     with pytest.raises(RlgoError, match="GNU Go is not installed"):
         evaluate([made / "long"], gnugo=2)

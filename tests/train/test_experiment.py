@@ -21,8 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.resources import config_path, list_configs
-from rlgo.selfplay import meet
 from rlgo.settings import SHARINGS
 from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights
@@ -460,7 +460,7 @@ def test_checkpoints_meet_at_equal_conditions(ran):
         features = next(w.features for w in weights if w is not None)
         thetas = [np.zeros(features.n_weights + 1, np.float32) if w is None else w.theta for w in weights]
         seed = np.random.SeedSequence([1, *(zlib.crc32(name.encode()) for name in line["pair"])])
-        again = meet(features, *thetas, 4, seed, 0.5)
+        again = play_fast(features, *thetas, 4, seed, 0.5).scores
         assert Counter(map(tuple, again.tolist())) == Counter(scores_of(line)), line
 
 

@@ -184,7 +184,7 @@ def test_specs() -> None:
         ("greedy,weights=", "weights=: expected weights=VALUE"),
         ("gtp:", "expected a command after gtp:"),
         ("gtp:'x", "No closing quotation"),
-        ("gtp:no-such-engine --x", "engine 'no-such-engine' is not found, neither on PATH nor in /usr/games"),
+        ("gtp:no-such-engine --x", "engine 'no-such-engine' is not found on PATH or in /usr/games"),
     ],
 )
 def test_bad_specs(spec: str, message: str) -> None:
@@ -259,8 +259,8 @@ def is_running(pid: int) -> bool:
 
 
 def pid_of(client: GtpClient) -> int:
-    assert client._process is not None
-    return client._process.pid
+    assert client.pid is not None
+    return client.pid
 
 
 def test_an_engine_is_told_what_it_lacks(engine: str, log: Path) -> None:
@@ -306,7 +306,7 @@ def test_an_engine_is_told_what_it_lacks(engine: str, log: Path) -> None:
 )
 def test_engines_that_fail(answer: str, message: str, engine: str, clients: list[GtpClient]) -> None:
     clients.append(client := GtpClient((engine + answer).removeprefix("gtp:"), 9))
-    client._timeout = 0.3  # not before it has started
+    client.timeout = 0.3  # not before it has started
     pid = pid_of(client)
     start = time.monotonic()
     with pytest.raises(EngineError) as error:
@@ -316,7 +316,7 @@ def test_engines_that_fail(answer: str, message: str, engine: str, clients: list
     # Alive only if it still understands us; a new game brings up another process.
     alive = answer in ("FAIL", "NOVERTEX")
     assert is_running(pid) == alive
-    client._timeout = 60
+    client.timeout = 60
     client.new_game()
     assert (pid_of(client) == pid) == alive
     if alive:

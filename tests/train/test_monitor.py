@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def test_histograms_hold_the_weights_that_occurred(finished):
     learner = make_learner(config, seeds(config)[0])
     for games in (100, 200, 300):
         learner.learn(100)
-        occurrences = learner.crew.occurrences()
+        occurrences = learner.pool.occurrences()
         for block in learner.features.blocks:
             seen, theta = occurrences[block.start : block.stop], learner.mean()[block.start : block.stop]
             weights, counts = (
@@ -214,12 +215,12 @@ def ladder(tmp_path, monkeypatch) -> tuple[Config, RunFolder, list[tuple[int, in
     """Checkpoints of known strength, and who met whom."""
     config, met = tiny(tmp_path, eval_games=10_000), []
 
-    def meet(features, theta_a, theta_b, games, seed, komi):
+    def play(features, theta_a, theta_b, games, seed, komi):
         met.append((int(theta_a[1]), int(theta_b[1])))
         score = float(expected_score(TRUE[met[-1][0]] - TRUE[met[-1][1]]))
-        return np.full((games // 2, 2), score)
+        return SimpleNamespace(scores=np.full((games // 2, 2), score))
 
-    monkeypatch.setattr(strength, "meet", meet)
+    monkeypatch.setattr(strength, "play_fast", play)
     folder = RunFolder(tmp_path / "tiny")
     folder.checkpoints.mkdir(parents=True)
     for games in TRUE:
@@ -263,7 +264,7 @@ def test_elo_finds_missing_ratings_but_looks_at_no_later_checkpoint(ladder):
 
 def test_elo_of_a_player_who_wins_all_is_finite(ladder, monkeypatch):
     config, folder, _ = ladder
-    monkeypatch.setattr(strength, "meet", lambda *args: np.ones((500, 2)))
+    monkeypatch.setattr(strength, "play_fast", lambda *args: SimpleNamespace(scores=np.ones((500, 2))))
     assert 1_000 < elo(config, folder, weights_of(100), {}).elo < 2_000
 
 

@@ -28,9 +28,9 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
+from rlgo.archive import read_archive, write_archive
 from rlgo.errors import RlgoError
 from rlgo.learner import Learner
-from rlgo.sealed import read_sealed, write_sealed
 from rlgo.weights import load_weights
 from train.cli import main as cli
 from train.runs import run
@@ -110,7 +110,7 @@ def often() -> None:
 
 # What a run calls to write, and where.
 WRITING = {"write", "print", "flush", "fsync", "fstat", "replace", "rename", "open", "truncate", "mkdir", "chmod"}
-OURS = {"run.py", "checkpoint.py", "monitor.py", "sealed.py", "record_writer.py", "tempfile.py", "pathlib.py"}
+OURS = {"run.py", "checkpoint.py", "monitor.py", "archive.py", "record_writer.py", "tempfile.py", "pathlib.py"}
 
 
 def at_call(n: int, act: Callable[[], None], writing: bool = False) -> Fault:
@@ -516,8 +516,8 @@ def flip(path: Path, bit: int) -> None:
 
 
 def renew(folder: RunFolder) -> None:
-    meta, arrays = read_sealed(folder.state, "run state", FORMAT, VERSION)
-    write_sealed(folder.state, {**meta, "version": VERSION + 1}, arrays)
+    meta, arrays = read_archive(folder.state, "run state", FORMAT, VERSION)
+    write_archive(folder.state, {**meta, "version": VERSION + 1}, arrays)
 
 
 def log_of_events(folder: RunFolder) -> Path:
@@ -558,7 +558,7 @@ def test_a_damaged_run(damage: Any, words: list[str], interrupted: RunFolder, ca
     ("argv", "words"),
     [
         (["tiny.toml", "--resume", str(RUN)], ["expected either a CONFIG or --resume DIR"]),
-        (["--resume", str(RUN), "--out", "."], ["--out goes with a CONFIG alone"]),
+        (["--resume", str(RUN), "--out", "."], ["--out cannot be combined with --resume"]),
         (["--resume", str(RUN), "--set", "run.seed=2"], ["--set run.seed=2: expected run.games or run.cluster"]),
         (["--resume", str(RUN), "--set", "run.games=2000", "x=1"], ["--set x=1: expected run.games or run.cluster"]),
         (["--resume", str(RUN), "--set", "run.games=no"], ['run.games = "no": expected an integer']),

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.learner import Learner
-from rlgo.selfplay import meet
 from rlgo.weights import load_weights
 from train.config import Config, config_from_dict, load_config, to_toml
 from train.runs.run import Result, make_learner, train
@@ -192,7 +192,7 @@ def test_training_makes_players_stronger(size, komi):
     learner.learn(2_700)
     against = {"random": np.zeros_like(early), "its early self": early}
     rates = {
-        name: float(meet(learner.features, learner.theta, theta, 400, 1, komi).mean())
+        name: float(play_fast(learner.features, learner.theta, theta, 400, 1, komi).scores.mean())
         for name, theta in against.items()
     }
     assert rates["random"] > 0.9
@@ -203,17 +203,17 @@ def test_a_meeting_swaps_colours():
     learner = make_learner(tiny(Path("nowhere")), 1)
     learner.learn(500)
     theta, zero = learner.theta, np.zeros_like(learner.theta)
-    scores = meet(learner.features, theta, zero, 400, 3, 0.5)
+    scores = play_fast(learner.features, theta, zero, 400, 3, 0.5).scores
     assert scores.shape == (200, 2)
     assert set(np.unique(scores)) == {0.0, 1.0}
     # Stronger with either colour; and the weaker player loses what the stronger one wins.
     assert (scores.mean(0) > 0.6).all()
-    assert meet(learner.features, zero, theta, 400, 3, 0.5).mean() < 0.4
+    assert play_fast(learner.features, zero, theta, 400, 3, 0.5).scores.mean() < 0.4
     # Under a komi that nobody can overcome, White wins all, whoever that is.
-    assert (meet(learner.features, theta, zero, 20, 3, 25.5) == [0, 1]).all()
-    assert (meet(learner.features, theta, zero, 20, 3, -25.5) == [1, 0]).all()
-    assert (meet(learner.features, theta, zero, 400, 3, 0.5) == scores).all()
-    assert (meet(learner.features, theta, zero, 400, 4, 0.5) != scores).any()
+    assert (play_fast(learner.features, theta, zero, 20, 3, 25.5).scores == [0, 1]).all()
+    assert (play_fast(learner.features, theta, zero, 20, 3, -25.5).scores == [1, 0]).all()
+    assert (play_fast(learner.features, theta, zero, 400, 3, 0.5).scores == scores).all()
+    assert (play_fast(learner.features, theta, zero, 400, 4, 0.5).scores != scores).any()
 
 
 # ---------------------------------------------------------------------------------------------

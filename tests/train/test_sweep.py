@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.resources import config_path, list_configs
-from rlgo.selfplay import meet
 from rlgo.weights import load_weights
 from train.cli import main as cli
 from train.config import flat, load_config
@@ -266,7 +266,7 @@ def test_members_meet_at_equal_conditions(swept):
     names = [o.member.name for o in (first, second)]
     assert names == sorted(names)
     seed = np.random.SeedSequence([1, *(zlib.crc32(name.encode()) for name in names)])
-    scores = meet(x.features, x.theta, y.theta, 60, seed, 0.5)
+    scores = play_fast(x.features, x.theta, y.theta, 60, seed, 0.5).scores
     assert (first.scores["members"] == scores).all()
     assert 0 < scores.mean() < 1 and set(scores[:, 0] - scores[:, 1]) != {0}
     # What the one wins as Black, the other loses as White.

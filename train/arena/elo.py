@@ -84,7 +84,7 @@ class PairResult:
 
     @classmethod
     def of_openings(cls, a: str, b: str, scores: Sequence[Sequence[float]] | np.ndarray) -> PairResult:
-        """From the scores of A in every game, by openings: what `selfplay.meet` returns, float64[openings, 2]."""
+        """From the scores of A in every game, by openings: the scores of `fast_games.play_fast`, float64[openings, 2]."""
         openings = tuple(tuple(float(y) for y in opening) for opening in scores if len(opening))
         games = [y for opening in openings for y in opening]
         return cls(a, b, math.fsum(games), len(games), sum(y == 0.5 for y in games), openings=openings)

@@ -25,11 +25,11 @@ from tqdm import tqdm
 from rlgo.board import PASS
 from rlgo.clock import TimeSettings
 from rlgo.errors import RlgoError
+from rlgo.fast_games import FastGames, play_fast
 from rlgo.game import Game
 from rlgo.jit import compiling
 from rlgo.player import Player
 from rlgo.resources import version
-from rlgo.selfplay import Meeting, hold_meeting
 from rlgo.settings import SIZES
 from rlgo.shapes import FeatureSet, make_features, unshare
 from rlgo.weights import Weights
@@ -37,7 +37,6 @@ from train.arena.pool import Farm, GameTask, make_farm
 from train.arena.referee import GameRecord, Rules
 from train.arena.results import Played, Results, open_results, play_into
 from train.arena.sprt import Sprt, Verdict, judge
-from train.players.engines import GtpClient
 from train.players.spec import make_player, nested_spec, parse_spec, weights_file
 from train.provenance import programs, versions
 from train.stats import clustered_interval, in_percent
@@ -283,10 +282,10 @@ def try_out(players: Sequence[str | Player], size: int, komi: float) -> dict[str
             if player.sizes is not None and size not in player.sizes:
                 raise RlgoError(f"player {player.name}: does not play on {size}x{size}")
             player.warm_up()
-            if isinstance(player, GtpClient):
+            if player.version is not None:
                 engines[player.name] = player.version
         finally:
-            if isinstance(player, GtpClient) and player is not given:
+            if player is not given:
                 player.close()
     return engines
 
@@ -396,15 +395,15 @@ def meet_fast(
     komi: float,
     opening: int = 4,
     max_moves: int = 0,
-) -> Meeting:
-    """`selfplay.hold_meeting` between the greedy players of any weights for one board size; None plays at random."""
+) -> FastGames:
+    """`fast_games.play_fast` between the greedy players of any weights for one board size; None plays at random."""
     features, (theta_a, theta_b) = on_common_features([a, b], size)
     with compiling(f"matches, {size}x{size}"):
-        return hold_meeting(features, theta_a, theta_b, games, seed, komi, opening, max_moves)
+        return play_fast(features, theta_a, theta_b, games, seed, komi, opening, max_moves)
 
 
 def on_common_features(weights: Sequence[Weights | None], size: int) -> tuple[FeatureSet, list[np.ndarray]]:
-    """Value functions of one board size in the form in which any two can meet (`selfplay.hold_meeting`).
+    """Value functions of one board size in the form in which any two can meet (`fast_games.play_fast`).
 
     Parameters
     ----------

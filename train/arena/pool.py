@@ -21,7 +21,6 @@ from typing import Any
 from rlgo.errors import RlgoError
 from rlgo.player import Player
 from train.arena.referee import GameRecord, Rules, play_game
-from train.players.engines import GtpClient
 from train.players.spec import make_player
 from train.ray_cluster import connect, fingerprint
 
@@ -50,7 +49,7 @@ class GameWorker:
     def __init__(self, given: Mapping[str, Player] | None = None):
         """given : players by the names that stand for specs of theirs; they stay as they are between games"""
         self._given = given or {}
-        self._engines: dict[tuple[str, int], GtpClient] = {}
+        self._engines: dict[tuple[str, int], Player] = {}
 
     def play(self, task: GameTask) -> GameRecord:
         """Play one game. RlgoError for a bad spec, and for an engine that cannot be started."""
@@ -69,7 +68,7 @@ class GameWorker:
         if key in self._engines:
             return self._engines[key]
         player = make_player(spec, task.rules.size, task.seed, (task.number, side))
-        if isinstance(player, GtpClient):
+        if player.persistent:
             self._engines[key] = player
         player.warm_up()
         return player
@@ -80,7 +79,7 @@ class GameWorker:
         _close(engines.values())
 
 
-def _close(engines: Iterable[GtpClient]) -> None:
+def _close(engines: Iterable[Player]) -> None:
     for engine in engines:
         engine.close()
 

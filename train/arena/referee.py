@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 
 from rlgo.board import BLACK, WHITE
 from rlgo.clock import Clock, TimeSettings
-from rlgo.coords import from_vertex, to_vertex
+from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.player import RESIGN, Player
 from rlgo.sgf import write_sgf
-from train.players.engines import EngineError, GtpClient
-
-_PATIENCE = 5.0  # seconds that a player may overstep its time before it is stopped; it has lost anyway
+from train.players.engines import EngineError
 
 
 @dataclass(frozen=True)
@@ -94,24 +92,17 @@ def play_game(
         )
 
     for player in players.values():
-        player.limit = None
-        if isinstance(player, GtpClient):
-            player.time, player.patience = rules.time, None
+        player.start_clock(rules.time)
         player.new_game()
     while not game.is_over():
         if len(game.moves) >= rules.max_moves:
             return record(capped=True)
         color = game.to_play
         player = players[color]
-        budget = None
-        if isinstance(player, GtpClient) and rules.time is not None:
-            player.time_left = clock.left(color)
-            player.patience = (clock.allows(color) or 0.0) + _PATIENCE
-        else:
-            budget = clock.budget(color, game.size)
+        budget = player.read_clock(clock, color, game.size)
         start = time.monotonic()
         try:
-            p = _ask(player, game, budget)
+            p = _ask(player, game)
             took = time.monotonic() - start
             clock.spend(color, took, budget)
             seconds[color] += took
@@ -142,17 +133,18 @@ def play_game(
             player.end_game(game)
         except RlgoError as error:
             print(f"rlgo: {player.name}: {error}", file=sys.stderr)
-        if rules.check_scores and isinstance(player, GtpClient) and not game.resigned:
+        if rules.check_scores and not game.resigned:
             try:
-                scores[COLOR_NAMES[color]] = player.send("final_score")
+                score = player.final_score()
+                if score is not None:
+                    scores[COLOR_NAMES[color]] = score
             except EngineError as error:
                 scores[COLOR_NAMES[color]] = f"? {error}"
     return record()
 
 
-def _ask(player: Player, game: Game, budget: float | None) -> int:
-    """A player's move, within `budget` seconds."""
-    player.limit = budget
+def _ask(player: Player, game: Game) -> int:
+    """A player's move, within its limit."""
     try:
         return int(player.genmove(game))
     finally:
@@ -161,14 +153,11 @@ def _ask(player: Player, game: Game, budget: float | None) -> int:
 
 def _other_board(player: Player, game: Game) -> str:
     """What is wrong with the stones that an engine sees at the end, in words; "" if nothing, or if it cannot tell."""
-    if not isinstance(player, GtpClient):
-        return ""
     try:
-        player.tell(game)
-        if not player.knows("list_stones"):
-            return ""
-        for color, name in COLOR_NAMES.items():
-            listed = {from_vertex(text, game.size) for text in player.send(f"list_stones {name.lower()}").split()}
+        for color in COLOR_NAMES:
+            listed = player.stones(game, color)
+            if listed is None:
+                return ""
             here = {p for p, c in enumerate(game.board.color.tolist()) if c == color}
             if listed != here:
                 vertex = to_vertex(min(listed ^ here), game.size)

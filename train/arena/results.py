@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rlgo.archive import write_atomically
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
-from rlgo.sealed import write_atomically
 from train.arena.pool import Farm, GameTask
 from train.arena.referee import GameRecord
 

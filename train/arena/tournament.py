@@ -35,10 +35,10 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from rlgo.archive import write_atomically
 from rlgo.clock import parse_time
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path
-from rlgo.sealed import write_atomically
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.match import openings_of, programs_of, try_out
 from train.arena.pool import GameTask, make_farm

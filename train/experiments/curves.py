@@ -17,8 +17,8 @@ import numpy as np
 from tqdm import tqdm
 
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
-from rlgo.selfplay import hold_meeting
 from rlgo.weights import Weights, load_weights
 from train.arena.match import on_common_features, play_match
 from train.experiments.findings import GNUGO_0, pair_line, run_point
@@ -164,12 +164,12 @@ def _meet(e: Experiment, points: Sequence[Point], jobs: int, progress: bool) -> 
     theta_of = {point.name: theta for point, theta in zip(points, thetas, strict=True)}
     games = e.scaled(e.settings.games)
     with compiling(f"matches, {size}x{size}"):
-        hold_meeting(features, thetas[0], thetas[0], 2, 0, komi)
+        play_fast(features, thetas[0], thetas[0], 2, 0, komi)
 
     def play(pair: tuple[Point, Point]) -> dict[str, Any]:
         a, b = pair
         seed = np.random.SeedSequence([e.settings.seed, *(zlib.crc32(point.name.encode()) for point in pair)])
-        met = hold_meeting(features, theta_of[a.name], theta_of[b.name], games, seed, komi, e.settings.opening_plies)
+        met = play_fast(features, theta_of[a.name], theta_of[b.name], games, seed, komi, e.settings.opening_plies)
         return pair_line(a.name, b.name, met.scores)
 
     pairs = meetings(points)

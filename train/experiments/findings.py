@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
-from rlgo.sealed import write_atomically
 from train.arena.elo import PairResult, Ratings, rate
 from train.runs.strength import GNUGO_NAME
 from train.stats import NORMAL_975, clustered_interval, normal_half_width, student_quantile

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
-from rlgo.sealed import write_atomically
 from train.experiments.counts import BINS_A_DECADE
 from train.experiments.findings import (
     HELD,

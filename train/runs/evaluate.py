@@ -16,9 +16,9 @@ from tqdm import tqdm
 
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.resources import version
-from rlgo.selfplay import meet
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.match import on_common_features
@@ -127,7 +127,8 @@ def evaluate(
     progress = sys.stderr.isatty() if progress is None else progress
     with compiling(f"matches, {size}x{size}"), tqdm(total=len(pairs), unit=" pairs", disable=not progress) as bar:
         for number, (i, j) in enumerate(pairs):
-            scores = meet(features, thetas[i], thetas[j], games, np.random.SeedSequence([seed, number]), komi)
+            seeds = np.random.SeedSequence([seed, number])
+            scores = play_fast(features, thetas[i], thetas[j], games, seeds, komi).scores
             results.append(PairResult.of_openings(names[i], names[j], scores))
             bar.update()
     for entrant in entrants if gnugo else []:

@@ -25,8 +25,8 @@ from typing import Any
 from tqdm import tqdm
 
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
-from rlgo.selfplay import meet
 from train.config import Config, flat, load_config, overrides
 from train.provenance import processors
 from train.runs.folder import RunFolder
@@ -182,7 +182,7 @@ def warm_up(config: Config) -> None:
         learner = make_learner(config, 0)
         learner.learn(1)
     with compiling(f"matches, {size}x{size}"):
-        meet(learner.features, learner.theta, learner.theta, 2, 0)
+        play_fast(learner.features, learner.theta, learner.theta, 2, 0)
 
 
 def _best(trainings: Sequence[Training]) -> str:

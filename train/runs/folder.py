@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from rlgo.archive import TEMPORARY, read_archive, write_archive
 from rlgo.errors import RlgoError
-from rlgo.sealed import TEMPORARY, read_sealed, write_sealed
 
 FORMAT, VERSION = "rlgo-run", 1
 _SERIES = (1, 2, 5)
@@ -144,7 +144,7 @@ class RunFolder:
     def save(self, arrays: dict[str, np.ndarray], progress: dict[str, Any], lengths: dict[str, int]) -> None:
         """Replace the state. `lengths`: of the files that are appended to, as they are on the disk by now."""
         meta = {"format": FORMAT, "version": VERSION, "progress": progress, "lengths": lengths}
-        write_sealed(self.state, meta, arrays)
+        write_archive(self.state, meta, arrays)
 
     def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The state as it was saved: (arrays, progress). The other files stay as they are."""
@@ -171,7 +171,7 @@ class RunFolder:
     def _read(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         if not self.exists():
             raise RlgoError(f"{self.path}: expected the folder of a training run")
-        return read_sealed(self.state, "run state", FORMAT, VERSION)
+        return read_archive(self.state, "run state", FORMAT, VERSION)
 
 
 def called() -> str:

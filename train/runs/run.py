@@ -28,10 +28,10 @@ from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling
 from rlgo.learner import Learner
-from rlgo.sealed import write_atomically
 from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import step_size
@@ -310,7 +310,7 @@ class _Run:
         if self.config.run.gnugo_games and not has_gnugo():
             self.say("GNU Go is not installed: no games against it")
         self.monitor.hparams(flat(self.config), is_finished=False)
-        learner.crew.say = self.say
+        learner.pool.log = self.say
         begun, saved = time.perf_counter() - done.seconds, time.perf_counter()
         slice_games = 1
         with tqdm(total=games, initial=done.games, unit=" games", smoothing=0.1, disable=not progress) as bar:
@@ -381,7 +381,7 @@ class _Run:
             self.done.window, self.done.spent = {}, 0.0
         is_checkpoint = next_checkpoint(games - 1) == games
         if is_checkpoint or due(run.eval_every):
-            weights, occurrences = self.weights(), self.learner.crew.occurrences()
+            weights, occurrences = self.weights(), self.learner.pool.occurrences()
             self.monitor.learned(games, weights, occurrences)
             self.measure(weights, _never_seen(weights.features, occurrences), bar if due(run.eval_every) else None)
             if is_checkpoint:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.player import GreedyPlayer
-from rlgo.selfplay import meet
 from rlgo.shapes import FeatureSet
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, shipped_weights
@@ -135,10 +135,11 @@ def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
 
 
 def _scores(config: Config, weights: Weights, theta: np.ndarray, opponent: int, what: int) -> np.ndarray:
-    """Of `weights` against the opponent of this number, who plays with `theta`; see `selfplay.meet`."""
+    """Of `weights` against the opponent of this number, who plays with `theta`; see `fast_games.play_fast`."""
     seed, size = _seed(config, weights.games, opponent, what), config.board.size
     with compiling(f"matches, {size}x{size}"):
-        return meet(weights.features, weights.theta, theta, config.run.eval_games, seed, config.board.komi)
+        games, komi = config.run.eval_games, config.board.komi
+        return play_fast(weights.features, weights.theta, theta, games, seed, komi).scores
 
 
 def _seed(config: Config, games: int, opponent: int, what: int) -> np.random.SeedSequence:

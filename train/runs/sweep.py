@@ -37,11 +37,11 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.resources import config_path
-from rlgo.sealed import write_atomically
-from rlgo.selfplay import hold_meeting, meet
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.match import on_common_features
 from train.config import Config, canonical_key, change, flat, load_config, read_toml, section_from
@@ -361,11 +361,11 @@ def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bo
 
     def play(meeting: tuple[str, Outcome, Outcome | None, Any]) -> np.ndarray:
         _, a, b, seed = meeting
-        return hold_meeting(features, by_outcome[a], by_outcome[b], sweep.games, seed, sweep.komi).scores
+        return play_fast(features, by_outcome[a], by_outcome[b], sweep.games, seed, sweep.komi).scores
 
     found: dict[tuple[Outcome, str], list[np.ndarray]] = {}
     with compiling(f"matches, {size}x{size}"):
-        meet(features, thetas[0], thetas[0], 2, 0)
+        play_fast(features, thetas[0], thetas[0], 2, 0)
     pool = ThreadPoolExecutor(jobs)
     try:
         played = tqdm(

@@ -1,6 +1,6 @@
 """A training run on a cluster: the same loop, with Ray actors in the place of threads.
 
-Start reading at `RayCrew.learn`. Between two rounds the workers hold nothing that matters: with every call the
+Start reading at `RayWorkers.learn`. Between two rounds the workers hold nothing that matters: with every call the
 driver sends weights and the state of the random numbers, and gets back new ones. So an actor that dies takes the games
 of one round with it and no more, and a run is saved and resumed without asking anybody.
 """
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.jit import CACHE_DIR, compiling, make_rng
-from rlgo.learner import Crew, Learner, Worker, add_up, merged, share_out
+from rlgo.jit import CACHE_DIR, compiling, make_rng, seed_sequence
+from rlgo.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.td import check_max_moves
@@ -48,12 +48,12 @@ class Answer(NamedTuple):
 
     theta: np.ndarray  # float32[n + 1]
     rng: np.ndarray  # uint64[1]
-    occurrences: np.ndarray  # int64[n + 1], in these games; see `td.Scratch`
+    occurrences: np.ndarray  # int64[n + 1], in these games; see `td.UpdateScratch`
     tally: np.record
 
 
 class ClusterWorker:
-    """A `learner.Worker` in a process of its own, on any machine; `RayCrew` makes Ray actors of this class."""
+    """A `learner.LearnWorker` in a process of its own, on any machine; `RayWorkers` makes Ray actors of this class."""
 
     def __init__(
         self,
@@ -79,24 +79,24 @@ class ClusterWorker:
         size = self._features[0]
         # One worker of a machine compiles, and the others load what it compiled.
         with FileLock(CACHE_DIR / "cluster.lock"), compiling(f"self-play and learning, {size}x{size}"):
-            self._worker = Worker(make_features(*self._features), *self._contract, seed=0)
+            self._worker = LearnWorker(make_features(*self._features), *self._contract, seed=0)
             self.learn(np.zeros_like(self._worker.theta), self._worker.rng, 1, 0)
         return self.hello()
 
     def learn(self, theta: np.ndarray, rng: np.ndarray, games: int, first: int) -> Answer:
-        """`learner.Worker.learn`, from these weights and this state of the random numbers."""
+        """`learner.LearnWorker.learn`, from these weights and this state of the random numbers."""
         worker = self._take_over(theta, rng)
         worker.occurrences[:] = 0
         tally = worker.learn(games, first)
         return Answer(worker.theta, worker.rng, worker.occurrences, tally)
 
     def play(self, theta: np.ndarray, rng: np.ndarray, games: int) -> tuple[np.ndarray, np.record]:
-        """`learner.Worker.play`, likewise; returns (rng, tally)."""
+        """`learner.LearnWorker.play`, likewise; returns (rng, tally)."""
         worker = self._take_over(theta, rng)
         tally = worker.play(games)
         return worker.rng, tally
 
-    def _take_over(self, theta: np.ndarray, rng: np.ndarray) -> Worker:
+    def _take_over(self, theta: np.ndarray, rng: np.ndarray) -> LearnWorker:
         # Copied, since what comes from Ray is read-only: to numba another type, for which it would compile again.
         self._worker.adopt(np.array(theta))
         self._worker.rng[:] = rng
@@ -126,10 +126,10 @@ class _Place:
         return f"worker {self.number}" + (f" (process {self.who.pid} on {self.who.host})" if self.who else "")
 
 
-class RayCrew(Crew):
+class RayWorkers(LearnWorkers):
     """Workers on a Ray cluster, who merge on the driver: while none dies, bit for bit what as many threads do.
 
-    contracts : what each `learner.Worker` would be made with
+    per_worker : what each `learner.LearnWorker` would be made with
     cluster : see `ray_cluster.connect`
     timeout : seconds to wait for workers, for them to start and in each round; who has not answered then is replaced
 
@@ -138,8 +138,8 @@ class RayCrew(Crew):
     RlgoError : see `ray_cluster.connect`; if there are fewer CPUs than workers; if the workers have another rlgo.
     """
 
-    def __init__(self, contracts: Sequence[tuple[Any, ...]], cluster: str, timeout: float):
-        features, learning, policy, komi, max_moves, _, theta = contracts[0]
+    def __init__(self, per_worker: Sequence[WorkerArguments], cluster: str, timeout: float):
+        features, learning, policy, komi, max_moves, _, theta = per_worker[0]
         terms = features.size, features.sizes, features.sharing, learning, policy, komi
         self._terms = (*terms, check_max_moves(max_moves, features.size))
         self._name, self._timeout = cluster_setting(cluster), timeout
@@ -147,13 +147,13 @@ class RayCrew(Crew):
         if theta is not None:
             self.theta[:] = theta
         self._occurrences = np.zeros(features.n_weights + 1, np.int64)
-        seeds = [contract[5] for contract in contracts]
-        sequences = [s if isinstance(s, np.random.SeedSequence) else np.random.SeedSequence(s) for s in seeds]
+        seeds = [arguments.seed for arguments in per_worker]
+        sequences = [seed_sequence(seed) for seed in seeds]
         self._places = [_Place(i, sequence, make_rng(sequence)) for i, sequence in enumerate(sequences, 1)]
-        self.say(f"connecting to Ray ({cluster}) ...")
-        self._ray, self._is_ours = connect(cluster, len(contracts), features.n_weights)
+        self.log(f"connecting to Ray ({cluster}) ...")
+        self._ray, self._is_ours = connect(cluster, len(per_worker), features.n_weights)
         try:
-            self.say(f"starting {len(contracts)} workers, who compile where this rlgo is new ...")
+            self.log(f"starting {len(per_worker)} workers, who compile where this rlgo is new ...")
             self._start_all()
         except BaseException:
             self.close()
@@ -188,17 +188,17 @@ class RayCrew(Crew):
         return add_up([answer.tally for answer in answers])
 
     def play(self, games: int) -> np.record:
-        """See `learner.Crew.play`."""
+        """See `learner.LearnWorkers.play`."""
         place = self._present()[0]
         place.rng, tally = self._ray.get(place.actor.play.remote(self.theta, place.rng, games), timeout=self._timeout)
         return tally
 
     def occurrences(self) -> np.ndarray:
-        """See `learner.Crew.occurrences`; lost games do not count."""
+        """See `learner.LearnWorkers.occurrences`; lost games do not count."""
         return self._occurrences.copy()
 
     def state(self) -> dict[str, np.ndarray]:
-        """See `learner.Crew.state`."""
+        """See `learner.LearnWorkers.state`."""
         return {
             "theta": self.theta.copy(),
             "occurrences": self._occurrences.copy(),
@@ -207,7 +207,7 @@ class RayCrew(Crew):
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """See `learner.Crew.restore`; the state of as many threads will do."""
+        """See `learner.LearnWorkers.restore`; the state of as many threads will do."""
         self.theta[:] = state["theta"]
         self._occurrences[:] = state["occurrences"]
         for i, place in enumerate(self._places):
@@ -287,7 +287,7 @@ class RayCrew(Crew):
                 raise RlgoError(f"{self._name}: {told}; none came within {self._timeout:g} s (run.cluster_timeout)")
             if waited > _TOLD_AFTER and not is_told:
                 is_told = True
-                self.say(f"{told}; waiting for one")
+                self.log(f"{told}; waiting for one")
             self._ray.wait([place.prepared for place in self._places], timeout=1.0)
 
     def _let_in(self, place: _Place) -> None:
@@ -299,7 +299,7 @@ class RayCrew(Crew):
             return
         self._check(who, place)
         place.prepared = None
-        self.say(f"{place} is at work")
+        self.log(f"{place} is at work")
 
     def _get(self, call: Any, place: _Place, share: int) -> Answer | None:
         """What the games of a worker taught it; None if it died, in whose place there is another then."""
@@ -319,7 +319,7 @@ class RayCrew(Crew):
         place.deaths += 1
         if place.deaths == _DEATHS:
             raise RlgoError(f"{self._name}: {told}; that makes {_DEATHS} in a row")
-        self.say(f"{told}; another takes its place")
+        self.log(f"{told}; another takes its place")
         # The children of the place's seed are independent of it, of each other, and of all other places.
         key = (*place.seed.spawn_key, place.replaced)
         place.rng = make_rng(np.random.SeedSequence(place.seed.entropy, spawn_key=key))
@@ -342,7 +342,7 @@ class RayCrew(Crew):
         while calls and (waited := time.monotonic() - begun) < seconds:
             if waited > _TOLD_AFTER and not is_told:
                 is_told = True
-                self.say(f"waiting for {len(calls)} {waiting}; the cluster has {self._cpus()[0]} CPUs")
+                self.log(f"waiting for {len(calls)} {waiting}; the cluster has {self._cpus()[0]} CPUs")
             # In steps, for Ctrl-C.
             for call in self._ray.wait(list(calls), timeout=min(1.0, seconds - waited))[0]:
                 yield call, calls.pop(call)
@@ -354,14 +354,14 @@ class RayCrew(Crew):
 
 
 class RayLearner(Learner):
-    """A `learner.Learner` with workers on a Ray cluster; see `RayCrew` for `cluster` and `timeout`."""
+    """A `learner.Learner` with workers on a Ray cluster; see `RayWorkers` for `cluster` and `timeout`."""
 
     def __init__(self, *args: Any, cluster: str = "local", timeout: float = 300.0, **kwargs: Any):
         self._cluster, self._timeout = cluster, timeout
         super().__init__(*args, **kwargs)
 
-    def _hire(self, contracts: list[tuple[Any, ...]]) -> Crew:
-        return RayCrew(contracts, self._cluster, self._timeout)
+    def _spawn(self, per_worker: Sequence[WorkerArguments]) -> LearnWorkers:
+        return RayWorkers(per_worker, self._cluster, self._timeout)
 
 
 def _reason(error: Exception) -> str:

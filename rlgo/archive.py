@@ -1,6 +1,6 @@
-"""Sealed files: arrays and a JSON header in an ordinary uncompressed `.npz`, checksummed, written atomically.
+"""Archives: arrays and a JSON header in an uncompressed `.npz` file, checksummed and written atomically.
 
-Start reading at `write_sealed`. The array ``meta`` holds the header, uint8, JSON in UTF-8, with at least "format"
+Start reading at `write_archive`. The array ``meta`` holds the header, uint8, JSON in UTF-8, with at least "format"
 and "version". The archive's comment, its last bytes, is the SHA-256 of everything before it: one flipped bit
 anywhere in the file is noticed. `numpy.load` reads the file all the same.
 """
@@ -27,8 +27,8 @@ _COMMENT = b"sha256:"
 _HEX = 64
 
 
-def write_sealed(path: str | Path, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Write `arrays` and `meta` into a sealed file, atomically. Raises RlgoError where it cannot be written."""
+def write_archive(path: str | Path, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Write `arrays` and `meta` into an archive, atomically. Raises RlgoError where it cannot be written."""
     header = np.frombuffer(json.dumps(meta, sort_keys=True).encode(), np.uint8)
     archive = io.BytesIO()
     np.savez(archive, **{**arrays, "meta": header})  # type: ignore[arg-type]  # its hints know no names
@@ -41,8 +41,8 @@ def write_sealed(path: str | Path, meta: dict[str, Any], arrays: dict[str, np.nd
         raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def read_sealed(path: str | Path, kind: str, file_format: str, version: int) -> tuple[dict[str, Any], Any]:
-    """Read a sealed file.
+def read_archive(path: str | Path, kind: str, file_format: str, version: int) -> tuple[dict[str, Any], Any]:
+    """Read an archive.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ def read_sealed(path: str | Path, kind: str, file_format: str, version: int) -> 
         raise RlgoError(f"{path}: cannot be read: {error.strerror}") from None
     try:
         body, digest = data[:-_HEX], data[-_HEX:]
-        sealed = body.endswith(_COMMENT)
-        if sealed and hashlib.sha256(body).hexdigest().encode() != digest:
+        is_signed = body.endswith(_COMMENT)
+        if is_signed and hashlib.sha256(body).hexdigest().encode() != digest:
             raise RlgoError(f"{path}: damaged: its checksum does not match its content")
-        if not sealed or not zipfile.is_zipfile(io.BytesIO(data)):
+        if not is_signed or not zipfile.is_zipfile(io.BytesIO(data)):
             raise zipfile.BadZipFile
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}

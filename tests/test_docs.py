@@ -1,0 +1,141 @@
+"""README and documentation: links lead somewhere, code runs, figures are those of the raw results."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from train.cli.main import main
+from train.experiments.findings import read_raw, scores_of
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), ROOT / "checkpoints" / "README.md"]
+NOTEBOOKS = sorted((DOCS / "examples").glob("*.ipynb"))
+NEEDS = {"import pyspiel": "pyspiel", "train.play.pettingzoo": "pettingzoo"}  # optional extras
+
+
+def python_blocks() -> list:
+    """Every ```python block of every page."""
+    return [
+        pytest.param(code, id=f"{page.name}-{i}")
+        for page in PAGES
+        for i, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL))
+    ]
+
+
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 160
+
+
+def test_no_placeholder_is_left():
+    for page in PAGES:
+        assert not re.search(r"\b[A-Z]+_(OUTPUT|TABLE|SENTENCE)\b", page.read_text("utf-8")), page.name
+
+
+@pytest.mark.parametrize("code", python_blocks())
+def test_python_block_runs(code, tmp_path, monkeypatch):
+    for line, module in NEEDS.items():
+        if line in code:
+            pytest.importorskip(module)
+    monkeypatch.chdir(tmp_path)
+    names: dict = {"__name__": "documentation"}
+    exec(compile(code, "documentation", "exec"), names)
+
+
+def test_there_are_python_blocks():
+    pages = {block.id.rpartition("-")[0] for block in python_blocks()}
+    assert {"README.md", "python.md", "engine.md", "arena.md"} <= pages
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def test_notebook_runs(notebook, tmp_path, monkeypatch):
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    book = nbformat.read(notebook, as_version=4)
+    client = nbclient.NotebookClient(book, timeout=None, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute()
+    assert any(cell.get("outputs") for cell in book.cells)
+
+
+def test_the_tour(tmp_path, monkeypatch, capsys):
+    """Train, export, import, and play: the player with the weights beats random play."""
+    tour = (DOCS / "weights.md").read_text("utf-8").partition("## Train, export")[2].partition("\n## ")[0]
+    commands = re.findall(r"^\$ rlgo (.*)$", tour, re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["train", "weights", "weights", "match"]
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        assert main(shlex.split(command)) == 0, command
+    low = float(re.search(r"interval ([\d.]+)%", capsys.readouterr().out)[1])
+    assert low > 50
+
+
+# ---------------------------------------------------------------------------------------------
+# Links
+# ---------------------------------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and MkDocs make them."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    names = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+    return names | set(re.findall(r'id="([^"]+)"', text))
+
+
+def broken_links(page: Path, text: str) -> list[str]:
+    """The relative links of a page's text that lead nowhere."""
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+        if re.match(r"https?://", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        is_missing = not target.exists()
+        if is_missing or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_links_lead_somewhere(page):
+    assert not broken_links(page, page.read_text("utf-8"))
+
+
+def test_the_check_of_links_sees_broken_ones():
+    page = DOCS / "index.md"
+    text = "[a](training.md) [b](nowhere.md) [c](training.md#nowhere) [d](training.md#sweeps) [e](https://x.invalid)"
+    assert broken_links(page, text) == ["nowhere.md", "training.md#nowhere"]
+
+
+# ---------------------------------------------------------------------------------------------
+# Figures
+# ---------------------------------------------------------------------------------------------
+
+
+def results_in(path: Path) -> set[tuple[float, int]]:
+    """(won, games) of every pairing in a file of raw results, from either side."""
+    if path.suffix == ".json":
+        portions = json.loads(path.read_text("utf-8"))
+        portions = portions if isinstance(portions, list) else [portions]
+        return {(sum(p["wins"] for p in portions), sum(p["games"] for p in portions))}
+    raw = read_raw(path)
+    scores = [[y for opening in scores_of(line) for y in opening] for line in raw.of("pair")]
+    return {score for ys in scores for score in ((sum(ys), len(ys)), (len(ys) - sum(ys), len(ys)))}
+
+
+@pytest.mark.parametrize(("page", "at_least"), [("README.md", 8), ("docs/strength.md", 12)])
+def test_won_games_are_those_of_the_raw_results(page, at_least):
+    """Every ``won of games`` that is followed by a link to raw results."""
+    path = ROOT / page
+    rows = re.findall(r"([\d,]+) of ([\d,]+):[^\n]*?\[raw\]\(([\w./-]+)\)", path.read_text("utf-8"))
+    assert len(rows) >= at_least
+    for won, games, link in rows:
+        pair = float(won.replace(",", "")), int(games.replace(",", ""))
+        assert pair in results_in(path.parent / link), (*pair, link)
