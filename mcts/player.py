@@ -98,18 +98,22 @@ class TreeSearch(Player):
 
     Examples
     --------
-    A prior that prefers the opponent's last neighbourhood, worth 30 simulations as an AMAF value:
+    A prior that avoids the edge, and counts for 30 simulations as an AMAF value:
 
     >>> import numpy as np
-    >>> import rlgo
     >>> from mcts.player import TreeSearch
-    >>> def near_last_move(board, moves):
-    ...     near = np.isin(moves, board.changed[0] + np.array([-1, 1])) if board.n_changed else np.zeros(len(moves))
-    ...     mine = 0.5 + 0.2 * near  # P(the colour to play wins)
-    ...     return (mine if board.to_play == rlgo.BLACK else 1 - mine), 0, 30
-    >>> player = TreeSearch(9, simulations=500, prior=near_last_move, seed=1)
-    >>> result = player.search(rlgo.Game(9))
-    >>> best, share = result.moves[0], result.visits[0] / result.simulations
+    >>> from rlgo.board import BLACK
+    >>> from rlgo.game import Game
+    >>> def avoid_the_edge(board, moves):
+    ...     rows, columns = np.divmod(moves, int(board.stride))  # 1 to 5 on this board, and 0 for a pass
+    ...     is_inside = (rows > 1) & (rows < 5) & (columns > 1) & (columns < 5)
+    ...     h = np.where(is_inside, 0.6, 0.3)  # P(the colour to play wins)
+    ...     return (h if board.to_play == BLACK else 1 - h), 0, 30
+    >>> player = TreeSearch(5, simulations=500, prior=avoid_the_edge, seed=1)
+    >>> result = player.search(Game(5))
+    >>> row, column = divmod(int(result.moves[0]), 6)
+    >>> (row, column), bool(result.prior_q[0] == 0.6)
+    ((3, 3), True)
     """
 
     def __init__(
@@ -141,7 +145,7 @@ class TreeSearch(Player):
         shares_tree = resources.workers > 1 and not resources.root_parallel
         self.settings = _complete(settings, size, priors is not None, shares_tree)
         if prior_search is not None and self.settings.heuristic not in _LEARNED_VALUES:
-            raise RlgoError("first: expected the heuristic rlgo, or both, whose value function it learns")
+            raise RlgoError("prior_search: expected the heuristic rlgo, or both, whose value function it learns")
         self._weights = self._needed(weights)
         self.knowledge = knowledge_of(self._weights, size, Policy(EPSILON_GREEDY, epsilon), self.settings.rave_bias)
         self._bias_evidence = np.zeros((2, MOVE_KINDS))  # squares and counts, see `bias.add_bias_evidence`

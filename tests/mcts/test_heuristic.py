@@ -105,7 +105,7 @@ def test_two_phases_with_tree_search():
     """The short-term value of a TD search is the prior."""
     first = TdSearch(SIZE, (1, 2), 50, seed=1)
     settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=1, prior_n_amaf=20)
-    both = TreeSearch(SIZE, settings, 1, first=first, seed=1)
+    both = TreeSearch(SIZE, settings, 1, prior_search=first, seed=1)
     game = game_after("C3", "B3")
     both.search(game)
     assert first.tally.simulations == 50
