@@ -1,4 +1,4 @@
-"""How a move is chosen from a value function: epsilon-greedy, greedy, softmax.
+"""Policies: choosing a move by a value function, epsilon-greedy, greedy or softmax.
 
 Start reading at `choose_move`. TD paper, Section 3.2 ("With probability 1 - epsilon ...").
 """
@@ -17,16 +17,16 @@ from rlgo.value import best_afterstate, gain_of, keep_best, squash
 
 @inline
 def explores(policy, rng):
-    """Decide by epsilon whether this move is a uniformly random one."""
+    """Draw whether the next move is a random one, which it is with probability epsilon."""
     return policy.epsilon > 0.0 and random_unit(rng) < policy.epsilon
 
 
 @njit
 def choose_move(b, sh, table, policy, rng):
-    """A move for the colour to play: (point or PASS, number of candidate afterstates considered).
+    """Choose a move for the colour to play: (point or PASS, candidate afterstates considered).
 
-    Candidates are the sensible moves (legal, not in an own single-point eye); PASS where there are none.
-    `sh` must follow `b`. Random moves consider no afterstate.
+    Candidates are the sensible moves (legal, not in an own single-point eye); PASS if there are none.
+    `sh` must follow `b`. A random move considers no afterstate.
     """
     if policy.kind == SOFTMAX:
         return softmax_move(b, sh, table, policy, rng)
@@ -37,10 +37,10 @@ def choose_move(b, sh, table, policy, rng):
 
 @njit
 def choose_move_by_both(b, sh, table, long_sh, long_table, policy, rng):
-    """Epsilon-greedy by the sum of two memories over different features (TD paper, Section 5.2); see `choose_move`.
+    """Choose epsilon-greedily by the sum of two memories over different features (TD paper, Section 5.2).
 
-    sh, long_sh : each follows `b` by its own geometry and table
-    Asks for every candidate by itself: some four times slower than `choose_move`.
+    `sh` and `long_sh` follow `b`, each by its own table. Every candidate is valued by itself, which makes this about
+    four times slower than `choose_move`.
     """
     if explores(policy, rng):
         return random_move(b, rng)
@@ -55,7 +55,7 @@ def choose_move_by_both(b, sh, table, long_sh, long_table, policy, rng):
 
 @njit
 def softmax_move(b, sh, table, policy, rng):
-    """A move drawn with probability proportional to exp(V / temperature), V seen by the colour to play.
+    """Draw a move with probability proportional to exp(V / temperature), V seen by the colour to play.
 
     Returns (point or PASS, number of candidates).
     """

@@ -299,7 +299,7 @@ class TdSearch(Player):
         self.theta_bar[:] = self._fresh_memory()
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """``value``: V after each legal move, P(Black wins)."""
+        """Return one map, ``value``: V after each legal move, P(Black wins)."""
         size = self.features.size
         return {"value": self._values[:-1].reshape(size, size)}
 
@@ -344,7 +344,7 @@ class TdSearch(Player):
         if self._learns.any():
             # Several workers without a time limit merge at constant intervals: the result depends on where merges are.
             for n in budget.slices(self.workers, most, is_steady=self.workers > 1 and budget.seconds is None):
-                self._run(game.komi, budget.done, n)
+                self.run(game.komi, budget.done, n)
         self.tally = add_up([scratch.tally for scratch in self.scratch])
 
     def own_budget(self, stop: Callable[[], bool] | None = None) -> Budget:
@@ -361,7 +361,7 @@ class TdSearch(Player):
     def _warm_up(self, game: Game) -> None:
         with compiling(f"{self.name}, {game.size}x{game.size}, {self.features.name}"):
             self.begin(game)
-            self._run(game.komi, 0, 0)
+            self.run(game.komi, 0, 0)
 
     def begin(self, game: Game) -> None:
         """Prepare for simulations from the position of `game`."""
@@ -373,7 +373,7 @@ class TdSearch(Player):
         for scratch in self.scratch:
             stand_on(scratch, game, self.features.table_of(self.theta_bar))
 
-    def _run(self, komi: float, first: int, n: int) -> None:
+    def run(self, komi: float, first: int, n: int) -> None:
         """Run simulations number `first` to `first + n`."""
         if self._threads is None:
             self.simulate(0, komi, first, n)

@@ -343,7 +343,7 @@ def test_where_there_is_nothing_to_try():
 @pytest.mark.parametrize("depth", [1, 3])
 def test_no_move_that_superko_forbids(depth):
     game = Game(5)
-    for name in "B1 A2 C2 B2 D1 E5 A1 C1".split():
+    for name in ["B1", "A2", "C2", "B2", "D1", "E5", "A1", "C1"]:
         game.play(from_vertex(name, 5))
     forbidden = from_vertex("B1", 5)
     assert game.why_illegal(forbidden) == "superko"

@@ -203,7 +203,7 @@ def random_game(size: int, style: str, seed: int, max_moves: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "size, style, games, max_moves",
+    ("size", "style", "games", "max_moves"),
     [
         (5, "sensible", 1600, 100),
         (5, "wild", 200, 150),
@@ -223,7 +223,7 @@ def test_random_games(size, style, games, max_moves):
 
 @pytest.mark.interpreted
 @pytest.mark.boundscheck
-@pytest.mark.parametrize("size, style, games", [(5, "sensible", 20), (5, "wild", 5), (7, "wild", 2)])
+@pytest.mark.parametrize(("size", "style", "games"), [(5, "sensible", 20), (5, "wild", 5), (7, "wild", 2)])
 def test_some_random_games(size, style, games):
     for seed in range(1000, 1000 + games):
         random_game(size, style, seed, max_moves=150)

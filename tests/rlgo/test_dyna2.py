@@ -64,7 +64,8 @@ def test_without_a_short_term_memory_it_is_the_greedy_player():
         assert dyna2.genmove(game) == greedy.genmove(game)
         np.testing.assert_allclose(dyna2.analyses()["value"], greedy.analyses()["value"], atol=1e-6)
         np.testing.assert_array_equal(dyna2.analyses()["long-term"], greedy.analyses()["value"])
-    assert dyna2.tally.simulations == 0 and not dyna2.memory().theta.any()
+    assert dyna2.tally.simulations == 0
+    assert not dyna2.memory().theta.any()
 
 
 # Trajectories that do not depend on values: the default policy alone, or uniformly random moves throughout.
@@ -138,7 +139,8 @@ def test_the_short_term_memory_is_cleared_at_a_new_game_and_the_long_term_memory
         start = player.evaluate(game).copy()
         np.testing.assert_allclose(start, ValueFunction(weights).afterstates(game.board), atol=1e-6)
         player.search(game)
-        assert player.memory().theta.any() and (player.evaluate(game) != start).any()
+        assert player.memory().theta.any()
+        assert (player.evaluate(game) != start).any()
         player.new_game()
         assert not player.memory().theta.any()
         np.testing.assert_array_equal(player.evaluate(game), start)
@@ -178,7 +180,8 @@ def test_the_long_term_memory_learns_from_a_real_game(lambda_, handicap):
     learned = learn_from_game(weights, game, LONG_LEARNING._replace(alpha=0.2, lambda_=lambda_))
     for name, weight in theta.items():
         assert learned.theta[naive.to_index(f, name)] == pytest.approx(weight, abs=1e-5)
-    assert (learned.theta != weights.theta).any() and learned.games == weights.games + 1
+    assert (learned.theta != weights.theta).any()
+    assert learned.games == weights.games + 1
 
 
 def test_a_match_teaches_the_long_term_memory(tmp_path):
@@ -216,12 +219,14 @@ def test_two_phases_are_the_first_and_then_alpha_beta_on_what_it_learned():
             game = random_game(7, 7)
             alone.search(game)
             values, move = alone.evaluate(game), both.genmove(game)
-            assert both.result.depth == depth and both.result.move == move
+            assert both.result.depth == depth
+            assert both.result.move == move
             np.testing.assert_allclose(first.evaluate(game), values)
             if depth == 1:  # one ply of search is the greedy move
                 best = np.nanmax(values[:-1]) if game.to_play == BLACK else np.nanmin(values[:-1])
                 assert values[(move // 6 - 1) * SIZE + move % 6 - 1] == pytest.approx(best)
-            assert len(both.report()) == 2 and both.report()[1].startswith(f"alpha-beta: depth {depth}, ")
+            assert len(both.report()) == 2
+            assert both.report()[1].startswith(f"alpha-beta: depth {depth}, ")
             assert set(both.analyses()) == {"value", "long-term"}
             np.testing.assert_array_equal(both.memory().theta, first.memory().theta)
 
@@ -267,7 +272,8 @@ def test_two_phases_share_the_time():
     assert first.seconds == 0.03
     game = random_game(4, 4)
     assert both.genmove(game) in game.sensible_moves()
-    assert first.tally.simulations > 0 and both.result.depth >= 1
+    assert first.tally.simulations > 0
+    assert both.result.depth >= 1
 
 
 # ---------------------------------------------------------------------------------------------
@@ -309,7 +315,8 @@ def test_figure_12_b_the_corner_makes_two_eyes():
         before, after = values_of(player, "long-term"), values_of(player, "value")
         assert np.nanargmax(list(before.values())) == list(before).index("C3")
         assert before["E5"] == pytest.approx(min(v for v in before.values() if v == v))
-        assert to_vertex(move, SIZE) == "E5" and after["E5"] > after["C3"]
+        assert to_vertex(move, SIZE) == "E5"
+        assert after["E5"] > after["C3"]
 
 
 def test_figure_12_d_two_eyes_are_enough():
@@ -325,7 +332,8 @@ def test_figure_12_d_two_eyes_are_enough():
         move = player.genmove(game)
         before, after = values_of(player, "long-term"), values_of(player, "value")
         assert np.nanargmax(list(before.values())) == list(before).index("A1")
-        assert to_vertex(move, SIZE) == "E5" and after["E5"] > after["A1"]
+        assert to_vertex(move, SIZE) == "E5"
+        assert after["E5"] > after["A1"]
 
 
 @pytest.mark.parametrize(

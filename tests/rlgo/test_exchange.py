@@ -51,7 +51,8 @@ def write_w(name: str, numbers: list[float], version: int = 2, n_saved: int | No
 def read_w(data: bytes) -> tuple[str, list[float]]:
     version, features, saved, body = data.split(b"\n", 3)
     assert version == b"Version = 2"
-    assert features.startswith(b"FeatureSet = (") and features.endswith(b")")
+    assert features.startswith(b"FeatureSet = (")
+    assert features.endswith(b")")
     assert saved == b"NumSaved = %d" % (len(body) // 4)
     return features[14:-1].decode("ascii"), [x for (x,) in struct.iter_unpack("<f", body)]
 
@@ -594,7 +595,8 @@ def changed(weights: Weights, change: dict[int, float], **other: Any) -> Weights
 def test_equal_weights():
     a = some_weights()
     found = diff(a, changed(a, {}))
-    assert found.is_same and not found.is_unshared
+    assert found.is_same
+    assert not found.is_unshared
     assert found.facts == []
     assert [b.name for b in found.blocks] == ["1x1-LI", "1x1-LD", "2x2-LI", "2x2-LD", "all"]
     for b in found.blocks:
@@ -615,7 +617,8 @@ def test_the_numbers_of_a_difference():
     assert one[:5] == ("1x1-LI", 1, 0, 0, 0)
     assert two[:7] == ("1x1-LD", 6, 2, 8, pytest.approx(65**0.5), 5, pytest.approx(32**0.5))
     assert two.cosine == pytest.approx((12 - 16) / 5 / 32**0.5)
-    assert three.n_differ == 0 and math.isnan(three.cosine)
+    assert three.n_differ == 0
+    assert math.isnan(three.cosine)
     assert four[:4] == ("2x2-LD", 92, 1, 2)
     assert everything[:5] == ("all", 107, 3, 8, pytest.approx(69**0.5))
     assert diff(a, changed(a, {5: -0.0})).is_same
@@ -654,7 +657,8 @@ def test_another_kind_of_value_is_another_value_function():
 def test_another_sharing_is_compared_shape_by_shape():
     a = some_weights(5, (1, 2), "LI+LD")
     b = convert(some_weights(5, (1, 2), "LI+LD"), sharing="LD")
-    assert diff(a, b).is_same and diff(a, b).is_unshared
+    assert diff(a, b).is_same
+    assert diff(a, b).is_unshared
     assert diff(a, b).facts[0] == ("features", "5x5 1x1+2x2 LI+LD", "5x5 1x1+2x2 LD")
     # One LD weight of 1x1, of the corners: 4 places, each with a stone of either colour.
     found = diff(a, changed(b, {1: 0.5}))
@@ -698,7 +702,8 @@ def test_the_shapes_that_differ_most():
     rows = [" ".join(".XO"[c] for c in row) for row in cells[::-1]]
     drawn = text[text.index("A - B where it is largest") :]
     assert "2x2-LI\n\n" + "\n".join(rows) + "\n+0.750\n" in drawn
-    assert "+0.250" not in drawn and re.search(r"^\+0\.500 [A-D][1-4]$", drawn, re.M)
+    assert "+0.250" not in drawn
+    assert re.search(r"^\+0\.500 [A-D][1-4]$", drawn, re.M)
     assert drawn.count("all 0") == 2
     assert "A - B where it is largest" not in describe_difference(diff(a, b), ("a", "b"))
 
@@ -830,7 +835,8 @@ def test_bad_input_is_one_line_and_writes_nothing(run, tmp_path, argv, message):
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     status, out, err = run(*argv)
     assert (status, out) == (2, "")
-    assert err.startswith("rlgo: error: ") and message in err
+    assert err.startswith("rlgo: error: ")
+    assert message in err
     assert err.count("\n") == 1
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 

@@ -194,7 +194,7 @@ def test_adopted_weights_are_written_to_all_places():
         worker.adopt(theta)
         assert worker.theta.tobytes() == theta.tobytes()
         assert worker.memory.table.black.tobytes() == FEATURES.expand(theta).tobytes()
-        assert not worker._scratch.is_touched.any()
+        assert not worker.memory.scratch.is_touched.any()
     theta[1] += 1
     assert worker.theta[1] != theta[1]  # a copy
 

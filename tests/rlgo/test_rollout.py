@@ -280,16 +280,32 @@ def test_every_candidate_is_chosen_as_often_as_any_other():
 # ---------------------------------------------------------------------------------------------
 
 # One of each, and one that is nearly one. As in naive.py: rows from the top, the candidate in the centre.
-FITTING = """
-    XOX......  XO.......  XO.X.....
-    XO.O.....  XO.O.XOO.  .X.O.O...
-    X..O..###  OX.X.O###  .X...O###  .XO...###  .OXX.O###
-""".split()
-NEARLY = """
-    XOX.X....  XO...X...  XO.X..X..
-    XO.O.O...  XO.O...O.  .X.O.OO..
-    X..X..###  OX.X.X###  .O...O###  .XX...###  OO.......
-""".split()
+FITTING = [
+    "XOX......",
+    "XO.......",
+    "XO.X.....",
+    "XO.O.....",
+    "XO.O.XOO.",
+    ".X.O.O...",
+    "X..O..###",
+    "OX.X.O###",
+    ".X...O###",
+    ".XO...###",
+    ".OXX.O###",
+]
+NEARLY = [
+    "XOX.X....",
+    "XO...X...",
+    "XO.X..X..",
+    "XO.O.O...",
+    "XO.O...O.",
+    ".X.O.OO..",
+    "X..X..###",
+    "OX.X.X###",
+    ".O...O###",
+    ".XX...###",
+    "OO.......",
+]
 FOR_X_ALONE = "XOO......"
 
 
@@ -464,5 +480,6 @@ def test_no_pattern_fits_an_own_eye() -> None:
     for color in (1, 2):
         surrounded = ((places[[1, 3, 4, 6]] == color) | (places[[1, 3, 4, 6]] == 3)).all(0) & on_board
         eye = surrounded & ((places[[0, 2, 5, 7]] == 3 - color).sum(0) + (border > 0) < 2)
-        assert eye.sum() > 20 and not (table[eye] & color).any()
+        assert eye.sum() > 20
+        assert not (table[eye] & color).any()
         assert (table[surrounded & ~eye] & color).any()  # false eyes may be filled

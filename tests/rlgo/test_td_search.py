@@ -137,8 +137,8 @@ def test_step_size_falls_over_the_simulations_of_a_move():
         search = TdSearch(
             5, (1, 2), 3, learning=LEARNING._replace(alpha=0.1, schedule=schedule, alpha_final=1e-4, games=2), seed=5
         )
-        search._begin(game)
-        search._run(0.5, 2, 1)
+        search.begin(game)
+        search.run(0.5, 2, 1)
         changes.append(np.abs(search.theta_bar).max())
     assert changes[0] == pytest.approx(1000 * changes[1], rel=1e-3)
 
@@ -153,9 +153,9 @@ def test_reproducible_from_the_seed_however_it_is_sliced():
     a, b, c, d = (TdSearch(**{**QUICK, "seed": seed}) for seed in (1, 1, 2, 1))
     for search in (a, b, c):
         search.search(game)
-    d._begin(game)
+    d.begin(game)
     for first in range(0, 60, 7):
-        d._run(game.komi, first, min(7, 60 - first))
+        d.run(game.komi, first, min(7, 60 - first))
     np.testing.assert_array_equal(a.theta_bar, b.theta_bar)
     np.testing.assert_array_equal(a.theta_bar, d.theta_bar)
     assert (a.theta_bar != c.theta_bar).any()
@@ -202,7 +202,8 @@ def test_values_are_those_of_the_memory():
     assert values[(move // 6) - 1, move % 6 - 1] == np.nanmax(values)
     assert search.report() == [f"Black won {search.tally.wins / 60:.1%} of 60 simulations"]
     search.new_game()
-    assert np.isnan(search.analyses()["value"]).all() and not search.memory().theta.any()
+    assert np.isnan(search.analyses()["value"]).all()
+    assert not search.memory().theta.any()
 
 
 def test_workers_add_up_what_each_learned():
@@ -227,14 +228,16 @@ def test_workers_add_up_what_each_learned():
 
     bars, whole = np.array([[1.0, 2.0, 3.0], [1.5, 2.0, 2.0]], np.float32), np.array([1, 2, 3], np.float32)
     merge(0, 2, whole, bars)
-    assert whole.tolist() == [1.5, 2.0, 3.0] and bars.tolist() == [[1.5, 2.0, 3.0], [1.5, 2.0, 2.0]]
+    assert whole.tolist() == [1.5, 2.0, 3.0]
+    assert bars.tolist() == [[1.5, 2.0, 3.0], [1.5, 2.0, 2.0]]
 
 
 def test_a_search_ends_when_it_is_told_to():
     polls = []
     search = TdSearch(5, simulations=None, seconds=1000.0, seed=1)
     search.search(Game(5), search.own_budget(lambda: polls.append(1) or len(polls) == 3))
-    assert len(polls) == 3 and search.tally.simulations > 3
+    assert len(polls) == 3
+    assert search.tally.simulations > 3
     by_time = TdSearch(5, simulations=10**9, seconds=0.02, seed=1)
     assert by_time.genmove(Game(5)) in Game(5).legal_moves()
     assert 0 < by_time.tally.simulations < 10**9

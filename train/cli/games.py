@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
-from train.cli.options import JsonFile, Komi, Seed, Size, board, check_writable, count, write_json
+from train.cli.options import JsonFile, Komi, Seed, Size, board, check_writable, count, shipped, write_json
 from train.console import stoppable
 
 app = typer.Typer()
@@ -121,7 +121,14 @@ def _check_files(json_file: Path | None, results: Path | None, sgf: Path | None)
 
 @app.command("tournament")
 def tournament(
-    config: Annotated[str, typer.Argument(metavar="CONFIG", help="A TOML file, or a shipped tournament: example.")],
+    config: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONFIG",
+            autocompletion=shipped("tournaments"),
+            help="A TOML file, or a shipped tournament: example, ladder.",
+        ),
+    ],
     jobs: Annotated[
         int | None,
         typer.Option(

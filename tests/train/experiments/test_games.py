@@ -15,10 +15,13 @@ from rlgo.errors import RlgoError
 from rlgo.weights import Weights, load_weights, save_weights
 from train.cli import main as cli
 from train.config import load_config
-from train.experiments import games as rounds
-from train.experiments.findings import find, scores_of
-from train.experiments.report import _games, plot, section
-from train.experiments.running import Experiment, read_experiment, run_experiment
+from train.experiments.findings import analyze
+from train.experiments.games import games_file, pairs, run, total_games
+from train.experiments.model import Experiment
+from train.experiments.raw import scores_of
+from train.experiments.reading import read_experiment
+from train.experiments.report import games_behind, plot, section
+from train.experiments.running import run_experiment
 from train.runs.run import make_learner
 
 pytestmark = pytest.mark.usefixtures("sources")
@@ -29,9 +32,9 @@ def test_who_meets_whom(tmp_path):
     path = write(tmp_path, GAMES + '[[series]]\nlabel = "z"\nplayer = "random,seed={x}"\nx = [3]\n')
     e = read_experiment(path)
     names = ["chance", "greedy 0", "greedy 0.5", "z 3"]
-    assert [(a.name, b.name) for a, b in rounds.pairs(e)] == list(combinations(names, 2))
+    assert [(a.name, b.name) for a, b in pairs(e)] == list(combinations(names, 2))
     e = read_experiment(write(tmp_path, path.read_text("utf-8").replace('pairing = "round_robin"', "")))
-    assert [(a.name, b.name) for a, b in rounds.pairs(e)] == [(name, "chance") for name in names[1:]]
+    assert [(a.name, b.name) for a, b in pairs(e)] == [(name, "chance") for name in names[1:]]
 
 
 @pytest.fixture
@@ -52,20 +55,25 @@ def test_a_round_robin_tells_who_won_and_how_long_it_took(match, tmp_path):
     ]  # fmt: skip
     specs = {c.name: c.spec for c in match.contestants}
     for line in raw.lines:
-        assert sum(line["openings"].values()) == 2 and line["specs"] == [specs[name] for name in line["pair"]]
-        assert len(line["seconds_of"]) == 2 and min(line["seconds_of"]) >= 0
+        assert sum(line["openings"].values()) == 2
+        assert line["specs"] == [specs[name] for name in line["pair"]]
+        assert len(line["seconds_of"]) == 2
+        assert min(line["seconds_of"]) >= 0
         assert line["seconds"] == pytest.approx(sum(line["seconds_of"]), abs=0.15)
-        assert 1 <= line["distinct"] <= 4 and 4 < line["moves"] <= 75
-        assert line["forfeits"] == 0 and line["engines"] == {}
-    assert find(tmp_path / "results", "match").won("chance", "greedy 0").value < 0.5
+        assert 1 <= line["distinct"] <= 4
+        assert 4 < line["moves"] <= 75
+        assert line["forfeits"] == 0
+        assert line["engines"] == {}
+    assert analyze(tmp_path / "results", "match").won("chance", "greedy 0").value < 0.5
 
     # Games that were played are kept: nothing is played again, and more games go on from them.
     files = {path: path.read_bytes() for path in (tmp_path / "out" / "games" / "match").glob("*.jsonl")}
     assert len(files) == 3
     again = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
-    assert again.lines == raw.lines and {path: path.read_bytes() for path in files} == files
+    assert again.lines == raw.lines
+    assert {path: path.read_bytes() for path in files} == files
     more = replace(match, settings=replace(match.settings, games=6))
-    for line, longer in zip(raw.lines, rounds.run(more, 1, False), strict=True):
+    for line, longer in zip(raw.lines, run(more, 1, False), strict=True):
         assert sum(longer["openings"].values()) == 3
         assert (
             line["openings"].items() <= Counter(longer["openings"]).items()
@@ -92,9 +100,7 @@ def test_interrupted_matches_go_on(match, tmp_path, monkeypatch):
 
     # Ctrl-C between two games leaves no results, until they are asked for.
     (tmp_path / "results" / "match.jsonl").unlink()
-    monkeypatch.setattr(
-        "train.experiments.games.play_match", lambda *args, **more: type("Found", (), {"interrupted": True})
-    )
+    monkeypatch.setattr("train.experiments.games.play_match", lambda *_, **__: type("Found", (), {"interrupted": True}))
     with pytest.raises(KeyboardInterrupt):
         run_experiment(match, tmp_path / "results", jobs=1, progress=False)
     assert not (tmp_path / "results" / "match.jsonl").exists()
@@ -103,16 +109,18 @@ def test_interrupted_matches_go_on(match, tmp_path, monkeypatch):
 def test_results_of_the_games_so_far(match, tmp_path, capsys):
     """What has been played, with nothing added; the report says how much is missing."""
     raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
-    first, second, third = (rounds._file(match, a, b) for a, b in rounds.pairs(match))
+    first, second, third = (games_file(match, a, b) for a, b in pairs(match))
     lines = second.read_bytes().splitlines(keepends=True)
     second.write_bytes(b"".join(lines[:3]))  # of four games
     third.unlink()
     so_far = run_experiment(match, tmp_path / "results", jobs=1, progress=False, play=False)
     assert [line["pair"] for line in so_far.lines] == [line["pair"] for line in raw.lines[:2]]
-    assert so_far.lines[0] == raw.lines[0] and sum(so_far.lines[1]["openings"].values()) == 1
-    assert not third.exists() and second.read_bytes() == b"".join(lines[:3])
-    assert "4 games of each pair (so far 6 of 12)." in section(
-        match, find(tmp_path / "results", "match"), tmp_path, tmp_path
+    assert so_far.lines[0] == raw.lines[0]
+    assert sum(so_far.lines[1]["openings"].values()) == 1
+    assert not third.exists()
+    assert second.read_bytes() == b"".join(lines[:3])
+    assert "4 games per pair (6 of 12 played so far)." in section(
+        match, analyze(tmp_path / "results", "match"), tmp_path, tmp_path
     )
     # Of other players, or of nobody, there are none.
     with pytest.raises(RlgoError, match="results of another match: seed is 1, not 2"):
@@ -121,7 +129,7 @@ def test_results_of_the_games_so_far(match, tmp_path, capsys):
         file.unlink()
     with pytest.raises(RlgoError, match="no games have been played"):
         run_experiment(match, tmp_path / "results", play=False)
-    with pytest.raises(RlgoError, match="plies: has no games that could be taken as they are"):
+    with pytest.raises(RlgoError, match='plies: --played needs an experiment of kind = "games"'):
         run_experiment(read_experiment("plies", out=tmp_path), tmp_path / "results", play=False)
     assert cli.main(["experiment", "run", "gnugo", "--played", "--out", str(tmp_path / "o"), "--results", "r"]) == 2
     assert capsys.readouterr().err.endswith("no games have been played (rlgo experiment run gnugo)\n")
@@ -133,7 +141,7 @@ def test_a_swiss_tournament(match, tmp_path):
     text = text.replace('chance = "random"', 'chance = "random"\nother = "random,seed=3"')
     swiss = read_experiment(write(tmp_path, text, "swiss"), out=tmp_path / "out")
     raw = run_experiment(swiss, tmp_path / "results", jobs=1, progress=False)
-    assert rounds.total_games(swiss) == 8
+    assert total_games(swiss) == 8
     played = Counter[str]()
     scores: dict[tuple[str, str], list[float]] = {}
     thought: dict[tuple[str, str], list[float]] = {}
@@ -167,19 +175,20 @@ def test_a_swiss_tournament(match, tmp_path):
 
 def test_rivals_of_the_same_x_meet_on_their_board(tmp_path):
     e = read_experiment(write(tmp_path, RIVALS), out=tmp_path / "out")
-    assert [(a.name, b.name, a.size) for a, b in rounds.pairs(e)] == [
+    assert [(a.name, b.name, a.size) for a, b in pairs(e)] == [
         ("left 5", "right 5", 5), ("left 7", "right 7", 7)
     ]  # fmt: skip
     raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
     assert [(line["pair"], line["size"]) for line in raw.lines] == [
         (["left 5", "right 5"], 5), (["left 7", "right 7"], 7)
     ]  # fmt: skip
-    first, second = (rounds._file(e, a, b) for a, b in rounds.pairs(e))
+    first, second = (games_file(e, a, b) for a, b in pairs(e))
     for file, size in ((first, 5), (second, 7)):
         about, *games = map(json.loads, file.read_text("utf-8").splitlines())
-        assert about["size"] == size and all(f"{'ABCDEFGHJ'[size]}1" not in game["moves"].split() for game in games)
+        assert about["size"] == size
+        assert all(f"{'ABCDEFGHJ'[size]}1" not in game["moves"].split() for game in games)
         assert any(vertex[1:] == str(size) for game in games for vertex in game["moves"].split())
-    assert "won against its opponent" in section(e, find(tmp_path / "results", "tiny"), tmp_path, tmp_path)
+    assert "won against its opponent" in section(e, analyze(tmp_path / "results", "tiny"), tmp_path, tmp_path)
     plot(e, tmp_path / "results")
 
 
@@ -187,7 +196,7 @@ def test_players_with_weights_of_a_run(tmp_path):
     """The run is trained first, and its last weights play."""
     text = GAMES.replace("nosuch.npz", "{weights small}").replace("games = 4", 'games = 2\nbase = "BASE"')
     e = read_experiment(write(tmp_path, text + "[runs.small]\nrun.games = 100\n"), out=tmp_path / "out")
-    (member,) = e.members["small"]
+    (member,) = e.runs["small"]
     assert [c.spec.split(",")[1] for c in e.contestants[1:]] == [f"weights={member.folder.weights}"] * 2
     raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
     assert [line.get("run", line.get("pair", [""])[0]) for line in raw.lines] == [
@@ -197,15 +206,9 @@ def test_players_with_weights_of_a_run(tmp_path):
         "greedy 0",
     ]
     weights = load_weights(member.folder.weights)
-    assert raw.lines[0]["crc32"] == f"{zlib.crc32(weights.theta.tobytes()):08x}" and raw.lines[0]["games"] == 100
+    assert raw.lines[0]["crc32"] == f"{zlib.crc32(weights.theta.tobytes()):08x}"
+    assert raw.lines[0]["games"] == 100
     assert raw.lines[0]["reference"] is False
-    found = find(tmp_path / "results", "tiny")
+    found = analyze(tmp_path / "results", "tiny")
     assert found.elo("greedy 0", "chance").value > 0
-    assert "100 of self-play" in _games(found)
-
-
-def test_a_gauntlet_needs_two_sides(tmp_path):
-    text = '[experiment]\nkind = "games"\n[players]\none = "random"\ntwo = "random,seed=2"\n'
-    for side in (text, text.partition("[players]")[0] + GAMES.partition("[[series]]")[2].join(["[[series]]", ""])):
-        with pytest.raises(RlgoError, match=r"tiny.toml: expected players in \[\[series\]\] and in \[players\]"):
-            read_experiment(write(tmp_path, side))
+    assert "100 of self-play" in games_behind(found)

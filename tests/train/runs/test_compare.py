@@ -69,7 +69,7 @@ def test_a_run_and_itself(runs):
     assert {p.win_rate for p in [*same.curve, same.last]} == {0.5}
     # The last weights are those of the last checkpoint: they meet once.
     assert [p.games_a for p in same.curve] == [100, 200]
-    assert "no setting is known to differ" in str(same)
+    assert "no known differences between their settings" in str(same)
 
 
 def test_a_file_stands_in_for_a_run(runs, found):
@@ -89,7 +89,7 @@ def test_a_file_without_a_config_tells_what_it_can(runs, found, tmp_path):
     against = compare(tmp_path / "bare.npz", runs / "a", games=20, progress=False)
     assert against.differences == {"board.komi": (1.5, 0.5), "features.sizes": ([1], [1, 2])}
     assert against.komi == 1.5
-    assert "komi 1.5, as A learned; B learned with 0.5" in str(against)
+    assert "komi 1.5, as in A's training; B was trained with komi 0.5" in str(against)
     export_w(tmp_path / "b.w", load_weights(runs / "b" / "weights.npz"))
     again = compare(runs / "a", tmp_path / "b.w", games=100, seed=3, progress=False)
     assert again.last.win_rate == found.last.win_rate
@@ -106,7 +106,7 @@ def test_other_features_meet(runs):
     assert scores.mean() < 0.5
 
 
-def test_a_run_at_work_shows_its_state(runs, monkeypatch, tmp_path):
+def test_a_run_at_work_shows_its_state(runs, tmp_path):
     """Without weights.npz, and with half a line in its log."""
     for name in ("config.toml", "run.json", "state.npz"):
         (tmp_path / name).write_bytes((runs / "a" / name).read_bytes())
@@ -131,7 +131,8 @@ def test_the_command(runs, found, tmp_path, capsys, monkeypatch):
     assert data["last"]["win_rate"] == found.last.win_rate
     assert [point["games_a"] for point in data["curve"]] == [100, 200, 500]
     assert data["differences"]["learning.alpha"] == [0.1, 0.3]
-    assert png.read_bytes().startswith(b"\x89PNG") and png.stat().st_size > 10_000
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert png.stat().st_size > 10_000
 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert cli.main([*argv, "--png", str(png)]) == 2
@@ -150,7 +151,9 @@ def test_what_cannot_be_compared(runs, tmp_path, capsys):
     ):
         assert cli.main(["compare", *argv]) == 2
         out, err = capsys.readouterr()
-        assert out == "" and message in err and err.count("\n") == 1
+        assert out == ""
+        assert message in err
+        assert err.count("\n") == 1
 
 
 def test_boards_of_two_sizes(runs, tmp_path):
@@ -158,5 +161,5 @@ def test_boards_of_two_sizes(runs, tmp_path):
     weights = load_weights(runs / "a" / "weights.npz")
     theta = weights.theta[: features.n_weights + 1].copy()
     save_weights(tmp_path / "six.npz", Weights(features, theta))
-    with pytest.raises(RlgoError, match=r"is for 5x5, .*six.npz for 6x6: expected two of one board size"):
+    with pytest.raises(RlgoError, match=r"is for 5x5, .*six.npz for 6x6: expected the same board size"):
         compare(runs / "a", tmp_path / "six.npz", progress=False)
