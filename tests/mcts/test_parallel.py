@@ -41,7 +41,7 @@ def test_a_full_tree_is_shared_as_well():
     result = search.search(game_after("C3"))
     tree = search.trees[0]
     assert result.simulations == result.visits.sum() == 5_000
-    assert nodes_in(tree) <= len(tree.first)
+    assert nodes_in(tree) <= len(tree.first_edge)
     assert_consistent(tree)
 
 
