@@ -57,7 +57,7 @@ class Monitor:
     def learned(self, games: int, weights: Weights, occurrences: np.ndarray) -> None:
         """For each block, how its weights are distributed, and how often they occurred (TD paper, Fig. 4).
 
-        occurrences : int64[n_weights + 1], see `td.Scratch`. Weights that never occurred are left out of both.
+        occurrences : int64[n_weights + 1], see `td.UpdateScratch`. Weights that never occurred are left out of both.
         """
         for block in weights.features.blocks:
             seen = occurrences[block.start : block.stop]

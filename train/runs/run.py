@@ -503,7 +503,7 @@ def _scalars(window: dict[str, float], seconds: float, learner: Learner) -> dict
 
 
 def _never_seen(features: FeatureSet, occurrences: np.ndarray) -> dict[str, float]:
-    """The share of each block's weights whose shapes never occurred; see `td.Scratch`."""
+    """The share of each block's weights whose shapes never occurred; see `td.UpdateScratch`."""
     return {
         f"occurrences/never_seen_{b.name}": float((occurrences[b.start : b.stop] == 0).mean()) for b in features.blocks
     }
