@@ -6,7 +6,7 @@ import pytest
 
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from train.arena.match import programs_of
+from train.arena.prepare import programs_of
 from train.players.spec import make_player
 
 SIZE = 5
