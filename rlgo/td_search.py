@@ -299,7 +299,7 @@ class TdSearch(Player):
         self.theta_bar[:] = self._fresh_memory()
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """``value``: V after each legal move, P(Black wins)."""
+        """Return one map, ``value``: V after each legal move, P(Black wins)."""
         size = self.features.size
         return {"value": self._values[:-1].reshape(size, size)}
 

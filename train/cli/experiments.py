@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
-from train.cli.options import count, number
+from train.cli.options import count, number, shipped
 from train.console import message, stoppable
 
 app = typer.Typer(help="Reproduce the papers' tables and figures.")
 
-_Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Experiments, or TOML files.")]
+_SHIPPED = shipped("experiments")
+_Names = Annotated[
+    list[str], typer.Argument(metavar="NAME", autocompletion=_SHIPPED, help="Experiments, or TOML files.")
+]
 _Scale = Annotated[
     float, typer.Option("--scale", parser=number, metavar="X", help="Factor on all games: 0.1 for a quick look.")
 ]
@@ -38,7 +41,14 @@ def list_all(scale: _Scale = 1.0, out: _Out = "experiments", results: _Results =
 
 @app.command("run")
 def run(
-    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Experiments, TOML files, or all.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=lambda: [*_SHIPPED(), "all"],
+            help="Experiments, TOML files, or all.",
+        ),
+    ],
     jobs: Annotated[
         int | None,
         typer.Option(

@@ -20,7 +20,6 @@ import subprocess
 import sys
 import time
 import traceback
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,16 +28,18 @@ import numpy as np
 import pytest
 
 from rlgo.archive import read_archive, write_archive
-from rlgo.errors import RlgoError
 from rlgo.learner import Learner
 from rlgo.weights import load_weights
 from train.cli import main as cli
 from train.runs import run
-from train.runs.folder import FORMAT, VERSION, RunFolder, next_checkpoint
+from train.runs.folder import FORMAT, VERSION, RunFolder
 
 resource = pytest.importorskip("resource", reason="forks, and limits files, as POSIX does")
-# Threads of tests before these wait for nothing that a child holds.
-pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+pytestmark = [
+    pytest.mark.process,
+    # Threads of tests before these wait for nothing that a child holds.
+    pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning"),
+]
 
 # Points of the logs, measurements, merges, checkpoints and the end fall together here and apart there.
 GAMES = 1_000
@@ -104,13 +105,13 @@ def _child(argv: list[str], place: Path, told: Path, faults: tuple[Fault, ...]) 
 
 def often() -> None:
     """Slices of a few games, and a saved state after each."""
-    run._SLICE_SECONDS, run._SAVE_SECONDS = 0.002, 0.0
+    run.SLICE_SECONDS, run.SAVE_SECONDS = 0.002, 0.0
     os.fsync = os.fstat  # type: ignore[assignment]  # slow, and seen only where the power goes
 
 
 # What a run calls to write, and where.
 WRITING = {"write", "print", "flush", "fsync", "fstat", "replace", "rename", "open", "truncate", "mkdir", "chmod"}
-OURS = {"run.py", "checkpoint.py", "monitor.py", "archive.py", "record_writer.py", "tempfile.py", "pathlib.py"}
+OURS = {"run.py", "folder.py", "monitor.py", "archive.py", "record_writer.py", "tempfile.py", "pathlib.py"}
 
 
 def at_call(n: int, act: Callable[[], None], writing: bool = False) -> Fault:
@@ -258,6 +259,7 @@ def whole(tmp_path_factory: Any) -> dict[int, Any]:
 
 @pytest.fixture(scope="module")
 def _interrupted(whole: Any, tmp_path_factory: Any) -> Path:
+    assert whole  # everything is compiled
     place = tmp_path_factory.mktemp("interrupted")
     status, told = attempt(config(place), place, at_games(500, press(signal.SIGINT)))
     assert status == 130, told
@@ -326,14 +328,15 @@ def storm(place: Path, counts: dict[str, int], workers: int, expected: dict[str,
             history.append((todo[-1:], at, status))
             if status == 0:
                 break
-            assert todo and status in STATUS[todo.pop()], (history, told)
+            assert todo, (history, told)
+            assert status in STATUS[todo.pop()], (history, told)
             assert not re.search("Traceback|Exception ignored", told), (history, told)
             if status == 2:
                 one_clear_line(told)
                 assert not [path for path in home.rglob(".*") if path.name != ".lock"], history
             if folder.exists() and folder.load()[1]["finished"]:
                 break
-            argv = way_back(told) or (RESUME if folder.exists() else start)
+            argv = resume_command(told) or (RESUME if folder.exists() else start)
             if status == -signal.SIGKILL and folder.exists() and rng.random() < 0.5:  # in the middle of a write
                 for path in [folder.metrics, *sorted(folder.path.glob("events.out.tfevents.*"))[-1:]]:
                     with path.open("ab") as file:
@@ -351,27 +354,31 @@ def one_clear_line(told: str) -> str:
     return line
 
 
-def way_back(told: str) -> list[str] | None:
+def resume_command(told: str) -> list[str] | None:
     """The arguments of the command that goes on with the run, as it was told."""
-    found = re.search(r"(?:go on with|is kept): (.*)", told)
+    found = re.search(r"resume with: (.*)", told)
     return shlex.split(found[1])[1:] if found else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "n"), [(1, 50), (2, 8)])
 def test_a_storm_of_kills(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
     storm(tmp_path, {"kill": n, "kill at a write": n}, workers, whole[workers])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "n"), [(1, 8), (2, 5)])
 def test_a_storm_of_signals(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
     storm(tmp_path, {"Ctrl-C": n, "Ctrl-C thrice": n, "polite kill": n, "kill": n}, workers, whole[workers])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "n"), [(1, 12), (2, 4)])
 def test_a_storm_of_full_disks(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
     storm(tmp_path, {"full disk": n, "failing disk": n, "kill at a write": n // 2}, workers, whole[workers])
 
 
+@pytest.mark.slow
 def test_a_start_that_is_killed(whole: Any, tmp_path: Path) -> None:
     folder, kills = RunFolder(tmp_path / RUN), 0
     start = config(tmp_path)
@@ -392,7 +399,7 @@ def test_files_that_may_not_grow(most: int, whole: Any, tmp_path: Path) -> None:
     status, told = attempt(start, tmp_path, often, fault)
     assert status == 2
     assert "File too large" in one_clear_line(told)
-    status, told = attempt(way_back(told) or start, tmp_path)
+    status, told = attempt(resume_command(told) or start, tmp_path)
     assert status == 0, told
     assert outcome(tmp_path / RUN) == whole[1]
 
@@ -401,12 +408,14 @@ def test_files_that_may_not_grow(most: int, whole: Any, tmp_path: Path) -> None:
 # Processes, from outside
 # ---------------------------------------------------------------------------------------------
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 # Long enough to be found at work.
 LONG = {"run__games": 20_000, "run__log_every": 40, "run__eval_every": 0}
 
 
-def test_processes_are_killed(whole: Any, tmp_path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.usefixtures("whole")
+def test_processes_are_killed(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     home, calm = tmp_path / "home", tmp_path / "calm"
     home.mkdir()
@@ -439,8 +448,8 @@ def test_processes_are_killed(whole: Any, tmp_path: Path) -> None:
         assert status == {signal.SIGKILL: -9, signal.SIGINT: 130, signal.SIGTERM: 143}[number], told
         if status > 0:
             assert f"interrupted after {folder.load()[1]['games']:,} games" in told
-            assert way_back(told) == RESUME
-            command = told.rpartition("go on with: ")[2]
+            assert resume_command(told) == RESUME
+            command = told.rpartition("resume with: ")[2]
         argv = RESUME
     # As it was told, in a shell.
     done = subprocess.run(command, shell=True, cwd=home, env=environment, capture_output=True, text=True)
@@ -456,8 +465,8 @@ def test_ctrl_c_twice_stops_at_once(whole: Any, tmp_path: Path) -> None:
 
     status, told = attempt(config(tmp_path), tmp_path, at_games(700, twice))
     assert status == 130
-    assert "stopped at once; the run's state of 0 games is kept: " in told
-    assert way_back(told) == RESUME
+    assert "stopped at once; saved up to 0 games; resume with: " in told
+    assert resume_command(told) == RESUME
     assert attempt(RESUME, tmp_path)[0] == 0
     assert outcome(tmp_path / RUN) == whole[1]
 
@@ -471,16 +480,6 @@ def test_two_processes_in_one_run(interrupted: RunFolder, whole: Any, tmp_path: 
     assert contents(interrupted.path) == before
     assert attempt(RESUME, tmp_path)[0] == 0
     assert outcome(interrupted.path) == whole[1]
-
-
-def test_two_runs_that_start_under_one_name(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "name")
-    with pytest.raises(RlgoError, match=r"name: holds a run already"), folder.build() as first:
-        first.config.write_text("first")
-        with folder.build() as second:
-            second.config.write_text("second")
-    assert folder.config.read_text() == "second"
-    assert list(tmp_path.iterdir()) == [folder.path]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -542,7 +541,7 @@ def log_of_events(folder: RunFolder) -> Path:
         (lambda f: f.config.unlink(), ["tiny: expected the folder of a training run"]),
         (lambda f: f.config.write_text("x"), ["config.toml: not valid TOML"]),
         (lambda f: replace(f.config, "alpha =", "alhpa ="), ["config.toml: unknown key learning.alhpa"]),
-        (lambda f: replace(f.config, "seed = 1", "seed = 2"), ["config.toml: expected run.seed=1 as when"]),
+        (lambda f: replace(f.config, "seed = 1", "seed = 2"), ["config.toml: expected run.seed=1 as at the start"]),
         (lambda f: replace(f.config, "[1, 2]", "[1, 2, 3]"), ["config.toml: expected features.sizes=[1, 2] as"]),
         (lambda f: replace(f.config, "workers = 1", "workers = 2"), ["config.toml: expected run.workers=1 as"]),
         (lambda f: replace(f.config, "games = 1000", "games = 90"), ["tiny: expected run.games of at least the "]),
@@ -569,23 +568,9 @@ def test_a_damaged_run(damage: Any, words: list[str], interrupted: RunFolder, ca
     ],
     ids=lambda value: " ".join(value),
 )
-def test_commands_that_are_refused(argv: list[str], words: list[str], interrupted: RunFolder, capsys: Any) -> None:
+@pytest.mark.usefixtures("interrupted")
+def test_commands_that_are_refused(argv: list[str], words: list[str], capsys: Any) -> None:
     refused(["train", *argv], capsys, *words)
-
-
-def test_every_flipped_bit_of_a_state_is_noticed(interrupted: RunFolder) -> None:
-    data = interrupted.state.read_bytes()
-    with zipfile.ZipFile(interrupted.state) as archive:
-        directory, comment = 8 * archive.start_dir, 8 * (len(data) - len(archive.comment))
-    rng = np.random.default_rng(1)
-    # The first header, what follows, the archive's directory, and its comment.
-    for start, end in itertools.pairwise([0, 8 * 30, directory, comment, 8 * len(data)]):
-        for bit in rng.choice(np.arange(start, end), 50, replace=False).tolist():
-            flip(interrupted.state, bit)
-            with pytest.raises(RlgoError, match=r"state\.npz: .*damaged"):
-                interrupted.load()
-            flip(interrupted.state, bit)
-    assert interrupted.load()[1]["games"] >= 500
 
 
 # ---------------------------------------------------------------------------------------------
@@ -597,11 +582,11 @@ def test_going_on_with_more_games(whole: Any, tmp_path: Path, monkeypatch: Any, 
     monkeypatch.chdir(tmp_path)
     folder = RunFolder(RUN)
     assert attempt(config(tmp_path, run__games=450), tmp_path)[0] == 0
-    refused(RESUME, capsys, "tiny: finished at 450 games; to go on, --set run.games=N")
+    refused(RESUME, capsys, "tiny: finished at 450 games; to continue, --set run.games=N")
     assert attempt([*RESUME, "--set", "run.games=900"], tmp_path)[0] == 0
     replace(folder.config, "games = 900", "games = 1000")  # does the same
     assert attempt(RESUME, tmp_path)[0] == 0
-    refused(RESUME, capsys, "tiny: finished at 1,000 games; to go on, --set run.games=N")
+    refused(RESUME, capsys, "tiny: finished at 1,000 games; to continue, --set run.games=N")
     found, expected = outcome(folder.path), whole[1]
     assert found["weights"] == expected["weights"]
     # 450 is a point of the logs, but strength was measured then, too.
@@ -615,18 +600,11 @@ def test_a_schedule_that_ends_with_the_run(tmp_path: Path, monkeypatch: Any, cap
     monkeypatch.chdir(tmp_path)
     start = config(tmp_path, run__games=90, learning__alpha_schedule="linear")
     assert attempt(start, tmp_path)[0] == 0
-    refused(
-        [*RESUME, "--set", "run.games=180"], capsys, 'tiny: learning.alpha_schedule = "linear" ends at run.games = 90'
-    )
+    refused([*RESUME, "--set", "run.games=180"], capsys, 'learning.alpha_schedule = "linear" ends at run.games = 90')
 
 
-def test_checkpoints(whole: Any) -> None:
+def test_checkpoints_of_a_run(whole: Any) -> None:
     for outcome in whole.values():
         names = {f"{n:012d}": n for n in (100, 200, 500, 1_000)}
         assert {name: games for name, (games, _) in outcome["weights"].items()} == {**names, "weights": GAMES}
         assert outcome["weights"]["weights"] == outcome["weights"]["000000001000"]
-    found = [100]
-    while found[-1] < 10**9:
-        found.append(next_checkpoint(found[-1]))
-    assert found == [100, 200, 500, *(n * 10**k for k in range(3, 9) for n in (1, 2, 5)), 10**9]
-    assert [next_checkpoint(n) for n in (0, 99, 100, 499)] == [100, 100, 200, 500]

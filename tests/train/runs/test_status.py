@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
+from tiny_runs import interrupt, interrupt_before_the_first_game, metrics, tiny
 
-from rlgo.errors import RlgoError
 from train.cli import main as cli
-from train.config import Config, config_from_dict
+from train.config import Config
 from train.runs.folder import RunFolder
 from train.runs.run import train
-from train.runs.status import find_runs, look
+from train.runs.status import find_runs, inspect, table
 
 GAMES = 120
 
 
-def tiny(out: Path, name: str) -> Config:
-    run = {"name": name, "out": str(out), "games": GAMES, "log_every": 60, "eval_every": 0, "eval_games": 10}
-    return config_from_dict({"run": run, "board": {"size": 5, "komi": 0.5}, "features": {"sizes": [1, 2]}})
+def short(out: Path, name: str) -> Config:
+    """A run that measures strength only at its end."""
+    return tiny(out, run={"name": name, "games": GAMES, "log_every": 60, "eval_every": 0, "eval_games": 10})
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     """A folder of runs: `done`, a sweep's folder with a run in it, and one cut short before its first game."""
     out = tmp_path_factory.mktemp("runs")
-    train(tiny(out, "done"), progress=False)
+    train(short(out, "done"), progress=False)
     shutil.copytree(out / "done", out / "sweep" / "member")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("train.runs.run._Run.go", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        interrupt_before_the_first_game(patch)
         with pytest.raises(KeyboardInterrupt):
-            train(tiny(out, "begun"), progress=False)
+            train(short(out, "begun"), progress=False)
     (out / "notes").mkdir()
     (out / "notes" / "a.txt").write_text("no run")
     (out / ".done.x1").mkdir()
@@ -66,20 +66,37 @@ def test_states(made):
 
 def test_what_is_told(made):
     begun, done, _ = find_runs(made)
-    assert done.config == tiny(made, "done")
-    assert (done.games, begun.games, done.reason, done.way_back) == (GAMES, 0, "", "")
+    assert done.config == short(made, "done")
+    assert (done.games, begun.games, done.reason, done.resume_command) == (GAMES, 0, "", "")
     assert done.games_per_s == GAMES / done.seconds
     assert begun.games_per_s == 0
     provenance = json.loads((made / "done" / "run.json").read_text("utf-8"))
     assert (done.started, done.strength, done.elo) == tuple(provenance[k] for k in ("started", "strength", "elo"))
-    assert begun.way_back.endswith(f"rlgo train --resume {made / 'begun'}")
+    assert begun.resume_command.endswith(f"rlgo train --resume {made / 'begun'}")
 
 
-def test_more_games_asked_for(made, runs):
+def test_elo_is_what_the_run_reported_last(tmp_path, monkeypatch):
+    """Not a rating that was only logged: the one that `rlgo train` prints with the win rates."""
+    interrupt(monkeypatch, at=250)
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny(tmp_path, run={"eval_every": 150}), progress=False)
+    logged = {p["games"]: p["strength/elo"] for p in metrics(tmp_path / "tiny") if "strength/elo" in p}
+    log = (tmp_path / "tiny" / "log.txt").read_text("utf-8")
+    reported = [int(games) for games in re.findall(r"(\d+) games: Elo ", log)]
+    assert [*logged] == [100, 150, 200]  # 100 and 200 are checkpoints
+    assert reported == [150]
+    assert logged[200] != logged[150]
+    info = inspect(tmp_path / "tiny")
+    assert info.elo == logged[150]
+    assert f"{info.elo:,.0f}" in table([info], tmp_path)
+    assert f"150 games: Elo {info.elo:,.0f} (" in log
+
+
+def test_more_games_asked_for(runs):
     """As after `rlgo train --resume DIR --set run.games=N` and Ctrl-C."""
     config = runs / "done" / "config.toml"
     config.write_text(config.read_text("utf-8").replace(f"games = {GAMES}\n", f"games = {2 * GAMES}\n"), "utf-8")
-    assert look(runs / "done").state == "interrupted"
+    assert inspect(runs / "done").state == "interrupted"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +115,7 @@ def test_more_games_asked_for(made, runs):
 )
 def test_a_damaged_run_is_a_line(runs, spoil, reason):
     spoil(runs / "done")
-    found = look(runs / "done")
+    found = inspect(runs / "done")
     assert found.state == "damaged"
     assert reason in found.reason
     assert states(runs) == {"begun": "interrupted", "done": "damaged", "sweep/member": "finished"}
@@ -117,21 +134,6 @@ def test_a_folder_that_cannot_be_read_is_a_line(made, monkeypatch):
     assert find_runs(made)[-1].reason == f"{made / 'sweep'}: cannot be read: Permission denied"
 
 
-def test_looking_keeps_nobody_out(runs):
-    folder = RunFolder(runs / "done")
-    assert not folder.in_use()
-    # Two who look do not see each other, ...
-    with open(runs / "done" / ".lock") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        assert not folder.in_use()
-    with folder.lock():
-        assert folder.in_use()
-        # ... but the lock keeps out who wants it.
-        with pytest.raises(RlgoError, match="in use by another process"), folder.lock():
-            pass
-    assert not folder.in_use()
-
-
 def test_the_command(made, capsys, monkeypatch):
     monkeypatch.chdir(made.parent)
     assert cli.main(["runs", str(made.name)]) == 0
@@ -140,7 +142,9 @@ def test_the_command(made, capsys, monkeypatch):
     assert begun.split()[:6] == ["begun", "interrupted", "0", "of", "120", "(0%)"]
     assert begun.endswith(f"rlgo train --resume {made.name}/begun")
     assert done.split()[:6] == ["done", "finished", "120", "of", "120", "(100%)"]
-    assert "5x5" in done and "1+2 LI+LD" in done and "random" in done
+    assert "5x5" in done
+    assert "1+2 LI+LD" in done
+    assert "random" in done
     assert member.startswith("sweep/member ")
 
     assert cli.main(["runs", str(made.name), "--json"]) == 0
@@ -157,7 +161,7 @@ def test_the_command(made, capsys, monkeypatch):
     [
         ("nowhere", "nowhere: expected a folder of training runs"),
         ("file", "file: expected a folder of training runs, found a file"),
-        ("empty", "empty: no training runs in it"),
+        ("empty", "empty: no training runs here"),
     ],
 )
 def test_no_runs_is_one_line(tmp_path, monkeypatch, capsys, folder, message):
@@ -167,4 +171,5 @@ def test_no_runs_is_one_line(tmp_path, monkeypatch, capsys, folder, message):
     assert cli.main(["runs", folder]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"rlgo: error: {message}") and err.count("\n") == 1
+    assert err.startswith(f"rlgo: error: {message}")
+    assert err.count("\n") == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import platform
 import signal
 import subprocess
@@ -13,25 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiny_runs import BLOCKS, contents, interrupt, metrics, tiny
 
 from rlgo.errors import RlgoError
 from rlgo.fast_games import play_fast
-from rlgo.learner import Learner
 from rlgo.weights import load_weights
-from train.config import Config, config_from_dict, load_config, to_toml
+from train.config import Config, load_config, to_toml
 from train.runs.run import Result, make_learner, train
-
-TINY = {
-    "run": {"name": "tiny", "games": 300, "log_every": 50, "eval_every": 100, "eval_games": 40},
-    "board": {"size": 5, "komi": 0.5},
-    "features": {"sizes": [1, 2]},
-}
-
-
-def tiny(out: Path, **sections) -> Config:
-    data = {name: {**TINY.get(name, {}), **sections.get(name, {})} for name in {*TINY, *sections}}
-    data["run"]["out"] = str(out)
-    return config_from_dict(data)
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +27,6 @@ def finished(tmp_path_factory) -> tuple[Config, Result]:
     return config, train(config, progress=False)
 
 
-def metrics(folder: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text("utf-8").splitlines()]
-
-
-BLOCKS = ["1x1-LI", "1x1-LD", "2x2-LI", "2x2-LD"]
 LOGGED = {
     "speed/games_per_s",
     "speed/evaluations_per_s",
@@ -221,25 +203,22 @@ def test_a_meeting_swaps_colours():
 # ---------------------------------------------------------------------------------------------
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(p): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
 def test_a_folder_that_holds_a_run(finished):
     config, result = finished
     before = contents(result.folder)
-    with pytest.raises(RlgoError, match=r"tiny: holds a run already; expected a new name"):
+    with pytest.raises(RlgoError, match=r"tiny: already holds a run; expected another name"):
         train(config, progress=False)
     assert contents(result.folder) == before
 
 
 def test_a_folder_under_a_file(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(RlgoError, match=r"file.tiny: cannot be made: File exists: .*file$"):
+    with pytest.raises(RlgoError, match=r"file.tiny: cannot be created: File exists: .*file$"):
         train(tiny(tmp_path / "file"), progress=False)
     assert contents(tmp_path) == {str(tmp_path / "file"): b"in the way"}
 
 
+@pytest.mark.process
 def test_divergence_names_the_step_size(tmp_path):
     # In a process of its own: compiled self-play with broken weights could not be stopped from here.
     path = tmp_path / "diverging.toml"
@@ -252,21 +231,8 @@ def test_divergence_names_the_step_size(tmp_path):
     assert "Traceback" not in found.stderr
 
 
-def interrupting(monkeypatch, at: int) -> None:
-    """Ctrl-C, once, in the slice that reaches this many games."""
-    learn = Learner.learn
-
-    def learn_and_press(self, games):
-        tally = learn(self, games)
-        if self.games - games < at <= self.games:
-            os.kill(os.getpid(), signal.SIGINT)
-        return tally
-
-    monkeypatch.setattr(Learner, "learn", learn_and_press)
-
-
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, monkeypatch, capsys):
-    interrupting(monkeypatch, at=100)
+    interrupt(monkeypatch, at=100)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         train(tiny(tmp_path), progress=False)
@@ -279,7 +245,8 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, monkeypatch, capsys):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_nothing_goes_to_standard_output(tmp_path, capsys):
+def test_nothing_goes_to_standard_output(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     train(tiny(tmp_path, run={"games": 20}), progress=True)
     out, err = capsys.readouterr()
     assert out == ""

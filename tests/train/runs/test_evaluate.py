@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiny_runs import interrupt_before_the_first_game
 
 from rlgo.errors import RlgoError
 from rlgo.exchange import without_sharing
+from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights, save_weights
 from train.arena.elo import expected_score
 from train.cli import main as cli
 from train.config import Config, config_from_dict
 from train.runs import evaluate as evaluating
-from train.runs import run as running
-from train.runs.evaluate import RANDOM, Entrant, Evaluation, evaluate
+from train.runs.evaluate import RANDOM, Entrant, Evaluation, evaluate, pairs_of
 from train.runs.run import train
 from train.runs.strength import GNUGO_NAME
 
@@ -45,8 +46,6 @@ def made(tmp_path_factory) -> Path:
 
 
 def weights(size: int, first: float = 0.0, games: int = 0) -> Weights:
-    from rlgo.shapes import make_features
-
     theta = np.zeros(make_features(size, (1,)).n_weights + 1, np.float32)
     theta[1] = first
     return Weights(make_features(size, (1,)), theta, 0.5, games=games)
@@ -77,12 +76,12 @@ def test_neighbours_meet_and_ends_meet(found):
     assert {r.games for r in found.results} == {200}
 
 
-def test_a_file_meets_everybody(made):
+def test_a_file_meets_everybody():
     entrants = [Entrant("x 1", weights(5), "x"), Entrant("file", weights(5)), Entrant("x 2", weights(5), "x", True)]
-    assert evaluating._pairs(entrants) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    assert pairs_of(entrants) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
     ladder = [Entrant(str(i), weights(5), "x", i == 9) for i in range(10)]
-    assert (1, 10) not in evaluating._pairs(ladder)
-    assert {(i, 11) for i in range(11)} <= set(evaluating._pairs([*ladder, Entrant("file", weights(5))]))
+    assert (1, 10) not in pairs_of(ladder)
+    assert {(i, 11) for i in range(11)} <= set(pairs_of([*ladder, Entrant("file", weights(5))]))
 
 
 def test_the_same_target_counts_once(made):
@@ -98,7 +97,7 @@ def test_runs_of_one_name_are_told_apart(made, tmp_path):
 
 
 def test_shipped_weights_join_those_of_their_features(made, monkeypatch):
-    monkeypatch.setattr(evaluating, "shipped_weights", lambda size: made / "long" / "checkpoints" / "000000000500.npz")
+    monkeypatch.setattr(evaluating, "shipped_weights", lambda _: made / "long" / "checkpoints" / "000000000500.npz")
 
     def files(target: str) -> list[str]:
         return [e.name for e in evaluate([made / target], games=2, progress=False).entrants if not e.run]
@@ -121,7 +120,7 @@ def test_ratings_are_those_behind_the_scores(tmp_path, monkeypatch):
 
     seeds = []
 
-    def play(features, theta_a, theta_b, games, seed, komi):
+    def play(_features, theta_a, theta_b, games, seed, _komi):
         seeds.append(tuple(seed.entropy))
         return SimpleNamespace(scores=np.full((games // 2, 2), expected_score(float(theta_a[1] - theta_b[1]))))
 
@@ -141,7 +140,7 @@ def test_ratings_are_those_behind_the_scores(tmp_path, monkeypatch):
 def test_intervals_tell_the_place_among_the_weights(tmp_path, monkeypatch):
     """Random play loses everything: how far it is behind is not known, and widens no other interval."""
 
-    def play(features, theta_a, theta_b, games, seed, komi):
+    def play(_features, theta_a, theta_b, games, _seed, _komi):
         score = np.ones((games // 2, 2)) if theta_b[1] == 0 else np.zeros((games // 2, 2))
         return SimpleNamespace(scores=score if theta_a[1] * theta_b[1] == 0 else np.tile([1.0, 0.0], (games // 2, 1)))
 
@@ -182,7 +181,9 @@ def test_other_features_play_the_same(made):
     assert scores[RANDOM, str(shared)] < 0.3
 
 
-def test_gnugo_plays_files_and_ends(made, gnugo):
+@pytest.mark.gnugo
+@pytest.mark.usefixtures("gnugo")
+def test_gnugo_plays_files_and_ends(made):
     found = evaluate([made / "short", made / "unshared.npz"], games=20, gnugo=2, progress=False)
     met = [(r.a, r.games) for r in found.results if r.b == GNUGO_NAME]
     assert met == [("short 200", 2), (str(made / "unshared.npz"), 2)]
@@ -205,7 +206,9 @@ def test_the_command_prints_writes_and_draws(made, found, tmp_path, capsys):
     assert "5x5, komi 0.5, 200 games a pair, seed 1" in out
     best = found.ratings.players[0]
     line = next(line for line in out.splitlines() if best.name in line)
-    assert line.split()[0] == "1" and f" {best.elo:.0f} " in line and f" {best.games:.0f} " in line
+    assert line.split()[0] == "1"
+    assert f" {best.elo:.0f} " in line
+    assert f" {best.games:.0f} " in line
     data = json.loads(files["--json"].read_text("utf-8"))
     assert [p["name"] for p in data["players"]] == [p.name for p in found.ratings.players]
     assert data["players"][0]["ci95"] == list(best.ci95)
@@ -216,14 +219,14 @@ def test_the_command_prints_writes_and_draws(made, found, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    ("arguments", "message"),
     [
         (["none.npz"], "none.npz: "),
         (["damaged.npz"], "damaged.npz: "),
         (["text"], "text: "),
         (["."], ".: expected the folder of a training run, or a weight file"),
-        (["long", "six.npz"], "long 100 is for 5x5, six.npz for 6x6: expected one board size"),
-        (["long", "komi.npz"], "long 100 learned with komi 0.5, komi.npz with 1.5: expected --komi"),
+        (["long", "six.npz"], "long 100 is for 5x5, six.npz for 6x6: expected the same board size"),
+        (["long", "komi.npz"], "long 100 was trained with komi 0.5, komi.npz with 1.5: expected --komi"),
         (["long", "--games", "7"], "games = 7: expected an even number of at least 2"),
         (["long", "--gnugo", "3"], "gnugo = 3: expected an even number of at least 0"),
         (["long", "--games", "0"], "--games 0: expected an integer of at least 2"),
@@ -237,7 +240,9 @@ def test_refusals_are_one_line(made, monkeypatch, capsys, arguments, message):
     assert cli.main(["eval", *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("rlgo: error: ") and message in err and err.count("\n") == 1
+    assert err.startswith("rlgo: error: ")
+    assert message in err
+    assert err.count("\n") == 1
 
 
 def test_komi_can_be_given(made):
@@ -245,10 +250,11 @@ def test_komi_can_be_given(made):
     assert found.komi == 2.5
 
 
-def test_a_run_without_games(made, monkeypatch, tmp_path):
-    monkeypatch.setattr(running, "_go", lambda *args: None)  # as if killed here
-    train(config(tmp_path, "new", 100, (1,)), progress=False)
-    with pytest.raises(RlgoError, match="new: has no checkpoint yet"):
+def test_a_run_without_games(tmp_path, monkeypatch):
+    interrupt_before_the_first_game(monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        train(config(tmp_path, "new", 100, (1,)), progress=False)
+    with pytest.raises(RlgoError, match="new: no checkpoint yet"):
         evaluate([tmp_path / "new"], progress=False)
 
 

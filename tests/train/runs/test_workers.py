@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_run import interrupting, metrics, tiny
+from tiny_runs import interrupt, metrics, tiny
 
 from rlgo.errors import RlgoError
 from rlgo.jit import make_rng
@@ -24,18 +24,23 @@ from rlgo.learner import Learner, LearnWorker, merged
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
 from train.arena.match import play_match
-from train.arena.pool import GameTask, GameWorker, RayFarm
-from train.arena.referee import Rules
+from train.arena.pool import GameTask, GameWorker, RayPool
+from train.arena.referee import GameRules
 from train.config import to_toml
 from train.ray_cluster import connect
 from train.runs import workers as cluster
 from train.runs.run import resume, train
 from train.runs.workers import RayLearner, RayWorkers
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or importlib.util.find_spec("ray") is None,
-    reason="Ray is not installed, or this is no Linux: elsewhere it has no clusters of several nodes",
-)
+pytestmark = [
+    pytest.mark.ray,
+    pytest.mark.slow,
+    pytest.mark.process,
+    pytest.mark.skipif(
+        sys.platform != "linux" or importlib.util.find_spec("ray") is None,
+        reason="Ray is not installed, or this is no Linux: elsewhere it has no clusters of several nodes",
+    ),
+]
 FEATURES = make_features(5, (1, 2))
 TERMS = FEATURES, Learning(), Policy(), 0.5
 SECONDS = 300  # for what takes two on a machine that has nothing else to do
@@ -108,15 +113,15 @@ def single(nodes) -> Iterator[RayLearner]:
 
 
 def pid(learner: Learner, number: int) -> int:
-    return learner.pool._places[number - 1].who.pid
+    return learner.pool.slots[number - 1].who.pid
 
 
-def until_all_work(crew: RayWorkers) -> None:
+def until_all_work(workers: RayWorkers) -> None:
     """Wait until the place of every worker who died is taken."""
     end = time.monotonic() + SECONDS
-    while not all(place.prepared is None for place in crew._places):
+    while not all(slot.is_ready for slot in workers.slots):
         assert time.monotonic() < end
-        crew._present()
+        workers.ready()
         time.sleep(0.1)
 
 
@@ -170,23 +175,23 @@ def test_a_match_on_a_cluster(nodes, tmp_path):
     result = play_match("random", "open_spiel,sims=4", 8, cluster=nodes.address, jobs=2, results=path, **arguments)
     assert result == play_match("random", "open_spiel,sims=4", 8, **arguments)
     assert sorted(json.loads(line)["game"] for line in path.read_text().splitlines()[1:]) == list(range(1, 9))
+    pool = RayPool(nodes.address, 2)
     with pytest.raises(RlgoError, match="player 'nobody': unknown"):
-        farm = RayFarm(nodes.address, 2)
-        list(farm.run([GameTask(1, "nobody", "random", (), 1, Rules(5, 2.5, 75))]))
-    farm.close()
+        list(pool.run([GameTask(1, "nobody", "random", (), 1, GameRules(5, 2.5, 75))]))
+    pool.close()
 
 
 def test_actors_of_a_match_that_die_are_replaced(nodes, capsys):
-    farm = RayFarm(nodes.address, 2)
-    tasks = [GameTask(n, "random", "random", (), 1, Rules(5, 2.5, 75)) for n in range(1, 13)]
+    pool = RayPool(nodes.address, 2)
+    tasks = [GameTask(n, "random", "random", (), 1, GameRules(5, 2.5, 75)) for n in range(1, 13)]
     records = {}
-    for task, record in farm.run(tasks):
+    for task, record in pool.run(tasks):
         records[task.number] = record.moves
         if len(records) == 3:
-            farm._ray.kill(farm._actors[0])
-    farm.close()
+            pool._ray.kill(pool._actors[0])
+    pool.close()
     assert sorted(records) == list(range(1, 13))
-    assert "its process died; it is played again" in capsys.readouterr().err
+    assert "its process died; playing the game again" in capsys.readouterr().err
     own = GameWorker()
     assert {task.number: own.play(task).moves for task in tasks} == records
 
@@ -239,7 +244,7 @@ def test_another_rlgo(nodes, monkeypatch):
 
 
 def test_more_workers_than_cpus(nodes, monkeypatch):
-    monkeypatch.setattr(cluster, "_JOIN_SECONDS", 1.0)
+    monkeypatch.setattr(cluster, "JOIN_SECONDS", 1.0)
     with pytest.raises(RlgoError, match=r"\d of 7 workers \(run\.workers\) found no CPU within 1 s: the cluster has 6"):
         ray_learner(nodes, 7)
 
@@ -250,7 +255,7 @@ def test_more_workers_than_cpus(nodes, monkeypatch):
 
 
 def told(learner: Learner) -> list[str]:
-    """What the crew says from now on."""
+    """What the workers log from now on."""
     lines: list[str] = []
     learner.pool.log = lines.append
     return lines
@@ -263,7 +268,7 @@ def killing(monkeypatch, at: int) -> None:
     def learn_and_kill(self, games, first):
         if [first] == left:
             left.clear()
-            victim = self._places[1].who.pid
+            victim = self.slots[1].who.pid
             # Stopped, so that it has its games when it dies, but cannot have finished them.
             os.kill(victim, signal.SIGSTOP)
             threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
@@ -301,22 +306,22 @@ def test_games_that_are_lost_are_played_again(four, monkeypatch):
     assert same(four.state(), {"lost": np.array(50)})
 
 
-def test_who_gives_no_answer_is_replaced(four, monkeypatch):
+def test_who_does_not_answer_is_replaced(four, monkeypatch):
     lines, victim = told(four), pid(four, 3)
     os.kill(victim, signal.SIGSTOP)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(four.pool, "_timeout", 5.0)
+            patch.setattr(four.pool, "timeout", 5.0)
             tally = four.pool.learn(200, 0)
         assert tally.games + tally.discarded == 150
         assert f"worker 3 (process {victim} on " in lines[0]
-        assert ") gave no answer for 5 s (run.cluster_timeout); its 50 games are lost" in lines[0]
+        assert ") did not answer for 5 s (run.cluster_timeout); its 50 games are lost" in lines[0]
     finally:
         os.kill(victim, signal.SIGKILL)
 
 
 def test_a_place_where_everyone_dies(single, monkeypatch):
-    monkeypatch.setattr(cluster, "_DEATHS", 1)
+    monkeypatch.setattr(cluster, "MAX_DEATHS", 1)
     os.kill(pid(single, 1), signal.SIGKILL)
     with pytest.raises(RlgoError, match=r"worker 1 .* died; its 40 games are lost; that makes 1 in a row"):
         single.pool.learn(40, 0)
@@ -326,7 +331,7 @@ def test_a_run_in_which_a_worker_dies(nodes, tmp_path, monkeypatch):
     run = {"workers": 2, "merge_every": 50, "log_every": 100, "eval_every": 0, "games": 600, "cluster": nodes.address}
     config = tiny(tmp_path, run=run)
     killing(monkeypatch, at=200)
-    interrupting(monkeypatch, at=400)
+    interrupt(monkeypatch, at=400)
     with pytest.raises(KeyboardInterrupt):
         train(config, progress=False)
     result = resume(tmp_path / "tiny", progress=False)
@@ -386,7 +391,7 @@ def test_ctrl_c(nodes, tmp_path):
     assert out == ""
     err = "".join(lines)
     assert "Traceback" not in err
-    assert lines[-1].startswith("go on with: ")
+    assert lines[-1].startswith("resume with: ")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -399,7 +404,8 @@ def test_a_node_goes_down(four, nodes):
     nodes.remove_node(next(iter(nodes.worker_nodes)))
     tally = four.pool.learn(200, 0)
     # With three CPUs on either node, neither had all four.
-    assert lines and all(") went down with its machine; its 50 games are lost" in line for line in lines)
+    assert lines
+    assert all(") went down with its machine; its 50 games are lost" in line for line in lines)
     assert tally.games + tally.discarded == 200 - 50 * len(lines) > 0
     # The others go on, and with them as many new ones as there are CPUs.
     tally = four.pool.learn(200, 100)

@@ -13,7 +13,8 @@ from rlgo.errors import RlgoError
 from rlgo.exchange import export_w
 from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights, save_weights
-from train.arena.match import meet_fast, on_common_features, play_match
+from train.arena.fast import on_common_features, play_weights
+from train.arena.match import play_match
 from train.cli import main as cli
 from train.config import config_from_dict
 from train.runs.compare import Comparison, compare
@@ -48,7 +49,7 @@ def test_the_last_weights_meet_as_in_a_fast_match(runs, found):
 def test_they_meet_at_equal_ages(runs, found):
     assert [(p.games_a, p.games_b) for p in found.curve] == [(n, n) for n in (100, 200, 500)]
     at = [load_weights(runs / name / "checkpoints" / f"{200:012d}.npz") for name in "ab"]
-    scores = meet_fast(*at, 5, 100, 3, 0.5).scores
+    scores = play_weights(*at, 5, 100, seed=3, komi=0.5).scores
     assert found.curve[1].win_rate == scores.mean()
     assert found.curve[1].ci95 == clustered_interval(scores.tolist())
     assert len({p.win_rate for p in found.curve}) > 1
@@ -69,7 +70,7 @@ def test_a_run_and_itself(runs):
     assert {p.win_rate for p in [*same.curve, same.last]} == {0.5}
     # The last weights are those of the last checkpoint: they meet once.
     assert [p.games_a for p in same.curve] == [100, 200]
-    assert "no setting is known to differ" in str(same)
+    assert "no known differences between their settings" in str(same)
 
 
 def test_a_file_stands_in_for_a_run(runs, found):
@@ -89,7 +90,7 @@ def test_a_file_without_a_config_tells_what_it_can(runs, found, tmp_path):
     against = compare(tmp_path / "bare.npz", runs / "a", games=20, progress=False)
     assert against.differences == {"board.komi": (1.5, 0.5), "features.sizes": ([1], [1, 2])}
     assert against.komi == 1.5
-    assert "komi 1.5, as A learned; B learned with 0.5" in str(against)
+    assert "komi 1.5, as in A's training; B was trained with komi 0.5" in str(against)
     export_w(tmp_path / "b.w", load_weights(runs / "b" / "weights.npz"))
     again = compare(runs / "a", tmp_path / "b.w", games=100, seed=3, progress=False)
     assert again.last.win_rate == found.last.win_rate
@@ -101,12 +102,12 @@ def test_other_features_meet(runs):
     ones, a = (current_weights(runs / name) for name in ("ones", "a"))
     features, (theta_ones, theta_a) = on_common_features([ones, a], 5)
     assert features is make_features(5, (1, 2, 3), "none")
-    scores = meet_fast(Weights(features, theta_ones), Weights(features, theta_a), 5, 100, 3, 0.5).scores
+    scores = play_weights(Weights(features, theta_ones), Weights(features, theta_a), 5, 100, seed=3, komi=0.5).scores
     assert compare(runs / "ones", runs / "a", games=100, seed=3, progress=False).last.win_rate == scores.mean()
     assert scores.mean() < 0.5
 
 
-def test_a_run_at_work_shows_its_state(runs, monkeypatch, tmp_path):
+def test_a_run_at_work_shows_its_state(runs, tmp_path):
     """Without weights.npz, and with half a line in its log."""
     for name in ("config.toml", "run.json", "state.npz"):
         (tmp_path / name).write_bytes((runs / "a" / name).read_bytes())
@@ -131,7 +132,8 @@ def test_the_command(runs, found, tmp_path, capsys, monkeypatch):
     assert data["last"]["win_rate"] == found.last.win_rate
     assert [point["games_a"] for point in data["curve"]] == [100, 200, 500]
     assert data["differences"]["learning.alpha"] == [0.1, 0.3]
-    assert png.read_bytes().startswith(b"\x89PNG") and png.stat().st_size > 10_000
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert png.stat().st_size > 10_000
 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert cli.main([*argv, "--png", str(png)]) == 2
@@ -150,7 +152,9 @@ def test_what_cannot_be_compared(runs, tmp_path, capsys):
     ):
         assert cli.main(["compare", *argv]) == 2
         out, err = capsys.readouterr()
-        assert out == "" and message in err and err.count("\n") == 1
+        assert out == ""
+        assert message in err
+        assert err.count("\n") == 1
 
 
 def test_boards_of_two_sizes(runs, tmp_path):
@@ -158,5 +162,5 @@ def test_boards_of_two_sizes(runs, tmp_path):
     weights = load_weights(runs / "a" / "weights.npz")
     theta = weights.theta[: features.n_weights + 1].copy()
     save_weights(tmp_path / "six.npz", Weights(features, theta))
-    with pytest.raises(RlgoError, match=r"is for 5x5, .*six.npz for 6x6: expected two of one board size"):
+    with pytest.raises(RlgoError, match=r"is for 5x5, .*six.npz for 6x6: expected the same board size"):
         compare(runs / "a", tmp_path / "six.npz", progress=False)
