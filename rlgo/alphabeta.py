@@ -1,17 +1,17 @@
 """Alpha-beta search on a value function. TD paper, Sections 3.4 and 6.1.
 
-Start reading at `negamax`, then `AlphaBetaSearch`. Full width, to a fixed depth or deeper and deeper until the time
-is up. Values are logits, x = phi(s) . theta, seen by the colour to play: they sort like V and need no sigmoid. A
-finished game is worth WON_LOGIT or -WON_LOGIT.
+Start reading at `negamax`, then `AlphaBetaSearch`. The search has full width, and goes to a fixed depth or deeper and
+deeper until time is up. Values are logits, x = phi(s) . theta, seen by the colour to play: they sort like V and need no
+sigmoid. A finished game is worth WON_LOGIT or -WON_LOGIT.
 
 What makes it fast
 ------------------
-* The weights are constant during a search, so those of all sizes are fused into one 3x3 table (`shapes.fuse`).
-* Nothing is undone: an inner node copies the records of its parent and plays its move there. Leaves are not played at
-  all: the value of a move is the logit plus its gain, and the best of all moves is one pass over an array
+* Weights are constant during a search, so that those of all window sizes are fused into one 3x3 table (`shapes.fuse`).
+* Nothing is undone: an inner node copies its parent's records and plays its move on the copy. Leaves are not played at
+  all: the value of a move is the logit plus its gain, and finding the best move is one pass over an array
   (`value.best_afterstate`).
-* Everything that cuts more than plain alpha-beta can be switched off (`Options`). All but the null move leave the
-  result as it is.
+* Everything that cuts more than plain alpha-beta can be switched off (`Options`). Only the null move changes the
+  result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from rlgo.weights import Weights
 
 MAX_DEPTH = 40
 WON_LOGIT = 1e6  # far above any logit
-_WIDTH = 1e-9  # of a null window: logits are sums of float32, and differ by more or not at all
+_WIDTH = 1e-9  # of a null window: logits are sums of float32, and differ by more, or are equal
 _EXACT, _LOWER, _UPPER = 1, 2, 3
 _REDUCTION = 3  # plies that a null move takes off the depth
 _HISTORY = 1e-3  # of a logit, for each squared depth
@@ -44,7 +44,7 @@ _SLICE_NODES = 200_000  # about 10 ms
 
 
 class Options(NamedTuple):
-    """What to switch on."""
+    """Which enhancements of plain alpha-beta are on."""
 
     table: bool = True  # transposition table: values of positions met before, and the best move there
     killers: bool = True  # moves that cut at this depth elsewhere come early
@@ -55,10 +55,14 @@ class Options(NamedTuple):
 
 @cache
 def entry_dtype() -> np.dtype:
-    """An entry of the transposition table (24 bytes).
+    """Return the record of an entry of the transposition table (24 bytes).
 
-    key : of the position; value : its value, or a bound of it (`bound`), at this depth; move : the best one
-    search : which search wrote it; those of others have other weights, and do not count
+    Fields
+    ------
+    key : of the position
+    value, bound, depth : its value or a bound of it, which of these, and at what depth
+    move : the best one
+    search : the number of the search that wrote it; entries of other searches have other weights and do not count
     """
     fields = [("key", "u8"), ("value", "f8"), ("search", "u4"), ("move", "u2"), ("depth", "u1"), ("bound", "u1")]
     return np.dtype((np.record, np.dtype(fields, align=True)))
@@ -66,9 +70,12 @@ def entry_dtype() -> np.dtype:
 
 @cache
 def state_dtype(size: int) -> np.dtype:
-    """What one search keeps besides boards and shapes (P padded points, N = size * size, D = MAX_DEPTH).
+    """Return the record of what one search keeps besides boards and shapes (P padded points, N area, D = MAX_DEPTH).
 
-    nodes : positions valued, inside the tree and at its leaves; search : its number, for the table
+    Fields
+    ------
+    nodes : positions valued, inside the tree and at its leaves
+    search : its number, for the transposition table
     ply : where the search is, so that it can be interrupted anywhere
     history[2, P] : by colour and point, the squared depths at which a move cut
     killers[D, 2] : by ply, the last two moves that cut
@@ -118,10 +125,10 @@ class Search(NamedTuple):
 
 @njit
 def negamax(n_nodes, search):
-    """Search the moves of the root, which `begin_root` has listed, until done or until `n_nodes` more are valued.
+    """Search the moves of the root, which `begin_root` has listed, until done or until n_nodes more are valued.
 
-    Returns whether it is done; if not, another call goes on. In recursive words, for a node with a window
-    (alpha, beta):
+    Returns whether the search is done; if not, another call continues it. Written recursively, for a node with a
+    window (alpha, beta):
 
         negamax(node, depth, alpha, beta):
             value a leaf, or a position in the table, at once             _enter
@@ -131,8 +138,8 @@ def negamax(n_nodes, search):
                 cut if alpha >= beta
             return best
 
-    A value is exact between alpha and beta; else it is a bound on that side. (numba does not take recursive functions
-    from its cache, and a recursion cannot stop and go on.)
+    A value is exact between alpha and beta; else it is a bound on that side. (numba cannot cache recursive functions,
+    and a recursion cannot be interrupted and continued.)
     """
     s = search.state
     limit = s.nodes + n_nodes
@@ -148,7 +155,7 @@ def negamax(n_nodes, search):
 
 @njit
 def begin_root(moves, depth, s):
-    """Begin a search of these moves of the root, in this order."""
+    """Begin a search of these moves of the root, in this order, to this depth."""
     s.ply = 0
     s.n[0] = len(moves)
     s.depth[0] = depth
@@ -167,7 +174,7 @@ def begin_root(moves, depth, s):
 
 @njit
 def _descend(search):
-    """Play the next move of the node at s.ply, and go there."""
+    """Play the next move of the node at s.ply, and go to its child."""
     s, boards, shapes = search.state, search.boards, search.shapes
     ply = s.ply
     is_null = s.i[ply] < 0
@@ -217,7 +224,7 @@ def _enter(search):
     s.best[ply] = -np.inf
     s.best_move[ply] = PASS
     _list_moves(search, first)
-    # A pass that still reaches beta, searched less deep, cuts like a move; it goes before all of them.
+    # The null move comes first: if a pass, searched less deeply, still reaches beta, it cuts like a move.
     beta = s.beta[ply]
     may_pass = depth > _REDUCTION and s.after_null[ply] == 0 and b.n_passes == 0 and sign * sh.x[0] >= beta
     s.i[ply] = -1
@@ -306,9 +313,9 @@ def _store(search, p):
 
 @njit
 def _list_moves(search, first):
-    """List the sensible moves, or a pass, with how early to try them: the gain, and bonuses far above it.
+    """List the sensible moves of the node at s.ply, or a pass, with how early to try each.
 
-    The move from the table comes first, then killers, then what cut often elsewhere.
+    The move `first` from the table comes first, then killers, then what cut often elsewhere, then the largest gain.
     """
     s, options = search.state, search.options
     ply = s.ply
@@ -336,9 +343,9 @@ def _list_moves(search, first):
 
 @njit
 def _choose_next(ply, s, options):
-    """Make the earliest of the moves that are left the next one, and set the window for it.
+    """Make the earliest of the remaining moves the next one, and set the window for it.
 
-    Principal variation search: all moves but the first must only be proved worse, by a null window.
+    In principal variation search, all moves but the first must only be proved worse, by a null window.
     """
     i = s.i[ply] + 1
     earliest = i
@@ -354,7 +361,7 @@ def _choose_next(ply, s, options):
 
 
 # ---------------------------------------------------------------------------------------------
-# For people
+# For Python
 # ---------------------------------------------------------------------------------------------
 
 
@@ -457,7 +464,7 @@ class AlphaBetaSearch:
                 result = AlphaBetaResult(int(s.best_move[0]), x, complete, int(s.nodes), line, budget.elapsed)
             if is_late or abs(result.x) == WON_LOGIT:
                 break
-            # The best first, the others as they were found, which is what the next depth cuts best with.
+            # The best move first and the others in their order, by which the next depth cuts most.
             moves = s.moves[0, : len(moves)][np.argsort(-s.values[: len(moves)], kind="stable")].astype(np.int64)
         return result
 
@@ -473,14 +480,14 @@ class AlphaBetaSearch:
         reset(self._search.boards[0], self._search.shapes[0], table)
 
     def warm_up(self) -> None:
-        """Compile what a search needs, so that no clock runs meanwhile: it values no node at all."""
+        """Compile what a search needs, so that no clock runs meanwhile."""
         with compiling(f"alpha-beta, {self.size}x{self.size}"):
             begin_root(np.zeros(1, np.int64), 1, self._search.state)
             negamax(0, self._search)
 
 
 def led_by(candidates: list[Candidate], result: AlphaBetaResult | None) -> list[Candidate]:
-    """Put the move that a search found first, with its principal variation; the others stay ranked by value alone."""
+    """Put the move of a search first, with its principal variation; the others stay ranked by value."""
     best = next((candidate for candidate in candidates if result is not None and candidate.move == result.move), None)
     if result is None or best is None:
         return candidates
@@ -502,8 +509,8 @@ class AlphaBeta(Player):
     Parameters
     ----------
     weights : of any sharing
-    depth, seconds : of each move, see `AlphaBetaSearch.search`
-    others : of `AlphaBetaSearch`
+    depth, seconds : of each move; the first limit that is reached ends the search
+    options, table_bits, seed : see `AlphaBetaSearch`
 
     Attributes
     ----------
@@ -561,7 +568,7 @@ class AlphaBeta(Player):
         return [] if self.result is None else [describe(self.result, len(self._map))]
 
     def candidates(self, game: Game) -> list[Candidate]:
-        """Rank the moves by V, without search; the move that was found comes first, with its principal variation."""
+        """Rank the moves by V without search; the move of the last search comes first, with its variation."""
         by_value = ranked(game, self._values.afterstates(game.board))
         return led_by(by_value, self.result if self._position == position_of(game) else None)
 
@@ -570,5 +577,5 @@ class AlphaBeta(Player):
         return self._values.weights
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """``value``: V after each legal move, P(Black wins), without search."""
+        """Return one map, ``value``: V after each legal move, P(Black wins), without search."""
         return {"value": self._map}

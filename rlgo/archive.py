@@ -1,8 +1,8 @@
-"""Archives: arrays and a JSON header in an uncompressed `.npz` file, checksummed and written atomically.
+"""Archives: arrays and a JSON header in one `.npz` file, checksummed and written atomically.
 
-Start reading at `write_archive`. The array ``meta`` holds the header, uint8, JSON in UTF-8, with at least "format"
-and "version". The archive's comment, its last bytes, is the SHA-256 of everything before it: one flipped bit
-anywhere in the file is noticed. `numpy.load` reads the file all the same.
+Start reading at `write_archive`. The array ``meta`` holds the header as JSON in UTF-8, with at least "format" and
+"version". The last bytes of the file, the comment of the zip archive, are the SHA-256 of everything before them, so
+that a single flipped bit is noticed. `numpy.load` can read the file.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import numpy as np
 
 from rlgo.errors import RlgoError
 
-TEMPORARY = ".tmp"  # the end of all names that files have until they are whole; a killed process leaves such files
+TEMPORARY = ".tmp"  # suffix of files until they are complete; a killed process may leave some behind
 _COMMENT = b"sha256:"
 _HEX = 64
 
 
 def write_archive(path: str | Path, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Write `arrays` and `meta` into an archive, atomically. Raises RlgoError where it cannot be written."""
+    """Write arrays and a header into an archive, atomically. Raises RlgoError if it cannot be written."""
     header = np.frombuffer(json.dumps(meta, sort_keys=True).encode(), np.uint8)
     archive = io.BytesIO()
     np.savez(archive, **{**arrays, "meta": header})  # type: ignore[arg-type]  # its hints know no names
@@ -48,15 +48,15 @@ def read_archive(path: str | Path, kind: str, file_format: str, version: int) ->
     ----------
     path : the file
     kind : what it should be, for error messages: "weight file"
-    file_format, version : what its header must say; the newest version that the caller knows
+    file_format, version : what its header must say, and the newest version that the caller can read
 
     Returns
     -------
-    (the header, a dict of the arrays)
+    the header, and the arrays by name
 
     Raises
     ------
-    RlgoError : if the file is missing, damaged, of another format, or of a newer version.
+    RlgoError : if the file is missing, damaged, of another format, or of a newer version
     """
     try:
         data = Path(path).read_bytes()
@@ -84,7 +84,7 @@ def read_archive(path: str | Path, kind: str, file_format: str, version: int) ->
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that at any moment, power cuts included, either the old or the new content is there, whole."""
+    """Write a file so that at any moment, even in a power cut, it holds either all the old content or all the new."""
     handle, temporary = tempfile.mkstemp(TEMPORARY, f".{path.name}.", path.parent)
     try:
         with os.fdopen(handle, "wb") as out:
@@ -96,7 +96,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    # The new name itself is on the disk when the folder is. Not every system can open a folder.
+    # The new name is safe once the folder is on the disk, too. Not every system can open a folder.
     with contextlib.suppress(OSError):
         folder = os.open(path.parent, os.O_RDONLY)
         try:

@@ -1,19 +1,19 @@
-"""Dyna-2: a long-term memory from training, and a short-term memory from simulation. TD paper, Section 5, Algorithm 3.
+"""Dyna-2: a long-term memory from training and a short-term memory from simulation. TD paper, Section 5, Algorithm 3.
 
-Start reading at `Dyna2`. The value of a position is V-bar(s) = sigma(phi . theta + phi-bar . theta-bar), where theta,
-the long-term memory, holds the weights of a file, and theta-bar, the short-term memory, is cleared at each game's
-start and learns from simulations alone. Without a long-term memory this is TD search; without a short-term one it is
-the greedy player.
+Start reading at `Dyna2`. The value of a position is V-bar(s) = sigma(phi . theta + phi-bar . theta-bar). Theta, the
+long-term memory, holds the weights of a file. Theta-bar, the short-term memory, is cleared at the start of each game
+and learns from simulations alone. Without a long-term memory this is TD search; without a short-term memory it is the
+greedy player.
 
-Two ways to hold them
----------------------
-*Together*: the short-term memory shares no weights between shapes, so both memories fit into one table by shape,
-theta_bar[shape] = sign_LI * theta_LI + sign_LD * theta_LD + theta-bar[shape], and searching is TD search from a table
-that begins as the long-term memory (the paper's Section 5.4: theta-bar <- theta). Window sizes may differ: windows
-that the short-term memory lacks do not learn.
+Two ways to hold the memories
+-----------------------------
+*Together*: the short-term memory shares no weights between shapes, so that both memories fit into one table by shape,
+sign_LI * theta_LI + sign_LD * theta_LD + theta-bar[shape]. Searching is then TD search from a table that starts as the
+long-term memory (theta-bar <- theta in Section 5.4 of the paper). Window sizes may differ: windows that the short-term
+memory lacks do not learn.
 
-*Apart*: for a short-term memory that shares weights. Each memory follows the simulation by itself, about a
-quarter as fast.
+*Apart*: for a short-term memory that shares weights. Each memory follows the simulation by itself, at about a quarter
+of the speed.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from rlgo.value import (
 )
 from rlgo.weights import Weights, save_weights
 
-# Of the long-term memory, where it goes on learning from the games that are played.
+# How the long-term memory goes on learning from the games that are played.
 LONG_LEARNING = Learning(alpha=0.1)
-# Of the short-term memory: a long-term memory is corrected by small steps best (docs/results.md, step_lambda).
+# How the short-term memory learns: small steps correct a long-term memory best (docs/results.md, step_lambda).
 SHORT_LEARNING = Learning(alpha=0.1, alpha_half=1_000.0, games=10_000)
 
 
@@ -57,23 +57,28 @@ class Dyna2(TdSearch):
 
     Parameters
     ----------
+    size : of the board
     long_term : weights of any sharing; None: no long-term memory, which leaves TD search
     sizes : window sizes of the short-term memory; None: those of the long-term memory; (): no short-term memory,
         which leaves the greedy player
     sharing : of the short-term memory; anything but "none" keeps the memories apart
-    apart : keep them apart in any case
+    apart : keep the memories apart in any case
     long_learning : how the long-term memory learns from each real game that ends (`end_game`), with its own alpha and
         lambda; None: it stays as it is
-    long_epsilon : of real moves (Algorithm 3 acts epsilon-greedily)
+    long_epsilon : the probability of a random real move (Algorithm 3 acts epsilon-greedily)
     long_save : a weight file to write the long-term memory to after each game that it learned from
-    learning, others : of `TdSearch`; they are the short-term memory's
+    learning, others : see `TdSearch`; they concern the short-term memory
 
     Attributes
     ----------
-    long_term : the `Weights`, as they are by now
+    long_term : the `Weights` as they are now
     long_table : float32[K], the long-term memory in the places of `theta_bar`; zeros where it is kept apart
     long_learning, long_epsilon, long_save : as given
-    theta_bar : float32[K], both memories where they are together, else the short-term memory alone
+    theta_bar : float32[K], both memories if they are held together, else the short-term memory alone
+
+    Raises
+    ------
+    RlgoError : for a setting out of range, and for settings that cannot be combined
     """
 
     def __init__(
@@ -138,6 +143,7 @@ class Dyna2(TdSearch):
         return self.long_table.copy()
 
     def new_game(self) -> None:
+        """Clear the short-term memory."""
         super().new_game()
         self._long_values[:] = np.nan
 
@@ -147,23 +153,25 @@ class Dyna2(TdSearch):
             self._theta[:] = 0
 
     def explore(self, game: Game, move: int) -> int:
+        """Return a random sensible move with probability long_epsilon, else `move`, the best one."""
         if self.long_epsilon > 0 and self._choice.random() < self.long_epsilon:
             moves = game.sensible_moves()
             return moves[self._choice.integers(len(moves))] if moves else PASS
         return move
 
     def end_game(self, game: Game) -> None:
-        """Let the long-term memory learn from a real game; its own values are the targets (Algorithm 3)."""
+        """Let the long-term memory learn from a finished real game; its own values are the targets (Algorithm 3)."""
         if self.long_term is not None and self.long_learning is not None and game.is_over():
             self.long_term = learn_from_game(self.long_term, game, self.long_learning)
             if self.long_save is not None:
                 save_weights(self.long_save, self.long_term)
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """Maps of V after each legal move: ``value`` by both memories, ``long-term`` by the long-term memory alone."""
+        """Return maps of V after each legal move: ``value`` by both memories, ``long-term`` by that memory alone."""
         return {**super().analyses(), "long-term": self._long_values[:-1].reshape(self.features.size, -1)}
 
     def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
+        """Return V-bar after each move in the position of `game`; see `TdSearch.evaluate`."""
         if self.long_term is not None:
             self._long_values = ValueFunction(self.long_term).afterstates(game.board)
         if not self._apart:
@@ -186,6 +194,7 @@ class Dyna2(TdSearch):
         return fuse(both.features, both.table().black)
 
     def value_weights(self) -> Weights:
+        """Return both memories together: what moves are chosen by."""
         if not self._apart:
             return super().value_weights()
         assert self.long_term is not None
@@ -195,6 +204,7 @@ class Dyna2(TdSearch):
         return Weights(whole, theta, value=self.long_term.value)
 
     def memory(self) -> Weights:
+        """Return the short-term memory alone: what this game's simulations have taught."""
         whole = super().memory()
         if self._apart:
             return replace(whole, theta=self._theta.copy())

@@ -24,9 +24,9 @@ CERTAIN = 0.95  # of playouts with the same winner: then a game may be agreed up
 
 @njit
 def play_out_owners(boards, policy, r, rules, n, rng, owned):
-    """n playouts from boards[0], boards[1] is scratch; owned[p] (int64 by point) adds 1 for Black, -1 for White.
+    """Run n playouts from boards[0], and add 1 to owned[p] (int64) where Black owns point p at the end, -1 for White.
 
-    A point counts for who has a stone there at the end, or an empty point all of whose neighbours are his.
+    The owner is the colour of the stone there at the end, or of all neighbours of an empty point. boards[1] is scratch.
     Returns the sum of z.
     """
     b = boards[1]

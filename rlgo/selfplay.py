@@ -1,4 +1,4 @@
-"""Self-play: one episode, and many; with learning or without. TD paper, Section 3.2.1.
+"""Self-play: single episodes and batches of them, with and without learning. TD paper, Section 3.2.1.
 
 Start reading at `play_episode`, then `learn_episodes`. Games between two value functions are in `fast_games.py`.
 """
@@ -23,12 +23,12 @@ def tally_dtype() -> np.dtype:
 
     Fields
     ------
-    games, discarded : games finished; games over the length cap, which neither learn nor count below
+    games, discarded : games finished; games over the length cap, which teach nothing and count nowhere else
     moves : moves played in finished games
     black_wins : sum of z
     evaluations : candidate afterstates considered
-    error, errors : sum of |delta V_t|, of each game to the nearest 2^-20, and its number of terms. Such sums are
-        exact, so that they do not depend on how the games are divided into batches
+    error, errors : sum of |delta V_t|, rounded to 2^-20 in each game, and its number of terms. Sums of such numbers
+        are exact, so that they do not depend on how the games are divided into batches
     """
     fields = [("games", "i8"), ("discarded", "i8"), ("moves", "i8"), ("evaluations", "i8"), ("errors", "i8")]
     return np.dtype((np.record, np.dtype([*fields, ("black_wins", "f8"), ("error", "f8")])))
@@ -36,11 +36,11 @@ def tally_dtype() -> np.dtype:
 
 @njit
 def play_episode(scratch, table, policy, rules, max_moves, keep):
-    """Play one game on scratch.boards[1], which scratch.shapes[1] must follow, with constant weights.
+    """Play one game with constant weights on scratch.boards[1], which scratch.shapes[1] must follow.
 
+    max_moves : further moves after which the game is given up as unfinished
     keep : record in scratch.episode what `td.learn_game` needs
-    Returns (finished, candidate afterstates considered); unfinished means that `max_moves` further moves were
-    played without two passes.
+    Returns (finished, candidate afterstates considered).
     """
     b, sh, episode = scratch.boards[1], scratch.shapes[1], scratch.episode
     evaluations = 0
@@ -112,7 +112,7 @@ def learn_episodes(n, first, scratch, memory, policy, learning, rules, max_moves
 
 @njit
 def _learn_while_playing(scratch, memory, policy, learning, alpha, rules, max_moves):
-    """Play one game with `update = "step"`. A game over the cap has already taught when it is found out.
+    """Play one game with `update = "step"`. A game over the length cap has taught something by then.
 
     Returns (finished, afterstates considered, moves, z, sum of |delta V_t|).
     """

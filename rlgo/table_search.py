@@ -1,11 +1,11 @@
-"""The other end of TD search's spectrum: table look-up instead of shapes. TD paper, Section 4.3.
+"""TD search with table look-up instead of shapes, the other end of its spectrum. TD paper, Section 4.3.
 
-Start reading at `simulate_by_table`. One feature I^{S,A} for each state S and action A that has been represented;
-each simulation represents one more state, the first that was not yet. With lambda = 1 and the step size
-alpha(s, a) = 1 / N(s, a), theta(S, A) is the mean outcome of the simulations that took A in S: greedy Monte-Carlo tree
-search. With lambda < 1 it bootstraps, which Monte-Carlo tree search cannot.
+Start reading at `simulate_by_table`. There is one feature I^{S,A} for each action A in each represented state S. Each
+simulation represents one more state, the first on its way that was not yet. With lambda = 1 and the step size
+alpha(s, a) = 1 / N(s, a), theta(S, A) is the mean outcome of the simulations that took A in S: this is greedy
+Monte-Carlo tree search. With lambda < 1 it bootstraps, which Monte-Carlo tree search cannot do.
 
-It is here to be compared with, and to be read beside `td_search.py`; the fast tree searches are in mcts/.
+This is a baseline, and best read beside `td_search.py`; the fast tree searches are in mcts/.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def state_dtype(size: int) -> np.dtype:
 
 
 class States(NamedTuple):
-    """The states that are represented, from 0 on, and where to find them; n at most, T plies."""
+    """The represented states, numbered from 0, and where to find them; n states at most, T plies."""
 
     states: np.ndarray  # `state_dtype`[n]
     places: np.ndarray  # int64[2^k]: a hash table, the number of a state by its key; -1 is free
@@ -64,17 +64,17 @@ class States(NamedTuple):
 
 @njit
 def simulate_by_table(n, scratch, known, settings, max_moves, rules):
-    """Run n simulations from scratch.boards[0]. What they teach goes into `known` (`States`).
+    """Run n simulations from scratch.boards[0], and learn from them in `known` (`States`).
 
-    settings : `td_search.SearchSettings`; learning.alpha : VISITS, or a step size
-    scratch.episode is of the last simulation: all its moves, episode.n of them.
+    settings : `td_search.SearchSettings`; learning.alpha is VISITS, or a step size
+    scratch.episode keeps the last simulation: all its moves, episode.n of them.
     """
     b, episode, tally = scratch.boards[1], scratch.episode, scratch.tally
     for _ in range(n):
         copy_record(scratch.boards[0], b)
         n_known = 0
         t = 0
-        # As long as states are represented, greedily; the first that is not becomes one ...
+        # Through represented states, greedily; the first that is not represented is added ...
         in_table = True
         while in_table and t < max_moves and b.n_passes < 2:
             place = _find(b, known)
@@ -93,7 +93,7 @@ def simulate_by_table(n, scratch, known, settings, max_moves, rules):
                 n_known += 1
             episode.moves[t] = p
             t += 1
-        # ... from there on, the default policy plays to the end.
+        # ... and from there by the default policy to the end.
         while t < max_moves and b.n_passes < 2:
             episode.moves[t] = step_rollout(b, settings.default, scratch.rollout, rules, scratch.rng)
             t += 1
@@ -107,7 +107,7 @@ def simulate_by_table(n, scratch, known, settings, max_moves, rules):
 
 @njit
 def _add_state(place, b, known, tally):
-    """Represent the position on `b` from now on; its number, or -1 if there is no room for it."""
+    """Represent the position on `b` from now on; return its number, or -1 if there is no room for it."""
     state = np.int64(tally.states)
     if state >= len(known.states):
         return np.int64(-1)
@@ -121,7 +121,7 @@ def _add_state(place, b, known, tally):
 
 @njit
 def _learn(n_known, z, learning, episode, known):
-    """Update Q(s, a) of the states that the simulation went through: theta <- theta + alpha e_t (Section 4.3)."""
+    """Update Q(s, a) along the simulation: theta <- theta + alpha e_t (Section 4.3)."""
     episode.n = n_known
     errors(episode, z, learning)
     for k in range(n_known):
@@ -157,18 +157,18 @@ def _find(b, known):
 
 
 class TableSearch(Player):
-    """TD search with table look-up, as a player. What it learned is forgotten before the next move.
+    """TD search with table look-up as a player. It forgets what it learned before each move.
 
     Parameters
     ----------
-    simulations : of each move; each represents one more state
-    policy, learning, default : as for `TdSearch`; V is linear, and learning.alpha 0 (VISITS) is 1 / N(s, a)
+    simulations : of each move; each of them represents one more state
+    policy, learning, default : as for `TdSearch`; V is linear, and learning.alpha = 0 (VISITS) means 1 / N(s, a)
     max_moves : a longer simulation is abandoned; 0: 3 * size * size
     seed : of all random numbers; None: different every time
 
     Attributes
     ----------
-    states : `state_dtype` records, tally.states of them in use; the root is the first
+    states : `state_dtype`[simulations], tally.states of them in use; the root is the first
     tally : of the last search
     episode, visited : of the last simulation, see `simulate_by_table`
     """
@@ -205,7 +205,7 @@ class TableSearch(Player):
             self.simulate(game, n)
         root = self.states[0]
         self._values[:] = root.Q[self._points]
-        # An action that no simulation took has no mean, and none is as good as the best that has.
+        # An action that no simulation took has no mean: it must not be chosen.
         self._values[root.N[self._points] == 0] = -np.inf if game.to_play == BLACK else np.inf
         move = greedy_move(game, self._values, self._choice)
         self._values[np.isinf(self._values)] = np.nan
@@ -241,6 +241,6 @@ class TableSearch(Player):
         )
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """``value``: Q of each action that was tried, P(Black wins)."""
+        """Return one map, ``value``: Q of each action that was tried, P(Black wins)."""
         assert self.sizes is not None
         return {"value": self._values[:-1].reshape(self.sizes[0], -1)}

@@ -1,6 +1,6 @@
 """Two-phase search: TD search or Dyna-2, then alpha-beta on the value function that it learned. TD paper, Section 6.1.
 
-Start reading at `TwoPhase.genmove`. (The other second phase, Monte-Carlo tree search, lives in mcts/.)
+Start reading at `TwoPhase.genmove`. For Monte-Carlo tree search as the second phase, see mcts/.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class TwoPhase(Player):
 
     Parameters
     ----------
-    first : the first phase, with its own budget; its seed is its own
-    depth : of alpha-beta at most
-    seconds : of each move, shared evenly: the first phase ends after half of them, if not by itself, and alpha-beta
-        has what is left; None: the first phase's budget, and `depth`
-    others : of `AlphaBetaSearch`
+    first : the first phase, a player with a budget and a seed of its own
+    depth : of alpha-beta, at most
+    seconds : of each move, shared evenly: the first phase ends after half of them at the latest, and alpha-beta gets
+        the rest; None: the first phase's budget, and `depth`
+    options, table_bits, seed : see `AlphaBetaSearch`
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class TwoPhase(Player):
         return RESIGN if self.first.gives_up(game, self.result.move) else self.first.explore(game, self.result.move)
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
-        """What the first phase learns ahead of time, the second one searches with."""
+        """Let the first phase learn ahead of time; the second one will search with it."""
         self.first.ponder(game, stop)
 
     def candidates(self, game: Game) -> list[Candidate]:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import io
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex
-from rlgo.draw import board_ansi, board_image, board_text, colors_of, picture, png, shapes_image, shapes_text
+from rlgo.draw import (
+    board_ansi,
+    board_image,
+    board_svg,
+    board_text,
+    colors_of,
+    picture,
+    png,
+    shapes_image,
+    shapes_text,
+)
 from rlgo.game import Game
 
 
@@ -48,6 +59,37 @@ def test_board_text_in_unicode(game: Game) -> None:
     text = board_text(game.board, unicode=True)
     stars, stones = BOARD.split("\n", 1)
     assert text == stars + "\n" + stones.replace("X", "●").replace("O", "○")[: len(stones)]
+
+
+def svg_circles(text: str) -> dict[str, list[tuple[float, float]]]:
+    """The centres of the circles of an SVG image by their fill."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for element in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}circle"):
+        found.setdefault(element.attrib["fill"], []).append((float(element.attrib["cx"]), float(element.attrib["cy"])))
+    return found
+
+
+def test_board_svg(game: Game) -> None:
+    circles = svg_circles(board_svg(game.board, game.last_move, cell=10))
+    # Columns count from the left, and rows from below.
+    assert sorted(circles["#141414"]) == [(10, 70), (30, 50)]  # A1, C3
+    assert sorted(circles["#f5f5f5"]) == [(40, 40), (70, 10)]  # D4, G7
+    assert circles["#e63c32"] == [(40, 40)]
+    assert "#e63c32" not in svg_circles(board_svg(game.board, PASS, cell=10))
+    assert game._repr_svg_() == board_svg(game.board, game.last_move)
+    texts = [element.text for element in ElementTree.fromstring(board_svg(game.board)).iter() if element.text]
+    assert [text for text in texts if text.strip()] == [*"ABCDEFG", *"1234567"]
+
+
+def test_board_svg_shows_values(game: Game) -> None:
+    values = np.full((7, 7), np.nan)
+    values[0, 1], values[6, 0] = 1.0, 0.25
+    root = ElementTree.fromstring(board_svg(game.board, values=values, cell=10))
+    squares = [r.attrib for r in root.iter("{http://www.w3.org/2000/svg}rect") if "fill-opacity" in r.attrib]
+    assert [(s["x"], s["y"], s["fill"], s["fill-opacity"]) for s in squares] == [
+        ("15", "65", "#cd322d", "1.000"),
+        ("5", "5", "#285ac8", "0.500"),
+    ]
 
 
 COLORED = """\

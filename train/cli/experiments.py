@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
-from train.cli.options import count, number
+from train.cli.options import count, number, shipped
 from train.console import message, stoppable
 
 app = typer.Typer(help="Reproduce the papers' tables and figures.")
 
-_Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Experiments, or TOML files.")]
+_SHIPPED = shipped("experiments")
+_Names = Annotated[
+    list[str], typer.Argument(metavar="NAME", autocompletion=_SHIPPED, help="Experiments, or TOML files.")
+]
 _Scale = Annotated[
     float, typer.Option("--scale", parser=number, metavar="X", help="Factor on all games: 0.1 for a quick look.")
 ]
@@ -38,7 +41,14 @@ def list_all(scale: _Scale = 1.0, out: _Out = "experiments", results: _Results =
 
 @app.command("run")
 def run(
-    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Experiments, TOML files, or all.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=lambda: [*_SHIPPED(), "all"],
+            help="Experiments, TOML files, or all.",
+        ),
+    ],
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -56,8 +66,9 @@ def run(
 
     Run the same command again to continue what was interrupted. Experiments share their training runs.
     """
+    from train.experiments.reading import list_experiments, read_experiment
     from train.experiments.report import show, write_report
-    from train.experiments.running import list_experiments, read_experiment, run_experiment
+    from train.experiments.running import run_experiment
 
     experiments = [read_experiment(name, scale, out) for name in (list_experiments() if names == ["all"] else names)]
     folder = _folder(scale, out, results)
@@ -75,8 +86,8 @@ def run(
 @app.command("plot")
 def plot(names: _Names, scale: _Scale = 1.0, out: _Out = "experiments", results: _Results = None) -> None:
     """Draw experiments from their raw results."""
+    from train.experiments.reading import read_experiment
     from train.experiments.report import plot as draw
-    from train.experiments.running import read_experiment
 
     for name in names:
         print(draw(read_experiment(name, scale, out), _folder(scale, out, results)))

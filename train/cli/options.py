@@ -71,6 +71,17 @@ def one_of(*choices: str) -> dict[str, Any]:
     return {"parser": parse, "autocompletion": lambda: list(choices), "metavar": "|".join(choices)}
 
 
+def shipped(kind: str = "") -> Callable[[], list[str]]:
+    """Make a function that lists the shipped configs of one kind, for completion; see `rlgo.resources.list_configs`."""
+
+    def names() -> list[str]:
+        from rlgo.resources import list_configs
+
+        return list_configs(kind)
+
+    return names
+
+
 # ---------------------------------------------------------------------------------------------
 # Options
 # ---------------------------------------------------------------------------------------------

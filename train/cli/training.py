@@ -23,6 +23,7 @@ from train.cli.options import (
     check_writable,
     count,
     number,
+    shipped,
     write_json,
 )
 
@@ -64,7 +65,12 @@ def _repeat_set(args: Sequence[str]) -> Iterator[str]:
 @app.command("train", cls=_SettingsCommand)
 def train(
     config: Annotated[
-        str | None, typer.Argument(metavar="CONFIG", help="A TOML file, or the name of a shipped config (quick).")
+        str | None,
+        typer.Argument(
+            metavar="CONFIG",
+            autocompletion=shipped(),
+            help="A TOML file, or the name of a shipped config: quick, default, paper ...",
+        ),
     ] = None,
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="DIR", help="Continue the interrupted run in this folder.")
@@ -217,7 +223,12 @@ def evaluate(
 
 @app.command("sweep")
 def sweep(
-    config: Annotated[str, typer.Argument(metavar="CONFIG", help="A TOML file, or a shipped sweep: step_size.")],
+    config: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONFIG", autocompletion=shipped("sweeps"), help="A TOML file, or a shipped sweep: step_size."
+        ),
+    ],
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -234,8 +245,10 @@ def sweep(
     The settings form a grid or are drawn at random; train/runs/sweep.py explains the CONFIG. Run the same command again
     to continue an interrupted sweep: finished runs are left alone.
     """
+    from train.runs.pictures import write_sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
     plan = read_sweep(config, out)
     outcomes = run_sweep(plan, jobs, only_resume=resume)
+    write_sweep_picture(plan, outcomes)
     print(table(plan, outcomes))

@@ -95,7 +95,7 @@ def _kind(name: str) -> type[Keys]:
     if name not in PLAYERS:
         near = get_close_matches(name, PLAYERS, 1)
         hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(PLAYERS)}, gtp:COMMAND or FILE.toml"
-        raise RlgoError(f"unknown player {name}; {hint}")
+        raise RlgoError(f"unknown player {name or repr(name)}; {hint}")
     return PLAYERS[name]
 
 
@@ -142,7 +142,8 @@ def _checked(name: str, given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in given:
         field = _field(key, name)
         if field in values:
-            raise RlgoError(f"player {name}: {key} cannot be combined with {written[field]}: it is the same key")
+            twice = "is given twice" if key == written[field] else f"cannot be combined with {written[field]}: same key"
+            raise RlgoError(f"player {name}: {key} {twice}")
         written[field] = key
         try:
             values[field] = getattr(kind(**{field: value}), field)

@@ -1,20 +1,27 @@
 """The keys of the tree search family: flat Monte-Carlo, UCT, RAVE, MC-RAVE and their variants (MC-RAVE paper).
 
-Start reading at `TreeKeys`. The algorithms of `mcts.player.ALGORITHMS` share their keys and differ in the defaults,
+Start reading at `TreeKeys`. The algorithms of `mcts.settings.ALGORITHMS` share their keys and differ in the defaults,
 which are read from there.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from mcts.heuristic import HEURISTICS, MOST_PRIOR
-from mcts.player import ALGORITHMS, TreeSearch
-from mcts.rave import SCHEDULES
-from mcts.search import LEARNED, NEVER, Settings
+from mcts.player import TreeSearch
+from mcts.settings import (
+    ALGORITHMS,
+    LEARNED,
+    MOST_PRIOR,
+    NO_TRUNCATION,
+    Heuristic,
+    RaveSchedule,
+    Resources,
+    Settings,
+)
 from rlgo.errors import RlgoError
 from rlgo.jit import seed_sequence
 from rlgo.player import Player, Seed
@@ -44,7 +51,9 @@ from train.players.keys import (
 from train.players.spec import make_player, nested_spec
 from train.settings import Count, Expected, OneOf, name_of, section
 
-_SETTINGS = Settings()
+_SETTINGS, _RESOURCES = Settings(), Resources()
+SCHEDULES = {schedule.name.lower(): int(schedule) for schedule in RaveSchedule}
+HEURISTICS = {h.name.lower(): int(h) for h in Heuristic if h is not Heuristic.USER}  # a user's is a function
 _CODES = {"schedule": SCHEDULES, "heuristic": HEURISTICS}  # settings that are codes, and their names
 _TREE_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}
 PriorCount = Annotated[Count, Field(ge=0, le=MOST_PRIOR)]
@@ -84,16 +93,14 @@ class SimulationKeys(Keys):
     self_atari: bool = rule("self_atari")
     mercy: bool = rule("mercy")
     truncate: PliesOrNever = key(
-        "never" if _SETTINGS.truncate == NEVER else _SETTINGS.truncate,
+        "never" if _SETTINGS.truncate == NO_TRUNCATION else _SETTINGS.truncate,
         "After this many plies of the default policy, V of the weights is the outcome.",
     )
     weights: settings.Path = key(
         "", "The weights for whatever needs them: a file, or the name of shipped ones; empty: the best that ship."
     )
-    workers: Workers = key(default_of(TreeSearch, "workers"), "Threads.")
-    root_parallel: bool = key(
-        default_of(TreeSearch, "root_parallel"), "Give each thread a tree of its own, and add up the roots."
-    )
+    workers: Workers = key(_RESOURCES.workers, "Threads.")
+    root_parallel: bool = key(_RESOURCES.root_parallel, "Give each thread a tree of its own, and add up the roots.")
     virtual_loss: int = key(
         1, "Losses that a thread adds on its way down a shared tree, to keep others off its path.", ge=1, le=1_000
     )
@@ -105,23 +112,22 @@ class SimulationKeys(Keys):
         codes = {name: codes[getattr(self, name)] for name, codes in _CODES.items() if name in self.fields()}
         return TreeSearch(
             size,
-            filled(ALGORITHMS[self.name], self, truncate=plies_or(self.truncate, NEVER), **codes),
+            filled(ALGORITHMS[self.name], self, truncate=plies_or(self.truncate, NO_TRUNCATION), **codes),
             count_or_none(self.simulations),
             seconds_or_none(self.seconds),
-            filled(DefaultPolicy(), self, kind=_TREE_POLICIES[self.default_policy]),
-            weights_for(self.weights, size) if self._needs_weights() else None,
-            self.epsilon,
+            resources=filled(_RESOURCES, self),
+            default_policy=filled(DefaultPolicy(), self, kind=_TREE_POLICIES[self.default_policy]),
+            epsilon=self.epsilon,
+            weights=weights_for(self.weights, size) if self._needs_weights() else None,
+            prior_search=self._make_prior_search(size, sequence),
             resign=self.resign,
-            workers=self.workers,
-            root_parallel=self.root_parallel,
             seed=sequence,
             name=self.name,
-            **self._tree(size, sequence),
         )
 
-    def _tree(self, size: int, seed: np.random.SeedSequence) -> dict[str, Any]:  # noqa: ARG002  (for a prior search)
-        """Return the arguments of `TreeSearch` that only those with a tree have."""
-        return {}
+    def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:  # noqa: ARG002  (of trees)
+        """Make the search that learns before each search; only algorithms with a tree may have one."""
+        return None
 
     def _needs_weights(self) -> bool:
         return self.default_policy == "rlgo" or self.truncate != "never"
@@ -198,19 +204,17 @@ class TreeKeys(SimulationKeys):
         _SETTINGS.widening,
         "Progressive widening: try the best moves by H, one more whenever N(s) has grown by this factor; 0: all moves.",
     )
-    reuse: bool = key(default_of(TreeSearch, "reuse"), "Keep the part of the tree below the next position.")
-    memory_mb: float = key(
-        float(default_of(TreeSearch, "memory_mb")), "Memory of the tree; when it is full, the tree stops growing.", gt=0
-    )
+    reuse: bool = key(_RESOURCES.reuse, "Keep the part of the tree below the next position.")
+    memory_mb: float = key(_RESOURCES.memory_mb, "Memory of the tree; when it is full, the tree stops growing.", gt=0)
 
-    def _tree(self, size: int, seed: np.random.SeedSequence) -> dict[str, Any]:
-        first = None
-        if self.prior_search:
-            # With a seed of its own: two searches of one seed would draw the same numbers.
-            first = make_player(nested_spec(self.prior_search), size, seed.spawn(1)[0])
-            if not isinstance(first, TdSearch):
-                raise RlgoError(f"prior_search = {self.prior_search}: expected a td_search or dyna2 player")
-        return {"first": first, "reuse": self.reuse, "memory_mb": self.memory_mb}
+    def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:
+        if not self.prior_search:
+            return None
+        # With a seed of its own: two searches of one seed would draw the same numbers.
+        search = make_player(nested_spec(self.prior_search), size, seed.spawn(1)[0])
+        if not isinstance(search, TdSearch):
+            raise RlgoError(f"prior_search = {self.prior_search}: expected a td_search or dyna2 player")
+        return search
 
     def _needs_weights(self) -> bool:
         return super()._needs_weights() or (self.heuristic in ("rlgo", "both") and not self.prior_search)

@@ -34,6 +34,7 @@ HEAVY = ("numba", "numpy", "scipy", "matplotlib", "tensorboard", "tensorboardX",
 LOADED = f"import sys; print([m for m in {HEAVY} if m in sys.modules], file=sys.stderr)"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "code",
     [
@@ -51,11 +52,13 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code: str) -> None:
     assert done.stderr.endswith("[]\n")
 
 
+@pytest.mark.process
 def test_the_list_of_commands_needs_no_pydantic() -> None:
     code = "from train.cli.main import main; main(['--help']); import sys; print('pydantic' in sys.modules)"
     assert python("-c", code).stdout.endswith("False\n")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "code", ["import rlgo", "import train.config; train.config.load_config('quick')", "import train.runs.status"]
 )
@@ -64,6 +67,7 @@ def test_configs_and_runs_are_read_without_numba(code: str) -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.process
 def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
     done = python("-m", "rlgo", "--version", cwd=tmp_path)
     assert done.returncode == 0
@@ -136,6 +140,7 @@ def test_bad_input_is_one_line_and_status_2(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.process
 def test_bad_input_through_a_real_process(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("[learning]\nalhpa = 0.1\n", "utf-8")
@@ -180,6 +185,7 @@ def test_a_bug_keeps_its_traceback(error: Exception, monkeypatch: Any) -> None:
         run_raising(error, monkeypatch)
 
 
+@pytest.mark.process
 @pytest.mark.skipif(os.name != "posix", reason="closes a pipe as POSIX does")
 def test_a_closed_pipe_is_quiet() -> None:
     code = (
@@ -266,6 +272,9 @@ def test_completion_offers_commands_options_and_choices(monkeypatch: Any, capsys
     assert complete("rlgo weights ", monkeypatch, capsys) == ["info", "show", "import", "export", "convert", "diff"]
     assert "--opening-plies" in complete("rlgo match a b --o", monkeypatch, capsys)
     assert complete("rlgo play --color w", monkeypatch, capsys) == ["white"]
+    assert complete("rlgo train qu", monkeypatch, capsys) == ["quick"]
+    assert complete("rlgo sweep s", monkeypatch, capsys) == ["step_size"]
+    assert complete("rlgo experiment run al", monkeypatch, capsys) == ["alphabeta_depth", "all"]
 
 
 def test_completion_can_be_shown(monkeypatch: Any, capsys: Any) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcts.heuristic import BOTH
-from mcts.player import ALGORITHMS, TreeSearch
-from mcts.rave import FLAT, HAND_SELECTED, MINIMUM_MSE, MINIMUM_MSE_EXACT
-from mcts.search import LEARNED, Settings
+from mcts.player import TreeSearch
+from mcts.settings import ALGORITHMS, LEARNED, ActionValue, Heuristic, RaveSchedule, Settings
 from rlgo.alphabeta import AlphaBeta, AlphaBetaSearch, Options
 from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
 from rlgo.errors import RlgoError
@@ -81,7 +79,7 @@ def test_defaults_of_tree_search_are_those_of_its_algorithms():
         player, plain = make_player(name, 9, 1), TreeSearch(9, ALGORITHMS["mc"])
         assert player.settings == settings._replace(max_moves=243)
         assert player.name == name
-        for attribute in ("simulations", "seconds", "resign", "reuse", "default"):
+        for attribute in ("simulations", "seconds", "resign", "resources", "default_policy"):
             assert getattr(player, attribute) == getattr(plain, attribute), attribute
 
 
@@ -104,11 +102,11 @@ def test_who_gives_a_step_size_means_its_schedule(keys, alpha, schedule):
 
 
 def test_who_gives_k_means_its_schedule():
-    assert make_player("mc_rave", 9).settings.schedule == MINIMUM_MSE
-    assert make_player("mc_rave,k=500", 9).settings.schedule == HAND_SELECTED
-    assert make_player("heuristic_mc_rave,k=500,schedule=minimum_mse", 9).settings.schedule == MINIMUM_MSE
-    assert make_player("heuristic_mc_rave.toml", 9).settings.schedule == MINIMUM_MSE
-    assert make_player("heuristic_mc_rave.toml,k=500", 9).settings.schedule == HAND_SELECTED
+    assert make_player("mc_rave", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
+    assert make_player("mc_rave,k=500", 9).settings.schedule == RaveSchedule.HAND_SELECTED
+    assert make_player("heuristic_mc_rave,k=500,schedule=minimum_mse", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
+    assert make_player("heuristic_mc_rave.toml", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
+    assert make_player("heuristic_mc_rave.toml,k=500", 9).settings.schedule == RaveSchedule.HAND_SELECTED
 
 
 def test_every_key_of_tree_search_reaches_what_it_names():
@@ -120,19 +118,19 @@ def test_every_key_of_tree_search_reaches_what_it_names():
         9,
     )
     assert isinstance(player, TreeSearch)
-    assert (player.simulations, player.resign, player.reuse) == (7, 0.1, False)
-    assert player.default == (LEARNED, False, False, False, False, False)
-    assert player.epsilon == 0.3
+    assert (player.simulations, player.resign, player.resources.reuse) == (7, 0.1, False)
+    assert player.default_policy == (LEARNED, False, False, False, False, False)
+    assert player.knowledge.policy.epsilon == 0.3
     assert player.settings == Settings(
-        c=0.2, first_play_urgency=0.7, schedule=MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3, learn_bias=True,
-        expand_after=3, heuristic=BOTH, prior_n=6, prior_n_amaf=8, adapt_m=True, progressive_bias=0.9, widening=1.5,
-        truncate=5, virtual_loss=4, max_moves=243,
+        c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3,
+        learn_bias=True, expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8, adapt_m=True,
+        progressive_bias=0.9, widening=1.5, truncate=5, virtual_loss=4, max_moves=243,
     )  # fmt: skip
     assert len(player.trees) == 1
     assert sum(array.nbytes for array in player.trees[0]) == pytest.approx(3e6, rel=0.02)
     assert len(make_player("uct,workers=3,root_parallel=on", 5).trees) == 3
     flat = make_player("mc,temperature=0.2,pruning=3", 5).settings
-    assert (flat.value, flat.temperature, flat.pruning) == (FLAT, 0.2, 3.0)
+    assert (flat.action_value, flat.temperature, flat.pruning) == (ActionValue.FLAT, 0.2, 3.0)
     assert make_player("mc_rave,seconds=2", 5).simulations is None
 
 
@@ -199,7 +197,7 @@ def test_short_keys_mean_the_same_as_full_names(short, full):
         {"prior_search": "td_search;sims=9"} if "first" in short else {}
     )
     a, b = make_player(short, 9, 1), make_player(full, 9, 1)
-    for name in ("simulations", "simulation", "learning", "settings", "default", "policy"):
+    for name in ("simulations", "simulation", "learning", "settings", "default", "default_policy", "policy"):
         assert getattr(a, name, None) == getattr(b, name, None), name
 
 

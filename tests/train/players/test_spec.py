@@ -20,6 +20,24 @@ def test_a_spec_names_a_player_and_its_keys():
     }  # fmt: skip
 
 
+def test_specs() -> None:
+    assert parse_spec("random") == ("random", {})
+    assert parse_spec("random, seed=7") == ("random", {"seed": 7})
+    assert parse_spec("greedy,weights=a/b=c+d.npz,epsilon=.1,seed=0") == (
+        "greedy",
+        {"weights": "a/b=c+d.npz", "epsilon": 0.1, "seed": 0},
+    )
+    assert parse_spec("gtp: gnugo  --x=1,2+3 'a b'") == ("gtp", {"command": " gnugo  --x=1,2+3 'a b'"})
+    assert parse_spec("td_search,sizes=1+3,lambda=0.5,reset=on,T=never,sims=none").values == {
+        "sizes": (1, 3),
+        "lambda_": 0.5,
+        "reset": True,
+        "policy_plies": "never",
+        "simulations": "none",
+    }
+    assert parse_spec("dyna2,sizes=none").values == {"sizes": ()}
+
+
 @pytest.mark.parametrize("text", ["10000", "10_000", "1e4", "1E4", "1e+4", "1.0e4"])
 def test_integers_may_be_written_with_underscores_and_exponents(text):
     assert parse_spec(f"td_search,sims={text}").values == {"simulations": 10_000}
@@ -67,7 +85,7 @@ def test_a_spec_from_a_file(tmp_path):
         ),
         ('player = "td_search"\nepsilon = "x"', 'epsilon = "x": expected a number from 0 to 1, found a string'),
         ('player = "td_search"\nreset = 1', "reset = 1: expected on or off, in a file true or false, found an integer"),
-        ('player = "td_search"\nT = 1\npolicy_plies = 2', "policy_plies cannot be combined with T: it is the same key"),
+        ('player = "td_search"\nT = 1\npolicy_plies = 2', "policy_plies cannot be combined with T: same key"),
         ("player = ", "not valid TOML"),
     ],
 )
@@ -98,7 +116,7 @@ def test_bad_files(tmp_path, text, message):
         ("stockfish", "unknown player stockfish; expected random, greedy, td_search"),
         (
             "td_search,T=2,policy_plies=3",
-            "policy_plies cannot be combined with T: it is the same key",
+            "policy_plies cannot be combined with T: same key",
         ),
         ("td_search,alpha", "player td_search: alpha: expected alpha=VALUE"),
         ("uct,c=-1", "player uct: c = -1: expected a number of at least 0"),
@@ -117,3 +135,39 @@ def test_bad_values(spec, message):
     with pytest.raises(RlgoError) as error:
         make_player(spec, 9)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("gredy", "unknown player gredy; did you mean greedy?"),
+        ("Random", "unknown player Random; did you mean random?"),
+        ("gtp", "unknown player gtp; expected random, greedy, td_search"),
+        ("", "unknown player ''; expected random, greedy"),
+        ("greedy,weigths=x", "player greedy: unknown key weigths; did you mean weights?"),
+        ("random,epsilon=0.1", "unknown key epsilon; expected one of seed"),
+        ("random,", "player random: '': expected KEY=VALUE"),
+        ("random,seed", "expected seed=VALUE"),
+        ("random,seed=-1", "seed = -1: expected an integer from 0 to"),
+        ("random,seed=1,seed=2", "seed is given twice"),
+        ("greedy,epsilon=2", "epsilon = 2: expected a number from 0 to 1"),
+        ("greedy,epsilon=nan", "expected a number from 0 to 1"),
+        ("greedy,weights=", "weights=: expected weights=VALUE"),
+        ("gtp:", "expected a command after gtp:"),
+        ("gtp:'x", "No closing quotation"),
+        ("gtp:no-such-engine --x", "engine 'no-such-engine' is not found on PATH or in /usr/games"),
+    ],
+)
+def test_bad_specs(spec: str, message: str) -> None:
+    with pytest.raises(RlgoError) as error:
+        make_player(spec, 9)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_seeds_of_specs() -> None:
+    def moves(spec: str, seed: int) -> list[int]:
+        player = make_player(spec, 9, seed)
+        return [player.genmove(Game(9)) for _ in range(10)]
+
+    assert moves("random", 1) == moves("random,seed=1", 2) != moves("random", 2)
