@@ -15,7 +15,7 @@ from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
 from rlgo.weights import Weights, load_weights
 from train import console
-from train.arena.match import meet_fast
+from train.arena.fast import play_weights
 from train.console import Progress
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
@@ -116,7 +116,7 @@ def compare(
         raise RlgoError(f"{a} is for {size}x{size}, {b} for {n}x{n}: expected the same board size")
 
     def point(x: Weights, y: Weights) -> Point:
-        scores = meet_fast(x, y, size, games, seed, komi).scores
+        scores = play_weights(x, y, size, games, seed=seed, komi=komi).scores
         return Point(x.games, y.games, float(scores.mean()), clustered_interval(scores.tolist()))
 
     curve = []

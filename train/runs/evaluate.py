@@ -19,7 +19,7 @@ from rlgo.jit import compiling
 from rlgo.resources import version
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.elo import PairResult, Ratings, rate, table
-from train.arena.match import on_common_features
+from train.arena.fast import on_common_features
 from train.console import Progress
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights

@@ -125,7 +125,7 @@ def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: b
     player = GreedyPlayer(ValueFunction(weights), seed)
     engine = f"gtp:{GNUGO} --seed {seed % 2**31}"  # or GNU Go would play differently each time
     progress = sys.stderr.isatty() if progress is None else progress
-    return play_match(player, engine, games, weights.features.size, komi, seed, progress=progress)
+    return play_match(player, engine, games, size=weights.features.size, komi=komi, seed=seed, progress=progress)
 
 
 def has_gnugo() -> bool:

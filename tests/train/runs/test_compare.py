@@ -13,7 +13,8 @@ from rlgo.errors import RlgoError
 from rlgo.exchange import export_w
 from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights, save_weights
-from train.arena.match import meet_fast, on_common_features, play_match
+from train.arena.fast import on_common_features, play_weights
+from train.arena.match import play_match
 from train.cli import main as cli
 from train.config import config_from_dict
 from train.runs.compare import Comparison, compare
@@ -48,7 +49,7 @@ def test_the_last_weights_meet_as_in_a_fast_match(runs, found):
 def test_they_meet_at_equal_ages(runs, found):
     assert [(p.games_a, p.games_b) for p in found.curve] == [(n, n) for n in (100, 200, 500)]
     at = [load_weights(runs / name / "checkpoints" / f"{200:012d}.npz") for name in "ab"]
-    scores = meet_fast(*at, 5, 100, 3, 0.5).scores
+    scores = play_weights(*at, 5, 100, seed=3, komi=0.5).scores
     assert found.curve[1].win_rate == scores.mean()
     assert found.curve[1].ci95 == clustered_interval(scores.tolist())
     assert len({p.win_rate for p in found.curve}) > 1
@@ -101,7 +102,7 @@ def test_other_features_meet(runs):
     ones, a = (current_weights(runs / name) for name in ("ones", "a"))
     features, (theta_ones, theta_a) = on_common_features([ones, a], 5)
     assert features is make_features(5, (1, 2, 3), "none")
-    scores = meet_fast(Weights(features, theta_ones), Weights(features, theta_a), 5, 100, 3, 0.5).scores
+    scores = play_weights(Weights(features, theta_ones), Weights(features, theta_a), 5, 100, seed=3, komi=0.5).scores
     assert compare(runs / "ones", runs / "a", games=100, seed=3, progress=False).last.win_rate == scores.mean()
     assert scores.mean() < 0.5
 

@@ -24,8 +24,8 @@ from rlgo.learner import Learner, LearnWorker, merged
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
 from train.arena.match import play_match
-from train.arena.pool import GameTask, GameWorker, RayFarm
-from train.arena.referee import Rules
+from train.arena.pool import GameTask, GameWorker, RayPool
+from train.arena.referee import GameRules
 from train.config import to_toml
 from train.ray_cluster import connect
 from train.runs import workers as cluster
@@ -175,23 +175,23 @@ def test_a_match_on_a_cluster(nodes, tmp_path):
     result = play_match("random", "open_spiel,sims=4", 8, cluster=nodes.address, jobs=2, results=path, **arguments)
     assert result == play_match("random", "open_spiel,sims=4", 8, **arguments)
     assert sorted(json.loads(line)["game"] for line in path.read_text().splitlines()[1:]) == list(range(1, 9))
-    farm = RayFarm(nodes.address, 2)
+    pool = RayPool(nodes.address, 2)
     with pytest.raises(RlgoError, match="player 'nobody': unknown"):
-        list(farm.run([GameTask(1, "nobody", "random", (), 1, Rules(5, 2.5, 75))]))
-    farm.close()
+        list(pool.run([GameTask(1, "nobody", "random", (), 1, GameRules(5, 2.5, 75))]))
+    pool.close()
 
 
 def test_actors_of_a_match_that_die_are_replaced(nodes, capsys):
-    farm = RayFarm(nodes.address, 2)
-    tasks = [GameTask(n, "random", "random", (), 1, Rules(5, 2.5, 75)) for n in range(1, 13)]
+    pool = RayPool(nodes.address, 2)
+    tasks = [GameTask(n, "random", "random", (), 1, GameRules(5, 2.5, 75)) for n in range(1, 13)]
     records = {}
-    for task, record in farm.run(tasks):
+    for task, record in pool.run(tasks):
         records[task.number] = record.moves
         if len(records) == 3:
-            farm._ray.kill(farm._actors[0])
-    farm.close()
+            pool._ray.kill(pool._actors[0])
+    pool.close()
     assert sorted(records) == list(range(1, 13))
-    assert "its process died; it is played again" in capsys.readouterr().err
+    assert "its process died; playing the game again" in capsys.readouterr().err
     own = GameWorker()
     assert {task.number: own.play(task).moves for task in tasks} == records
 
