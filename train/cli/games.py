@@ -9,7 +9,7 @@ import typer
 
 from rlgo.errors import RlgoError
 from train.cli.options import JsonFile, Komi, Seed, Size, board, check_writable, count, shipped, write_json
-from train.console import stoppable
+from train.console import message, stoppable
 
 app = typer.Typer()
 
@@ -148,11 +148,18 @@ def tournament(
     The tournament's folder keeps results, ratings and a picture. Run the same command again to continue an interrupted
     tournament. train/arena/tournament.py explains the CONFIG.
     """
-    from train.arena.tournament import read_tournament, run_tournament, standing_of
+    from train.arena.pictures import tournament_picture
+    from train.arena.tournament import RATINGS_PNG, read_tournament, run_tournament, standing_of
 
     plan = read_tournament(config, out)
     if table:
         print(standing_of(plan))
         return
     with stoppable():
-        print(run_tournament(plan, jobs))
+        standing = run_tournament(plan, jobs)
+    if standing.ratings is not None:
+        try:
+            tournament_picture(plan.folder / RATINGS_PNG, standing)
+        except RlgoError as error:
+            message(f"rlgo: no picture: {error}")
+    print(standing)

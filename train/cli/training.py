@@ -245,8 +245,10 @@ def sweep(
     The settings form a grid or are drawn at random; train/runs/sweep.py explains the CONFIG. Run the same command again
     to continue an interrupted sweep: finished runs are left alone.
     """
+    from train.runs.pictures import write_sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
     plan = read_sweep(config, out)
     outcomes = run_sweep(plan, jobs, only_resume=resume)
+    write_sweep_picture(plan, outcomes)
     print(table(plan, outcomes))

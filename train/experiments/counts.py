@@ -14,7 +14,7 @@ from rlgo.settings import SIZES
 from rlgo.shapes import make_features
 from train.experiments.model import Experiment
 from train.experiments.training import train
-from train.runs.fleet import FAILED, Training
+from train.runs.fleet import FAILED, RunStatus
 
 BINS_A_DECADE = 4
 
@@ -41,7 +41,7 @@ def count(e: Experiment) -> list[dict[str, Any]]:
 def frequency(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     """Train the reference run, and return how often the classes of each block of weights occurred, as raw results."""
     assert e.reference is not None
-    training = Training(e.reference)
+    training = RunStatus(e.reference)
     train(e, [training], jobs, progress)
     if training.state == FAILED:
         raise RlgoError(f"{e.reference.folder.path}: {training.reason}")

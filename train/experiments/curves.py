@@ -15,7 +15,8 @@ import numpy as np
 
 from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
-from train.arena.match import on_common_features, play_match
+from train.arena.fast import on_common_features
+from train.arena.match import play_match
 from train.console import Progress, message
 from train.experiments.model import GNUGO_0, RANDOM, REFERENCE, Experiment
 from train.experiments.raw import pair_line
@@ -121,15 +122,15 @@ def _play_gnugo(e: Experiment, runs: Sequence[TrainedRun], jobs: int, progress: 
     for trained in runs:
         if not trained.points:
             continue
-        spec, last = trained.training.member, trained.points[-1]
+        spec, last = trained.training.spec, trained.points[-1]
         match = play_match(
             f"greedy,weights={last.path}",
             f"gtp:{GNUGO}",
             games,
-            spec.config.board.size,
-            spec.config.board.komi,
-            zlib.crc32(f"{e.settings.seed} {spec.name}".encode()),  # openings of its own
-            e.settings.opening_plies,
+            size=spec.config.board.size,
+            komi=spec.config.board.komi,
+            seed=zlib.crc32(f"{e.settings.seed} {spec.name}".encode()),  # openings of its own
+            opening_plies=e.settings.opening_plies,
             progress=progress,
             jobs=jobs,
             results=folder / f"{spec.name}.jsonl",

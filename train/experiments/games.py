@@ -15,7 +15,7 @@ from typing import Any
 
 from rlgo.errors import RlgoError
 from train.arena.match import play_match
-from train.arena.results import Played, read_results, read_versions
+from train.arena.results import PlayedGame, read_results, read_versions
 from train.arena.tournament import RESULTS, Plan, run_tournament
 from train.config import Tournament
 from train.experiments.model import Contestant, Experiment
@@ -57,7 +57,7 @@ def run(e: Experiment, jobs: int, progress: bool, play: bool = True) -> list[dic
     if play:
         games_folder(e).mkdir(parents=True, exist_ok=True)
         if e.settings.pairing == "swiss":
-            if run_tournament(_plan(e), jobs, progress).interrupted:
+            if run_tournament(_plan(e), jobs, progress=progress).interrupted:
                 raise KeyboardInterrupt
         else:
             games = e.scaled(e.settings.games)
@@ -71,8 +71,8 @@ def _play(e: Experiment, a: Contestant, b: Contestant, games: int, jobs: int, pr
     """Play a pair up to a number of games."""
     s = e.settings
     match = play_match(
-        a.spec, b.spec, games, a.size or s.size, s.komi, s.seed, s.opening_plies, progress=progress, jobs=jobs,
-        results=games_file(e, a, b),
+        a.spec, b.spec, games, size=a.size or s.size, komi=s.komi, seed=s.seed, opening_plies=s.opening_plies,
+        progress=progress, jobs=jobs, results=games_file(e, a, b),
     )  # fmt: skip
     if match.interrupted:
         raise KeyboardInterrupt
@@ -111,7 +111,7 @@ def collect(e: Experiment) -> list[dict[str, Any]]:
 
 
 def _pair_line(
-    e: Experiment, a: Contestant, b: Contestant, games: list[tuple[Played, bool]], engines: dict[str, str]
+    e: Experiment, a: Contestant, b: Contestant, games: list[tuple[PlayedGame, bool]], engines: dict[str, str]
 ) -> dict[str, Any]:
     """Return the line of a pair; `games` and `engines` are those of `_kept`."""
     size = a.size or e.settings.size
@@ -137,14 +137,14 @@ def _pair_line(
     )
 
 
-def _kept(e: Experiment) -> Iterator[tuple[Contestant, Contestant, list[tuple[Played, bool]], dict[str, str]]]:
+def _kept(e: Experiment) -> Iterator[tuple[Contestant, Contestant, list[tuple[PlayedGame, bool]], dict[str, str]]]:
     """Yield each pair that has met, its games with whether A was Black, and the versions of external engines."""
     s = e.settings
     if s.pairing == "swiss":
         players = [[c.name, c.spec] for c in e.contestants]
         games, versions = _read(e, games_folder(e) / RESULTS, {"players": players}, s.size, total_games(e))
         place = {c.name: i for i, c in enumerate(e.contestants)}
-        met: dict[tuple[int, int], list[tuple[Played, bool]]] = {}
+        met: dict[tuple[int, int], list[tuple[PlayedGame, bool]]] = {}
         for game in games:
             black, white = place[game.black], place[game.white]
             met.setdefault((min(black, white), max(black, white)), []).append((game, black < white))
@@ -160,7 +160,7 @@ def _kept(e: Experiment) -> Iterator[tuple[Contestant, Contestant, list[tuple[Pl
 
 def _read(
     e: Experiment, path: Path, about: dict[str, Any], size: int, most: int
-) -> tuple[list[Played], dict[str, str]]:
+) -> tuple[list[PlayedGame], dict[str, str]]:
     """Return the first `most` games of a results file in their order, and the versions of external engines.
 
     about : what the file's header must say besides the rules of play; RlgoError if it says something else

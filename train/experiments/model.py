@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from train.config import Experiment as Settings
-from train.runs.fleet import Member
+from train.runs.fleet import RunSpec
 from train.runs.strength import GNUGO_NAME
 
 # Names of players that several experiments share.
@@ -96,8 +96,8 @@ class Experiment:
     scale: float
     folder: Path
     argument: str
-    runs: dict[str, tuple[Member, ...]] = field(default_factory=dict)
-    reference: Member | None = None
+    runs: dict[str, tuple[RunSpec, ...]] = field(default_factory=dict)
+    reference: RunSpec | None = None
     panels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     contestants: tuple[Contestant, ...] = ()
     expected: dict[str, float] = field(default_factory=dict)

@@ -49,7 +49,7 @@ from train.config import Config, Series, change, flat, load_config, read_toml, s
 from train.config import Experiment as Settings
 from train.experiments.model import LOGGING_KEYS, MEASURES, REFERENCE, Claim, Contestant, Experiment
 from train.players.spec import parse_spec
-from train.runs.fleet import Member, member_name
+from train.runs.fleet import RunSpec, run_name
 from train.runs.folder import next_checkpoint
 
 OUT = "experiments"
@@ -165,7 +165,7 @@ def _with_runs(e: Experiment, data: Mapping[str, Any]) -> Experiment:
     return replace(e, reference=reference, panels=_read_panels(data.get("panels", {}), e))
 
 
-def _read_runs(e: Experiment, label: str, changes: Any, common: Mapping[str, Any]) -> tuple[Member, ...]:
+def _read_runs(e: Experiment, label: str, changes: Any, common: Mapping[str, Any]) -> tuple[RunSpec, ...]:
     """Return the training runs of a label, one for each seed; their names show what they change in the base config.
 
     changes : the label's table
@@ -190,13 +190,13 @@ def _read_runs(e: Experiment, label: str, changes: Any, common: Mapping[str, Any
         if key in values:
             raise RlgoError(f"{source}: {key}: expected none; an experiment names its runs itself")
     config = change(change(start, {"run": common}, f"{e.path}: run"), changes, source)
-    return tuple(Member(values, _config_of_run(e, config, values, seed, Path(base).stem), base) for seed in seeds)
+    return tuple(RunSpec(values, _config_of_run(e, config, values, seed, Path(base).stem), base) for seed in seeds)
 
 
 def _config_of_run(e: Experiment, config: Config, values: Mapping[str, Any], seed: int, prefix: str) -> Config:
     """Give a run its name, seed, folder and, at this experiment's scale, its number of games."""
     games = config.run.games if e.scale == 1 else e.scaled(config.run.games)
-    name = member_name(values, seed, prefix)
+    name = run_name(values, seed, prefix)
     return replace(config, run=replace(config.run, name=name, seed=seed, out=str(e.folder / "runs"), games=games))
 
 

@@ -18,7 +18,7 @@ from rlgo.errors import RlgoError
 from rlgo.weights import Weights, load_weights
 from train.experiments.model import LOGGING_KEYS, Experiment
 from train.experiments.raw import run_point
-from train.runs.fleet import FAILED, Member, Training, check_folders, train_all
+from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, train_all
 from train.runs.status import FINISHED
 
 
@@ -53,17 +53,17 @@ class TrainedRun:
     """
 
     label: str
-    training: Training
+    training: RunStatus
     points: tuple[Point, ...]
 
 
-def labelled_runs(e: Experiment) -> list[tuple[str, Member]]:
+def labelled_runs(e: Experiment) -> list[tuple[str, RunSpec]]:
     """Return all runs of an experiment with their labels, in the order of its file."""
     return [(label, run) for label, runs in e.runs.items() for run in runs]
 
 
 def train_runs(
-    e: Experiment, labelled: Sequence[tuple[str, Member]], jobs: int, progress: bool
+    e: Experiment, labelled: Sequence[tuple[str, RunSpec]], jobs: int, progress: bool
 ) -> tuple[list[TrainedRun], list[dict[str, Any]]]:
     """Train what is left of some runs; return all of them, and a line of raw results for each.
 
@@ -71,7 +71,7 @@ def train_runs(
 
     Raises RlgoError for a run that failed without diverging, and for folders that hold other runs.
     """
-    trainings = {run.name: Training(run) for _, run in labelled}
+    trainings = {run.name: RunStatus(run) for _, run in labelled}
     train(e, list(trainings.values()), jobs, progress)
     trained = [
         TrainedRun(label, trainings[run.name], tuple(_points(i, label, trainings[run.name])))
@@ -81,18 +81,18 @@ def train_runs(
     return trained, [_run_line(run, reference) for run in trained]
 
 
-def train(e: Experiment, trainings: Sequence[Training], jobs: int, progress: bool) -> None:
+def train(e: Experiment, trainings: Sequence[RunStatus], jobs: int, progress: bool) -> None:
     """Bring training runs to their end, and fill in how each one ended.
 
     Raises RlgoError for a folder that holds a run with other settings.
     """
-    check_folders([training.member for training in trainings], "name another folder by --out", LOGGING_KEYS)
+    check_folders([training.spec for training in trainings], "name another folder by --out", LOGGING_KEYS)
     train_all(trainings, e.folder / "runs", jobs, progress)
 
 
-def _points(number: int, label: str, training: Training) -> Iterator[Point]:
+def _points(number: int, label: str, training: RunStatus) -> Iterator[Point]:
     """Yield the checkpoints of a run whose weights are finite, from early to late."""
-    wanted, folder = training.member.config.run, training.member.folder
+    wanted, folder = training.spec.config.run, training.spec.folder
     files = {games: path for games, path in folder.saved().items() if games <= wanted.games}
     if training.state == FINISHED:
         files.setdefault(wanted.games, folder.weights)
@@ -105,20 +105,20 @@ def _points(number: int, label: str, training: Training) -> Iterator[Point]:
 def _run_line(run: TrainedRun, reference: str) -> dict[str, Any]:
     """Return a run as a line of raw results; `reference` is the name of the reference run."""
     training, points = run.training, run.points
-    member = training.member
+    spec = training.spec
     diverged = training.state == FAILED and training.reason.startswith("diverged")
     if training.state == FAILED and not diverged:
-        raise RlgoError(f"{member.folder.path}: {training.reason}")
+        raise RlgoError(f"{spec.folder.path}: {training.reason}")
     try:
-        seconds = member.folder.load()[1]["seconds"]
+        seconds = spec.folder.load()[1]["seconds"]
     except RlgoError:
         seconds = 0.0
     return {
         "run": run.label,
-        "seed": member.config.run.seed,
-        "base": member.base,
-        "changed": member.values,
-        "reference": member.name == reference,
+        "seed": spec.config.run.seed,
+        "base": spec.base,
+        "changed": spec.values,
+        "reference": spec.name == reference,
         "state": "diverged" if diverged else training.state,
         "reason": training.reason,
         # A run that diverged counts up to its last checkpoint, which is the same on every machine.
