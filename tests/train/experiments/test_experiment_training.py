@@ -34,13 +34,13 @@ def test_every_run_is_told_with_its_weights(ran):
         ("wild", 3, "diverged", 0, []),
     ]
     for run in raw.of("run")[:4]:
-        member = e.runs[run["run"]][run["seed"] - 1]
-        assert run["changed"] == member.values
+        spec = e.runs[run["run"]][run["seed"] - 1]
+        assert run["changed"] == spec.values
         assert run["base"] == str(folder / "base.toml")
-        assert list(member.folder.saved()) == [100, 200]
-        theta = load_weights(member.folder.weights).theta
+        assert list(spec.folder.saved()) == [100, 200]
+        theta = load_weights(spec.folder.weights).theta
         assert run["crc32"] == f"{zlib.crc32(theta.tobytes()):08x}"
-        assert run["seconds"] == round(member.folder.load()[1]["seconds"], 1)
+        assert run["seconds"] == round(spec.folder.load()[1]["seconds"], 1)
     assert len({run["crc32"] for run in raw.of("run")}) == 5  # "" of the one without weights
 
 
