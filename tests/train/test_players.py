@@ -6,10 +6,8 @@ import dataclasses
 
 import pytest
 
-from mcts.heuristic import BOTH
-from mcts.player import ALGORITHMS, TreeSearch
-from mcts.rave import FLAT, HAND_SELECTED, MINIMUM_MSE, MINIMUM_MSE_EXACT
-from mcts.search import LEARNED, Settings
+from mcts.player import TreeSearch
+from mcts.settings import ALGORITHMS, LEARNED, ActionValue, Heuristic, RaveSchedule, Settings
 from rlgo.alphabeta import AlphaBeta, AlphaBetaSearch, Options
 from rlgo.coords import to_vertex
 from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
@@ -64,7 +62,7 @@ def test_defaults_of_tree_search_are_those_of_its_algorithms():
     for name, settings in ALGORITHMS.items():
         player, plain = make_player(name, 9, 1), TreeSearch(9, ALGORITHMS["mc"])
         assert player.settings == settings._replace(max_moves=243) and player.name == name
-        for attribute in ("simulations", "seconds", "resign", "reuse", "default"):
+        for attribute in ("simulations", "seconds", "resign", "resources", "default_policy"):
             assert getattr(player, attribute) == getattr(plain, attribute), attribute
 
 
@@ -87,10 +85,10 @@ def test_who_gives_a_step_size_means_its_schedule(keys, alpha, schedule):
 
 
 def test_who_gives_k_means_its_schedule():
-    assert make_player("mc_rave", 9).settings.schedule == MINIMUM_MSE
-    assert make_player("mc_rave,k=500", 9).settings.schedule == HAND_SELECTED
-    assert make_player("heuristic_mc_rave,k=500,schedule=minimum_mse", 9).settings.schedule == MINIMUM_MSE
-    assert make_player("heuristic_mc_rave.toml", 9).settings.schedule == MINIMUM_MSE  # it has all keys
+    assert make_player("mc_rave", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
+    assert make_player("mc_rave,k=500", 9).settings.schedule == RaveSchedule.HAND_SELECTED
+    assert make_player("heuristic_mc_rave,k=500,schedule=minimum_mse", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
+    assert make_player("heuristic_mc_rave.toml", 9).settings.schedule == RaveSchedule.MINIMUM_MSE  # it has all keys
 
 
 def test_every_key_of_tree_search_reaches_what_it_names():
@@ -102,17 +100,18 @@ def test_every_key_of_tree_search_reaches_what_it_names():
         9,
     )
     assert isinstance(player, TreeSearch)
-    assert (player.simulations, player.resign, player.reuse) == (7, 0.1, False)
-    assert player.default == (LEARNED, False, False, False, False, False) and player._knowledge.policy.epsilon == 0.3
+    assert (player.simulations, player.resign, player.resources.reuse) == (7, 0.1, False)
+    assert player.default_policy == (LEARNED, False, False, False, False, False)
+    assert player.knowledge.policy.epsilon == 0.3
     assert player.settings == Settings(
-        c=0.2, first_play_urgency=0.7, schedule=MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3, learn_bias=True,
-        expand_after=3, heuristic=BOTH, prior_n=6, prior_n_amaf=8, adapt_m=True, progressive_bias=0.9, widening=1.5,
-        truncate=5, virtual_loss=4, max_moves=243,
+        c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3,
+        learn_bias=True, expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8, adapt_m=True,
+        progressive_bias=0.9, widening=1.5, truncate=5, virtual_loss=4, max_moves=243,
     )  # fmt: skip
     assert len(player.trees) == 1 and sum(array.nbytes for array in player.trees[0]) == pytest.approx(3e6, rel=0.02)
     assert len(make_player("uct,workers=3,root_parallel=on", 5).trees) == 3
     flat = make_player("mc,temperature=0.2,pruning=3", 5).settings
-    assert (flat.value, flat.temperature, flat.pruning) == (FLAT, 0.2, 3.0)
+    assert (flat.action_value, flat.temperature, flat.pruning) == (ActionValue.FLAT, 0.2, 3.0)
     assert make_player("mc_rave,seconds=2", 5).simulations is None
 
 

@@ -215,7 +215,7 @@ class TdSearchKeys(Keys):
 
 def _default_policy(keys: TdSearchKeys | SimulationKeys) -> Any:
     """The default policy that the keys name."""
-    from mcts.search import LEARNED
+    from mcts.settings import LEARNED
     from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
 
     kind = LEARNED if keys.default == "rlgo" else DEFAULT_POLICIES[keys.default]
@@ -330,13 +330,13 @@ class SimulationKeys(Keys):
     resign: float = setting(0.0, UNIT)
 
     def make(self, size: int, seed: Seed) -> Player:
-        from mcts.player import ALGORITHMS, TreeSearch
-        from mcts.search import NEVER
+        from mcts.player import TreeSearch
+        from mcts.settings import ALGORITHMS, NO_TRUNCATION, Resources
         from rlgo.jit import seed_sequence
 
         sequence = seed_sequence(seed)
         settings = ALGORITHMS[self.name]._replace(
-            truncate=NEVER if self.truncate == "never" else int(self.truncate),
+            truncate=NO_TRUNCATION if self.truncate == "never" else int(self.truncate),
             virtual_loss=self.virtual_loss,
             **self._settings(),
         )
@@ -345,24 +345,27 @@ class SimulationKeys(Keys):
             settings,
             None if self.sims == "none" else int(self.sims),
             self.seconds or None,
-            _default_policy(self),
-            _load(self.weights, size) if self._asks_for_weights() else None,
-            self.epsilon,
+            resources=Resources(self.workers, self.root_parallel, **self._memory()),
+            default_policy=_default_policy(self),
+            epsilon=self.epsilon,
+            weights=_load(self.weights, size) if self._asks_for_weights() else None,
+            prior_search=self._prior_search(size, sequence),
             resign=self.resign,
-            workers=self.workers,
-            root_parallel=self.root_parallel,
             seed=sequence,
             name=self.name,
-            **self._tree(size, sequence),
         )
 
     def _settings(self) -> dict[str, Any]:
-        """What `mcts.search.Settings` has beside."""
+        """What `mcts.settings.Settings` has beside."""
         return {}
 
-    def _tree(self, size: int, seed: np.random.SeedSequence) -> dict[str, Any]:
-        """What `TreeSearch` is told beside."""
+    def _memory(self) -> dict[str, Any]:
+        """What `mcts.settings.Resources` has beside."""
         return {}
+
+    def _prior_search(self, size: int, seed: np.random.SeedSequence) -> Any:
+        """The TD search that learns before each search, if there is one."""
+        return None
 
     def _asks_for_weights(self) -> bool:
         return self.default == "rlgo" or self.truncate != "never"
@@ -424,18 +427,17 @@ class TreeKeys(SimulationKeys):
     memory_mb: float = setting(256.0, POSITIVE)
 
     def _settings(self) -> dict[str, Any]:
-        from mcts.heuristic import HEURISTICS
-        from mcts.rave import SCHEDULES
+        from mcts.settings import Heuristic, RaveSchedule
 
         return {
             "c": self.c,
             "first_play_urgency": self.fpu,
-            "schedule": SCHEDULES[self.schedule],
+            "schedule": RaveSchedule[self.schedule.upper()],
             "rave_k": self.k,
             "rave_bias": self.bias,
             "learn_bias": self.learn_bias,
             "expand_after": self.expand_after,
-            "heuristic": HEURISTICS[self.heuristic],
+            "heuristic": Heuristic[self.heuristic.upper()],
             "prior_n": self.C,
             "prior_n_amaf": self.M,
             "adapt_m": self.adapt_M,
@@ -443,16 +445,19 @@ class TreeKeys(SimulationKeys):
             "widening": self.widening,
         }
 
-    def _tree(self, size: int, seed: np.random.SeedSequence) -> dict[str, Any]:
+    def _memory(self) -> dict[str, Any]:
+        return {"memory_mb": self.memory_mb, "reuse": self.reuse}
+
+    def _prior_search(self, size: int, seed: np.random.SeedSequence) -> Any:
         from rlgo.td_search import TdSearch
 
-        first = None
-        if self.first:
-            # With a seed of its own: two searches of one seed would draw the same.
-            first = make_player(nested_spec(self.first), size, seed.spawn(1)[0])
-            if not isinstance(first, TdSearch):
-                raise RlgoError(f"first = {self.first}: expected a td_search or dyna2 player")
-        return {"first": first, "reuse": self.reuse, "memory_mb": self.memory_mb}
+        if not self.first:
+            return None
+        # With a seed of its own: two searches of one seed would draw the same.
+        first = make_player(nested_spec(self.first), size, seed.spawn(1)[0])
+        if not isinstance(first, TdSearch):
+            raise RlgoError(f"first = {self.first}: expected a td_search or dyna2 player")
+        return first
 
     def _asks_for_weights(self) -> bool:
         return super()._asks_for_weights() or (self.heuristic in ("rlgo", "both") and not self.first)
