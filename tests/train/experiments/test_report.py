@@ -242,12 +242,12 @@ def test_the_shipped_report_is_that_of_the_shipped_results(monkeypatch):
 # ---------------------------------------------------------------------------------------------
 
 
-RESULTS = ROOT / "docs" / "experiments"
+RESULTS, MATCHES = ROOT / "docs" / "experiments", ROOT / "docs" / "results"
 
 
 def test_the_systems_are_those_of_the_raw_results():
     """Every score is counted again from the file that is linked beside it, and nothing is shown that has no file."""
-    (table,) = tables(systems_table(RESULTS, ROOT / "README.md"))
+    (table,) = tables(systems_table(RESULTS, MATCHES, "docs/"))
     assert table[0] == ["system", "against", "the paper", "rlgo, as many simulations", "rlgo, equal time"]
     systems = ("TD learning", "TD search", "Dyna-2", "two-phase", "UCT", "MC-RAVE", "heuristic MC-RAVE")
     assert all(any(row[0].startswith(system) for row in table[1:]) for system in systems)
@@ -286,9 +286,9 @@ def scores_in(path: Path, opponent: str, system: str) -> set[tuple[float, int]]:
 
 def test_the_systems_by_hand():
     """Portions of a match add up; the interval is that of all their openings."""
-    (table,) = tables(systems_table(RESULTS, ROOT / "docs" / "strength.md"))
+    (table,) = tables(systems_table(RESULTS, MATCHES))
     by_name = {row[0]: row for row in table}
-    portions = json.loads((ROOT / "docs" / "results" / "uct_level_10.json").read_text("utf-8"))
+    portions = json.loads((MATCHES / "uct_level_10.json").read_text("utf-8"))
     scores = [opening for portion in portions for opening in portion["scores"]]
     low, high = clustered_interval(scores)
     expected = f"31 of 100: 31.0% ({low:.1%}-{high:.1%}) [raw](results/uct_level_10.json)"
@@ -299,7 +299,7 @@ def test_the_systems_by_hand():
 
 def test_systems_without_results_are_refused(tmp_path):
     with pytest.raises(RlgoError, match=r"learning_runs.jsonl: no games of paper's settings # against GNU Go level 0"):
-        systems_table(tmp_path / "experiments", tmp_path / "README.md")
+        systems_table(tmp_path / "experiments", tmp_path / "results")
     shutil.copytree(RESULTS, tmp_path / "experiments")
     with pytest.raises(RlgoError, match=r"td_search_10000.json: not the results of a match"):
-        systems_table(tmp_path / "experiments", tmp_path / "README.md")
+        systems_table(tmp_path / "experiments", tmp_path / "results")
