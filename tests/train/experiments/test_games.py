@@ -48,7 +48,7 @@ def match(tmp_path) -> Experiment:
     return read_experiment(path, out=tmp_path / "out")
 
 
-def test_a_round_robin_tells_who_won_and_how_long_it_took(match, tmp_path):
+def test_a_round_robin_records_who_won_and_how_long_it_took(match, tmp_path):
     raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
     assert [line["pair"] for line in raw.lines] == [
         ["chance", "greedy 0"], ["chance", "greedy 0.5"], ["greedy 0", "greedy 0.5"]
@@ -84,7 +84,7 @@ def test_a_round_robin_tells_who_won_and_how_long_it_took(match, tmp_path):
 
 
 def test_interrupted_matches_go_on(match, tmp_path, monkeypatch):
-    """A file cut off in the midst of a line, and one that is missing: what they told is played again, the same."""
+    """A file cut off in the midst of a line, and one that is missing: what they recorded is played again, the same."""
     raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
     first, second, third = sorted((tmp_path / "out" / "games" / "match").glob("*.jsonl"))
     lines = first.read_bytes().splitlines(keepends=True)

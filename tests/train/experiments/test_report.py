@@ -73,7 +73,7 @@ def text(folder) -> str:
     return report(folder, folder.parent / "results.md")
 
 
-def test_the_report_tells_which_experiments_have_run(text):
+def test_the_report_says_which_experiments_have_run(text):
     summary, status, *_ = tables(text)
     experiments = [read_experiment(name) for name in list_experiments()]
     assert summary[0] == ["claim", "expected", "found", "verdict", "experiment"]
@@ -95,8 +95,8 @@ def test_every_claim_has_a_verdict_and_they_add_up(text, results):
     summary = tables(text)[0][1:]
     claims = {(claim.text, e.name): claim for e in map(read_experiment, list_experiments()) for claim in e.claims}
     assert Counter((row[0], re.sub(r"\[(.*)\].*", r"\1", row[4])) for row in summary) == Counter(claims.keys())
-    total, told = re.search(r"^(\d+) claims; (.*)\.$", text, re.MULTILINE).groups()
-    by_name = {name: int(n) for name, n in (part.split(": ") for part in told.split(", "))}
+    total, counts = re.search(r"^(\d+) claims; (.*)\.$", text, re.MULTILINE).groups()
+    by_name = {name: int(n) for name, n in (part.split(": ") for part in counts.split(", "))}
     assert int(total) == len(claims) == sum(by_name.values())
     assert by_name == Counter(row[3].strip("*") for row in summary)
     assert set(by_name) <= {HELD, NOT_HELD, OPEN, NOT_MEASURED, NOT_RUN}
@@ -128,7 +128,7 @@ def test_a_picture_that_was_not_drawn_is_not_linked(tmp_path):
     assert "plies.png" not in report(tmp_path, tmp_path / "results.md")
 
 
-def test_what_the_sections_tell(text, results):
+def test_what_the_sections_say(text, results):
     """Some numbers of each kind, computed anew."""
 
     def part(name: str) -> str:
@@ -184,7 +184,7 @@ def test_the_report_is_written_and_written_again(tmp_path):
         write_report(tmp_path, path)
 
 
-def test_counts_that_differ_are_told():
+def test_counts_that_differ_are_named():
     e = read_experiment("shape_counts")
     lines = [{"number": name, "value": int(n) + (name == "all weights")} for name, n in e.expected.items()]
     text = section(e, Analysis(RawResults(header(e.name, "counts"), lines)), Path("nowhere"), Path("x"))
@@ -194,7 +194,7 @@ def test_counts_that_differ_are_told():
                                    zip(e.expected.items(), lines, strict=True)]  # fmt: skip
 
 
-def test_diverged_runs_are_told():
+def test_diverged_runs_are_shown():
     e = read_experiment("plies")
     raw = curves_of(e, openings=4)
     assert raw.lines[8]["run"] == "one-ply"
@@ -215,7 +215,7 @@ def test_diverged_runs_are_told():
     assert rows["one-ply"] == ["one-ply", "1, 1 diverged", *[""] * 5]
 
 
-def test_labels_that_came_later_are_told():
+def test_labels_that_came_later_are_shown():
     """Results that are older than a label of their experiment's file."""
     e = read_experiment("plies")
     raw = curves_of(replace(e, runs={"two-ply": e.runs["two-ply"]}), openings=4)
