@@ -86,10 +86,12 @@ class TreeSearch(Player):
 
     Attributes
     ----------
-    result : `TreeResult` of the last search, or None
-    root : `Root`
-    threads : `SearchThreads`
-    knowledge : `heuristic.Knowledge`
+    result
+        `TreeResult` of the last search, or None.
+    settings, simulations, seconds, resources, default_policy, epsilon, prior_search, resign
+        As above. The settings are complete: for instance, `max_moves` is a number of plies, and not 0.
+    root, threads, knowledge
+        What the search works with: `Root`, `SearchThreads` and `heuristic.Knowledge`.
 
     Raises
     ------
@@ -140,7 +142,8 @@ class TreeSearch(Player):
         expect(0 <= epsilon <= 1, "epsilon", epsilon, "a number from 0 to 1")
         self.name, self.sizes, self._size = name, (size,), size
         self.simulations, self.seconds, self.resign = simulations, seconds, resign
-        self.resources, self.default_policy, self.prior_search = resources, default_policy, prior_search
+        self.resources, self.default_policy, self.epsilon = resources, default_policy, epsilon
+        self.prior_search = prior_search
         priors = one_by_one(prior) if prior is not None else priors
         shares_tree = resources.workers > 1 and not resources.root_parallel
         self.settings = _complete(settings, size, priors is not None, shares_tree)

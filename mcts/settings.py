@@ -45,6 +45,11 @@ class Heuristic(IntEnum):
     USER = 7  # a function of the user's, see `prior.py`
 
 
+# By the names that configs and specs use.
+RAVE_SCHEDULES = {schedule.name.lower(): schedule for schedule in RaveSchedule}
+HEURISTICS = {heuristic.name.lower(): heuristic for heuristic in Heuristic if heuristic != Heuristic.USER}
+
+
 class Settings(NamedTuple):
     """The parameters of the tree policy, of prior knowledge, and of how simulations end."""
 

@@ -427,17 +427,17 @@ class TreeKeys(SimulationKeys):
     memory_mb: float = setting(256.0, POSITIVE)
 
     def _settings(self) -> dict[str, Any]:
-        from mcts.settings import Heuristic, RaveSchedule
+        from mcts.settings import HEURISTICS, RAVE_SCHEDULES
 
         return {
             "c": self.c,
             "first_play_urgency": self.fpu,
-            "schedule": RaveSchedule[self.schedule.upper()],
+            "schedule": RAVE_SCHEDULES[self.schedule],
             "rave_k": self.k,
             "rave_bias": self.bias,
             "learn_bias": self.learn_bias,
             "expand_after": self.expand_after,
-            "heuristic": Heuristic[self.heuristic.upper()],
+            "heuristic": HEURISTICS[self.heuristic],
             "prior_n": self.C,
             "prior_n_amaf": self.M,
             "adapt_m": self.adapt_M,
