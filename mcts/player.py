@@ -285,7 +285,8 @@ class TreeSearch(Player):
             to_come = self.threads.simulations * seconds / max(budget.elapsed - began, 1e-3)
             return self.is_decided(int(to_come))
 
-        n = self.simulate(game, budget.simulations or MOST_VISITS, is_over, self.is_decided)
+        task = self._task(game.komi)._replace(is_over=is_over, is_decided=self.is_decided)
+        n = self.threads.run(budget.simulations or MOST_VISITS, task)
         budget.done += n
         self.root.finish(game)
         if self.settings.learn_bias:
@@ -308,18 +309,12 @@ class TreeSearch(Player):
         for tree in self.root.move_to(game, np.array(actions, np.int64)):
             self._add_prior_to_root(tree, game.komi)
 
-    def simulate(
-        self,
-        game: Game,
-        n: int,
-        is_over: Callable[[], bool] = lambda: False,
-        is_decided: Callable[[int], bool] = lambda _: False,
-    ) -> int:
-        """Run up to n simulations from the root, which `set_root` set to `game`; return how many there were.
+    def simulate(self, game: Game, n: int) -> int:
+        """Run n simulations from the root, which `set_root` set to `game`, and return how many there were.
 
-        is_over, is_decided : what ends them earlier, see `parallel.Task`
+        There are fewer than n if the tree can take no more visits.
         """
-        return self.threads.run(n, self._task(game.komi, is_over, is_decided))
+        return self.threads.run(n, self._task(game.komi))
 
     def is_decided(self, left: int) -> bool:
         """Whether the most visited move stays the most visited one, whatever the simulations that are left do."""
@@ -330,13 +325,9 @@ class TreeSearch(Player):
         under_way = self.settings.virtual_loss * len(self.threads.workspaces)
         return len(n) > 1 and int(n[-1]) - int(n[-2]) > left + under_way
 
-    def _task(
-        self,
-        komi: float,
-        is_over: Callable[[], bool] = lambda: False,
-        is_decided: Callable[[int], bool] = lambda _: False,
-    ) -> Task:
-        task = Task(self.root.board, self.root.last_move, self.context(komi), is_over, is_decided)
+    def _task(self, komi: float) -> Task:
+        """Return what the threads are to search."""
+        task = Task(self.root.board, self.root.last_move, self.context(komi))
         user = self._user_prior
         return task if user is None else task._replace(evaluate_waiting=user.evaluate_waiting)
 
@@ -364,6 +355,7 @@ class TreeSearch(Player):
             add_prior(0, NO_CHILD, self.root.board, tree, context, workspace.shapes, workspace.rollout)
 
     def _add_bias_evidence(self) -> None:
+        """Add up what the trees say about the RAVE biases."""
         squares, counts = self._bias_evidence
         for tree in self.trees:
             add_bias_evidence(tree, self.root.last_move, self.knowledge.stride, self.settings, squares, counts)
