@@ -166,11 +166,7 @@ def weights_file(text: str, size: int) -> Path:
 def weights_for(text: str, size: int) -> Weights:
     """Load the weights of `weights_file`; RlgoError if they are for another board."""
     file = weights_file(text, size)
-    weights = load_weights(file)
-    if weights.features.size != size:
-        n = weights.features.size
-        raise RlgoError(f"{file}: expected weights for {size}x{size}, these are for {n}x{n}")
-    return weights
+    return load_weights(file).for_board(size, str(file))
 
 
 # ---------------------------------------------------------------------------------------------
