@@ -17,7 +17,6 @@ from pydantic import Field
 
 from rlgo import alphabeta, dyna2, table_search, td_search
 from rlgo.board import new_board
-from rlgo.errors import RlgoError
 from rlgo.jit import seed_sequence
 from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
 from rlgo.resources import checkpoints_dir
