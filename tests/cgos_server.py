@@ -218,7 +218,7 @@ class Recorded(GameSession):
     def __init__(self, player: Player, size: int, komi: float, asked: list[str], **options: Any) -> None:
         super().__init__(player, size, komi, **options)
         self.asked = asked
-        self.fails: Callable[[str], bool] = lambda request: False
+        self.fails: Callable[[str], bool] = lambda _request: False
 
     def _note(self, request: str) -> None:
         self.asked.append(request)
@@ -252,7 +252,7 @@ class Seats:
     def __init__(self, player: Player | None = None, **options: Any) -> None:
         self.player = player or Scripted()
         self.asked: list[str] = []
-        self.fails: Callable[[str], bool] = lambda request: False
+        self.fails: Callable[[str], bool] = lambda _request: False
         self._options = options
 
     def __call__(self, size: int, komi: float) -> GameSession:

@@ -87,8 +87,10 @@ def test_bad_configs(tmp_path: Path, values: dict[str, Any], message: str) -> No
     file = write_config(tmp_path, **values)
     with pytest.raises(RlgoError) as error:
         main(file)
-    assert str(error.value).startswith(f"{file}: {message}") and "\n" not in str(error.value)
-    assert "cret" not in str(error.value) and "533278" not in str(error.value)
+    assert str(error.value).startswith(f"{file}: {message}")
+    assert "\n" not in str(error.value)
+    assert "cret" not in str(error.value)
+    assert "533278" not in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ _SECRET = re.compile(r"[!-~]{3,100}")
 
 
 def _secret(key: str, value: Any) -> str:
-    """A password, or nothing. Unlike the other checks, it does not show what it found."""
+    """Check a password, which may be empty. Unlike other checks, this one does not show what it found."""
     if not isinstance(value, str) or (value and not _SECRET.fullmatch(value)):
         raise RlgoError(f"{key}: expected a string of at least 3 ASCII characters, no spaces (not shown here)")
     return value
@@ -102,7 +102,7 @@ def load_cgos(path: str | Path) -> Cgos:
 
 
 def _read_secret(file: Path, where: str) -> str:
-    """The first line of a password file."""
+    """Read the first line of a password file."""
     try:
         with file.open(encoding="utf-8") as source:
             password = source.readline(1000).strip()
