@@ -514,6 +514,7 @@ class AlphaBeta(Player):
 
     Attributes
     ----------
+    searcher : the `AlphaBetaSearch`
     result : of the last search, or None
 
     Raises
@@ -539,21 +540,22 @@ class AlphaBeta(Player):
         self._table = weights.table(is_fused=True)
         self._values = ValueFunction(weights)
         self._map = np.full((weights.features.size, weights.features.size), np.nan)
-        self._search = AlphaBetaSearch(weights.features.size, options, table_bits, seed)
+        self.searcher = AlphaBetaSearch(weights.features.size, options, table_bits, seed)
 
     def genmove(self, game: Game) -> int:
         """Search, and return the best move; see `Player.genmove`."""
         check_size(self, game)
-        self._search.warm_up()
+        self.searcher.warm_up()
         seconds = shorter(self.seconds, self.limit if self.limit is None else max(1e-3, self.limit))
-        self.result = self._search.search(game, self._table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
+        budget = Budget(seconds=seconds, depth=self.depth, stop=self.stop)
+        self.result = self.searcher.search(game, self._table, budget)
         self._map[:] = self._values.afterstates(game.board)[:-1].reshape(self._map.shape)
         self._position = position_of(game)
         return self.result.move
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that no clock runs meanwhile."""
-        self._search.warm_up()
+        self.searcher.warm_up()
         self._values.afterstates(new_board(len(self._map)))
 
     def new_game(self) -> None:

@@ -15,7 +15,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import RESIGN, Player, RandomPlayer
 from rlgo.session import GameSession
-from train.play.cgos import Cgos, CgosClient
+from train.play.cgos import CgosConfig, CgosClient
 
 PASSWORD = "s3cret-word"
 USER = "rlgo-bot"
@@ -179,9 +179,9 @@ class Delays:
             raise TimeoutError("the client does not give up")
 
 
-def make_config(port: int, **values: Any) -> Cgos:
+def make_config(port: int, **values: Any) -> CgosConfig:
     given = {"games": 1, "lag": 0.0, "timeout": 60.0, "player": "random,seed=1", **values}
-    return Cgos("127.0.0.1", port, USER, **{"password": PASSWORD, **given})
+    return CgosConfig("127.0.0.1", port, USER, **{"password": PASSWORD, **given})
 
 
 class Scripted(Player):

@@ -13,9 +13,11 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from train.console import table
 from train.experiments.findings import (
     HELD,
     LINK_EXPERIMENT,
@@ -255,16 +257,19 @@ def plot(e: Experiment, results: Path) -> Path:
     return path
 
 
-def overview(results: Path) -> str:
-    """Return all shipped experiments, one a line: whether they have run, and what they are about."""
-    lines = []
+def overview(results: Path, stream: TextIO | None = None) -> str:
+    """Return a table of all shipped experiments: whether they have run, and what they are about.
+
+    stream : where it will be printed, see `console.table`
+    """
+    rows = []
     for name in list_experiments():
         e, raw = read_experiment(name), read_raw(results / f"{name}.jsonl")
         state = "has not run" if raw is None else f"run on {raw.header['finished']}"
         if raw is not None and raw.header["scale"] != 1:
             state += f", scale {raw.header['scale']:g}"
-        lines.append(f"{name:20} {state:18} {e.settings.title} ({e.settings.source})")
-    return "\n".join(lines)
+        rows.append((name, state, f"{e.settings.title} ({e.settings.source})"))
+    return table(("experiment", "state", "about"), rows, stream=stream)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -72,7 +72,8 @@ def test_results_of_another_scale_stay(tmp_path):
 def test_list_tells_what_has_run(tmp_path, capsys):
     shutil.copy(ROOT / "docs" / "experiments" / "shape_counts.jsonl", tmp_path)
     assert cli.main(["experiment", "list", "--results", str(tmp_path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split() == ["experiment", "state", "about"]
     assert {line.split()[0] for line in lines} == set(list_experiments())
     assert len(lines) == len(list_experiments())
     for line in lines:

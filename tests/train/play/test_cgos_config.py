@@ -14,7 +14,7 @@ from cgos_server import PASSWORD, USER
 
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path
-from train.play.cgos import Cgos, load_cgos, main
+from train.play.cgos import CgosConfig, load_cgos, main
 
 GOOD: dict[str, Any] = {"host": "cgos.invalid", "port": 6819, "user": USER, "password": PASSWORD, "player": "random"}
 
@@ -29,7 +29,7 @@ def write_config(folder: Path, **values: Any) -> Path:
 
 
 def test_a_config_and_its_defaults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert load_cgos(write_config(tmp_path, ponder=True, lag=2)) == Cgos(**GOOD, ponder=True, lag=2.0)
+    assert load_cgos(write_config(tmp_path, ponder=True, lag=2)) == CgosConfig(**GOOD, ponder=True, lag=2.0)
     assert capsys.readouterr().err == ""
 
 
@@ -38,7 +38,7 @@ def test_a_password_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     secret.write_text(f"{PASSWORD} \nmore\n", "utf-8")
     secret.chmod(0o600)
     file = write_config(tmp_path, password=None, password_file=str(secret))
-    assert load_cgos(str(file)) == Cgos(**GOOD)
+    assert load_cgos(str(file)) == CgosConfig(**GOOD)
     file.chmod(0o644)  # it holds no password
     assert capsys.readouterr().err == ""
 
@@ -68,14 +68,14 @@ def test_a_password_that_others_may_read(tmp_path: Path, capsys: pytest.CaptureF
         ({"user": None}, "user: missing; expected a name of 3 to 18 letters"),
         ({"user": "two words"}, 'user = "two words": expected a name of 3 to 18 letters'),
         ({"player": None}, "player: missing; expected a player spec"),
-        ({"player": "randm"}, "player 'randm': unknown; the nearest is random"),
-        ({"player": "random,sed=1"}, "player random: unknown key 'sed'; the nearest is seed"),
-        ({"password": None}, "password_file: expected either it or password, found neither"),
-        ({"password_file": "x"}, "password_file: expected either it or password, found both"),
+        ({"player": "randm"}, "unknown player randm; did you mean random?"),
+        ({"player": "random,sed=1"}, "player random: unknown key sed; did you mean seed?"),
+        ({"password": None}, "password_file: expected either this or password, found neither"),
+        ({"password_file": "x"}, "password_file: expected either this or password, found both"),
         ({"password": "s3 cret-word"}, "password: expected a string of at least 3 ASCII characters, no spaces"),
         ({"password": 533278}, "password: expected a string of at least 3 ASCII characters, no spaces"),
         ({"password": None, "password_file": "/nowhere/x"}, "password_file = /nowhere/x: cannot be read: No such file"),
-        ({"passwrd": "s3cret"}, "unknown key passwrd; the nearest valid key is password"),
+        ({"passwrd": "s3cret"}, "unknown key passwrd; did you mean password"),
         ({"games": -1}, "games = -1: expected an integer of at least 0"),
         ({"ponder": 1}, "ponder = 1: expected on or off, in a file true or false, found an integer"),
         ({"lag": -0.5}, "lag = -0.5: expected a number of at least 0"),
@@ -127,9 +127,9 @@ def test_the_shipped_example_names_every_key_and_no_server() -> None:
     with pytest.raises(RlgoError, match=r'example.toml: host = "": expected the address of a CGOS server'):
         main("example")
     values = tomllib.loads(file.read_text("utf-8"))
-    fields = {f.name: f.default for f in dataclasses.fields(Cgos)}
+    fields = {f.name: f.default for f in dataclasses.fields(CgosConfig)}
     assert "\n# password = " in file.read_text("utf-8")
     assert [*values] == [name for name in fields if name != "password"]
     own = {"host", "port", "user", "password_file", "player"}
     assert all(values[key] == fields[key] for key in values if key not in own)
-    assert Cgos(**values | {"host": "x", "user": USER}).player == values["player"]
+    assert CgosConfig(**values | {"host": "x", "user": USER}).player == values["player"]

@@ -7,7 +7,7 @@ import pytest
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from train.arena.prepare import programs_of
-from train.players.spec import make_player
+from train.players import make_player
 
 SIZE = 5
 
@@ -20,7 +20,7 @@ SIZE = 5
         ("widening=0.5", "widening = 0.5: expected 0, or a number above 1"),
         ("default=rlgo,weights=none.npz", "none.npz"),
         ("workers=0", "workers = 0"),
-        ("first=uct.toml,heuristic=rlgo", "first = uct.toml: expected a td_search or dyna2 player"),
+        ("first=uct.toml,heuristic=rlgo", "prior_search = uct.toml: expected a td_search or dyna2 player"),
         ("first=td_search.toml", "prior_search: expected the heuristic rlgo, or both"),
         ("widening=1.4", "widening = 1.4: expected a heuristic"),
     ],

@@ -9,67 +9,62 @@ import dataclasses
 import os
 import re
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated
+
+from pydantic import Field
 
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path
-from train.config import check_keys, read_toml, section_from
+from train.config import BoardSize, check_keys, read_toml, section_from
 from train.players.spec import parse_spec
-from train.settings import NOT_NEGATIVE, SWITCH, Section, integer, number, setting, text
+from train.settings import Count, Expected, Line, Section, SpecText, expected, section
 
-_SECRET = re.compile(r"[!-~]{3,100}")
+_SECRET = "a string of at least 3 ASCII characters, no spaces"
 
-
-def _secret(key: str, value: Any) -> str:
-    """Check a password, which may be empty. Unlike other checks, this one does not show what it found."""
-    if not isinstance(value, str) or (value and not _SECRET.fullmatch(value)):
-        raise RlgoError(f"{key}: expected a string of at least 3 ASCII characters, no spaces (not shown here)")
-    return value
+Secret = Annotated[str, Field(pattern=r"^([!-~]{3,100})?$"), Expected(_SECRET)]
+AnyPath = Annotated[Line, Expected("a path, or nothing")]
 
 
-_PATH = text("a path, or nothing", r".*")
+@section
+class CgosConfig(Section):
+    """Where to play, as whom, and with which player. See configs/cgos/example.toml for every key."""
 
-
-@dataclass(frozen=True)
-class Cgos(Section):
-    """Where to play, as whom, and with which player. configs/cgos/example.toml explains every key."""
-
-    prefix: ClassVar[str | None] = ""
-
-    # Address and port of the server, and our account there.
-    host: str = setting("", text("the address of a CGOS server", r"\S+"))
-    port: int = setting(0, integer(1, 65_535))
-    user: str = setting("", text("a name of 3 to 18 letters, digits, '.', '_' and '-'", r"[A-Za-z0-9._-]{3,18}"))
-    # One of the two; never shown. `load_cgos` reads the file, and leaves `password` alone.
-    password: str = field(default="", repr=False, metadata={"check": _secret})
-    password_file: str = setting("", _PATH)
-    # A player spec, see train/players/spec.py.
-    player: str = setting("", text("a player spec", r".+"))
-    # The board that its games have: the player is made ready for it before the login.
-    size: int = setting(9, integer(5, 19))
-    # Stop after so many games; 0: go on until Ctrl-C.
-    games: int = setting(0, integer(0))
-    # Think in the opponent's time.
-    ponder: bool = setting(False, SWITCH)
-    # Seconds on the way to the server and back: the player is told that it has so much less time.
-    lag: float = setting(0.5, NOT_NEGATIVE)
-    # After so many seconds without a word from the server, the connection is taken for lost.
-    timeout: float = setting(600.0, number("a number of seconds up to a day", lambda x: 0 < x <= 86_400))
-    # A file that gets all that stderr gets, and a folder for game records; empty: none.
-    log: str = setting("", _PATH)
-    sgf: str = setting("", _PATH)
+    host: Annotated[Line, Field(pattern=r"^\S+$"), Expected("the address of a CGOS server")] = Field(
+        default="", description="Address of the server."
+    )
+    port: Annotated[int, Field(ge=1, le=65_535)] = Field(default=0, description="Its port.")
+    user: Annotated[
+        str,
+        Field(pattern=r"^[A-Za-z0-9._-]{3,18}$"),
+        Expected("a name of 3 to 18 letters, digits, '.', '_' and '-'"),
+    ] = Field(default="", description="Our account.")
+    password: Secret = Field(
+        default="", repr=False, description="Its password; never shown. `load_cgos` reads it from `password_file`."
+    )
+    password_file: AnyPath = Field(default="", description="A file with the password, in place of `password`.")
+    player: SpecText = Field(default="", description="Who plays: a player spec.")
+    size: BoardSize = Field(default=9, description="Board size of its games; the player is ready before the login.")
+    games: Annotated[Count, Field(ge=0)] = Field(default=0, description="Stop after this many games; 0: at Ctrl-C.")
+    ponder: bool = Field(default=False, description="Think during the opponent's time.")
+    lag: float = Field(
+        default=0.5, ge=0, description="Seconds on the way to the server and back, which the player does not get."
+    )
+    timeout: Annotated[float, Field(gt=0, le=86_400), Expected("a number of seconds up to a day")] = Field(
+        default=600.0, description="Seconds without a word from the server after which the connection counts as lost."
+    )
+    log: AnyPath = Field(default="", description="A file that receives whatever stderr does; empty: none.")
+    sgf: AnyPath = Field(default="", description="A folder for game records; empty: none.")
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        """Refuse two passwords, and a bad spec."""
         if bool(self.password) == bool(self.password_file):
             found = "both" if self.password else "neither"
-            raise RlgoError(f"password_file: expected either it or password, found {found}")
+            raise RlgoError(f"password_file: expected either this or password, found {found}")
         parse_spec(self.player)
 
 
-def load_cgos(path: str | Path) -> Cgos:
+def load_cgos(path: str | Path) -> CgosConfig:
     """Read a client's config.
 
     Parameters
@@ -86,12 +81,11 @@ def load_cgos(path: str | Path) -> Cgos:
     """
     file = config_path(str(path), "cgos")
     table = read_toml(file)
-    fields = {f.name: f for f in dataclasses.fields(Cgos)}
-    check_keys(Cgos, table, str(file))
+    check_keys(CgosConfig, table, str(file))
     for key in ("host", "port", "user", "player"):
         if key not in table:
-            raise RlgoError(f"{file}: {key}: missing; expected {fields[key].metadata['check'].expected}")
-    config: Cgos = section_from(Cgos, table, str(file))
+            raise RlgoError(f"{file}: {key}: missing; expected {expected(CgosConfig.fields()[key])}")
+    config: CgosConfig = section_from(CgosConfig, table, str(file))
     if config.password:
         _warn_if_readable(file)
         return config
@@ -112,7 +106,9 @@ def _read_secret(file: Path, where: str) -> str:
         raise RlgoError(f"{where}: expected a text file") from None
     if not password:
         raise RlgoError(f"{where}: expected the password in its first line")
-    return _secret(where, password)
+    if not re.fullmatch(r"[!-~]{3,100}", password):
+        raise RlgoError(f"{where}: expected {_SECRET} (not shown here)")
+    return password
 
 
 def _warn_if_readable(file: Path) -> None:
