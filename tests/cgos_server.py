@@ -15,7 +15,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import RESIGN, Player, RandomPlayer
 from rlgo.session import GameSession
-from train.play.cgos import CgosConfig, CgosClient
+from train.play.cgos import CgosClient, CgosConfig
 
 PASSWORD = "s3cret-word"
 USER = "rlgo-bot"

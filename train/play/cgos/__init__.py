@@ -24,4 +24,4 @@ and positional superko applies.
 from train.play.cgos.client import CgosClient, main, run_cgos
 from train.play.cgos.config import CgosConfig, load_cgos
 
-__all__ = ["CgosConfig", "CgosClient", "load_cgos", "main", "run_cgos"]
+__all__ = ["CgosClient", "CgosConfig", "load_cgos", "main", "run_cgos"]
