@@ -323,28 +323,29 @@ SYSTEMS = (
 )  # fmt: skip
 
 
-def systems_table(results: Path, page: Path) -> str:
+def systems_table(results: Path, matches: Path, link: str = "") -> str:
     """Return the table of the papers' systems against GNU Go, in Markdown: the papers' figures and ours.
 
     Parameters
     ----------
-    results : folder of the experiments' raw results (docs/experiments); the matches' are beside it, in ``results``
-    page : file that the table is for; links are relative to its folder
+    results : folder of the experiments' raw results, docs/experiments
+    matches : folder of the matches' results, docs/results
+    link : what links to files in these folders begin with, before the folder's name: "docs/" for a page above them
 
     Raises RlgoError if results are missing.
     """
     rows = [("system", "against", "the paper", "rlgo, as many simulations", "rlgo, equal time")]
     for system in SYSTEMS:
         if system.match:
-            file = results.parent / "results" / system.match
-            same = _won_of(_match_scores(file), file, page)
+            file = matches / system.match
+            same = _won_of(_match_scores(file), file, link)
         else:
             file = results / f"{SCALE_EXPERIMENT}.jsonl"
-            same = _won_of(_scores_against(file, system.opponent, f"{system.label} #"), file, page)
+            same = _won_of(_scores_against(file, system.opponent, f"{system.label} #"), file, link)
         timed = "does not search"
         if system.equal_time:
             file = results / f"{system.equal_time[0]}.jsonl"
-            timed = _won_of(_scores_against(file, system.opponent, system.equal_time[1]), file, page)
+            timed = _won_of(_scores_against(file, system.opponent, system.equal_time[1]), file, link)
         rows.append((system.name, system.opponent.removeprefix("GNU Go "), system.paper, same, timed))
     return markdown(rows)
 
@@ -368,9 +369,8 @@ def _scores_against(file: Path, opponent: str, player: str) -> list[tuple[float,
     return [opening for of_pair in scores for opening in of_pair]
 
 
-def _won_of(scores: list[tuple[float, ...]], file: Path, page: Path) -> str:
+def _won_of(scores: list[tuple[float, ...]], file: Path, link: str) -> str:
     """Format what was won of how many games, with its interval and a link to the raw results."""
     won, games = sum(map(sum, scores)), sum(map(len, scores))
     win_rate = in_percent(won / games, clustered_interval(scores))
-    link = Path(os.path.relpath(file, page.parent)).as_posix()
-    return f"{won:,.0f} of {games:,}: {win_rate} [raw]({link})"
+    return f"{won:,.0f} of {games:,}: {win_rate} [raw]({link}{file.parent.name}/{file.name})"

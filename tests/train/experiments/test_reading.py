@@ -84,8 +84,8 @@ def test_shipped_experiments_share_their_runs():
     configs: dict[str, list] = {}
     for name in list_experiments():
         e = read_experiment(name)
-        for member in [*(m for members in e.runs.values() for m in members), *filter(None, [e.reference])]:
-            configs.setdefault(str(member.folder.path), []).append(flat(member.config))
+        for spec in [*(m for specs in e.runs.values() for m in specs), *filter(None, [e.reference])]:
+            configs.setdefault(str(spec.folder.path), []).append(flat(spec.config))
     for folder, found in configs.items():
         apart = {key for config in found for key in config if config[key] != found[0][key]}
         assert not apart, f"{folder}: experiments differ in {apart}"
@@ -112,7 +112,7 @@ def test_runs_are_named_by_what_they_change(tmp_path):
     text = CURVES.replace("[runs.a]", '[runs.a]\nseeds = [7]\nbase = "default"\nfeatures.sizes = [1, 3]')
     e = read_experiment(write(tmp_path, text + "[run]\neval_games = 6\n"), out=tmp_path / "out")
     runs = tmp_path / "out" / "runs"
-    assert {label: [str(m.folder.path.relative_to(runs)) for m in members] for label, members in e.runs.items()} == {
+    assert {label: [str(m.folder.path.relative_to(runs)) for m in specs] for label, specs in e.runs.items()} == {
         "b": ["base_alpha-0.02_seed-1", "base_alpha-0.02_seed-2"],
         "a": ["default_sizes-1-3_seed-7"],
         "wild": ["base_alpha-1000.0_value-linear_seed-3"],
@@ -121,11 +121,11 @@ def test_runs_are_named_by_what_they_change(tmp_path):
     b, (a,) = e.runs["b"], e.runs["a"]
     # What a run measures by itself is not used here.
     own = {"run.eval_games": 6, "run.eval_every": 0, "run.gnugo_games": 0, "run.out": str(runs)}
-    for seed, member in enumerate(b, 1):
-        alone = {"learning.alpha": 0.02, "run.seed": seed, "run.name": member.name}
-        assert flat(member.config) == flat(load_config(tmp_path / "base.toml")) | own | alone
-        assert member.values == {"learning.alpha": 0.02}
-        assert member.base == str(tmp_path / "base.toml")
+    for seed, spec in enumerate(b, 1):
+        alone = {"learning.alpha": 0.02, "run.seed": seed, "run.name": spec.name}
+        assert flat(spec.config) == flat(load_config(tmp_path / "base.toml")) | own | alone
+        assert spec.values == {"learning.alpha": 0.02}
+        assert spec.base == str(tmp_path / "base.toml")
     alone = {"features.sizes": (1, 3), "run.seed": 7, "run.name": a.name}
     assert flat(a.config) == flat(load_config("default")) | own | alone
     assert a.base == "default"
@@ -147,8 +147,8 @@ def test_a_scale_is_of_all_games_and_has_runs_of_its_own(tmp_path):
     assert whole.command == f"rlgo experiment run {path}"
     assert half.command == f"{whole.command} --scale 0.5"
     assert read_experiment("plies").command == "rlgo experiment run plies"
-    for label, members in half.runs.items():
-        for big, small in zip(whole.runs[label], members, strict=True):
+    for label, specs in half.runs.items():
+        for big, small in zip(whole.runs[label], specs, strict=True):
             changed = {"run.games": 124, "run.out": "experiments/scale-0.5/runs"}  # of 250: an even number
             assert flat(small.config) == flat(big.config) | changed
     assert read_experiment("plies", 0.001).reference.config.run.games == 1000
