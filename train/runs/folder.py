@@ -78,7 +78,7 @@ class RunFolder:
 
         Raises RlgoError if another process is using the run, or if the folder cannot be written.
         """
-        from filelock import FileLock, Timeout
+        from filelock import FileLock, Timeout  # looking at runs does not need it
 
         lock = FileLock(self._lock, timeout=0.5)
         try:

@@ -182,13 +182,15 @@ def test_a_match_on_a_cluster(nodes, tmp_path):
 
 
 def test_actors_of_a_match_that_die_are_replaced(nodes, capsys):
+    import ray
+
     pool = RayPool(nodes.address, 2)
     tasks = [GameTask(n, "random", "random", (), 1, GameRules(5, 2.5, 75)) for n in range(1, 13)]
     records = {}
     for task, record in pool.run(tasks):
         records[task.number] = record.moves
         if len(records) == 3:
-            pool._ray.kill(pool._actors[0])
+            ray.kill(pool.actors[0])
     pool.close()
     assert sorted(records) == list(range(1, 13))
     assert "its process died; playing the game again" in capsys.readouterr().err
