@@ -13,9 +13,9 @@ from train.plots import make_figure
 
 
 def analysis_picture(path: str | Path, analysis: Analysis, top: int = 10) -> None:
-    """Write a PNG of what `analyze.analyze` analysis: a board for each map, and the shapes that moved most.
+    """Write a PNG of an analysis: a board for each map, and the shapes whose weights changed most.
 
-    Raises RlgoError without matplotlib.
+    RlgoError without matplotlib.
     """
     maps = analysis.known_maps()
     blocks = [] if analysis.memory is None or not top else analysis.memory.features.blocks
