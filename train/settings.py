@@ -259,7 +259,7 @@ def section(cls: SectionType) -> SectionType:
     Types are strict: no string passes for a number, no boolean for an integer. RlgoError names the key, the value and
     what was expected. `dataclasses.replace`, which checks again, and `dataclasses.asdict` work as for any dataclass.
     """
-    config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+    config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, validate_default=True)
     made: Any = pydantic.dataclasses.dataclass(frozen=True, config=config)(cls)
     checked = made.__init__
 
@@ -280,7 +280,8 @@ def _refusal(cls: type[Section], error: ValidationError, given: Mapping[str, Any
     key = str(error.errors()[0]["loc"][0])
     if key not in cls.fields():
         return unknown_key(key, cls.fields(), cls.prefix)
-    return refusal(cls.fields()[key], cls.prefix + spelled(key), given[key])
+    field = cls.fields()[key]
+    return refusal(field, cls.prefix + spelled(key), given.get(key, field.default))
 
 
 def refusal(field: FieldInfo, key: str, value: Any) -> str:
