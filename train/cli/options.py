@@ -19,7 +19,6 @@ from rlgo.errors import RlgoError
 if TYPE_CHECKING:
     from train.config import BoardConfig
 
-PLAYERS = "A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE."
 ENGINE = "heuristic_mc_rave"  # who plays where no player is named
 
 # ---------------------------------------------------------------------------------------------

@@ -146,9 +146,7 @@ def test_bad_input_through_a_real_process(tmp_path: Path) -> None:
     path.write_text("[learning]\nalhpa = 0.1\n", "utf-8")
     done = python("-m", "rlgo", "train", str(path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"rlgo: error: {path}: unknown key learning.alhpa; did you mean learning.alpha?\n"
-    )
+    assert done.stderr == (f"rlgo: error: {path}: unknown key learning.alhpa; did you mean learning.alpha?\n")
 
 
 # ---------------------------------------------------------------------------------------------
