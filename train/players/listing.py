@@ -154,6 +154,11 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
+def configs_table() -> dict[str, list[str]]:
+    """List the names of all shipped configs by their folder below configs/; those of training runs as "runs"."""
+    return {kind or "runs": list_configs(kind) for kind in _KINDS}
+
+
 def configs_text(name: str | None = None) -> str:
     """Show the names of all shipped configs; or one of them, a config of a training run with every key explained.
 
