@@ -197,6 +197,8 @@ def _expected(kind: _Type) -> str:
         return " or ".join(map(str, get_args(kind.bare)))
     if kind.bare is bool:
         return "on or off, in a file true or false"
+    if isinstance(kind.bare, _Checked):
+        return f"a {kind.bare.__name__}"
     return _within_bounds("an integer" if kind.bare is int else "a number", kind.notes)
 
 
