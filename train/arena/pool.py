@@ -22,7 +22,7 @@ from rlgo.errors import RlgoError
 from rlgo.player import Player
 from train import console, ray_cluster
 from train.arena.referee import GameRecord, GameRules, play_game
-from train.players.spec import make_player
+from train.players import make_player
 
 _MOST_DEATHS = 3  # of processes during one game; then something is wrong with the game itself
 _START_SECONDS = 300.0  # for the processes of a cluster

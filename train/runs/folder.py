@@ -65,7 +65,7 @@ class RunFolder:
         return {int(path.stem): path for path in sorted(self.checkpoints.glob("*.npz")) if path.stem.isdecimal()}
 
     def exists(self) -> bool:
-        """Return whether the folder holds a run, in whatever state."""
+        """Return whether the folder holds a run, finished or not."""
         return self.config.is_file()
 
     def resume_command(self) -> str:

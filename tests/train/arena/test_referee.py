@@ -176,20 +176,19 @@ def test_clocks_are_told_in_whole_seconds(tmp_path: Path) -> None:
 WRONG = textwrap.dedent("""
     import sys, time
     from rlgo.gtp import GtpEngine, run
+    from rlgo.gtp.protocol import COMMANDS
     from rlgo.player import RandomPlayer
-    from rlgo.game import Game
     wrong = sys.argv[1]
     engine = GtpEngine(RandomPlayer(1), 5)
-    play = engine._commands["play"]
+    genmove = COMMANDS["genmove"].run
     if wrong == "other-board":
-        engine._commands["list_stones"] = lambda args: "A1 B1 C1"
+        engine.register("list_stones", lambda session, args: "A1 B1 C1")
     if wrong == "other-score":
-        engine._commands["final_score"] = lambda args: "B+99.5"
+        engine.register("final_score", lambda session, args: "B+99.5")
     if wrong == "slow":
-        genmove = engine._commands["genmove"]
-        engine._commands["genmove"] = lambda args: time.sleep(1.5) or genmove(args)
+        engine.register("genmove", lambda session, args: time.sleep(1.5) or genmove(session, args))
     if wrong == "deaf":
-        engine._commands["genmove"] = lambda args: time.sleep(600)
+        engine.register("genmove", lambda session, args: time.sleep(600))
     run(engine)
 """)
 

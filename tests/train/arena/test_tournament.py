@@ -304,7 +304,7 @@ def test_ratings_agree_with_choix() -> None:
         ("games = 4", 'kind = "gauntlet"\nchallengers = ["nobody"]', "tournament.challengers: nobody: not among"),
         ("games = 4", 'time = "soon"', "tournament.time: time 'soon': expected seconds"),
         ("[players]", "[people]", "unknown table [people]"),
-        ('"random"', '"nobody"', "players.one: player 'nobody': unknown"),
+        ('"random"', '"nobody"', "players.one: unknown player nobody"),
         ('"random"', "5", "players.one: expected a player spec in quotes"),
         ('one = "random"\ntwo = "random,seed=2"\n', "", "[players]: expected at least two"),
         ("[players]", "[anchors]\nzero = 5\n[players]", "anchors.zero: not among the players"),

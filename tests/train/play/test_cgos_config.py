@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import tomllib
@@ -62,9 +61,9 @@ def test_a_password_that_others_may_read(tmp_path: Path, capsys: pytest.CaptureF
     [
         ({"host": None}, "host: missing; expected the address of a CGOS server"),
         ({"host": ""}, 'host = "": expected the address of a CGOS server'),
-        ({"port": None}, "port: missing; expected an integer from 1 to 65535"),
-        ({"port": 70000}, "port = 70000: expected an integer from 1 to 65535"),
-        ({"port": "6819"}, 'port = "6819": expected an integer from 1 to 65535, found a string'),
+        ({"port": None}, "port: missing; expected an integer from 1 to 65,535"),
+        ({"port": 70000}, "port = 70000: expected an integer from 1 to 65,535"),
+        ({"port": "6819"}, 'port = "6819": expected an integer from 1 to 65,535, found a string'),
         ({"user": None}, "user: missing; expected a name of 3 to 18 letters"),
         ({"user": "two words"}, 'user = "two words": expected a name of 3 to 18 letters'),
         ({"player": None}, "player: missing; expected a player spec"),
@@ -127,7 +126,7 @@ def test_the_shipped_example_names_every_key_and_no_server() -> None:
     with pytest.raises(RlgoError, match=r'example.toml: host = "": expected the address of a CGOS server'):
         main("example")
     values = tomllib.loads(file.read_text("utf-8"))
-    fields = {f.name: f.default for f in dataclasses.fields(CgosConfig)}
+    fields = {name: field.default for name, field in CgosConfig.fields().items()}
     assert "\n# password = " in file.read_text("utf-8")
     assert [*values] == [name for name in fields if name != "password"]
     own = {"host", "port", "user", "password_file", "player"}

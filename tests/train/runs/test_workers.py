@@ -176,7 +176,7 @@ def test_a_match_on_a_cluster(nodes, tmp_path):
     assert result == play_match("random", "open_spiel,sims=4", 8, **arguments)
     assert sorted(json.loads(line)["game"] for line in path.read_text().splitlines()[1:]) == list(range(1, 9))
     pool = RayPool(nodes.address, 2)
-    with pytest.raises(RlgoError, match="player 'nobody': unknown"):
+    with pytest.raises(RlgoError, match="unknown player nobody"):
         list(pool.run([GameTask(1, "nobody", "random", (), 1, GameRules(5, 2.5, 75))]))
     pool.close()
 
