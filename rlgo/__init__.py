@@ -12,6 +12,7 @@ _HOME = {
     "Budget": "rlgo.budget",
     "Dyna2": "rlgo.dyna2",
     "Game": "rlgo.game",
+    "GameSession": "rlgo.session",
     "GreedyPlayer": "rlgo.player",
     "Learner": "rlgo.learner",
     "Learning": "rlgo.settings",

@@ -418,7 +418,7 @@ _OPTIONS = alphabeta.Options()
 class AlphaBetaPhase(Keys):
     """What alpha-beta alone, and alpha-beta as a second phase, have in common."""
 
-    depth: CountOrNone = key(
+    depth: Annotated[int, Field(ge=1, le=alphabeta.MAX_DEPTH - 1)] | Literal["none"] = key(
         default_of(alphabeta.AlphaBeta, "depth"),
         "Plies; none: as deep as the time allows. If only `seconds` is given, none.",
         "alphabeta_depth",
