@@ -15,10 +15,10 @@ from mcts.rave import KINDS
 from mcts.tree import count, mean, statistic
 from rlgo.board import BLACK, PASS
 from rlgo.jit import inline, njit
-from rlgo.rollout import begin_rollout, mogo_candidates
+from rlgo.rollout import list_ataris, mogo_candidates
 from rlgo.settings import VALUES, Policy
-from rlgo.shapes import fuse, make_features, unshare
-from rlgo.value import ValueFunction, gain_of, rebuild_gains, sigma, squash
+from rlgo.shapes import Table, make_features
+from rlgo.value import ValueFunction, gain_of, reset_gains, sigma, squash
 from rlgo.weights import Weights
 
 NO_HEURISTIC, EVEN, GRANDFATHER, MOGO, HANDCRAFTED, RLGO, BOTH, USER = 0, 1, 2, 3, 4, 5, 6, 7
@@ -38,14 +38,13 @@ MOST_PRIOR = 100_000  # visits, of either kind: the counts of a whole node must 
 class Knowledge(NamedTuple):
     """What is known of Go beforehand.
 
-    g, theta_bar, value : geometry, table and kind of the value function of Q_rlgo
+    table, value : the value function of Q_rlgo (`shapes.fuse`), and its kind
     policy : how the default policy LEARNED chooses by it
     bias : float64[rave.KINDS]: learned RAVE biases
     stride : of the board
     """
 
-    g: np.record
-    theta_bar: np.ndarray
+    table: Table
     value: int
     policy: Policy
     bias: np.ndarray
@@ -57,11 +56,10 @@ def knowledge_of(weights: Weights | None, size: int, policy: Policy, bias: float
 
     bias : what the RAVE biases begin with
     """
-    g, theta_bar, value = make_features(size, (3,), "none").geometry, np.zeros(1, np.float32), "logistic"
+    table, value = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32)), "logistic"
     if weights is not None:
-        features, theta = unshare(weights.features, weights.theta, weights.features.sizes)
-        theta_bar, value = fuse(features, features.expand(theta))[1], weights.value
-    return Knowledge(g, theta_bar, VALUES[value], policy, np.full(KINDS, bias), size + 1)
+        table, value = weights.table(is_fused=True), weights.value
+    return Knowledge(table, VALUES[value], policy, np.full(KINDS, bias), size + 1)
 
 
 @njit
@@ -79,9 +77,9 @@ def add_prior(node, grandfather, b, settings, knowledge, default, patterns, tree
     kind = settings.heuristic
     n_good = 0
     if kind == RLGO or kind == BOTH:
-        rebuild_gains(b, sh, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
+        reset_gains(b, sh, knowledge.table)
     elif kind == MOGO:
-        begin_rollout(b, r)
+        list_ataris(b, r)
         n_good = mogo_candidates(b, default, r, patterns)
     sign = 1.0 if b.to_play == BLACK else -1.0
     for i in range(first, first + n):
@@ -96,7 +94,7 @@ def add_prior(node, grandfather, b, settings, knowledge, default, patterns, tree
         elif kind == HANDCRAFTED:
             h = sigma(sign * judge(b, p, patterns))
         elif kind == RLGO or kind == BOTH:
-            gain = 0.0 if p == PASS else gain_of(b, sh, knowledge.g, knowledge.theta_bar, p)
+            gain = 0.0 if p == PASS else gain_of(b, sh, knowledge.table, p)
             if kind == BOTH:
                 gain += judge(b, p, patterns)
             h = squash(knowledge.value, sh.x[0] + sign * gain)

@@ -15,8 +15,6 @@ import numpy as np
 
 from mcts.search import FULL, NEEDS_PRIOR, Worker, new_worker, simulate
 from mcts.tree import Tree, edges_of
-from rlgo.board import zobrist
-from rlgo.rollout import mogo_patterns
 
 _Asked = Callable[[], bool]
 _Decided = Callable[[int], bool]
@@ -59,7 +57,7 @@ class Team:
         is_decided : asked whether so many more would change nothing; at moments that no clock chooses, where
             the search should be reproducible
         ask : called with a worker whose leaves wait for a user's prior, and its tree; never while simulations run
-        search : root, last, settings, default, komi, knowledge, as `search.simulate` has them
+        search : root, last, settings, default, rules, knowledge, as `search.simulate` has them
         Fewer than n also where the tree can take no more visits (`tree.MOST_VISITS`).
         """
         before = self.simulations
@@ -115,8 +113,8 @@ class Team:
 
     def _work(self, i: int, budget: np.ndarray, search: tuple[Any, ...]) -> int:
         root, last, *rest = search
-        tree, tables = self.trees[i % len(self.trees)], (mogo_patterns(), zobrist(self._size))
-        return int(simulate(budget, root, last, tree, *rest, *tables, self.workers[i]))
+        tree = self.trees[i % len(self.trees)]
+        return int(simulate(budget, root, last, tree, *rest, self.workers[i]))
 
     @property
     def simulations(self) -> int:

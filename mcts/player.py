@@ -30,14 +30,14 @@ from mcts.tree import (
     statistic,
 )
 from rlgo.board import BLACK, PASS, new_board
+from rlgo.budget import shorter
 from rlgo.coords import to_row_col, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.jit import compiling, copy_record
-from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, moves_to_try, position_of, shorter, won_by
-from rlgo.rollout import DefaultPolicy, is_hopeless, mogo_patterns
+from rlgo.jit import compiling, copy_record, seed_sequence
+from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, moves_to_try, position_of, won_by
+from rlgo.rollout import DefaultPolicy, is_hopeless, make_rules, mogo_patterns
 from rlgo.settings import EPSILON_GREEDY, Policy
-from rlgo.shapes import fuse
 from rlgo.td import check_max_moves
 from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
@@ -157,7 +157,7 @@ class TreeSearch(Player):
         self._knowledge = knowledge_of(weights, size, policy, settings.rave_bias)
         n_trees = workers if root_parallel else 1
         trees = [_new_tree(size, self.settings, memory_mb / n_trees) for _ in range(n_trees)]
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        sequence = seed_sequence(seed)
         self._order = np.random.default_rng(sequence)
         self._team = Team(size, workers, trees, batch, sequence)
         self._board = new_board(size)  # the root's
@@ -261,9 +261,9 @@ class TreeSearch(Player):
 
         if self._first is not None:
             self._first.limit = None if endless or self.limit is None else self.limit / 2
-            self._first.search(game, stop)
-            theta_bar = fuse(*self._first.value_table())[1]
-            self._knowledge = self._knowledge._replace(theta_bar=theta_bar, value=self._first.learning.value)
+            self._first.search(game, self._first.own_budget(stop))
+            table = self._first.fused_table()
+            self._knowledge = self._knowledge._replace(table=table, value=self._first.learning.value)
         self._stand_on(game, moves)
         self._stands_on = position_of(game)
         began = time.perf_counter()
@@ -347,7 +347,14 @@ class TreeSearch(Player):
     ) -> int:
         mercy = self.default.mercy and not is_hopeless(self._board, komi)
         default = self.default._replace(mercy=mercy)
-        search = (self._board, self._last, self.settings, default, float(komi), self._knowledge)
+        search = (
+            self._board,
+            self._last,
+            self.settings,
+            default,
+            make_rules(int(self._board.board_size), komi),
+            self._knowledge,
+        )
         return self._team.run(n, goes_on, is_decided, self._ask, *search)
 
     def _is_decided(self, left: int) -> bool:

@@ -35,7 +35,7 @@ from rlgo.policy import choose_move
 from rlgo.rollout import MOGO, begin_rollout, default_move, is_hopeless, rollout_dtype, watch_atari
 from rlgo.shapes import padded_points
 from rlgo.td import max_plies
-from rlgo.value import observe, rebuild, rebuild_gains, shapes_dtype, squash
+from rlgo.value import reset, reset_gains, shapes_dtype, squash, update
 
 # Beside the default policies of `rollout.py`: epsilon-greedy by the value function of Q_rlgo.
 LEARNED = 2
@@ -138,12 +138,12 @@ def _apart(dtype: np.dtype) -> np.ndarray:
 
 
 @njit
-def simulate(budget, root, last, tree, settings, default, komi, knowledge, patterns, zobrist, worker):
+def simulate(budget, root, last, tree, settings, default, rules, knowledge, worker):
     """Simulations from the board `root`, whose node is 0; `last` is the move that led there.
 
     budget : int64[1]: how many are left to do, for all threads that share it
     tree, settings, default, knowledge, worker : `Tree`, `Settings`, `DefaultPolicy`, `heuristic.Knowledge`, `Worker`
-    patterns, zobrist : `rollout.mogo_patterns()`, `board.zobrist(size)`
+    rules : `rollout.Rules`
     Returns DONE; NEEDS_PRIOR where the worker's leaves are full; FULL where N(s) has come to its limit.
     """
     b, path, tally = worker.b, worker.path, worker.tally
@@ -162,44 +162,43 @@ def simulate(budget, root, last, tree, settings, default, komi, knowledge, patte
         while node >= 0 and b.n_passes < 2 and path.n_moves < settings.max_moves:
             e = select(node, b.to_play, settings, knowledge, path, tree, worker.rng)
             _take(node, e, b.to_play, settings, path, tree)
-            _move(b, np.int64(tree.move[e]), path, zobrist)
+            _move(b, np.int64(tree.move[e]), path, rules.zobrist)
             node = np.int64(tree.child[e])
             if node == NO_CHILD and b.n_passes < 2:
-                new = _expand(e, b, settings, default, knowledge, patterns, tree, worker)
+                new = _expand(e, b, settings, default, knowledge, rules.patterns, tree, worker)
         # ... beyond it, where in the new node the default policy moves already, and its action counts (Algorithm 2) ...
         stop = settings.max_moves
         if truncates:
             stop = min(stop, path.n_moves + settings.truncate + (1 if new >= 0 else 0))
         if default.kind == LEARNED:
-            rebuild(b, worker.sh, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
-        elif default.kind == MOGO:
-            begin_rollout(b, worker.r)
+            reset(b, worker.sh, knowledge.table)
+        else:
+            begin_rollout(b, default, worker.r)
         is_decided = False
         while b.n_passes < 2 and path.n_moves < stop:
-            if default.mercy and new < 0 and is_hopeless(b, komi):
+            if default.mercy and new < 0 and is_hopeless(b, rules.komi):
                 is_decided = True
                 break
             if default.kind == LEARNED:
-                bar = knowledge.theta_bar
-                p = choose_move(b, worker.sh, knowledge.g, bar, bar, knowledge.policy, worker.rng)[0]
+                p = choose_move(b, worker.sh, knowledge.table, knowledge.policy, worker.rng)[0]
             else:
-                p = default_move(b, default, worker.r, patterns, worker.rng)
+                p = default_move(b, default, worker.r, rules, worker.rng)
             if new >= 0:
                 e = find_edge(new, p, tree)
                 if e >= 0:
                     _take(new, e, b.to_play, settings, path, tree)
                 new = np.int64(NO_CHILD)
-            _move(b, p, path, zobrist)
+            _move(b, p, path, rules.zobrist)
             if default.kind == LEARNED:
-                observe(b, worker.sh, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
+                update(b, worker.sh, knowledge.table)
             elif default.kind == MOGO:
                 watch_atari(b, worker.r)
         # ... and back, with the outcome, or V where the simulation was truncated.
         if truncates and not is_decided and b.n_passes < 2 and path.n_moves < settings.max_moves:
-            rebuild_gains(b, worker.sh, knowledge.g, knowledge.theta_bar, knowledge.theta_bar)
+            reset_gains(b, worker.sh, knowledge.table)
             z = min(1.0, max(0.0, squash(knowledge.value, worker.sh.x[0])))
         else:
-            z = outcome(b, komi)
+            z = outcome(b, rules.komi)
         back_up(path, z, settings, tree)
         tally.simulations += 1
         tally.wins += z

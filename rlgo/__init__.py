@@ -1,7 +1,7 @@
 """rlgo: reinforcement learning for computer Go.
 
-The names below are loaded when first used, so that `import rlgo` itself is light. Where to start reading:
-`td.py` for the update, `value.py` for the value function, `shapes.py` for the features, `board.py` for the rules.
+The names below are loaded when first used, so that `import rlgo` is fast. Where to start reading: `board.py` for the
+rules, `shapes.py` for the features, `value.py` for the value function, `td.py` for the update.
 """
 
 from importlib import import_module
@@ -9,12 +9,13 @@ from typing import Any
 
 _HOME = {
     "AlphaBeta": "rlgo.alphabeta",
+    "Budget": "rlgo.budget",
     "Dyna2": "rlgo.dyna2",
     "Game": "rlgo.game",
     "GreedyPlayer": "rlgo.player",
     "Learner": "rlgo.learner",
-    "Learning": "rlgo.td",
-    "Policy": "rlgo.policy",
+    "Learning": "rlgo.settings",
+    "Policy": "rlgo.settings",
     "RandomPlayer": "rlgo.player",
     "RlgoError": "rlgo.errors",
     "TableSearch": "rlgo.table_search",
@@ -25,8 +26,8 @@ _HOME = {
     "load_sgf": "rlgo.sgf",
     "load_weights": "rlgo.weights",
     "make_features": "rlgo.shapes",
-    "meet": "rlgo.selfplay",
     "new_board": "rlgo.board",
+    "play_fast": "rlgo.fast_games",
     "save_weights": "rlgo.weights",
     "shipped_weights": "rlgo.weights",
 }

@@ -1,4 +1,4 @@
-"""`python -m rlgo` is the `rlgo` command. The one place in this package that knows `train`."""
+"""Run the `rlgo` command by `python -m rlgo`. This is the only module of the package that imports `train`."""
 
 import sys
 

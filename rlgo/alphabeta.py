@@ -1,51 +1,50 @@
 """Alpha-beta search on a value function. TD paper, Sections 3.4 and 6.1.
 
-Start reading at `negamax`, then `AlphaBetaSearch`. Full width, to a fixed depth or deeper and deeper until the time
-is up. Values are logits, x = phi(s) . theta, seen by the colour to play: they sort like V and need no sigmoid. A
-finished game is worth WON or -WON.
+Start reading at `negamax`, then `AlphaBetaSearch`. The search has full width, and goes to a fixed depth or deeper and
+deeper until time is up. Values are logits, x = phi(s) . theta, seen by the colour to play: they sort like V and need no
+sigmoid. A finished game is worth WON_LOGIT or -WON_LOGIT.
 
 What makes it fast
 ------------------
-* The weights are constant during a search, so those of all sizes are fused into one 3x3 table (`shapes.fuse`).
-* Nothing is undone: an inner node copies the records of its parent and plays its move there. Leaves are not played at
-  all: the value of a move is the logit plus its gain, and the best of all moves is one pass over an array
+* Weights are constant during a search, so that those of all window sizes are fused into one 3x3 table (`shapes.fuse`).
+* Nothing is undone: an inner node copies its parent's records and plays its move on the copy. Leaves are not played at
+  all: the value of a move is the logit plus its gain, and finding the best move is one pass over an array
   (`value.best_afterstate`).
-* Everything that cuts more than plain alpha-beta can be switched off (`Options`). All but the null move leave the
-  result as it is.
+* Everything that cuts more than plain alpha-beta can be switched off (`Options`). Only the null move changes the
+  result.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.board import BLACK, PASS, new_board, new_boards, outcome, play, position_key, zobrist
+from rlgo.board import BLACK, PASS, new_board, new_boards, outcome, play, position_key
+from rlgo.budget import Budget, shorter
 from rlgo.coords import to_vertex
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, expect
 from rlgo.game import Game
-from rlgo.jit import compiling, copy_record, make_rng, njit
-from rlgo.player import Candidate, Player, Seed, check_size, moves_to_try, never, position_of, ranked, shorter
-from rlgo.shapes import FeatureSet, fuse, make_features, padded_points, unshare
-from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, observe, rebuild
+from rlgo.jit import compiling, copy_record, make_rng, njit, seed_sequence
+from rlgo.player import Candidate, Player, Seed, check_size, moves_to_try, position_of, ranked
+from rlgo.rollout import Rules, make_rules
+from rlgo.shapes import Table, make_features, padded_points
+from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, reset, update
 from rlgo.weights import Weights
 
 MAX_DEPTH = 40
-WON = 1e6  # far above any logit
+WON_LOGIT = 1e6  # far above any logit
 _WIDTH = 1e-9  # of a null window: logits are sums of float32, and differ by more or not at all
 _EXACT, _LOWER, _UPPER = 1, 2, 3
 _REDUCTION = 3  # plies that a null move takes off the depth
 _HISTORY = 1e-3  # of a logit, for each squared depth
 _SLICE_NODES = 200_000  # about 10 ms
-_NO_WEIGHTS = np.zeros(1, np.float32)
 
 
 class Options(NamedTuple):
-    """What to switch on."""
+    """Which enhancements of plain alpha-beta are on."""
 
     table: bool = True  # transposition table: values of positions met before, and the best move there
     killers: bool = True  # moves that cut at this depth elsewhere come early
@@ -55,11 +54,15 @@ class Options(NamedTuple):
 
 
 @cache
-def table_dtype() -> np.dtype:
-    """An entry of the transposition table (24 bytes).
+def entry_dtype() -> np.dtype:
+    """Return the record of an entry of the transposition table (24 bytes).
 
-    key : of the position; value : its value, or a bound of it (`bound`), at this depth; move : the best one
-    search : which search wrote it; those of others have other weights, and do not count
+    Fields
+    ------
+    key : of the position
+    value, bound, depth : its value or a bound of it, which of these, and at what depth
+    move : the best one
+    search : the number of the search that wrote it; entries of other searches have other weights and do not count
     """
     fields = [("key", "u8"), ("value", "f8"), ("search", "u4"), ("move", "u2"), ("depth", "u1"), ("bound", "u1")]
     return np.dtype((np.record, np.dtype(fields, align=True)))
@@ -67,9 +70,12 @@ def table_dtype() -> np.dtype:
 
 @cache
 def state_dtype(size: int) -> np.dtype:
-    """What one search keeps besides boards and shapes (P padded points, N = size * size, D = MAX_DEPTH).
+    """Return the record of what one search keeps besides boards and shapes (P padded points, N area, D = MAX_DEPTH).
 
-    nodes : positions valued, inside the tree and at its leaves; search : its number, for the table
+    Fields
+    ------
+    nodes : positions valued, inside the tree and at its leaves
+    search : its number, for the transposition table
     ply : where the search is, so that it can be interrupted anywhere
     history[2, P] : by colour and point, the squared depths at which a move cut
     killers[D, 2] : by ply, the last two moves that cut
@@ -99,17 +105,30 @@ def state_dtype(size: int) -> np.dtype:
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
+class Search(NamedTuple):
+    """All that one search works with; boards[i] and shapes[i] are those of the node at ply i."""
+
+    boards: np.ndarray  # `board_dtype`[MAX_DEPTH + 1]
+    shapes: np.ndarray  # `shapes_dtype`[MAX_DEPTH + 1]
+    state: np.record  # `state_dtype`
+    entries: np.ndarray  # `entry_dtype`[2^k]: the transposition table
+    rng: np.ndarray  # uint64[1]
+    table: Table  # the value function (`shapes.fuse`)
+    options: Options
+    rules: Rules
+
+
 # ---------------------------------------------------------------------------------------------
 # The search
 # ---------------------------------------------------------------------------------------------
 
 
 @njit
-def negamax(budget, boards, shapes, g, theta_bar, s, table, options, komi, zobrist, rng):
-    """Search the moves of the root, which `begin_root` has listed, until done or until `budget` nodes are valued.
+def negamax(n_nodes, search):
+    """Search the moves of the root, which `begin_root` has listed, until done or until n_nodes more are valued.
 
-    Returns whether it is done; if not, another call goes on. In recursive words, for a node with a window
-    (alpha, beta):
+    Returns whether the search is done; if not, another call continues it. Written recursively, for a node with a
+    window (alpha, beta):
 
         negamax(node, depth, alpha, beta):
             value a leaf, or a position in the table, at once             _enter
@@ -119,15 +138,16 @@ def negamax(budget, boards, shapes, g, theta_bar, s, table, options, komi, zobri
                 cut if alpha >= beta
             return best
 
-    A value is exact between alpha and beta; else it is a bound on that side. (numba does not take recursive functions
-    from its cache, and a recursion cannot stop and go on.)
+    A value is exact between alpha and beta; else it is a bound on that side. (numba cannot cache recursive functions,
+    and a recursion cannot be interrupted and continued.)
     """
-    limit = s.nodes + budget
+    s = search.state
+    limit = s.nodes + n_nodes
     while s.nodes < limit:
-        _descend(s, boards, shapes, g, theta_bar, options, zobrist)
-        is_valued, value = _enter(s, boards, shapes, g, theta_bar, table, options, komi, rng)
+        _descend(search)
+        is_valued, value = _enter(search)
         while is_valued:
-            is_valued, value = _take(s, boards, table, options, -value)
+            is_valued, value = _take(search, -value)
             if is_valued and s.ply == 0:
                 return True
     return False
@@ -135,7 +155,7 @@ def negamax(budget, boards, shapes, g, theta_bar, s, table, options, komi, zobri
 
 @njit
 def begin_root(moves, depth, s):
-    """Begin a search of these moves of the root, in this order."""
+    """Begin a search of these moves of the root, in this order, to this depth."""
     s.ply = 0
     s.n[0] = len(moves)
     s.depth[0] = depth
@@ -153,16 +173,17 @@ def begin_root(moves, depth, s):
 
 
 @njit
-def _descend(s, boards, shapes, g, theta_bar, options, zobrist):
-    """Play the next move of the node at s.ply, and go there."""
+def _descend(search):
+    """Play the next move of the node at s.ply, and go to its child."""
+    s, boards, shapes = search.state, search.boards, search.shapes
     ply = s.ply
     is_null = s.i[ply] < 0
     p = PASS if is_null else np.int64(s.moves[ply, s.i[ply]])
     b, sh = boards[ply + 1], shapes[ply + 1]
     copy_record(boards[ply], b)
     copy_record(shapes[ply], sh)
-    play(b, p, zobrist)
-    observe(b, sh, g, theta_bar, theta_bar)
+    play(b, p, search.rules.zobrist)
+    update(b, sh, search.table)
     child = ply + 1
     s.depth[child] = s.depth[ply] - (_REDUCTION if is_null else 1)
     s.after_null[child] = is_null
@@ -172,61 +193,74 @@ def _descend(s, boards, shapes, g, theta_bar, options, zobrist):
 
 
 @njit
-def _enter(s, boards, shapes, g, theta_bar, table, options, komi, rng):
+def _enter(search):
     """Value the node at s.ply at once (True, value), or list its moves (False, 0)."""
+    s, table = search.state, search.table
     ply = s.ply
-    depth, alpha, beta = np.int64(s.depth[ply]), s.alpha[ply], s.beta[ply]
-    b, sh = boards[ply], shapes[ply]
+    b, sh = search.boards[ply], search.shapes[ply]
     s.nodes += 1
     s.length[ply] = 0
     sign = 1.0 if b.to_play == BLACK else -1.0
     if b.n_passes >= 2:
-        return True, sign * (2.0 * outcome(b, komi) - 1.0) * WON
+        return True, sign * (2.0 * outcome(b, search.rules.komi) - 1.0) * WON_LOGIT
+    depth = np.int64(s.depth[ply])
     if depth == 0:
         return True, sign * sh.x[0]
     if depth == 1:
-        p, n = best_afterstate(b, sh, g, theta_bar, theta_bar, rng)
+        p, n = best_afterstate(b, sh, table, search.rng)
         if n > 0:  # the leaves, all at once
             s.nodes += n
             s.line[ply, 0] = p
             s.length[ply] = 1
-            return True, sign * sh.x[0] + gain_of(b, sh, g, theta_bar, p)
+            return True, sign * sh.x[0] + gain_of(b, sh, table, p)
 
-    # Has this position been met before?
-    key = position_key(b)
-    first = PASS
-    if options.table:
-        entry = table[key & np.uint64(len(table) - 1)]
-        if entry.key == key and entry.search == s.search:
-            first = np.int64(entry.move)
-            if entry.depth == depth and (
-                entry.bound == _EXACT
-                or (entry.bound == _LOWER and entry.value >= beta)
-                or (entry.bound == _UPPER and entry.value <= alpha)
-            ):
-                s.line[ply, 0] = first
-                s.length[ply] = 1
-                return True, entry.value
+    s.key[ply] = position_key(b)
+    is_known, value, first = _look_up(search)
+    if is_known:
+        s.line[ply, 0] = first
+        s.length[ply] = 1
+        return True, value
 
-    s.key[ply] = key
     s.best[ply] = -np.inf
     s.best_move[ply] = PASS
-    _list_moves(ply, b, sh, g, theta_bar, s, options, first)
-    # A pass that still reaches beta, searched less deep, cuts like a move; it goes before all of them.
+    _list_moves(search, first)
+    # The null move comes first: if a pass, searched less deeply, still reaches beta, it cuts like a move.
+    beta = s.beta[ply]
     may_pass = depth > _REDUCTION and s.after_null[ply] == 0 and b.n_passes == 0 and sign * sh.x[0] >= beta
     s.i[ply] = -1
     s.high[ply] = beta
-    if not (options.null_move and may_pass):
-        _choose_next(ply, s, options)
+    if not (search.options.null_move and may_pass):
+        _choose_next(ply, s, search.options)
     return False, 0.0
 
 
 @njit
-def _take(s, boards, table, options, value):
+def _look_up(search):
+    """Look the node at s.ply up in the transposition table: (whether its value is known, the value, best move)."""
+    s = search.state
+    ply = s.ply
+    first = PASS
+    if search.options.table:
+        key = s.key[ply]
+        entry = search.entries[key & np.uint64(len(search.entries) - 1)]
+        if entry.key == key and entry.search == s.search:
+            first = np.int64(entry.move)
+            if entry.depth == s.depth[ply] and (
+                entry.bound == _EXACT
+                or (entry.bound == _LOWER and entry.value >= s.beta[ply])
+                or (entry.bound == _UPPER and entry.value <= s.alpha[ply])
+            ):
+                return True, entry.value, first
+    return False, 0.0, first
+
+
+@njit
+def _take(search, value):
     """Go back to the parent of the node at s.ply with its value, seen by the parent.
 
     Returns (True, the parent's value) if the parent is finished; else its next move is ready.
     """
+    s, options = search.state, search.options
     s.ply -= 1
     ply = s.ply
     i = s.i[ply]
@@ -252,36 +286,46 @@ def _take(s, boards, table, options, value):
     if s.alpha[ply] < s.beta[ply] and i + 1 < s.n[ply]:
         _choose_next(ply, s, options)
         return False, 0.0
+    _store(search, p)
+    return True, s.best[ply]
 
+
+@njit
+def _store(search, p):
+    """Remember the finished node at s.ply: the move p that cut, and its value in the transposition table."""
+    s = search.state
+    ply = s.ply
     best, beta, depth = s.best[ply], s.beta[ply], np.int64(s.depth[ply])
     if best >= beta and p != PASS:
-        s.history[boards[ply].to_play - 1, p] += depth * depth
+        s.history[search.boards[ply].to_play - 1, p] += depth * depth
         if s.killers[ply, 0] != p:
             s.killers[ply, 1] = s.killers[ply, 0]
             s.killers[ply, 0] = p
-    if options.table and ply > 0:
-        entry = table[s.key[ply] & np.uint64(len(table) - 1)]
+    if search.options.table and ply > 0:
+        entry = search.entries[s.key[ply] & np.uint64(len(search.entries) - 1)]
         entry.key = s.key[ply]
         entry.search = s.search
         entry.value = best
         entry.depth = depth
         entry.bound = _LOWER if best >= beta else (_UPPER if best <= s.start[ply] else _EXACT)
         entry.move = s.best_move[ply]
-    return True, best
 
 
 @njit
-def _list_moves(ply, b, sh, g, theta_bar, s, options, first):
-    """List the sensible moves, or a pass, with how early to try them: the gain, and bonuses far above it.
+def _list_moves(search, first):
+    """List the sensible moves of the node at s.ply, or a pass, with how early to try each.
 
-    The move from the table comes first, then killers, then what cut often elsewhere.
+    The move `first` from the table comes first, then killers, then what cut often elsewhere, then the largest gain.
     """
+    s, options = search.state, search.options
+    ply = s.ply
+    b, sh = search.boards[ply], search.shapes[ply]
     c = b.to_play - 1
     n = 0
     for i in range(b.n_empty):
         p = np.int64(b.empties[np.uint64(i)])
         if sh.mask[c, p] == 0 or sh.is_capture[c, p] == 1:
-            order = gain_of(b, sh, g, theta_bar, p)
+            order = gain_of(b, sh, search.table, p)
             if options.history:
                 order += _HISTORY * s.history[c, p]
             if options.killers and (s.killers[ply, 0] == p or s.killers[ply, 1] == p):
@@ -299,9 +343,9 @@ def _list_moves(ply, b, sh, g, theta_bar, s, options, first):
 
 @njit
 def _choose_next(ply, s, options):
-    """Make the earliest of the moves that are left the next one, and set the window for it.
+    """Make the earliest of the remaining moves the next one, and set the window for it.
 
-    Principal variation search: all moves but the first must only be proved worse, by a null window.
+    In principal variation search, all moves but the first must only be proved worse, by a null window.
     """
     i = s.i[ply] + 1
     earliest = i
@@ -317,33 +361,33 @@ def _choose_next(ply, s, options):
 
 
 # ---------------------------------------------------------------------------------------------
-# For people
+# For Python
 # ---------------------------------------------------------------------------------------------
 
 
-class Found(NamedTuple):
-    """What a search found."""
+class AlphaBetaResult(NamedTuple):
+    """The result of a search."""
 
-    move: int  # PASS where there was nothing to try
-    x: float  # logit after the line, for Black: V = sigma(x); +-WON for a game that is over
+    move: int  # PASS if there was nothing to try
+    x: float  # logit after the line, for Black: V = sigma(x); +-WON_LOGIT for a game that is over
     depth: int  # plies, all moves of the root searched
     nodes: int  # positions valued
     line: list[int]  # the best moves of both sides, as far as known
     seconds: float
 
 
-def describe(found: Found, size: int) -> str:
-    """A search in words."""
-    if not found.depth:
+def describe(result: AlphaBetaResult, size: int) -> str:
+    """Describe a search in one line."""
+    if not result.depth:
         return "alpha-beta: nothing to try"
-    line = " ".join(to_vertex(p, size) for p in found.line)
+    line = " ".join(to_vertex(p, size) for p in result.line)
     # Far from 0, where a game is over, sigma(x) is 0 or 1.
-    v = 0.5 * (1 + math.tanh(found.x / 2))
-    return f"alpha-beta: depth {found.depth}, {found.nodes:,} positions, Black wins with {v:.1%} after {line}"
+    v = 0.5 * (1 + math.tanh(result.x / 2))
+    return f"alpha-beta: depth {result.depth}, {result.nodes:,} positions, Black wins with {v:.1%} after {line}"
 
 
 class AlphaBetaSearch:
-    """Alpha-beta over any table of weights; one board size.
+    """Alpha-beta over any value function of one board size.
 
     Parameters
     ----------
@@ -351,113 +395,112 @@ class AlphaBetaSearch:
     options : `Options`
     table_bits : the transposition table has 2^table_bits entries of 24 bytes
     seed : of the order in which equal moves of the root are tried; None: different every time
+
+    Raises
+    ------
+    RlgoError : for table_bits out of range
     """
 
     def __init__(self, size: int, options: Options = Options(), table_bits: int = 18, seed: Seed = None):
-        if not 4 <= table_bits <= 28:
-            raise RlgoError(f"table_bits = {table_bits}: expected an integer from 4 to 28")
+        expect(4 <= table_bits <= 28, "table_bits", table_bits, "an integer from 4 to 28")
         self.size, self.options = size, options
-        self._boards, self._shapes = new_boards(MAX_DEPTH + 1, size), new_shapes(MAX_DEPTH + 1, size)
-        self._state = np.zeros(1, state_dtype(size))[0]
-        self._table = np.zeros(1 << table_bits if options.table else 1, table_dtype())
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        self._rng, self._order = make_rng(sequence), np.random.default_rng(sequence)
+        sequence = seed_sequence(seed)
+        self._order = np.random.default_rng(sequence)
         self._features = make_features(size, (3,), "none")
+        self._search = Search(
+            new_boards(MAX_DEPTH + 1, size),
+            new_shapes(MAX_DEPTH + 1, size),
+            np.zeros(1, state_dtype(size))[0],
+            np.zeros(1 << table_bits if options.table else 1, entry_dtype()),
+            make_rng(sequence),
+            self._features.table_of(np.zeros(1, np.float32)),
+            options,
+            make_rules(size, 0.0),
+        )
 
     @property
     def nodes(self) -> int:
         """Positions valued in the search that runs, or ran last."""
-        return int(self._state.nodes)
+        return int(self._search.state.nodes)
 
-    def search(
-        self,
-        game: Game,
-        features: FeatureSet,
-        theta_bar: np.ndarray,
-        depth: int | None = None,
-        seconds: float | None = None,
-        stop: Callable[[], bool] = never,
-    ) -> Found:
-        """The best move of the position of `game`, by the values of theta_bar.
+    @property
+    def n_entries(self) -> int:
+        """Entries of the transposition table; 1 without one."""
+        return len(self._search.entries)
+
+    def search(self, game: Game, table: Table, budget: Budget) -> AlphaBetaResult:
+        """Find the best move in the position of `game`.
 
         Parameters
         ----------
-        features, theta_bar : a feature set without sharing, and its table
-        depth : search so deep at most; None: as deep as the time allows
-        seconds : until then; None: until done
-        stop : asked every 10 ms; True ends the search with the best move so far
+        game : whose moves are searched, those that `player.moves_to_try` lists
+        table : the value function, fused (`Weights.table`)
+        budget : its depth, MAX_DEPTH - 1 at most, its seconds and `stop`; asked every 10 ms or so. The search ends
+            with the best move so far
 
         Raises
         ------
-        RlgoError : where neither depth nor seconds says when to end, or they are out of range.
+        RlgoError : if neither depth nor seconds limit the search, or they are out of range
         """
-        check_limits(depth, seconds)
+        check_limits(budget.depth, budget.seconds)
         moves = np.array(moves_to_try(game), np.int64)
         if not len(moves):
-            return Found(PASS, 0.0, 0, 0, [PASS], 0.0)
+            return AlphaBetaResult(PASS, 0.0, 0, 0, [PASS], 0.0)
         self.warm_up()
-        start = time.perf_counter()
-        fused = fuse(features, theta_bar)[1]
-        s = self._state
+        self._stand_on(game, table)
+        s = self._search.state
+        self._order.shuffle(moves)
+        result = AlphaBetaResult(int(moves[0]), 0.0, 0, 0, [int(moves[0])], 0.0)
+        for depth in range(1, (budget.depth or MAX_DEPTH - 1) + 1):
+            begin_root(moves, depth, s)
+            is_done = is_late = False
+            while not is_done and not is_late:
+                is_done = bool(negamax(_SLICE_NODES, self._search))
+                is_late = budget.ends()
+            if s.length[0] > 0:  # the moves searched by now: the best of the last depth came first
+                x = float(s.best[0]) * (1 if game.to_play == BLACK else -1)
+                line = [int(p) for p in s.line[0, : s.length[0]]]
+                complete = depth if is_done else result.depth
+                result = AlphaBetaResult(int(s.best_move[0]), x, complete, int(s.nodes), line, budget.elapsed)
+            if is_late or abs(result.x) == WON_LOGIT:
+                break
+            # The best first, the others as they were found, which is what the next depth cuts best with.
+            moves = s.moves[0, : len(moves)][np.argsort(-s.values[: len(moves)], kind="stable")].astype(np.int64)
+        return result
+
+    def _stand_on(self, game: Game, table: Table) -> None:
+        """Make the position of `game` the root."""
+        s = self._search.state
         s.search += 1
         s.nodes = 0
         s.history[:] = 0
         s.killers[:] = 0
-        self._boards[0] = game.board
-        rebuild(self._boards[0], self._shapes[0], self._features.geometry, fused, fused)
-        self._order.shuffle(moves)
-        found = Found(int(moves[0]), 0.0, 0, 0, [int(moves[0])], 0.0)
-        for d in range(1, (depth or MAX_DEPTH - 1) + 1):
-            begin_root(moves, d, s)
-            is_done = False
-            while not is_done:
-                is_done = self._run(_SLICE_NODES, fused, game.komi)
-                elapsed = time.perf_counter() - start
-                is_late = (seconds is not None and elapsed >= seconds) or stop()
-                if is_late:
-                    break
-            if s.length[0] > 0:  # the moves searched by now: the best of the last depth came first
-                x = float(s.best[0]) * (1 if game.to_play == BLACK else -1)
-                line = [int(p) for p in s.line[0, : s.length[0]]]
-                complete = d if is_done else found.depth
-                found = Found(int(s.best_move[0]), x, complete, int(s.nodes), line, elapsed)
-            if is_late or abs(found.x) == WON:
-                break
-            # The best first, the others as they were found, which is what the next depth cuts best with.
-            moves = s.moves[0, : len(moves)][np.argsort(-s.values[: len(moves)], kind="stable")].astype(np.int64)
-        return found
-
-    def _run(self, budget: int, theta_bar: np.ndarray, komi: float) -> bool:
-        done: bool = negamax(
-            budget, self._boards, self._shapes, self._features.geometry, theta_bar, self._state, self._table,
-            self.options, komi, zobrist(self.size), self._rng,
-        )  # fmt: skip
-        return done
+        self._search = self._search._replace(table=table, rules=make_rules(self.size, game.komi))
+        self._search.boards[0] = game.board
+        reset(self._search.boards[0], self._search.shapes[0], table)
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that no clock runs meanwhile: it values no node at all."""
         with compiling(f"alpha-beta, {self.size}x{self.size}"):
-            begin_root(np.zeros(1, np.int64), 1, self._state)
-            self._run(0, _NO_WEIGHTS, 0.0)
+            begin_root(np.zeros(1, np.int64), 1, self._search.state)
+            negamax(0, self._search)
 
 
-def led_by(candidates: list[Candidate], found: Found | None) -> list[Candidate]:
-    """Candidates by value alone, with the move that a search found put first, and its principal variation."""
-    best = next((candidate for candidate in candidates if found is not None and candidate.move == found.move), None)
-    if found is None or best is None:
+def led_by(candidates: list[Candidate], result: AlphaBetaResult | None) -> list[Candidate]:
+    """Put the move that a search found first, with its principal variation; the others stay ranked by value alone."""
+    best = next((candidate for candidate in candidates if result is not None and candidate.move == result.move), None)
+    if result is None or best is None:
         return candidates
     others = [candidate for candidate in candidates if candidate is not best]
-    return [best._replace(visits=max(1, found.nodes), line=found.line), *others]
+    return [best._replace(visits=max(1, result.nodes), line=result.line), *others]
 
 
 def check_limits(depth: int | None, seconds: float | None) -> None:
-    """RlgoError for limits of a search that are none."""
+    """Raise `RlgoError` for limits of a search that are out of range, or if there is none."""
     if depth is None and seconds is None:
         raise RlgoError("alpha-beta: expected a depth, or seconds, or both")
-    if depth is not None and not 1 <= depth < MAX_DEPTH:
-        raise RlgoError(f"depth = {depth}: expected an integer from 1 to {MAX_DEPTH - 1}")
-    if seconds is not None and not seconds > 0:
-        raise RlgoError(f"seconds = {seconds}: expected a positive number")
+    expect(depth is None or 1 <= depth < MAX_DEPTH, "depth", depth, f"an integer from 1 to {MAX_DEPTH - 1}")
+    expect(seconds is None or seconds > 0, "seconds", seconds, "a positive number")
 
 
 class AlphaBeta(Player):
@@ -466,16 +509,16 @@ class AlphaBeta(Player):
     Parameters
     ----------
     weights : of any sharing
-    depth, seconds : of each move, see `AlphaBetaSearch.search`
-    others : of `AlphaBetaSearch`
+    depth, seconds : of each move; the first limit that is reached ends the search
+    options, table_bits, seed : see `AlphaBetaSearch`
 
     Attributes
     ----------
-    found : what the last search found, or None
+    result : of the last search, or None
 
     Raises
     ------
-    RlgoError : for limits out of range.
+    RlgoError : for limits out of range
     """
 
     def __init__(
@@ -491,21 +534,22 @@ class AlphaBeta(Player):
         check_limits(depth, seconds)
         self.name, self.sizes = name, (weights.features.size,)
         self.depth, self.seconds = depth, seconds
-        self.found: Found | None = None
-        self._position: tuple[int, ...] = ()  # where it was found
-        self._features, theta = unshare(weights.features, weights.theta, weights.features.sizes)
-        self._theta_bar = self._features.expand(theta)
+        self.result: AlphaBetaResult | None = None
+        self._position: tuple[int, ...] = ()  # whose result it is
+        self._table = weights.table(is_fused=True)
         self._values = ValueFunction(weights)
         self._map = np.full((weights.features.size, weights.features.size), np.nan)
         self._search = AlphaBetaSearch(weights.features.size, options, table_bits, seed)
 
     def genmove(self, game: Game) -> int:
+        """Search, and return the best move; see `Player.genmove`."""
         check_size(self, game)
+        self._search.warm_up()
         seconds = shorter(self.seconds, self.limit if self.limit is None else max(1e-3, self.limit))
-        self.found = self._search.search(game, self._features, self._theta_bar, self.depth, seconds, self.stop)
+        self.result = self._search.search(game, self._table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
         self._map[:] = self._values.afterstates(game.board)[:-1].reshape(self._map.shape)
         self._position = position_of(game)
-        return self.found.move
+        return self.result.move
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that no clock runs meanwhile."""
@@ -513,20 +557,23 @@ class AlphaBeta(Player):
         self._values.afterstates(new_board(len(self._map)))
 
     def new_game(self) -> None:
-        self.found = None
+        """Forget the last search."""
+        self.result = None
         self._map[:] = np.nan
 
     def report(self) -> list[str]:
-        return [] if self.found is None else [describe(self.found, len(self._map))]
+        """Describe the last search in one line."""
+        return [] if self.result is None else [describe(self.result, len(self._map))]
 
     def candidates(self, game: Game) -> list[Candidate]:
-        """By V alone, without search; the move that was found first, with its principal variation."""
-        found = ranked(game, self._values.afterstates(game.board))
-        return led_by(found, self.found if self._position == position_of(game) else None)
+        """Rank the moves by V, without search; the move that was found comes first, with its principal variation."""
+        by_value = ranked(game, self._values.afterstates(game.board))
+        return led_by(by_value, self.result if self._position == position_of(game) else None)
 
     def value_weights(self) -> Weights:
+        """Return the weights that it searches with."""
         return self._values.weights
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """``value``: V after each legal move, P(Black wins), without search."""
+        """Return one map, ``value``: V after each legal move, P(Black wins), without search."""
         return {"value": self._map}

@@ -1,4 +1,4 @@
-"""What differs between two sets of weights: block by block, shape by shape, and in what is told of them.
+"""Differences between two sets of weights: block by block, shape by shape, and in their metadata.
 
 Start reading at `diff`.
 """
@@ -16,11 +16,11 @@ from rlgo.errors import RlgoError
 from rlgo.exchange import convert, without_sharing
 from rlgo.weights import Weights, show
 
-_WIDTH = 44  # of a column of facts; what is longer is cut
+_WIDTH = 44  # of a column of metadata; longer text is cut
 
 
 class BlockDifference(NamedTuple):
-    """How the weights a and b of one block differ; all norms are Euclidean."""
+    """The difference between the weights a and b of one block; all norms are Euclidean."""
 
     name: str
     n_weights: int
@@ -34,14 +34,14 @@ class BlockDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class Difference:
-    """What `diff` finds.
+    """The difference between two sets of weights.
 
     Attributes
     ----------
     a, b : the two sets as they were compared, over the same features
-    is_unshared : whether that took weight sharing away
-    blocks : one `BlockDifference` each, the last of which, "all", is of all weights
-    facts : (name, a's, b's) of the metadata that differ, None where there is none
+    is_unshared : whether weight sharing had to be removed for that
+    blocks : a `BlockDifference` for each block, and a last one, "all", for all weights
+    facts : (name, a's, b's) of metadata that differ; None if one of them has no such entry
     """
 
     a: Weights
@@ -52,18 +52,18 @@ class Difference:
 
     @property
     def is_same(self) -> bool:
-        """Whether both have equal weights and the same kind of value; the other facts do not count."""
+        """Whether both have equal weights and the same kind of value; other metadata do not count."""
         return self.blocks[-1].n_differ == 0 and self.a.value == self.b.value
 
 
 def diff(a: Weights, b: Weights) -> Difference:
     """Compare two sets of weights of one board size.
 
-    Under the same features weight is compared with weight. Otherwise (other window sizes, another sharing) they
-    meet without sharing: the weight of every shape in every window. Equal weights are the same value function; the
-    reverse does not hold, since larger windows contain smaller ones, and LD weights can express LI weights.
+    Over the same features, weight is compared with weight. Otherwise (other window sizes, another sharing) the weights
+    are compared without sharing: the weight of every shape in every window. Equal weights mean the same value function.
+    The reverse does not hold, since larger windows contain smaller ones, and LD weights can express LI weights.
 
-    Raises RlgoError for two board sizes.
+    Raises RlgoError for two different board sizes.
     """
     if a.features.size != b.features.size:
         raise RlgoError(
@@ -88,22 +88,23 @@ def _compare(name: str, a: np.ndarray, b: np.ndarray) -> BlockDifference:
 
 
 def _facts(a: Weights, b: Weights) -> list[tuple[str, Any, Any]]:
-    told_a, told_b = _told(a), _told(b)
-    config_a, config_b = settings(told_a.pop("config", "")), settings(told_b.pop("config", ""))
+    """List the metadata that differ: (name, a's, b's)."""
+    of_a, of_b = _metadata(a), _metadata(b)
+    config_a, config_b = settings(of_a.pop("config", "")), settings(of_b.pop("config", ""))
     if config_a and config_b:
-        told_a, told_b = told_a | config_a, told_b | config_b
-    names = list(dict.fromkeys([*told_a, *told_b]))
-    return [(name, told_a.get(name), told_b.get(name)) for name in names if told_a.get(name) != told_b.get(name)]
+        of_a, of_b = of_a | config_a, of_b | config_b
+    names = list(dict.fromkeys([*of_a, *of_b]))
+    return [(name, of_a.get(name), of_b.get(name)) for name in names if of_a.get(name) != of_b.get(name)]
 
 
-def _told(weights: Weights) -> dict[str, Any]:
-    """What a weight file tells besides its weights."""
-    told = {"features": weights.features.name, "komi": weights.komi, "value": weights.value, "games": weights.games}
-    return told | weights.provenance | told
+def _metadata(weights: Weights) -> dict[str, Any]:
+    """Return what a weight file records besides its weights."""
+    own = {"features": weights.features.name, "komi": weights.komi, "value": weights.value, "games": weights.games}
+    return own | weights.provenance | own
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """The settings of a config, flat: section.key. None of what is no TOML."""
+    """Return the settings of a config by section.key; none if the text is not TOML."""
     try:
         tables = tomllib.loads(str(config))
     except tomllib.TOMLDecodeError:
@@ -112,32 +113,36 @@ def settings(config: Any) -> dict[str, Any]:
     return {f"{name}.{key}": value for name, keys in sections.items() for key, value in keys.items()}
 
 
-def describe_difference(found: Difference, names: tuple[str, str], top: int = 0, unicode: bool = True) -> str:
-    """A difference for people.
+def describe_difference(difference: Difference, names: tuple[str, str], top: int = 0, unicode: bool = True) -> str:
+    """Describe a difference in lines of text.
 
-    names : what A and B are called
-    top : draw so many shapes of each block, those whose weights differ most; `unicode` as in `weights.show`
+    Parameters
+    ----------
+    difference : what `diff` returned
+    names : of A and B
+    top : how many shapes of each block to draw, those whose weights differ most
+    unicode : see `weights.show`
     """
-    rows = [("", "A", "B"), ("file", *names), *((name, _text(a), _text(b)) for name, a, b in found.facts)]
+    rows = [("", "A", "B"), ("file", *names), *((name, _text(a), _text(b)) for name, a, b in difference.facts)]
     wide = [max(len(row[i]) for row in rows) for i in (0, 1)]
     lines = [f"{row[0]:{wide[0]}s}   {row[1]:{wide[1]}s}   {row[2]}".rstrip() for row in rows]
-    if found.is_unshared:
+    if difference.is_unshared:
         lines += ["", "Compared without weight sharing: the weight of every shape in every window."]
     lines += ["", "block           weights   differ    largest      |A-B|        |A|        |B|    cosine"]
-    for b in found.blocks:
+    for b in difference.blocks:
         norms = "".join(f"{x:11.4g}" for x in (b.largest, b.norm, b.norm_a, b.norm_b))
         cosine = "-" if np.isnan(b.cosine) else f"{b.cosine:.4f}"
         lines.append(f"{b.name:14s}{b.n_weights:9,d}{b.n_differ:9,d}{norms}{cosine:>10s}")
-    if found.blocks[-1].n_differ == 0:
-        lines += ["", "The weights are equal" + ("." if found.is_same else "; the kind of value is not.")]
+    if difference.blocks[-1].n_differ == 0:
+        lines += ["", "The weights are equal" + ("." if difference.is_same else "; the kind of value is not.")]
     elif top:
-        change = _fold(replace(found.a, theta=found.a.theta - found.b.theta))
+        change = _fold(replace(difference.a, theta=difference.a.theta - difference.b.theta))
         lines += ["", "A - B where it is largest, from Black's side:", "", show(change, top, unicode)]
     return "\n".join(lines)
 
 
 def _fold(weights: Weights) -> Weights:
-    """The same with weight sharing, if it can express them: then no shape is drawn once for each symmetry."""
+    """Return the weights with sharing, if it can express them, so that symmetric shapes are drawn only once."""
     if weights.features.sharing == "none":
         for sharing in ("LD", "inversion"):
             with suppress(RlgoError):

@@ -1,10 +1,10 @@
-"""Boards, shapes and maps of values, as text and as pictures. Plain functions; everything that draws is here.
+"""Boards, shapes and maps of values as text, as SVG and as pixels.
 
-Start reading at `board_text` and `board_image`.
+Start reading at `board_text`, `board_svg` and `board_image`.
 
-*Colours* are uint8[rows, cols] of EMPTY, BLACK, WHITE, and row 0 is the lowest, as everywhere in rlgo: a
-board's come from `colors_of`, a shape is such an array already. Pictures are uint8[height, width, 3] (RGB,
-the highest row first), ready for TensorBoard; `png` makes a file of one.
+*Colours* are uint8[rows, cols] of EMPTY, BLACK and WHITE, with the lowest row first, as everywhere in rlgo. `colors_of`
+takes them from a board; a shape is such an array already. Pictures are uint8[height, width, 3], RGB with the highest
+row first, ready for TensorBoard; `png` makes a file of one.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rlgo.board import EMPTY, PASS
+from rlgo.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.coords import COLUMNS, star_points, to_row_col
 
 _ASCII, _UNICODE = ".XO", ".●○"
 
 
 def colors_of(board: np.record) -> np.ndarray:
-    """The stones of a board record: uint8[size, size], row 0 is the board's row 1."""
+    """Return the stones of a board record, uint8[size, size]; row 0 is the board's row 1."""
     size, stride = int(board.board_size), int(board.stride)
     return board.color[stride : stride * (size + 1)].reshape(size, stride)[:, 1:].copy()
 
@@ -33,10 +33,13 @@ def colors_of(board: np.record) -> np.ndarray:
 
 
 def board_text(board: np.record, last: int | None = None, unicode: bool = False) -> str:
-    """A board with its coordinates, as GTP's showboard prints it.
+    """Draw a board with its coordinates as text, as GTP's showboard prints it.
 
-    last : the point of the last move, put into parentheses; PASS or None marks nothing.
-    unicode : stones as ● ○ instead of X O (X and ● are Black).
+    Parameters
+    ----------
+    board : a board record
+    last : the point of the last move, put into parentheses; PASS or None marks nothing
+    unicode : draw stones as ● ○ instead of X O (X and ● are Black)
     """
     colors = colors_of(board)
     size = len(colors)
@@ -45,7 +48,7 @@ def board_text(board: np.record, last: int | None = None, unicode: bool = False)
     header = "   " + " ".join(COLUMNS[:size])
     lines = [header]
     for row in range(size - 1, -1, -1):
-        # Between the cells of a row, and at both its ends, stands one character.
+        # There is one character between the cells of a row, and one at either end.
         gaps = [" "] * (size + 1)
         if last is not None and last != PASS and to_row_col(last, size)[0] == row:
             col = to_row_col(last, size)[1]
@@ -56,15 +59,15 @@ def board_text(board: np.record, last: int | None = None, unicode: bool = False)
     return "\n".join([*lines, header])
 
 
-# Of the 256 colours of terminals.
+# Numbers of the 256 colours of terminals.
 _ANSI_WOOD, _ANSI_INK, _ANSI_GRID = 179, 52, 94
 _ANSI_PAINT = {"●": ("●", 16), "○": ("●", 231), "+": ("╋", _ANSI_GRID), "(": ("(", 160), ")": (")", 160)}
 
 
 def board_ansi(board: np.record, last: int | None = None) -> str:
-    """`board_text` in colours, for terminals that know ANSI escapes and Unicode: solid stones on a wooden board.
+    """Draw a board in colours for terminals that know ANSI escapes and Unicode: solid stones on a wooden board.
 
-    last : the point of the last move, put into red parentheses; PASS or None marks nothing.
+    last : the point of the last move, put into red parentheses; PASS or None marks nothing
     """
     header, *rows, footer = board_text(board, last, unicode=True).split("\n")
     size = len(rows)
@@ -85,9 +88,14 @@ def _ansi(text: str, color: int) -> str:
 
 
 def values_text(board: np.record, values: np.ndarray, best: int | None = None, unicode: bool = False) -> str:
-    """A map of values in per cent on a board with its coordinates; stones as `board_text` draws them.
+    """Draw a map of values in per cent on a board with its coordinates; stones as in `board_text`.
 
-    values : float[size, size] of P(Black wins), NaN where there is none. best : a point to put into parentheses.
+    Parameters
+    ----------
+    board : a board record
+    values : float[size, size], P(Black wins); NaN for no value
+    best : a point to put into parentheses; PASS or None marks nothing
+    unicode : see `board_text`
     """
     colors = colors_of(board)
     size = len(colors)
@@ -111,9 +119,14 @@ def shapes_text(
     unicode: bool = True,
     width: int = 100,
 ) -> str:
-    """Small shapes side by side, as many in a line as fit into `width`, each with its caption below.
+    """Draw small shapes side by side as text, each with its caption below.
 
-    shapes : colours (see above), of any sizes; they stand on a common floor.
+    Parameters
+    ----------
+    shapes : colours (see above), of any sizes; the bottom rows of a line are level
+    captions : one for each shape, or none
+    unicode : see `board_text`
+    width : of a line, in characters
     """
     marks = _UNICODE if unicode else _ASCII
     named = [*captions, *[""] * (len(shapes) - len(captions))]
@@ -141,6 +154,55 @@ def shapes_text(
 
 
 # ---------------------------------------------------------------------------------------------
+# SVG, for notebooks and web pages
+# ---------------------------------------------------------------------------------------------
+
+
+def board_svg(board: np.record, last: int | None = None, values: np.ndarray | None = None, cell: int = 28) -> str:
+    """Draw a board with its coordinates as an SVG image that needs no fonts, scripts or style sheets of its own.
+
+    Parameters
+    ----------
+    board : a board record, for instance `Game.board`
+    last : the point of the last move, marked by a dot; PASS or None marks nothing
+    values : float[size, size], P(Black wins): a map under the stones, red towards 1, blue towards 0; NaN for no value
+    cell : pixels from point to point
+    """
+    colors = colors_of(board)
+    size = len(colors)
+    side = (size + 1) * cell
+    x = [(col + 1) * cell for col in range(size)]
+    y = [(size - row) * cell for row in range(size)]  # the lowest row at the bottom
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{side}" height="{side}" viewBox="0 0 {side} {side}">',
+        f'<rect width="{side}" height="{side}" fill="#deb878"/>',
+    ]
+    if values is not None:
+        for row, col in np.argwhere(np.isfinite(values)):
+            value = float(values[row, col])
+            parts.append(
+                f'<rect x="{x[col] - cell / 2:g}" y="{y[row] - cell / 2:g}" width="{cell}" height="{cell}" '
+                f'fill="{"#cd322d" if value > 0.5 else "#285ac8"}" fill-opacity="{min(1, abs(2 * value - 1)):.3f}"/>'
+            )
+    lines = "".join(f"M{x[0]} {at}H{x[-1]}" for at in y) + "".join(f"M{at} {y[-1]}V{y[0]}" for at in x)
+    parts.append(f'<path d="{lines}" stroke="#3c2d19" fill="none"/>')
+    for star in star_points(size):
+        row, col = to_row_col(star, size)
+        parts.append(f'<circle cx="{x[col]}" cy="{y[row]}" r="{0.1 * cell:g}" fill="#3c2d19"/>')
+    for row, col in np.argwhere(colors != EMPTY):
+        fill = "#141414" if colors[row, col] == BLACK else "#f5f5f5"
+        parts.append(f'<circle cx="{x[col]}" cy="{y[row]}" r="{0.46 * cell:g}" fill="{fill}" stroke="#3c2d19"/>')
+    if last is not None and last != PASS:
+        row, col = to_row_col(last, size)
+        parts.append(f'<circle cx="{x[col]}" cy="{y[row]}" r="{0.16 * cell:g}" fill="#e63c32"/>')
+    labels = [(x[col], side - cell / 8, COLUMNS[col]) for col in range(size)]
+    labels += [(cell / 4, y[row] + 0.12 * cell, row + 1) for row in range(size)]
+    style = f'font-family="sans-serif" font-size="{0.36 * cell:g}" text-anchor="middle" fill="#3c2d19"'
+    parts += [f'<text x="{left:g}" y="{top:g}" {style}>{label}</text>' for left, top, label in labels]
+    return "\n".join([*parts, "</svg>"])
+
+
+# ---------------------------------------------------------------------------------------------
 # Pictures
 # ---------------------------------------------------------------------------------------------
 
@@ -148,17 +210,20 @@ _WOOD = np.array([222, 184, 120], np.float64)
 _INK = np.array([60, 45, 25], np.float64)
 _HIGH, _LOW = np.array([205, 50, 45], np.float64), np.array([40, 90, 200], np.float64)  # red: good for Black
 _MARK = np.array([230, 60, 50], np.float64)
-_STONE = {1: np.array([20, 20, 20], np.float64), 2: np.array([245, 245, 245], np.float64)}
+_STONE = {BLACK: np.array([20, 20, 20], np.float64), WHITE: np.array([245, 245, 245], np.float64)}
 
 
 def board_image(
     board: np.record, last: int | None = None, values: np.ndarray | None = None, cell: int = 24
 ) -> np.ndarray:
-    """A picture of a board, uint8[size * cell, size * cell, 3].
+    """Draw a board as a picture, uint8[size * cell, size * cell, 3].
 
-    last : the point of the last move, marked by a dot; PASS or None marks nothing.
-    values : float[size, size], a map under the stones; see `picture`.
-    cell : pixels from point to point.
+    Parameters
+    ----------
+    board : a board record
+    last : the point of the last move, marked by a dot; PASS or None marks nothing
+    values : float[size, size], a map under the stones; see `picture`
+    cell : pixels from point to point
     """
     colors = colors_of(board)
     mark = None if last is None or last == PASS else to_row_col(last, len(colors))
@@ -169,11 +234,15 @@ def board_image(
 def values_image(
     values: np.ndarray, cell: int = 36, board: np.record | None = None, mark: int | None = None
 ) -> np.ndarray:
-    """A picture of a map of values, in per cent, uint8[size * cell, size * cell, 3].
+    """Draw a map of values in per cent as a picture, uint8[size * cell, size * cell, 3].
 
-    values : float[size, size] of P(Black wins), NaN where there is none. The lowest is blue, the highest red, so that
-        small differences show.
-    board : whose stones to draw; mark : a point to put a ring around
+    Parameters
+    ----------
+    values : float[size, size], P(Black wins); NaN for no value. The lowest is blue and the highest red, so that small
+        differences show
+    cell : pixels from point to point
+    board : a board record whose stones to draw, or None
+    mark : a point to put a ring around; PASS or None marks nothing
     """
     size = len(values)
     low, high = np.nanmin(values), np.nanmax(values)
@@ -188,10 +257,14 @@ def values_image(
 def shapes_image(
     shapes: Sequence[np.ndarray], values: Sequence[float] = (), columns: int = 10, cell: int = 24
 ) -> np.ndarray:
-    """A picture of small shapes in rows of `columns`, each on its own piece of wood.
+    """Draw small shapes as a picture, each on its own piece of wood.
 
-    shapes : colours (see above), of any sizes.
-    values : one in [-1, 1] for each shape, that tints its wood: red is good for Black, blue for White.
+    Parameters
+    ----------
+    shapes : colours (see above), of any sizes
+    values : a number in [-1, 1] for each shape that tints its wood: red is good for Black, blue for White
+    columns : shapes in a row
+    cell : pixels from point to point
     """
     if not shapes:
         return np.full((cell, cell, 3), 255, np.uint8)
@@ -216,17 +289,17 @@ def picture(
     whole: bool = True,
     numbers: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Wood, a map of values, the grid, numbers, the stones and a mark, in this order from the bottom.
+    """Draw stones on wood: from the bottom, a map of values, the grid, numbers, the stones and a mark.
 
     Parameters
     ----------
     colors : uint8[rows, cols]
-    values : float[rows, cols] of P(Black wins): red towards 1, blue towards 0, plain wood at 0.5 and at NaN
-    mark : (row, col) of a dot on top, or with numbers of a ring around one
-    stars : (row, col) of the grid's small dots
+    values : float[rows, cols], P(Black wins): red towards 1, blue towards 0, plain wood for 0.5 and for NaN
+    mark : (row, col) of a dot on top; with numbers, of a ring around one
+    stars : (row, col) of the star points
     cell : pixels from point to point
-    whole : a whole board, whose lines end at the outer points; the lines of a part of one run on
-    numbers : int[rows, cols], 0 to 99, written at the points without a stone; -1 writes nothing
+    whole : this is a whole board, whose lines end at the outer points; in a part of one the lines run on
+    numbers : int[rows, cols], 0 to 99, written at points without a stone; -1 writes nothing
 
     Returns
     -------
@@ -272,12 +345,12 @@ def _blend(image: np.ndarray, cover: np.ndarray, color: np.ndarray) -> None:
     image += cover[..., None] * (color - image)
 
 
-# 3 x 5 pixels each, a bit a pixel, the top left one highest.
+# 3 x 5 pixels each, one bit a pixel; the top left pixel is the highest bit.
 _DIGITS = (0o75557, 0o26227, 0o71747, 0o71717, 0o55711, 0o74717, 0o74757, 0o71111, 0o75757, 0o75717)
 
 
 def _number(image: np.ndarray, ground: np.ndarray, row: int, col: int, number: int, cell: int) -> None:
-    """Two digits at a point, on the bare ground."""
+    """Draw two digits at a point, on bare ground."""
     glyphs = np.zeros((7, 9))
     for i, digit in enumerate(divmod(number, 10)):
         bits = [_DIGITS[digit] >> k & 1 for k in range(14, -1, -1)]
@@ -292,7 +365,7 @@ def _number(image: np.ndarray, ground: np.ndarray, row: int, col: int, number: i
 
 
 def _disc(image: np.ndarray, row: int, col: int, radius: float, color: np.ndarray, cell: int) -> None:
-    """An anti-aliased disc around a point: a pixel is covered as far as its centre lies inside."""
+    """Draw an anti-aliased disc around a point: a pixel is covered as far as its centre lies inside."""
     _ring(image, row, col, radius, radius, color, cell)
 
 
@@ -305,13 +378,13 @@ def _ring(image: np.ndarray, row: int, col: int, radius: float, width: float, co
 
 
 def png(image: np.ndarray) -> bytes:
-    """A picture as the bytes of a PNG file."""
+    """Encode a picture, uint8[height, width, 3], as the bytes of a PNG file."""
     height, width, _ = image.shape
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    # Every line begins with its filter, 0 for none.
+    # Every line begins with the number of its filter; 0 is none.
     lines = np.concatenate([np.zeros((height, 1), np.uint8), image.reshape(height, -1)], axis=1)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines.tobytes(), 9)) + chunk(b"IEND", b"")

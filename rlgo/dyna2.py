@@ -1,19 +1,19 @@
-"""Dyna-2: a long-term memory from training, and a short-term memory from simulation. TD paper, Section 5, Algorithm 3.
+"""Dyna-2: a long-term memory from training and a short-term memory from simulation. TD paper, Section 5, Algorithm 3.
 
-Start reading at `Dyna2`. The value of a position is V-bar(s) = sigma(phi . theta + phi-bar . theta-bar), where theta,
-the long-term memory, holds the weights of a file, and theta-bar, the short-term memory, is cleared at each game's
-start and learns from simulations alone. Without a long-term memory this is TD search; without a short-term one it is
-the greedy player.
+Start reading at `Dyna2`. The value of a position is V-bar(s) = sigma(phi . theta + phi-bar . theta-bar). Theta, the
+long-term memory, holds the weights of a file. Theta-bar, the short-term memory, is cleared at the start of each game
+and learns from simulations alone. Without a long-term memory this is TD search; without a short-term memory it is the
+greedy player.
 
-Two ways to hold them
----------------------
-*Together*: the short-term memory shares no weights between shapes, so both memories fit into one table by shape,
-theta_bar[shape] = sign_LI * theta_LI + sign_LD * theta_LD + theta-bar[shape], and searching is TD search from a table
-that begins as the long-term memory (the paper's Section 5.4: theta-bar <- theta). Window sizes may differ: windows
-that the short-term memory lacks do not learn.
+Two ways to hold the memories
+-----------------------------
+*Together*: the short-term memory shares no weights between shapes, so that both memories fit into one table by shape,
+sign_LI * theta_LI + sign_LD * theta_LD + theta-bar[shape]. Searching is then TD search from a table that starts as the
+long-term memory (theta-bar <- theta in Section 5.4 of the paper). Window sizes may differ: windows that the short-term
+memory lacks do not learn.
 
-*Apart*: for a short-term memory that shares weights. Each memory follows the simulation by itself, about a
-quarter as fast.
+*Apart*: for a short-term memory that shares weights. Each memory follows the simulation by itself, at about a quarter
+of the speed.
 """
 
 from __future__ import annotations
@@ -25,38 +25,30 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.board import PASS, zobrist
-from rlgo.errors import RlgoError
+from rlgo.board import PASS
+from rlgo.errors import RlgoError, expect
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
 from rlgo.player import Seed
-from rlgo.rollout import mogo_patterns
+from rlgo.rollout import make_rules
 from rlgo.settings import LINEAR, LOGISTIC, SOFTMAX, VALUES, Learning
-from rlgo.shapes import FeatureSet, make_features, unshare
-from rlgo.td import (
-    begin_episode,
-    episode_dtype,
-    learn_game,
-    make_scratch,
-    max_plies,
-    record_move,
-    step_size,
-)
-from rlgo.td_search import TdSearch, count, play_simulation
+from rlgo.shapes import FeatureSet, Table, fuse, make_features, unshare
+from rlgo.td import begin_episode, episode_dtype, learn_game, make_memory, max_plies, record_move, step_size
+from rlgo.td_search import LongTerm, TdSearch, count, play_simulation
 from rlgo.value import (
     ValueFunction,
     all_afterstates,
-    follow,
     new_shapes,
-    rebuild,
-    revalue,
+    reset,
+    reweigh,
     squash,
+    update_value,
 )
 from rlgo.weights import Weights, save_weights
 
-# Of the long-term memory, where it goes on learning from the games that are played.
+# How the long-term memory goes on learning from the games that are played.
 LONG_LEARNING = Learning(alpha=0.1)
-# Of the short-term memory: a long-term memory is corrected by small steps best (docs/results.md, step_lambda).
+# How the short-term memory learns: small steps correct a long-term memory best (docs/results.md, step_lambda).
 SHORT_LEARNING = Learning(alpha=0.1, alpha_half=1_000.0, games=10_000)
 
 
@@ -65,22 +57,27 @@ class Dyna2(TdSearch):
 
     Parameters
     ----------
+    size : of the board
     long_term : weights of any sharing; None: no long-term memory, which leaves TD search
     sizes : window sizes of the short-term memory; None: those of the long-term memory; (): no short-term memory,
         which leaves the greedy player
     sharing : of the short-term memory; anything but "none" keeps the memories apart
-    apart : keep them apart in any case
+    apart : keep the memories apart in any case
     long_learning : how the long-term memory learns from each real game that ends (`end_game`), with its own alpha and
         lambda; None: it stays as it is
-    long_epsilon : of real moves (Algorithm 3 acts epsilon-greedily)
+    long_epsilon : the probability of a random real move (Algorithm 3 acts epsilon-greedily)
     long_save : a weight file to write the long-term memory to after each game that it learned from
-    learning, others : of `TdSearch`; they are the short-term memory's
+    learning, others : see `TdSearch`; they concern the short-term memory
 
     Attributes
     ----------
-    long_term : the `Weights`, as they are by now
-    long_bar : float32, the long-term memory in the places of `theta_bar`
-    theta_bar : float32, both memories where they are together, else the short-term memory's table
+    long_term : the `Weights` as they are now
+    long_table : float32[K], the long-term memory in the places of `theta_bar`; zeros where it is kept apart
+    theta_bar : float32[K], both memories if they are held together, else the short-term memory alone
+
+    Raises
+    ------
+    RlgoError : for a setting out of range, and for settings that cannot be combined
     """
 
     def __init__(
@@ -89,6 +86,7 @@ class Dyna2(TdSearch):
         long_term: Weights | None = None,
         sizes: tuple[int, ...] | None = None,
         sharing: str = "none",
+        *,
         apart: bool = False,
         long_learning: Learning | None = None,
         long_epsilon: float = 0.0,
@@ -111,12 +109,11 @@ class Dyna2(TdSearch):
             raise RlgoError(f"long_save = {str(long_save)!r}: expected a file that can be written")
         if long_save is not None and long_learning is None:
             raise RlgoError("long_save: expected a long-term memory that learns (long_learn=on)")
-        if not 0 <= long_epsilon <= 1:
-            raise RlgoError(f"long_epsilon = {long_epsilon}: expected a number from 0 to 1")
+        expect(0 <= long_epsilon <= 1, "long_epsilon", long_epsilon, "a number from 0 to 1")
         if sizes is None:
             sizes = (1, 2) if long_term is None else long_term.features.sizes
         self.long_term = long_term
-        self._written_out: Weights | None = None  # whose weights `long_bar` holds
+        self._written_out: Weights | None = None  # whose weights `long_table` holds
         self._sharing = sharing
         self._long_values = np.full(size * size + 1, np.nan)
         self._apart = apart or sharing != "none"
@@ -127,8 +124,8 @@ class Dyna2(TdSearch):
         if self._apart:
             if self.workers > 1 or self.policy.kind == SOFTMAX or not sizes:
                 raise RlgoError("memories kept apart: expected one worker, an epsilon-greedy policy, and some sizes")
-            self._theta = np.zeros(self.features.n_weights + 1, np.float32)
-            self._scratch = make_scratch(self.features.n_weights, self.features.geometry.n_windows)
+            self._memory = make_memory(self.features)
+            self._theta, self.theta_bar = self._memory.theta, self._memory.table.black
             self._long_shapes = new_shapes(2, size)
 
     def _features(self, size: int, sizes: tuple[int, ...]) -> FeatureSet:
@@ -139,13 +136,13 @@ class Dyna2(TdSearch):
 
     def _fresh_memory(self) -> np.ndarray:
         if self._apart or self.long_term is None:
-            self.long_bar = super()._fresh_memory()
+            self.long_table = super()._fresh_memory()
         elif self._written_out is not self.long_term:  # it takes a tenth of a second
-            whole, theta = unshare(self.long_term.features, self.long_term.theta, self.features.sizes)
-            self.long_bar, self._written_out = whole.expand(theta), self.long_term
-        return self.long_bar.copy()
+            self.long_table, self._written_out = self.long_term.table(self.features.sizes).black, self.long_term
+        return self.long_table.copy()
 
     def new_game(self) -> None:
+        """Clear the short-term memory."""
         super().new_game()
         self._long_values[:] = np.nan
 
@@ -155,44 +152,48 @@ class Dyna2(TdSearch):
             self._theta[:] = 0
 
     def explore(self, game: Game, move: int) -> int:
+        """Return a random sensible move with probability long_epsilon, else `move`, the best one."""
         if self._long_epsilon > 0 and self._choice.random() < self._long_epsilon:
             moves = game.sensible_moves()
             return moves[self._choice.integers(len(moves))] if moves else PASS
         return move
 
     def end_game(self, game: Game) -> None:
-        """Let the long-term memory learn from a real game; its own values are the targets (Algorithm 3)."""
+        """Let the long-term memory learn from a finished real game; its own values are the targets (Algorithm 3)."""
         if self.long_term is not None and self._long_learning is not None and game.is_over():
             self.long_term = learn_from_game(self.long_term, game, self._long_learning)
             if self._long_save is not None:
                 save_weights(self._long_save, self.long_term)
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """Maps of V after each legal move: ``value`` by both memories, ``long-term`` by the long-term memory alone."""
+        """Return maps of V after each legal move: ``value`` by both memories, ``long-term`` by that memory alone."""
         return {**super().analyses(), "long-term": self._long_values[:-1].reshape(self.features.size, -1)}
 
     def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
+        """Return V-bar after each move in the position of `game`; see `TdSearch.evaluate`."""
         if self.long_term is not None:
             self._long_values = ValueFunction(self.long_term).afterstates(game.board)
         if not self._apart:
             return super().evaluate(game, theta_bar)
         assert self.long_term is not None
-        short_bar = self.theta_bar if theta_bar is None else theta_bar
-        sh, x = self._simulators[0].shapes[1], np.zeros_like(self._values)
-        for f, bar in ((self.features, short_bar), (self.long_term.features, self.long_term.theta_bar)):
-            rebuild(game.board, sh, f.geometry, bar, bar)
-            all_afterstates(game.board, sh, f.geometry, bar, LINEAR, self._values)
+        short_term = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
+        sh, x = self.scratch[0].shapes[1], np.zeros_like(self._values)
+        for table in (short_term, self.long_term.table()):
+            reset(game.board, sh, table)
+            all_afterstates(game.board, sh, table, LINEAR, self._values)
             x += self._values - 0.5  # a linear V is 1/2 + x
         self._values[:] = 1 / (1 + np.exp(-x)) if self.learning.value == LOGISTIC else 0.5 + x
         return self._values
 
-    def value_table(self) -> tuple[FeatureSet, np.ndarray]:
+    def fused_table(self) -> Table:
+        """Return both memories in one table; see `TdSearch.fused_table`."""
         if not self._apart:
-            return super().value_table()
+            return super().fused_table()
         both = self.value_weights()
-        return both.features, both.theta_bar
+        return fuse(both.features, both.table().black)
 
     def value_weights(self) -> Weights:
+        """Return both memories together: what moves are chosen by."""
         if not self._apart:
             return super().value_weights()
         assert self.long_term is not None
@@ -202,76 +203,63 @@ class Dyna2(TdSearch):
         return Weights(whole, theta, value=self.long_term.value)
 
     def memory(self) -> Weights:
+        """Return the short-term memory alone: what this game's simulations have taught."""
         whole = super().memory()
         if self._apart:
             return replace(whole, theta=self._theta.copy())
         long_term = np.zeros_like(whole.theta)
-        long_term[self.features.class_of] = self.long_bar
+        long_term[self.features.class_of] = self.long_table
         return replace(whole, theta=whole.theta - long_term)
 
     # --- the memories apart ---
 
-    def _begin(self, game: Game) -> None:
-        super()._begin(game)
+    def begin(self, game: Game) -> None:
+        """Prepare for simulations from the position of `game`."""
+        super().begin(game)
         if self._apart:
             assert self.long_term is not None
-            bar, boards = self.long_term.theta_bar, self._simulators[0].boards
-            rebuild(boards[0], self._long_shapes[0], self.long_term.features.geometry, bar, bar)
+            reset(self.scratch[0].boards[0], self._long_shapes[0], self.long_term.table())
 
-    def _simulate(self, worker: int, komi: float, first: int, n: int) -> None:
+    def simulate(self, worker: int, komi: float, first: int, n: int) -> None:
+        """Run n simulations with the memories as they are held; see `TdSearch.simulate`."""
         if not self._apart:
-            super()._simulate(worker, komi, first, n)
+            super().simulate(worker, komi, first, n)
             return
         assert self.long_term is not None
-        s = self._simulators[0]
-        simulate_apart(
-            n, first, s.boards, s.shapes, self.features.geometry, self.features.classes, self._theta, self.theta_bar,
-            self._scratch, self._long_shapes, self.long_term.features.geometry, self.long_term.theta_bar, self.policy,
-            self.learning, self._default, self.simulation, komi, s.episode, s.rollout, mogo_patterns(),
-            zobrist(self.features.size), s.rng, s.tally,
-        )  # fmt: skip
+        long_term, rules = LongTerm(self._long_shapes, self.long_term.table()), make_rules(self.features.size, komi)
+        simulate_apart(n, first, self.scratch[worker], self._memory, long_term, self._settings, rules)
 
 
 @njit
-def simulate_apart(
-    n, first, boards, shapes, g, classes, theta, theta_bar, scratch, long_shapes, long_g, long_bar, policy, learning,
-    default, simulation, komi, episode, r, patterns, zobrist, rng, tally,
-):  # fmt: skip
-    """`td_search.simulate` with the memories apart: the short-term one learns as in training, weights shared.
+def simulate_apart(n, first, scratch, memory, long_term, settings, rules):
+    """Run n simulations with the memories apart: the short-term one learns as in training, with shared weights.
 
-    long_shapes[0] must follow boards[0] by the long-term memory; long_shapes[1] is scratch.
+    As `td_search.simulate`; memory : `td.Memory`; long_term : `LongTerm`, whose shapes[0] must follow boards[0].
     """
-    b, sh, long_sh = boards[1], shapes[1], long_shapes[1]
     for number in range(first, first + n):
-        copy_record(boards[0], b)
-        copy_record(shapes[0], sh)
-        copy_record(long_shapes[0], long_sh)
-        revalue(sh, g, theta_bar, theta_bar)
-        finished, z = play_simulation(
-            b, sh, g, theta_bar, policy, learning.value, default, simulation, komi, episode, r, patterns, zobrist, rng,
-            long_sh, long_g, long_bar,
-        )  # fmt: skip
+        copy_record(scratch.boards[0], scratch.boards[1])
+        copy_record(scratch.shapes[0], scratch.shapes[1])
+        copy_record(long_term.shapes[0], long_term.shapes[1])
+        reweigh(scratch.shapes[1], memory.table)
+        finished, z = play_simulation(scratch, memory.table, settings, rules, long_term)
         if finished:
-            learn_game(episode, z, step_size(learning, number), learning, g, classes, theta, theta_bar, scratch)
-        count(tally, finished, z)
+            learn_game(scratch.episode, z, step_size(settings.learning, number), settings.learning, memory)
+        count(scratch.tally, finished, z)
 
 
 def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights:
-    """The weights after NTD(lambda) on the positions of a real game that is over (TD paper, Algorithm 3)."""
+    """Return the weights after NTD(lambda) on the positions of a real game that is over (TD paper, Algorithm 3)."""
     features, value = weights.features, VALUES[weights.value]
-    theta, bar = weights.theta.copy(), weights.theta_bar.copy()
+    memory = make_memory(features, weights.theta)
     sh, episode = new_shapes(1, features.size)[0], np.zeros(1, episode_dtype(features.size))[0]
     replay = Game(game.size, game.komi)
     if game.setup:
         replay.set_up(game.setup)
-    rebuild(replay.board, sh, features.geometry, bar, bar)
+    reset(replay.board, sh, memory.table)
     begin_episode(episode, sh, features.geometry, squash(value, sh.x[0]))
     for color, p in game.moves[: max_plies(features.size)]:
         replay.play(p, color)
-        follow(replay.board, sh, features.geometry, bar)
+        update_value(replay.board, sh, memory.table)
         record_move(episode, sh, p, squash(value, sh.x[0]))
-    learn_game(
-        episode, game.outcome, learning.alpha, learning._replace(value=value), features.geometry, features.classes,
-        theta, bar, make_scratch(features.n_weights, features.geometry.n_windows),
-    )  # fmt: skip
-    return replace(weights, theta=theta, games=weights.games + 1)
+    learn_game(episode, game.outcome, learning.alpha, learning._replace(value=value), memory)
+    return replace(weights, theta=memory.theta, games=weights.games + 1)

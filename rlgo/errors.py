@@ -1,4 +1,4 @@
-"""The one exception for mistakes that a person can mend."""
+"""The one exception for mistakes that a user can correct, and the usual way to raise it."""
 
 
 class RlgoError(Exception):
@@ -6,3 +6,9 @@ class RlgoError(Exception):
 
     The command line prints it as ``rlgo: error: <line>`` and exits with status 2; GTP as ``? <line>``.
     """
+
+
+def expect(holds: bool, name: str, value: object, expected: str) -> None:
+    """Raise `RlgoError` with ``name = value: expected ...`` unless `holds`."""
+    if not holds:
+        raise RlgoError(f"{name} = {value}: expected {expected}")

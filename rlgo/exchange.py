@@ -1,4 +1,4 @@
-"""Weight exchange: files of the original RLGO, other board sizes, other kinds of weight sharing.
+"""Weight exchange: files of the original RLGO, other board sizes, and other kinds of weight sharing.
 
 Start reading at `import_w` and `export_w`, then `convert`.
 
@@ -8,10 +8,10 @@ The original's `.w` file is three lines of ASCII, each ending in a newline, then
     FeatureSet = (LocalShape-1x1-LI+LocalShape-1x1-LD+LocalShape-2x2-LI+...)
     NumSaved = N
 
-It names its blocks in our order (`shapes.py`), and the weights of a block are numbered as ours, so that a shared
-file is theta itself. A block without sharing numbers all shapes, the all-empty ones too; these are never active,
-and their weight is 0. The board size follows from N. Of komi, games and the kind of value the file tells nothing:
-that is all that export and import lose. Import and export lose nothing, not a byte.
+Its blocks come in the order of `shapes.py`, and their weights have the same numbers, so that a file with weight sharing
+is theta itself. A block without sharing also numbers the all-empty shapes, which are never active and have weight 0.
+The board size follows from N. The file does not record komi, games and the kind of value. Apart from these, export and
+import lose nothing, not a byte.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from pathlib import Path
 
 import numpy as np
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
 from rlgo.resources import version
-from rlgo.sealed import write_atomically
 from rlgo.settings import MAX_SIZE, MIN_SIZE, SHARINGS, SIZES
 from rlgo.shapes import FeatureSet, count_weights, make_features, unshare
 from rlgo.weights import Weights, load_weights
@@ -40,7 +40,7 @@ _LINES = (
 
 
 def feature_set_name(sizes: tuple[int, ...], sharing: str) -> str:
-    """What the original calls a feature set: for instance ``LocalShape-1x1-LI+LocalShape-1x1-LD``."""
+    """Return the original's name of a feature set, for instance ``LocalShape-1x1-LI+LocalShape-1x1-LD``."""
     return "+".join(f"LocalShape-{k}x{k}{_SUFFIXES[kind]}" for k in sizes for kind in SHARINGS[sharing])
 
 
@@ -64,12 +64,12 @@ def import_w(
     Parameters
     ----------
     path : the file
-    size : the board size that is expected; needed for LI weights alone, which are as many on any board
-    komi, games, value : what the file does not tell; see `Weights`
+    size : the expected board size; required only for LI weights, whose number does not depend on the board
+    komi, games, value : what the file does not record; see `Weights`
 
     Raises
     ------
-    RlgoError : if the file is missing, damaged, of a version or a feature set unknown here, or of another board size.
+    RlgoError : if the file is missing or damaged, or has an unknown version or feature set, or another board size
     """
     try:
         data = Path(path).read_bytes()
@@ -78,7 +78,7 @@ def import_w(
     name, n, body = _split(path, data)
     if name not in _SETS:
         raise RlgoError(
-            f"{path}: FeatureSet = ({_shown(name)}): expected LocalShape-1x1, -2x2, -3x3 or some of them, in this "
+            f"{path}: FeatureSet = ({_shorten(name)}): expected LocalShape-1x1, -2x2, -3x3 or some of them, in this "
             "order, and for each of them -LI and -LD, -LI, -LD, -CI, or nothing behind its name"
         )
     sizes, sharing = _SETS[name]
@@ -102,9 +102,9 @@ def import_w(
 
 
 def export_w(path: str | Path, weights: Weights) -> None:
-    """Write a weight file of the original RLGO, atomically; its format has no room for komi, games and value.
+    """Write a weight file of the original RLGO, atomically. The format does not record komi, games and value.
 
-    Raises RlgoError for weights that are not finite, or where the file cannot be written.
+    Raises RlgoError for weights that are not finite, or if the file cannot be written.
     """
     features, theta = weights.features, weights.theta[1:]
     _check_finite(path, theta)
@@ -121,7 +121,7 @@ def export_w(path: str | Path, weights: Weights) -> None:
 
 
 def load_any(path: str | Path) -> Weights:
-    """Weights of either format, the original's if the name ends in ``.w``.
+    """Read weights of either format, the original's if the name ends in ``.w``.
 
     Raises RlgoError as the loaders do, and for weights that are not finite.
     """
@@ -133,24 +133,24 @@ def load_any(path: str | Path) -> Weights:
 
 
 def _split(path: str | Path, data: bytes) -> tuple[str, int, bytes]:
-    """The name of the feature set, NumSaved, and what follows the three lines."""
+    """Split a file into the name of its feature set, NumSaved, and what follows the three lines."""
     lines = [*data.split(b"\n", 3), b"", b"", b""]
     found = []
     for number, (expected, pattern) in enumerate(_LINES):
         match = re.fullmatch(pattern, lines[number])
         if match is None:
-            shown = _shown(lines[number].decode("ascii", "replace"))
-            raise RlgoError(f"{path}: line {number + 1} is {shown!r}, expected {expected}: no .w file, or damaged")
+            line = _shorten(lines[number].decode("ascii", "replace"))
+            raise RlgoError(f"{path}: line {number + 1} is {line!r}, expected {expected}: no .w file, or damaged")
         found.append(match[1].decode())
     return found[1], int(found[2]), lines[3]
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 100 else text[:100] + "..."
 
 
 def _board_size(path: str | Path, n: int, sizes: tuple[int, ...], sharing: str, size: int | None) -> int:
-    """The board size that has n weights in such a file."""
+    """Find the board size that has n weights in such a file."""
     if size is not None:
         _check_size(size)
     fitting = [m for m in range(MIN_SIZE, MAX_SIZE + 1) if n == _n_saved(m, sizes, sharing)]
@@ -177,7 +177,7 @@ def _n_saved(size: int, sizes: tuple[int, ...], sharing: str) -> int:
 
 
 def _is_empty(features: FeatureSet) -> np.ndarray:
-    """bool[N]: which weights of a file without sharing are those of all-empty shapes: the first of each window."""
+    """Mark the weights of all-empty shapes in a file without sharing, bool[N]: the first of each window."""
     spans = [(features.size - k + 1, 3 ** (k * k)) for k in features.sizes]
     return np.concatenate([np.arange(n * n * span) % span == 0 for n, span in spans])
 
@@ -194,18 +194,18 @@ def _check_finite(path: str | Path, theta: np.ndarray) -> None:
 
 
 def convert(weights: Weights, size: int | None = None, sharing: str | None = None) -> Weights:
-    """Weights for another board size, or under another sharing, or first the one and then the other.
+    """Convert weights to another board size, to another sharing, or to both, in this order.
 
     Parameters
     ----------
-    weights : what to convert; komi, value and games stay, and the provenance tells the conversion
-    size : another board size: LI weights carry over; the LD weights beside them stay behind and become 0
-    sharing : a key of `settings.SHARINGS`: the same value for every position, never an approximation
+    weights : komi, value and games stay as they are; the provenance records the conversion
+    size : another board size. LI weights carry over; LD weights do not, and become 0
+    sharing : a key of `settings.SHARINGS`. All positions keep their values exactly
 
     Raises
     ------
-    RlgoError : for a size or a sharing that is none, for another size of weights that know no LI (they belong to
-        places of their board), and for a sharing that cannot express these weights.
+    RlgoError : for an unknown size or sharing; for another size of weights without LI, which belong to places of their
+        board; and for a sharing that cannot express the weights
     """
     old = weights.features
     if size is not None and size != old.size:
@@ -215,14 +215,14 @@ def convert(weights: Weights, size: int | None = None, sharing: str | None = Non
     new = weights.features
     if new is old:
         return weights
-    told = f"{weights.provenance.get('converted', old.name)} -> {new.name}"
-    return replace(weights, provenance={**weights.provenance, "converted": told})
+    history = f"{weights.provenance.get('converted', old.name)} -> {new.name}"
+    return replace(weights, provenance={**weights.provenance, "converted": history})
 
 
 def without_sharing(weights: Weights, sizes: tuple[int, ...] | None = None) -> Weights:
-    """`shapes.unshare` for the window sizes of the weights, or for others: zeros where there were none.
+    """Write weights out without sharing, for their own window sizes or for others, whose new weights are 0.
 
-    Weights that are 0 are +0, as in the original's own files.
+    Weights of 0 are +0, as in the original's own files.
     """
     sizes = weights.features.sizes if sizes is None else sizes
     whole, theta = unshare(weights.features, weights.theta)
@@ -244,10 +244,10 @@ def _reshare(weights: Weights, sharing: str) -> Weights:
         return without_sharing(weights)
     new = make_features(old.size, old.sizes, sharing)
     if sharing == "LI+LD":
-        # LD can express LI, so there are many ways: LI weights stay what they are, all else becomes LD.
+        # LD can express LI, so there are many ways. Here LI weights stay what they are, and all else becomes LD.
         kind = "LI" if old.sharing == "LI" else "LD"
         return _copy_blocks(weights if old.sharing == kind else _reshare(weights, kind), new, kind)
-    # Which weight each shape reads: its index, with its sign. A weight is what a shape that reads it had.
+    # For each shape, the index of the weight that it reads, with its sign. That weight gets what the shape had.
     _, index = unshare(new, np.arange(new.n_weights + 1, dtype=np.float32))
     _, theta_none = unshare(old, weights.theta)
     theta = np.zeros(new.n_weights + 1, np.float32)
@@ -261,7 +261,7 @@ def _reshare(weights: Weights, sharing: str) -> Weights:
 
 
 def _copy_blocks(weights: Weights, features: FeatureSet, kind: str) -> Weights:
-    """Blocks of one kind, which both feature sets have; the others become 0."""
+    """Copy the blocks of one kind, which both feature sets have; the others become 0."""
     theta = np.zeros(features.n_weights + 1, np.float32)
     blocks = {block.name: block for block in weights.features.blocks}
     for block in features.blocks:

@@ -31,6 +31,7 @@ from rlgo.board import (
     zobrist,
 )
 from rlgo.coords import handicap_points, max_fixed_handicap, to_vertex
+from rlgo.draw import board_svg
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling, njit
 from rlgo.settings import MAX_SIZE, MIN_SIZE
@@ -113,6 +114,10 @@ class Game:
         self._hashes = np.zeros(size * size, np.uint64)
         self._seen = {int(self._boards[0].hash)}
         self.board: np.record = self._boards[0]
+
+    def _repr_svg_(self) -> str:
+        """Show the position in a notebook."""
+        return board_svg(self.board, self.last_move)
 
     def copy(self) -> Game:
         """The same game, to be played on independently."""

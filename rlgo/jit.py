@@ -1,10 +1,20 @@
-"""The one njit decorator, the on-disk cache of machine code, and the random numbers of compiled code.
+"""Everything about numba in one place: the decorators, the cache of machine code, and random numbers for kernels.
 
 Start reading elsewhere: nothing here knows about Go.
 
-numba's own cache looks only at the file of the function that it caches. A callee or a constant that
-changes in *another* file leaves stale machine code behind, without a word. So the cache folder is named
-by a digest of all sources that hold compiled code: any change starts with an empty folder.
+How kernels are written
+-----------------------
+* *The cache.* numba's own cache checks only the file that defines a function. If a callee or a constant changes in
+  another file, it silently keeps stale machine code. Here the cache folder is named after a digest of all sources that
+  hold compiled code, so that any change starts with an empty folder.
+* *Arguments* travel in NamedTuples of arrays, records and numbers, nested as needed. They cost nothing: numba passes
+  their fields one by one, and reference counting is off (see `njit`). No kernel takes more than eight arguments.
+* *Indices* are wrapped in ``np.uint64(...)`` in hot code. A signed index may be negative, which means counting from the
+  end, so numba tests for that at every access; an unsigned one needs no test and leaves loops free to be vectorised.
+  Mixing signed and unsigned integers gives a float in numba, so arithmetic is done in int64 and only the finished
+  index is wrapped.
+* *Constants* that select an algorithm are plain integers. An `enum` member would be another type to numba, and every
+  kernel that sees one would be compiled once more.
 """
 
 from __future__ import annotations
@@ -16,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +42,7 @@ _CACHES_KEPT = 4
 
 
 def sources_digest() -> str:
-    """A digest of all sources that hold compiled code, and of numba's version."""
+    """Return a digest of all sources that hold compiled code, and of numba's version."""
     digest = hashlib.sha256(numba.__version__.encode())
     for package in _COMPILED_PACKAGES:
         for path in sorted((_ROOT / package).glob("*.py")):
@@ -42,7 +52,7 @@ def sources_digest() -> str:
 
 
 def _cache_dir() -> Path:
-    """The folder for this version of the sources; older versions beyond a few are swept out."""
+    """Make the folder for this version of the sources, and delete all but the latest few others."""
     base = os.environ.get("RLGO_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rlgo"
     )
@@ -68,13 +78,18 @@ numba.config.SLP_VECTORIZE = 1
 
 
 def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
-    """`numba.njit` as every kernel of the house wants it. Use as `@njit` or `@njit(fastmath=...)`.
+    """Compile a function with the options that all kernels share. Use as `@njit` or `@njit(fastmath=...)`.
 
-    Cached on disk, free of the interpreter lock, with numpy's error model (no test for a zero divisor in hot loops),
-    and without counting references to arrays, which numba does by atomic operations wherever an array comes out of a
-    tuple: whoever calls compiled code holds its arrays anyway (100,000 simulations/s of UCT against 71,000).
+    Machine code is cached on disk, runs without the interpreter lock, and uses numpy's error model, which does not
+    test for zero divisors. References to arrays are not counted: numba would do so by an atomic operation each time an
+    array is taken out of a tuple, and callers of compiled code hold their arrays anyway (100,000 simulations/s of UCT
+    against 71,000).
 
-    allocates : for functions that make arrays, or copy one onto another, which need the counting
+    Parameters
+    ----------
+    function : what to compile
+    allocates : the function makes arrays, or copies one onto another, and needs reference counting
+    options : further options of `numba.njit`
     """
     options = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": allocates, **options}
     decorate = numba.njit(**options)
@@ -82,17 +97,17 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
 
 
 def inline(function: Any) -> Any:
-    """`njit` for the small functions of hot loops: the machine code is always inlined into the caller."""
+    """Compile a small function of a hot loop, and always inline it into its callers."""
     return njit(function, forceinline=True)
 
 
 @contextmanager
 def compiling(what: str) -> Iterator[None]:
-    """Say on stderr that `what` is about to be compiled, if this version of the sources never was.
+    """Report on stderr that something is being compiled, unless this version of it was compiled before.
 
     Parameters
     ----------
-    what : what is compiled, for a reader, for instance ``"self-play, 9x9"``.
+    what : its name for users, for instance ``"self-play, 9x9"``
     """
     marker = CACHE_DIR / ("done-" + "".join(c if c.isalnum() else "-" for c in what))
     if marker.exists() or numba.config.DISABLE_JIT:
@@ -106,27 +121,32 @@ def compiling(what: str) -> Iterator[None]:
         print(file=sys.stderr)
         raise
     print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-    try:
+    with suppress(OSError):
         marker.touch()
-    except OSError:
-        pass
 
 
 # ---------------------------------------------------------------------------------------------
-# Random numbers. A state is an array of one uint64, passed to whoever draws from it (SplitMix64:
-# Steele, Lea & Flood 2014). The interpreted form wraps by hand: numpy scalars would warn.
+# Random numbers: SplitMix64 (Steele, Lea & Flood 2014). The state is an array of one uint64, which is passed to every
+# function that draws from it.
 # ---------------------------------------------------------------------------------------------
 
 
-def make_rng(seed: int | np.random.SeedSequence) -> np.ndarray:
-    """A random state for compiled code, uint64[1], from a seed or a `SeedSequence` (for workers: `spawn`)."""
-    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    return sequence.generate_state(1, np.uint64)
+def seed_sequence(seed: int | np.random.SeedSequence | None) -> np.random.SeedSequence:
+    """Return the `SeedSequence` of a seed; a sequence is returned as it is, and None gives a different one each time.
+
+    All random numbers descend from these. A player with several generators spawns a child for each of them.
+    """
+    return seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+
+
+def make_rng(seed: int | np.random.SeedSequence | None) -> np.ndarray:
+    """Make the random state that compiled code draws from: uint64[1]."""
+    return seed_sequence(seed).generate_state(1, np.uint64)
 
 
 @inline
 def random_u64(rng):
-    """The next 64 random bits of SplitMix64; `rng` is uint64[1]."""
+    """Draw 64 random bits; `rng` is uint64[1]."""
     rng[0] += np.uint64(0x9E3779B97F4A7C15)
     z = rng[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -136,34 +156,34 @@ def random_u64(rng):
 
 @inline
 def random_below(rng, n):
-    """A uniform integer in [0, n), 0 < n < 2^31 (multiply and shift; bias below n / 2^32)."""
+    """Draw a uniform integer in [0, n), for 0 < n < 2^31; the bias is below n / 2^32."""
     return np.int64(((random_u64(rng) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
 @inline
 def random_unit(rng):
-    """A uniform float in [0, 1), 53 bits."""
+    """Draw a uniform float in [0, 1) with 53 random bits."""
     return np.float64(random_u64(rng) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 # ---------------------------------------------------------------------------------------------
-# Copying records. `array[i] = array[j]` copies a record byte by byte in the eyes of LLVM, which takes
-# seconds to compile for records of some kilobytes; this is one memcpy.
+# Copying records. LLVM sees `array[i] = array[j]` as a copy byte by byte, which takes seconds to compile for records
+# of some kilobytes. This is one memcpy.
 # ---------------------------------------------------------------------------------------------
 
 
 def copy_record(source, target):
-    """Copy one record onto another of the same type; for boards, shapes and whatever else is one block."""
+    """Copy one record onto another of the same type."""
     for name in source.dtype.names:
         target[name] = source[name]
 
 
 @intrinsic
-def _copy_record(typing_context, source, target):
+def _copy_record(typing_context, source, target):  # noqa: ARG001  # numba's signature
     if source != target or not isinstance(source, types.Record):
         return None
 
-    def codegen(context, builder, signature, arguments):
+    def codegen(context, builder, signature, arguments):  # noqa: ARG001  # numba's signature
         to, origin = (builder.bitcast(a, cgutils.voidptr_t) for a in (arguments[1], arguments[0]))
         cgutils.raw_memcpy(builder, to, origin, context.get_constant(types.intp, source.size), 1)
         return context.get_dummy_value()
@@ -172,42 +192,41 @@ def _copy_record(typing_context, source, target):
 
 
 @overload(copy_record)
-def _overload_copy_record(source, target):
+def _overload_copy_record(source, target):  # noqa: ARG001  # numba matches names
     return lambda source, target: _copy_record(source, target)
 
 
 # ---------------------------------------------------------------------------------------------
-# Questions that are answered while compiling.
+# Questions answered at compile time
 # ---------------------------------------------------------------------------------------------
 
 
 def has_field(record, name):
-    """Whether records of this type have a field of this name: a constant, so that dead branches cost nothing."""
+    """Return whether records of this type have a field of this name: a compile-time constant, so that it is free."""
     return name in record.dtype.names
 
 
 @overload(has_field, prefer_literal=True)
 def _overload_has_field(record, name):
     known = name.literal_value in record.fields
-    return lambda record, name: known
+    return lambda record, name: known  # noqa: ARG005  # numba matches names
 
 
 # ---------------------------------------------------------------------------------------------
-# Additions and exchanges that no other thread can come between, on elements of integer arrays. What was written
-# before them is seen by whoever sees their result. (numba has none for the processor.) Interpreted code is for
-# one thread alone.
+# Atomic additions and exchanges on elements of integer arrays, which numba lacks for CPUs. A thread that sees their
+# result also sees everything written before them. The interpreted forms are for a single thread.
 # ---------------------------------------------------------------------------------------------
 
 
 def atomic_add(array, i, value):
-    """array[i] += value; returns what stood there before."""
+    """Add `value` to array[i] atomically, and return what stood there before."""
     before = array[i]
     array[i] = before + value
     return before
 
 
 def compare_and_swap(array, i, expected, value):
-    """Put `value` where `expected` stands; returns whether it stood there."""
+    """Replace array[i] by `value` if it equals `expected`, atomically; return whether it did."""
     if array[i] != expected:
         return False
     array[i] = value
@@ -220,7 +239,7 @@ def _pointer(context, builder, array_type, array, i):
 
 
 @intrinsic
-def _atomic_add(typing_context, array, i, value):
+def _atomic_add(typing_context, array, i, value):  # noqa: ARG001  # numba's signature
     def codegen(context, builder, signature, arguments):
         element = signature.args[0].dtype
         pointer = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
@@ -231,7 +250,7 @@ def _atomic_add(typing_context, array, i, value):
 
 
 @intrinsic
-def _compare_and_swap(typing_context, array, i, expected, value):
+def _compare_and_swap(typing_context, array, i, expected, value):  # noqa: ARG001  # numba's signature
     def codegen(context, builder, signature, arguments):
         element = signature.args[0].dtype
         pointer = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
@@ -242,10 +261,10 @@ def _compare_and_swap(typing_context, array, i, expected, value):
 
 
 @overload(atomic_add)
-def _overload_atomic_add(array, i, value):
+def _overload_atomic_add(array, i, value):  # noqa: ARG001  # numba matches names
     return lambda array, i, value: _atomic_add(array, i, value)
 
 
 @overload(compare_and_swap)
-def _overload_compare_and_swap(array, i, expected, value):
+def _overload_compare_and_swap(array, i, expected, value):  # noqa: ARG001  # numba matches names
     return lambda array, i, expected, value: _compare_and_swap(array, i, expected, value)

@@ -1,8 +1,8 @@
-"""Learning by self-play, as many games at a time as you like; by one worker, or by several at once.
+"""Learning by self-play, any number of games at a time, with one worker or with several.
 
 Start reading at `Learner.learn`. Several workers play and learn on threads, each with weights, scratch and random
-numbers of its own, and merge every few games (`merged`). The mean of the weights over time, `theta_mean`, plays
-better than the last weights (`averaging_rate`).
+numbers of its own, and merge every few games (`merged`). The mean of the weights over time, `theta_mean`, plays better
+than the last weights (`averaging_rate`).
 """
 
 from __future__ import annotations
@@ -14,34 +14,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.board import new_boards, zobrist
 from rlgo.errors import RlgoError
-from rlgo.jit import make_rng, njit
+from rlgo.jit import njit, seed_sequence
+from rlgo.rollout import make_rules
+from rlgo.scratch import clear_tally, make_scratch
 from rlgo.selfplay import learn_episodes, play_episodes, tally_dtype
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import FeatureSet
-from rlgo.td import check_max_moves, episode_dtype, make_scratch, write_through
-from rlgo.value import new_shapes, rebuild
+from rlgo.td import check_max_moves, make_memory, write_through
+from rlgo.value import reset
 
 AVERAGE_EVERY = 1_000  # games between two updates of the mean weights
 
 
 def averaging_rate(k: int, averaging: float) -> float:
-    """How far the mean moves to the k-th weights (from 1): (averaging + 1) / (k + averaging).
+    """Return how far the mean moves towards the k-th weights (from 1): (averaging + 1) / (k + averaging).
 
-    Polynomial-decay averaging (Shamir & Zhang 2013, Section 4): the j-th of k weights counts in proportion to
-    j^averaging, about, so that early weights are forgotten without knowing when the run will end. 0 is the plain mean.
+    This is polynomial-decay averaging (Shamir & Zhang 2013, Section 4): the j-th of k weights counts roughly in
+    proportion to j^averaging, so that early weights are forgotten, whenever the run ends. 0 is the plain mean.
     """
     return (averaging + 1) / (k + averaging)
 
 
 def merged(theta: np.ndarray, thetas: Sequence[np.ndarray]) -> np.ndarray:
-    """What several workers learned from the same `theta`, in one set of weights, float32[n + 1].
+    """Merge what several workers learned from the same `theta` into one set of weights, float32[n + 1].
 
-    Each weight moves by the MEAN of the changes of those workers that changed it at all. The sum would overshoot:
-    in a few hundred games the weights of common shapes reach their equilibrium in every worker, and n workers
-    would then go n times as far. A rare shape that one worker alone met keeps its whole change. Averaging the
-    weights of independent workers is local SGD (Stich 2019).
+    Each weight moves by the MEAN of the changes of those workers that changed it at all. The sum would overshoot: in a
+    few hundred games the weights of common shapes reach their equilibrium in every worker, and n workers would go n
+    times as far. A rare shape that only one worker met keeps its whole change. Averaging the weights of independent
+    workers is local SGD (Stich 2019).
     """
     total, n_changed = np.zeros_like(theta), np.zeros(theta.shape, np.float32)
     for own in thetas:
@@ -52,7 +53,7 @@ def merged(theta: np.ndarray, thetas: Sequence[np.ndarray]) -> np.ndarray:
 
 
 class WorkerArguments(NamedTuple):
-    """What a `LearnWorker` is made with; see `Learner` for the meaning of each."""
+    """The arguments of a `LearnWorker`; see `Learner` for their meaning."""
 
     features: FeatureSet
     learning: Learning
@@ -68,10 +69,10 @@ class LearnWorker:
 
     Attributes
     ----------
-    theta, theta_bar : float32[n + 1] and by shape
-    episode : record of the last game (`td.episode_dtype`)
+    memory : the weights, float32[n + 1] as `theta` and written out by shape (`td.Memory`)
+    episode : the last game (`td.episode_dtype`)
     rng : uint64[1], the state of the random numbers
-    occurrences : int64[n + 1], see `td.Scratch`
+    occurrences : int64[n + 1], how often each weight's shapes stood, see `td.UpdateScratch`
     """
 
     def __init__(
@@ -84,57 +85,49 @@ class LearnWorker:
         seed: int | np.random.SeedSequence,
         theta: np.ndarray | None = None,
     ):
-        self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
+        self.features, self.learning, self.policy = features, learning, policy
         self.max_moves = check_max_moves(max_moves, features.size, "policy.max_moves")
-        self.theta = np.zeros(features.n_weights + 1, np.float32)
-        if theta is not None:
-            self.theta[:] = theta
-        self.theta_bar = features.expand(self.theta)
-        self.episode = np.zeros(1, episode_dtype(features.size))[0]
-        self.rng = make_rng(seed)
-        self._boards, self._shapes = new_boards(2, features.size), new_shapes(2, features.size)
-        self._scratch = make_scratch(features.n_weights, len(features.windows))
-        self.occurrences = self._scratch.occurrences
+        self.memory = make_memory(features, theta)
+        self.theta = self.memory.theta
+        self.occurrences = self.memory.scratch.occurrences
+        self._rules = make_rules(features.size, komi)
+        self._scratch = make_scratch(features.size, tally_dtype(), seed)
+        self.episode, self.rng = self._scratch.episode, self._scratch.rng
         self._start()
 
     def _start(self) -> None:
-        rebuild(self._boards[0], self._shapes[0], self.features.geometry, self.theta_bar, self.theta_bar)
+        reset(self._scratch.boards[0], self._scratch.shapes[0], self.memory.table)
 
     def learn(self, games: int, first: int) -> np.record:
-        """Play and learn from this many games, the first of which has the number `first`; returns their tally."""
-        tally = np.zeros(1, tally_dtype())[0]
+        """Play and learn from this many games, the first of which has the number `first`; return their tally."""
+        clear_tally(self._scratch.tally)
         learn_episodes(
-            games, first, self._boards, self._shapes, self.features.geometry, self.features.classes, self.theta,
-            self.theta_bar, self.policy, self.learning, self.komi, self.max_moves, self.episode, self._scratch,
-            zobrist(self.features.size), self.rng, tally,
-        )  # fmt: skip
-        return tally
+            games, first, self._scratch, self.memory, self.policy, self.learning, self._rules, self.max_moves
+        )
+        return self._scratch.tally.copy()
 
     def play(self, games: int) -> np.record:
-        """The same without learning; returns the tally."""
-        tally = np.zeros(1, tally_dtype())[0]
+        """Play this many games without learning; return their tally."""
+        clear_tally(self._scratch.tally)
         self._start()
-        play_episodes(
-            games, self._boards, self._shapes, self.features.geometry, self.theta_bar, self.policy, self.komi,
-            self.max_moves, self.episode, zobrist(self.features.size), self.rng, tally,
-        )  # fmt: skip
-        return tally
+        play_episodes(games, self._scratch, self.memory.table, self.policy, self._rules, self.max_moves)
+        return self._scratch.tally.copy()
 
     def adopt(self, theta: np.ndarray) -> None:
-        """Take over other weights."""
-        classes, scratch = self.features.classes, self._scratch
-        _adopt(theta, self.theta, self.theta_bar, classes.start, classes.members, scratch.touched, scratch.is_touched)
+        """Take over other weights, float32[n + 1]."""
+        _adopt(theta, self.memory)
 
 
 @njit
-def _adopt(source, theta, theta_bar, start, members, touched, is_touched):
+def _adopt(source, memory):
+    theta, touched = memory.theta, memory.scratch.touched
     n = 0
     for i in range(1, len(theta)):
         if source[i] != theta[i]:
             theta[i] = source[i]
             touched[n] = i
             n += 1
-    write_through(n, start, members, theta, theta_bar, touched, is_touched)
+    write_through(n, touched, memory)
 
 
 def _log(line: str) -> None:
@@ -169,15 +162,15 @@ class LearnWorkers:
         return add_up(tallies)
 
     def play(self, games: int) -> np.record:
-        """Play without learning, by the first worker; returns the tally."""
+        """Play this many games without learning, by the first worker; return their tally."""
         return self.workers[0].play(games)
 
     def occurrences(self) -> np.ndarray:
-        """int64[n + 1], of all workers together; see `td.Scratch`."""
+        """Count the occurrences over all workers, int64[n + 1]; see `td.UpdateScratch`."""
         return np.sum([worker.occurrences for worker in self.workers], axis=0)
 
     def state(self) -> dict[str, np.ndarray]:
-        """What `restore` needs to go on as if nothing had happened."""
+        """Return everything that `restore` needs to continue as if nothing had happened."""
         return {
             "theta": self.theta.copy(),
             "occurrences": self.occurrences(),
@@ -185,11 +178,11 @@ class LearnWorkers:
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from what `state` gave."""
+        """Continue from what `state` returned."""
         self.theta[:] = state["theta"]
         for i, worker in enumerate(self.workers):
             worker.theta[:] = self.theta
-            worker.theta_bar[:] = worker.features.expand(self.theta)
+            worker.memory.table.black[:] = worker.features.expand(self.theta)
             worker.rng[0] = state["rng"][i]
             worker.occurrences[:] = state["occurrences"] if i == 0 else 0
 
@@ -200,13 +193,13 @@ class LearnWorkers:
 
 
 def share_out(games: int, first: int, workers: int) -> list[tuple[int, int]]:
-    """(games, number of the first one) of each worker, as equal as can be."""
+    """Divide games among workers as equally as possible: (games, number of the first one) for each."""
     ends = [first + games * (i + 1) // workers for i in range(workers)]
     return [(end - start, start) for start, end in zip([first, *ends], ends, strict=False)]
 
 
 def add_up(tallies: Sequence[np.record]) -> np.record:
-    """One tally of several."""
+    """Add several tallies up to one."""
     total = np.zeros(1, tallies[0].dtype if tallies else tally_dtype())[0]
     for name in total.dtype.names:
         total[name] = sum(tally[name] for tally in tallies)
@@ -216,9 +209,9 @@ def add_up(tallies: Sequence[np.record]) -> np.record:
 class Learner:
     """Learning by self-play from the empty board.
 
-    With one worker the games, and so the weights, depend on the seed alone, not on how they are divided into
-    calls. With several they also depend on their number, on `merge_every`, and on the division into calls, since
-    every call ends with a merge. They never depend on timing.
+    With one worker, the games and therefore the weights depend on the seed alone, not on how the games are divided into
+    calls. With several, they also depend on the number of workers, on `merge_every`, and on the division into calls,
+    since every call ends with a merge. They never depend on timing.
 
     Parameters
     ----------
@@ -249,6 +242,7 @@ class Learner:
         komi: float = 7.5,
         max_moves: int = 0,
         seed: int | np.random.SeedSequence = 1,
+        *,
         theta: np.ndarray | None = None,
         workers: int = 1,
         merge_every: int = 1_000,
@@ -256,8 +250,7 @@ class Learner:
         if workers < 1 or merge_every < 1:
             raise RlgoError(f"workers = {workers}, merge_every = {merge_every}: expected at least 1 of each")
         # One worker draws from the seed itself.
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        seeds = [seed] if workers == 1 else sequence.spawn(workers)
+        seeds = [seed] if workers == 1 else seed_sequence(seed).spawn(workers)
         self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
         self.round = workers * merge_every
         arguments = WorkerArguments(features, learning, policy, komi, max_moves, seeds[0], theta)
@@ -275,7 +268,7 @@ class Learner:
         return self.pool.theta
 
     def learn(self, games: int) -> np.record:
-        """Play and learn from this many games; returns their tally (`selfplay.tally_dtype`)."""
+        """Play and learn from this many games; return their tally (`selfplay.tally_dtype`)."""
         end, tallies = self.games + games, []
         while self.games < end:
             wanted = min(end - self.games, self.round - self.games % self.round)
@@ -290,11 +283,11 @@ class Learner:
         return add_up(tallies)
 
     def mean(self) -> np.ndarray:
-        """The mean weights, float32[n_weights + 1]; before the first round has ended, theta."""
+        """Return the mean weights, float32[n_weights + 1]; before the first round has ended, theta itself."""
         return (self.theta_mean if self.games >= self.round else self.theta).astype(np.float32)
 
     def play(self, games: int) -> np.record:
-        """The same without learning, by the first worker; returns the tally. Does not count as games played."""
+        """Play this many games without learning; return their tally. They do not count as games played."""
         return self.pool.play(games)
 
     def close(self) -> None:
@@ -302,12 +295,12 @@ class Learner:
         self.pool.close()
 
     def state(self) -> dict[str, np.ndarray]:
-        """What `restore` needs to go on as if nothing had happened: arrays by name."""
+        """Return everything that `restore` needs to continue as if nothing had happened: arrays by name."""
         numbers = {"games": np.array(self.games), "lost": np.array(self.lost)}
         return {**self.pool.state(), "theta_mean": self.theta_mean.copy(), **numbers}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from what `state` gave, in a learner made with the same arguments."""
+        """Continue from what `state` returned, in a learner made with the same arguments."""
         self.pool.restore(state)
         self.theta_mean[:] = state["theta_mean"]
         self.games, self.lost = int(state["games"]), int(state.get("lost", 0))

@@ -10,12 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
-from rlgo.board import BLACK, BORDER, EMPTY, WHITE, new_boards, zobrist
+from rlgo.board import BLACK, BORDER, EMPTY, WHITE, new_boards
 from rlgo.coords import from_row_col
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, make_rng, njit
 from rlgo.player import Seed
-from rlgo.rollout import DefaultPolicy, mogo_patterns, new_rollout, playout
+from rlgo.rollout import DefaultPolicy, make_rules, new_rollout, playout
 
 PLAYOUTS = 400  # 6 ms on an empty 9x9 board, 25 ms on 19x19; the standard error of an owner's share is 2.5 % at most
 _DEAD = 0.8  # the share of playouts in which the opponent ends up owning the points of a dead chain
@@ -23,18 +23,19 @@ CERTAIN = 0.95  # of playouts with the same winner: then a game may be agreed up
 
 
 @njit
-def play_out_owners(boards, policy, r, patterns, komi, n, max_moves, zobrist, rng, owned):
-    """n playouts from boards[0], boards[1] is scratch; owned[p] (int64 by point) adds 1 for Black, -1 for White.
+def play_out_owners(boards, policy, r, rules, n, rng, owned):
+    """Run n playouts from boards[0], and add 1 to owned[p] (int64) where Black owns point p at the end, -1 for White.
 
-    A point counts for who has a stone there at the end, or an empty point all of whose neighbours are his.
+    The owner is the colour of the stone there at the end, or of all neighbours of an empty point. boards[1] is scratch.
     Returns the sum of z.
     """
     b = boards[1]
+    max_moves = 3 * boards[0].board_size * boards[0].board_size
     wins = 0.0
     for _ in range(n):
         copy_record(boards[0], b)
         b.n_passes = 0
-        wins += playout(b, policy, r, patterns, komi, max_moves, zobrist, rng)
+        wins += playout(b, policy, r, rules, max_moves, rng)
         for p in range(b.color.shape[0]):
             c = b.color[p]
             if c == EMPTY:
@@ -68,13 +69,9 @@ class Ownership:
         size = game.size
         boards, r, owned = new_boards(2, size), new_rollout(size), np.zeros(len(game.board.color), np.int64)
         boards[0] = game.board
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         policy = DefaultPolicy(mercy=False)
         with compiling(f"ownership, {size}x{size}"):
-            wins = play_out_owners(
-                boards, policy, r, mogo_patterns(), float(game.komi), playouts, 3 * size * size, zobrist(size),
-                make_rng(sequence), owned,
-            )  # fmt: skip
+            wins = play_out_owners(boards, policy, r, make_rules(size, game.komi), playouts, make_rng(seed), owned)
         return cls(game, owned / playouts, wins / playouts)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Who plays: the Player protocol, all that GTP and matches need to know, and the two simplest players.
+"""Players: the `Player` protocol, which sessions and matches are written against, and the two simplest players.
 
 Start reading at `Player`.
 """
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from rlgo.board import BLACK, PASS
+from rlgo.budget import never
+from rlgo.clock import Clock, TimeSettings
 from rlgo.coords import to_row_col
 from rlgo.errors import RlgoError
 from rlgo.game import Game
@@ -19,153 +21,196 @@ from rlgo.game import Game
 if TYPE_CHECKING:
     from rlgo.weights import Weights
 
-RESIGN = -1  # beside the points and PASS, what `Player.genmove` may answer
+RESIGN = -1  # a possible answer of `Player.genmove`, besides the points and PASS
 
 Seed = int | np.random.SeedSequence | None
 
 
-def never() -> bool:
-    """What a search asks where nobody wants to stop it."""
-    return False
-
-
 class Candidate(NamedTuple):
-    """What a player thinks of one move."""
+    """A player's opinion of one move."""
 
     move: int  # a point, or PASS
-    value: float  # P(Black wins) after it
-    visits: int  # simulations that tell so; of a value function, which has none, 1
-    line: list[int]  # the principal variation: this move, and how it goes on
-    prior: float = math.nan  # H(s, a), where there is a heuristic
+    value: float  # P(Black wins) after the move
+    visits: int  # simulations behind the value; 1 for a value function, which runs none
+    line: list[int]  # the principal variation, starting with this move
+    prior: float = math.nan  # the heuristic's value H(s, a), if there is one
 
 
 class Player(Protocol):
-    """Anyone who plays. A class that derives from it inherits the hooks that do nothing.
+    """Anything that plays Go: rlgo's own searches, and outside engines behind `GtpClient`.
+
+    A subclass must define `name` and `genmove`. All other methods are optional: the ones inherited from here do
+    nothing.
 
     Attributes
     ----------
-    name : for GTP and tables
-    sizes : the board sizes that it can play on, or None for all
-    stop : asked during a search, every 10 ms or so; True ends it with the best move so far
-    limit : seconds that a clock leaves for the next move, beside the player's own limits; None: there is no clock
+    name : shown in GTP and in tables
+    version : the version of an outside engine; None for rlgo's own players
+    sizes : the board sizes the player supports, or None for all
+    persistent : whether one object is to be kept for many games, because starting it is expensive
+    stop : polled about every 10 ms during a search; returning True ends the search with the best move so far
+    limit : seconds that the clock allows for the next move, on top of the player's own limits; None without a clock
     """
 
     name: str
+    version: str | None = None
     sizes: tuple[int, ...] | None = None
+    persistent: bool = False
     stop: Callable[[], bool] = staticmethod(never)
     limit: float | None = None
 
+    def __repr__(self) -> str:
+        boards = "any board" if self.sizes is None else known_sizes(self.sizes)
+        return f"<{type(self).__name__} {self.name!r}, {boards}>"
+
+    # --- life ---
+
     def warm_up(self) -> None:
-        """Compile now what moves will need, so that no clock runs meanwhile."""
+        """Compile what moves will need, so that no clock runs meanwhile."""
+        return
+
+    def close(self) -> None:
+        """Release what the player holds, such as the process of an outside engine. May be called more than once."""
+        return
+
+    # --- a game ---
+
+    def new_game(self) -> None:
+        """Prepare for a new game. Called before each one."""
         return
 
     def genmove(self, game: Game) -> int:
-        """A move for `game.to_play`: a point where it is legal, PASS or RESIGN. `game` must not be changed.
+        """Choose a move for `game.to_play`: a legal point, PASS or RESIGN. `game` must not be changed.
 
-        Anything may have happened to the game since the last call, undo included: do not rely on it.
+        The game may have changed in any way since the last call, undo included.
         """
         ...
 
-    def new_game(self) -> None:
-        """Called before a game begins."""
+    def end_game(self, game: Game) -> None:  # noqa: ARG002 - a hook
+        """Learn from a finished game, given its last position. Not called after an abandoned game."""
         return
 
-    def end_game(self, game: Game) -> None:
-        """Called when a game is over, with its last position; not after a game that was given up on the way."""
-        return
+    # --- time ---
 
-    def report(self) -> list[str]:
-        """The last search in words, a line each: how much was searched, and what was found."""
-        return []
+    def start_clock(self, settings: TimeSettings | None) -> None:  # noqa: ARG002 - a hook
+        """Announce the time settings of the next game; None for a game without a clock. Called before `new_game`."""
+        self.limit = None
 
-    def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
-        """Think about a position, whoever is to play, without any other limit than `stop`.
+    def read_clock(self, clock: Clock, color: int, size: int) -> float | None:
+        """Take the time for the next move from the clock.
 
-        It may end by itself, and does so at once for a player to whom thinking ahead is of no use.
+        Returns
+        -------
+        the seconds the move should take, or None if there is no limit or the player manages its own time.
+        """
+        self.limit = clock.budget(color, size)
+        return self.limit
+
+    def ponder(self, game: Game, stop: Callable[[], bool]) -> None:  # noqa: ARG002 - a hook
+        """Think about a position, no matter whose turn it is, until `stop` returns True.
+
+        It may return earlier, and does so at once for a player that cannot use the time.
         """
         return
 
-    def candidates(self, game: Game) -> list[Candidate]:
-        """What it thinks, by now, of the moves in the position that it thinks about, or thought about last.
+    # --- its opinion ---
 
-        The best first. It may be asked from within `stop`, in the midst of a search. Empty: it has no opinion.
+    def report(self) -> list[str]:
+        """Describe the last search: what was searched and found, one line each."""
+        return []
+
+    def candidates(self, game: Game) -> list[Candidate]:  # noqa: ARG002 - a hook
+        """List the moves of the position being searched, or searched last, best first. Empty: no opinion.
+
+        May be called from within `stop`, in the middle of a search.
         """
         return []
 
     def memory(self) -> Weights | None:
-        """What the player has learned in this game, for those who learn while they play."""
+        """Return what the player has learned during this game, if it learns while it plays."""
         return None
 
     def value_weights(self) -> Weights | None:
-        """The local shape features by which it values positions now, for those who have any."""
+        """Return the shape weights the player currently evaluates positions with, if it has any."""
         return None
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """What the player thought of the last position it moved in: named maps, each float64[size, size].
+        """Return named maps of the last position the player moved in, each float64[size, size].
 
-        Row 0 is the board's row 1; NaN where there is nothing to say. The names are always the same.
+        Row 0 is the board's row 1. NaN marks points without a value. The names never change.
         """
         return {}
 
+    # --- checks on an outside engine ---
+
+    def final_score(self) -> str | None:
+        """Return an outside engine's own result of the game, such as ``B+3.5``; None from rlgo's own players."""
+        return None
+
+    def stones(self, game: Game, color: int) -> set[int] | None:  # noqa: ARG002 - a hook
+        """Return where an outside engine sees stones of a colour; None from a player without a board of its own."""
+        return None
+
 
 def check_size(player: Player, game: Game) -> None:
-    """RlgoError where the player cannot play on the board of `game`."""
+    """Raise an RlgoError if the player does not support the board size of `game`."""
     if player.sizes is not None and game.size not in player.sizes:
         raise RlgoError(f"{player.name}: plays on {known_sizes(player.sizes)}, found {game.size}x{game.size}")
 
 
 def position_of(game: Game) -> tuple[int, ...]:
-    """What tells a position of a game from its others: the stones, who plays, and how many moves were made."""
+    """Return a key that identifies a position within a game: stones, side to move and number of moves."""
     return int(game.board.hash), game.to_play, len(game.moves)
 
 
 def known_sizes(sizes: tuple[int, ...]) -> str:
-    """Board sizes, for people."""
+    """Format board sizes: ``9x9 or 13x13``."""
     return " or ".join(f"{n}x{n}" for n in sizes)
 
 
-def shorter(*seconds: float | None) -> float | None:
-    """The shortest of some limits in seconds; None is no limit."""
-    return min((s for s in seconds if s is not None), default=None)
-
-
 def won_by(color: int, value: float) -> float:
-    """P(a colour wins), of a value, P(Black wins)."""
+    """Convert a value, P(Black wins), to the probability that `color` wins."""
     return value if color == BLACK else 1 - value
 
 
 class RandomPlayer(Player):
-    """Uniform over the sensible moves (legal, outside own single-point eyes); passes where there are none."""
+    """Plays a uniformly random sensible move: a legal one outside its own single-point eyes, or a pass."""
 
     def __init__(self, seed: Seed = None, name: str = "random") -> None:
         self.name = name
         self._rng = np.random.default_rng(seed)
 
     def genmove(self, game: Game) -> int:
+        """Choose a sensible move at random, or PASS."""
         moves = game.sensible_moves()
         return moves[self._rng.integers(len(moves))] if moves else PASS
 
 
 class AfterstateValues(Protocol):
-    """What `GreedyPlayer` asks of a value function; see `rlgo.value.ValueFunction`."""
+    """The part of a value function that `GreedyPlayer` uses; see `rlgo.value.ValueFunction`."""
 
     @property
     def size(self) -> int:
-        """Points along a side of the board that it knows."""
+        """Points along a side of the board."""
         ...
 
     def afterstates(self, board: np.record) -> np.ndarray:
-        """V after each move of the colour to play, float64[size * size + 1]: row * size + col, then PASS."""
+        """Evaluate each move of the side to play: float64[size * size + 1] by row * size + col, then PASS."""
         ...
 
 
 class GreedyPlayer(Player):
-    """One-ply search (TD paper, Section 3.2): Black's best afterstate has the highest V, White's the lowest.
+    """Plays the move whose afterstate has the best value: a one-ply search (TD paper, Section 3.2).
 
-    Chooses among the sensible moves; exact ties are broken uniformly. It passes where there are none, and to
-    end a game that it has won: after a pass of the opponent's, if the area counts for it, all stones alive.
+    Black maximises the value and White minimises it. The choice is among the sensible moves; exact ties are broken
+    uniformly at random. The player passes if there is no sensible move, or to end a won game: after the opponent's
+    pass, if it is ahead by area with all stones alive.
 
-    epsilon : the probability of a uniformly random sensible move instead.
+    Parameters
+    ----------
+    value_function : evaluates the moves
+    seed : of the random choices
+    epsilon : probability of a uniformly random sensible move
     """
 
     def __init__(
@@ -177,9 +222,10 @@ class GreedyPlayer(Player):
         self._value_function = value_function
         self._rng = np.random.default_rng(seed)
         self._values = np.full((value_function.size, value_function.size), np.nan)
-        self._value = math.nan  # of the position moved in: that after a pass, which changes no shape
+        self._value = math.nan  # of the last position: its value after a pass, which changes no shape
 
     def genmove(self, game: Game) -> int:
+        """Choose the move with the best afterstate. RlgoError for another board size."""
         check_size(self, game)
         size = self._value_function.size
         values = self._value_function.afterstates(game.board)
@@ -189,36 +235,44 @@ class GreedyPlayer(Player):
         return greedy_move(game, np.zeros(len(values)) if explores else values, self._rng)
 
     def new_game(self) -> None:
+        """Forget the last position."""
         self._values[:] = self._value = np.nan
 
     def report(self) -> list[str]:
+        """Return the value of the last position, before the move."""
         return [f"V(s) = {self._value:.3f} before the move"] if np.isfinite(self._value) else []
 
     def candidates(self, game: Game) -> list[Candidate]:
+        """Rank all moves by the values of their afterstates."""
         return ranked(game, self._value_function.afterstates(game.board))
 
     def value_weights(self) -> Weights | None:
+        """Return the weights of the value function, if it has any."""
         return getattr(self._value_function, "weights", None)
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """``value``: V after each legal move, P(Black wins)."""
+        """Return the map ``value``: P(Black wins) after each legal move."""
         return {"value": self._values}
 
 
 def ranked(game: Game, values: np.ndarray, visits: int = 1) -> list[Candidate]:
-    """The moves to try as candidates by their values, float64[size * size + 1] as `greedy_move` wants them."""
+    """Rank the moves to try by value, best first.
+
+    values : after each move, float64[size * size + 1] by row * size + col, then PASS
+    """
     sign = -1 if game.to_play == BLACK else 1
     moves = moves_to_try(game) or [PASS]
     places = [-1 if p == PASS else int(np.dot(to_row_col(p, game.size), (game.size, 1))) for p in moves]
-    found = [Candidate(p, float(values[i]), visits, [p]) for p, i in zip(moves, places, strict=True)]
-    return sorted(found, key=lambda candidate: sign * candidate.value)
+    candidates = [Candidate(p, float(values[i]), visits, [p]) for p, i in zip(moves, places, strict=True)]
+    return sorted(candidates, key=lambda candidate: sign * candidate.value)
 
 
 def greedy_move(game: Game, values: np.ndarray, rng: np.random.Generator) -> int:
-    """The sensible move with the best afterstate for the colour to play; exact ties are broken uniformly.
+    """Choose the sensible move with the best afterstate for the side to play, or PASS if there is nothing to try.
 
-    values : V after each move, float64[size * size + 1] as `value.all_afterstates` gives them
-    PASS where there is nothing to try.
+    Exact ties are broken uniformly at random.
+
+    values : after each move, float64[size * size + 1] by row * size + col, then PASS
     """
     moves = moves_to_try(game)
     if not moves:
@@ -229,16 +283,16 @@ def greedy_move(game: Game, values: np.ndarray, rng: np.random.Generator) -> int
 
 
 def moves_to_try(game: Game) -> list[int]:
-    """What a player that wants to win chooses among: the sensible moves, or nothing where it should pass.
+    """List the moves worth considering: the sensible ones, or none if the player should pass.
 
-    That is where there are none, and to end a game that is won: after a pass of the opponent's, if the area counts
-    for the colour to play, all stones alive.
+    A player should pass if it has no sensible move, or to end a won game: after the opponent's pass, if it is ahead
+    by area with all stones alive.
     """
     return [] if _has_won(game) else game.sensible_moves()
 
 
 def _has_won(game: Game) -> bool:
-    """Whether a pass now ends the game, and wins it."""
+    """Whether passing now would end the game with a win."""
     if not game.moves or game.moves[-1] != (3 - game.to_play, PASS):
         return False
     return game.score() > 0 if game.to_play == BLACK else game.score() < 0

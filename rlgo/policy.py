@@ -1,4 +1,4 @@
-"""How a move is chosen from a value function: epsilon-greedy, greedy, softmax.
+"""Policies: choosing a move by a value function, epsilon-greedy, greedy or softmax.
 
 Start reading at `choose_move`. TD paper, Section 3.2 ("With probability 1 - epsilon ...").
 """
@@ -10,64 +10,64 @@ import math
 import numpy as np
 
 from rlgo.board import PASS, is_sensible, random_move
-from rlgo.jit import njit, random_below, random_unit
+from rlgo.jit import inline, njit, random_unit
 from rlgo.settings import SOFTMAX
-from rlgo.value import best_afterstate, gain_of, squash
+from rlgo.value import best_afterstate, gain_of, keep_best, squash
+
+
+@inline
+def explores(policy, rng):
+    """Draw whether the next move is a random one, which it is with probability epsilon."""
+    return policy.epsilon > 0.0 and random_unit(rng) < policy.epsilon
 
 
 @njit
-def choose_move(b, sh, g, black, white, policy, rng):
-    """A move for the colour to play: (point or PASS, number of candidate afterstates considered).
+def choose_move(b, sh, table, policy, rng):
+    """Choose a move for the colour to play: (point or PASS, candidate afterstates considered).
 
-    Candidates are the sensible moves (legal, not in an own single-point eye); PASS where there are none.
-    `sh` must follow `b`. Random moves consider no afterstate.
+    Candidates are the sensible moves (legal, not in an own single-point eye); PASS if there are none.
+    `sh` must follow `b`. A random move considers no afterstate.
     """
     if policy.kind == SOFTMAX:
-        return softmax_move(b, sh, g, black, white, policy, rng)
-    if policy.epsilon > 0.0 and random_unit(rng) < policy.epsilon:
+        return softmax_move(b, sh, table, policy, rng)
+    if explores(policy, rng):
         return random_move(b, rng), 0
-    return best_afterstate(b, sh, g, black, white, rng)
+    return best_afterstate(b, sh, table, rng)
 
 
 @njit
-def choose_move_by_both(b, sh, g, theta_bar, long_sh, long_g, long_bar, policy, rng):
-    """Epsilon-greedy by the sum of two memories over different features (TD paper, Section 5.2); see `choose_move`.
+def choose_move_by_both(b, sh, table, long_sh, long_table, policy, rng):
+    """Choose epsilon-greedily by the sum of two memories over different features (TD paper, Section 5.2).
 
-    sh, long_sh : each follows `b` by its own geometry and table
-    Asks for every candidate by itself: some four times slower than `choose_move`.
+    `sh` and `long_sh` follow `b`, each by its own table. Every candidate is valued by itself, which makes this about
+    four times slower than `choose_move`.
     """
-    if policy.epsilon > 0.0 and random_unit(rng) < policy.epsilon:
+    if explores(policy, rng):
         return random_move(b, rng)
     best, ties, choice = -np.inf, 0, PASS
     for i in range(b.n_empty):
         p = np.int64(b.empties[i])
         if is_sensible(b, p):
-            gain = gain_of(b, sh, g, theta_bar, p) + gain_of(b, long_sh, long_g, long_bar, p)
-            if ties == 0 or gain > best:
-                best, ties, choice = gain, 1, p
-            elif gain == best:
-                ties += 1
-                if random_below(rng, ties) == 0:
-                    choice = p
+            gain = gain_of(b, sh, table, p) + gain_of(b, long_sh, long_table, p)
+            best, ties, choice = keep_best(p, gain, best, ties, choice, rng)
     return choice
 
 
 @njit
-def softmax_move(b, sh, g, black, white, policy, rng):
-    """A move drawn with probability proportional to exp(V / temperature), V seen by the colour to play.
+def softmax_move(b, sh, table, policy, rng):
+    """Draw a move with probability proportional to exp(V / temperature), V seen by the colour to play.
 
     Returns (point or PASS, number of candidates).
     """
     c = b.to_play - 1
     sign = 1.0 if c == 0 else -1.0
-    theta_bar = black if c == 0 else white
     # V of all candidates first: weights relative to the best neither overflow nor vanish, however cold.
     best = -np.inf
     n = 0
     for i in range(b.n_empty):
         p = np.int64(b.empties[i])
         if sh.mask[c, p] == 0 or sh.is_capture[c, p] == 1:
-            v = squash(policy.value, sign * sh.x[c] + gain_of(b, sh, g, theta_bar, p))
+            v = squash(policy.value, sign * sh.x[c] + gain_of(b, sh, table, p))
             sh.gain_capture[c, p] = v
             best = max(best, np.float64(sh.gain_capture[c, p]))  # as stored, so that no weight exceeds 1
             n += 1

@@ -1,7 +1,7 @@
-"""What ships with rlgo besides code: configs and reference weights, and which version this is.
+"""Files that ship with rlgo, namely configs and reference weights, and the version of rlgo.
 
-An installed wheel carries both folders inside the package. In a source tree, also one installed in editable
-mode, they stand at the root, beside the package.
+In an installed wheel both folders are inside the package. In a source tree, even one installed in editable mode, they
+are at the root, beside the package.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rlgo.errors import RlgoError
 
 
 def version() -> str:
-    """The version of the installed distribution; ``unknown`` in a source tree that was never installed."""
+    """Return the version of the installed distribution; ``unknown`` in a source tree that was never installed."""
     try:
         return importlib.metadata.version("rlgo")
     except importlib.metadata.PackageNotFoundError:
@@ -31,27 +31,30 @@ def _folder(name: str) -> Path:
 
 
 def checkpoints_dir() -> Path:
-    """The folder of the shipped reference weights."""
+    """Return the folder of the shipped reference weights."""
     return _folder("checkpoints")
 
 
 def list_configs(kind: str = "") -> list[str]:
-    """The names of the shipped configs, without ``.toml``: of runs, or those in a folder below, ``sweeps``."""
+    """List the names of the shipped configs, without ``.toml``.
+
+    kind : "" for those of runs, or the name of a subfolder, for instance ``sweeps``
+    """
     return sorted(path.stem for path in (_folder("configs") / kind).glob("*.toml"))
 
 
 def config_path(name: str, kind: str = "") -> Path:
-    """The config file that `name` means.
+    """Find the config file that `name` means.
 
     Parameters
     ----------
-    name : a path; or a shipped config, written ``quick``, ``quick.toml`` or ``configs/quick.toml``, the last
-        of which so that one command line serves in a source tree and anywhere else.
+    name : a path, or the name of a shipped config: ``quick``, ``quick.toml`` or ``configs/quick.toml``. The last form
+        lets the same command line work in a source tree and anywhere else
     kind : see `list_configs`
 
     Raises
     ------
-    RlgoError : if there is no such file.
+    RlgoError : if there is no such file
     """
     path = Path(name)
     if path.is_file():

@@ -1,8 +1,9 @@
-"""Default policies: how a simulation is played out where nothing has been learned.
+"""Default policies: how a simulation is played out beyond what has been learned.
 
-Start reading at `playout`, then `mogo_move`. MoGo's policy: Gelly, Wang, Munos & Teytaud 2006, "Modification of UCT
-with patterns in Monte-Carlo Go". After the opponent's stone it tries, in this order: to save own stones just put
-into atari; a pattern on one of the eight points around that stone; to capture anything; a uniformly random move.
+Start reading at `playout`, then `mogo_move`. MoGo's policy is from Gelly, Wang, Munos & Teytaud 2006, "Modification of
+UCT with patterns in Monte-Carlo Go". It answers the opponent's last stone by the first of these that applies: save own
+stones just put into atari; play a pattern on one of the eight points around that stone; capture anything; play a
+uniformly random move.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from rlgo.board import (
     outcome,
     play,
     random_move,
+    zobrist,
 )
 from rlgo.jit import copy_record, inline, njit, random_below
 from rlgo.shapes import padded_points
@@ -32,14 +34,14 @@ DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO}
 
 
 class DefaultPolicy(NamedTuple):
-    """Which default policy; the rules of MoGo's can be switched off one by one."""
+    """A default policy; the rules of MoGo's can be switched off one by one."""
 
     kind: int = MOGO  # or UNIFORM
     save: bool = True  # own stones just put into atari: by capture, or by extension to two liberties
     pattern: bool = True  # MoGo's 3x3 patterns around the last stone
     capture: bool = True  # anything in atari
     self_atari: bool = True  # no pattern move that puts its own chain into atari
-    mercy: bool = True  # end when more than half the board is stones, and one side has less than half the other's
+    mercy: bool = True  # end a playout that is hopeless for one side, see `is_hopeless`
 
 
 # MoGo's patterns, the candidate at the centre. X one colour, O the other, . empty, ? anything, x not X, o not O,
@@ -63,10 +65,10 @@ _MEANS = {"X": "X", "O": "O", ".": ".", "#": "#", "?": "XO.#", "x": "O.#", "o": 
 
 @cache
 def mogo_patterns() -> np.ndarray:
-    """uint8[65536]: by the code of a point's eight neighbours, bit 1 (Black to play) and bit 2 (White).
+    """Return MoGo's patterns, uint8[65536], by the code of a point's eight neighbours.
 
-    The code has two bits a neighbour, their colour, from the lowest bits on: the row below from left to right, left,
-    right, the row above.
+    Bit 1 of an entry says that Black may play there, bit 2 that White may. The code has two bits for the colour of each
+    neighbour, from the lowest bits on: the row below from left to right, left, right, the row above.
     """
     digit = {"X": 1, "O": 2, ".": 0, "#": 3}
     table = np.zeros(1 << 16, np.uint8)
@@ -86,18 +88,18 @@ def mogo_patterns() -> np.ndarray:
 
 
 def _swap_colors(codes: np.ndarray) -> np.ndarray:
-    """Black and white exchanged: 1 and 2 are, 0 and 3 stay."""
+    """Exchange the colours in each code: 1 becomes 2 and 2 becomes 1; 0 and 3 stay."""
     low, high = codes & 0x5555, codes >> 1 & 0x5555
     return high | low << 1
 
 
 @cache
 def rollout_dtype(size: int) -> np.dtype:
-    """Scratch of MoGo's policy on one board (P padded points).
+    """Return the record of MoGo's scratch for one board (P padded points).
 
     Fields
     ------
-    n_atari, atari[P] : a stone each of chains that were in atari when last seen; some may have gone since
+    n_atari, atari[P] : one stone of each chain that was in atari when last seen; some may have gone since
     is_listed[P] : the stones in `atari`
     moves[P] : candidates
     """
@@ -112,33 +114,71 @@ def rollout_dtype(size: int) -> np.dtype:
 
 
 def new_rollout(size: int) -> np.record:
-    """One record of `rollout_dtype(size)`."""
+    """Make one record of `rollout_dtype(size)`."""
     return np.zeros(1, rollout_dtype(size))[0]
 
 
+class Rules(NamedTuple):
+    """The rules of the game, with the constant tables that playing by them needs."""
+
+    komi: float
+    patterns: np.ndarray  # uint8[65536], `mogo_patterns()`
+    zobrist: np.ndarray  # uint64[3, P], `board.zobrist(size)`
+
+
+def make_rules(size: int, komi: float) -> Rules:
+    """Make the rules for one board size; komi in points."""
+    return Rules(float(komi), mogo_patterns(), zobrist(size))
+
+
+# ---------------------------------------------------------------------------------------------
+# The playout protocol: `begin_rollout` once, then `step_rollout` until `is_decided`.
+# ---------------------------------------------------------------------------------------------
+
+
 @njit
-def playout(b, policy, r, patterns, komi, max_moves, zobrist, rng):
+def playout(b, policy, r, rules, max_moves, rng):
     """Play by the default policy on `b` until two passes, mercy, or `max_moves` further moves.
 
-    policy : `DefaultPolicy`; r : `rollout_dtype` record; patterns : `mogo_patterns()`
+    policy : `DefaultPolicy`; r : `rollout_dtype` record; rules : `Rules`
     Returns z (see `board.outcome`) of the position reached.
     """
-    if policy.kind == MOGO:
-        begin_rollout(b, r)
+    begin_rollout(b, policy, r)
     for _ in range(max_moves):
-        if b.n_passes >= 2 or (policy.mercy and is_hopeless(b, komi)):
+        if is_decided(b, policy, rules):
             break
-        play(b, default_move(b, policy, r, patterns, rng), zobrist)
-        if policy.kind == MOGO:
-            watch_atari(b, r)
-    return outcome(b, komi)
+        step_rollout(b, policy, r, rules, rng)
+    return outcome(b, rules.komi)
 
 
 @inline
-def default_move(b, policy, r, patterns, rng):
-    """A move of the default policy; PASS where there is no sensible one."""
+def begin_rollout(b, policy, r):
+    """Prepare `r` for the default policy's moves from the position on `b`."""
     if policy.kind == MOGO:
-        p = mogo_move(b, policy, r, patterns, rng)
+        list_ataris(b, r)
+
+
+@inline
+def step_rollout(b, policy, r, rules, rng):
+    """Choose a move by the default policy, play it on `b`, and return it."""
+    p = default_move(b, policy, r, rules, rng)
+    play(b, p, rules.zobrist)
+    if policy.kind == MOGO:
+        watch_atari(b, r)
+    return p
+
+
+@inline
+def is_decided(b, policy, rules):
+    """Return whether a simulation ends here: after two passes, or by mercy."""
+    return b.n_passes >= 2 or (policy.mercy and is_hopeless(b, rules.komi))
+
+
+@inline
+def default_move(b, policy, r, rules, rng):
+    """Choose a move by the default policy; PASS if there is no sensible one."""
+    if policy.kind == MOGO:
+        p = mogo_move(b, policy, r, rules, rng)
         if p != PASS:
             return p
     return random_move(b, rng)
@@ -146,9 +186,9 @@ def default_move(b, policy, r, patterns, rng):
 
 @inline
 def is_hopeless(b, komi):
-    """The mercy rule: more than half the board is stones, and one side has less than half the other's, and loses.
+    """Apply the mercy rule: over half the board is stones, and one side has under half the other's and loses.
 
-    That it loses as things stand need not be asked with an ordinary komi, but with a large one.
+    With an ordinary komi such a side always loses; with a large one it might not.
     """
     black, white = np.int64(b.n_stones[1]), np.int64(b.n_stones[2])
     if 2 * (black + white) <= b.board_size * b.board_size or not (2 * black < white or 2 * white < black):
@@ -162,18 +202,18 @@ def is_hopeless(b, komi):
 
 
 @inline
-def mogo_move(b, policy, r, patterns, rng):
-    """A move by one of MoGo's rules, uniform among those that the first successful rule finds; PASS if none does.
+def mogo_move(b, policy, r, rules, rng):
+    """Choose uniformly among the moves that the first successful rule of MoGo's finds; PASS if none does.
 
-    `r` must follow the board (`begin_rollout`, `watch_atari`).
+    `r` must follow the board (`begin_rollout`, `step_rollout`).
     """
-    n = mogo_candidates(b, policy, r, patterns)
+    n = mogo_candidates(b, policy, r, rules.patterns)
     return np.int64(r.moves[np.uint64(random_below(rng, n))]) if n > 0 else PASS
 
 
 @njit
 def mogo_candidates(b, policy, r, patterns):
-    """List in `r.moves` what the first successful rule finds; returns how many."""
+    """List in `r.moves` the moves that the first successful rule finds, and return their number."""
     n = 0
     if b.n_changed > 0:
         last = np.int64(b.changed[0])
@@ -188,7 +228,7 @@ def mogo_candidates(b, policy, r, patterns):
 
 @inline
 def _saving_moves(b, r, last):
-    """Moves that save own chains which the stone at `last` put into atari: extensions and captures."""
+    """List moves that save own chains which the stone at `last` put into atari: extensions and captures."""
     n = 0
     stride = b.stride
     for q in (last - stride, last - 1, last + 1, last + stride):
@@ -201,7 +241,7 @@ def _saving_moves(b, r, last):
 
 @njit
 def _saves(b, r, p, chain, n):
-    """Add the moves that save the chain, whose last liberty is p, to the candidates."""
+    """Add the moves that save this chain, whose last liberty is p, to the n candidates."""
     color = np.int64(b.to_play)
     if p != b.ko and not _is_candidate(r, p, n) and liberties_after(b, p, color) >= 2:
         r.moves[np.uint64(n)] = p
@@ -224,7 +264,7 @@ def _saves(b, r, p, chain, n):
 
 @inline
 def _is_candidate(r, p, n):
-    for i in range(n):
+    for i in range(n):  # noqa: SIM110  # numba knows no `any` over a generator
         if r.moves[np.uint64(i)] == p:
             return True
     return False
@@ -232,12 +272,12 @@ def _is_candidate(r, p, n):
 
 @inline
 def _pattern_moves(b, policy, r, patterns, last):
-    """The points around `last` where a pattern matches."""
+    """List the points around `last` where a pattern matches."""
     n = 0
     color = np.int64(b.to_play)
     stride = np.int64(b.stride)
-    # Five rows of five colours, two bits each, once for all eight points. Rows and columns two steps beyond the
-    # border are read (or another in their place), but no point on the board sees them.
+    # Read five rows of five colours, two bits each, once for all eight points. What lies two steps beyond the border is
+    # read too (or something else in its place), but no point on the board sees it.
     top = b.color.shape[0] - 1
     far = max(last - 2 * stride - 2, 0)
     row_0 = _row(b, far if far + 4 < top else 0)
@@ -268,7 +308,7 @@ def _pattern_moves(b, policy, r, patterns, last):
 
 @inline
 def neighbourhood(b, p):
-    """The code of the eight neighbours of p, as `mogo_patterns` wants it; for one point, elsewhere than in playouts."""
+    """Return the code of the eight neighbours of p for `mogo_patterns`; playouts use a faster way for many points."""
     stride = b.stride
     code = np.int64(0)
     shift = 0
@@ -282,7 +322,7 @@ def neighbourhood(b, p):
 
 @inline
 def _row(b, start):
-    """Five colours from point `start` on, two bits each."""
+    """Return five colours from point `start` on, two bits each."""
     bits = np.uint64(0)
     for i in range(5):
         bits |= np.uint64(b.color[np.uint64(start + i)]) << np.uint64(2 * i)
@@ -291,7 +331,7 @@ def _row(b, start):
 
 @inline
 def _is_playable(b, policy, p, color):
-    # No need to ask for own eyes: no pattern fits there.
+    # No pattern matches in an own eye.
     if not is_legal(b, p):
         return False
     return not policy.self_atari or liberties_after(b, p, color) != 1
@@ -299,7 +339,7 @@ def _is_playable(b, policy, p, color):
 
 @inline
 def _capturing_moves(b, r):
-    """Moves that capture any chain in atari; forgets those that no longer are."""
+    """List the moves that capture a chain in atari, and forget chains that no longer are."""
     n = 0
     i = 0
     while i < r.n_atari:
@@ -319,8 +359,8 @@ def _capturing_moves(b, r):
 
 
 @njit
-def begin_rollout(b, r):
-    """List the chains in atari; to be called at the start of a playout."""
+def list_ataris(b, r):
+    """List all chains in atari in `r`."""
     r.n_atari = 0
     r.is_listed[:] = 0
     for p in range(b.color.shape[0]):
@@ -331,7 +371,7 @@ def begin_rollout(b, r):
 
 @inline
 def watch_atari(b, r):
-    """List the chains that the last move put into atari: enemies beside the stone, or the stone's own."""
+    """List the chains that the last move put into atari: enemies beside the stone, or its own."""
     if b.n_changed > 0:
         p = np.int64(b.changed[0])
         stride = b.stride
@@ -350,7 +390,7 @@ def _watch(b, r, q):
 
 
 @njit
-def playouts(boards, policy, r, patterns, komi, n, zobrist, rng):
+def playouts(boards, policy, r, rules, n, rng):
     """Run n playouts from the position boards[0]; boards[1] is scratch.
 
     Returns (sum of z, moves played).
@@ -361,6 +401,6 @@ def playouts(boards, policy, r, patterns, komi, n, zobrist, rng):
     moves = 0
     for _ in range(n):
         copy_record(boards[0], b)
-        wins += playout(b, policy, r, patterns, komi, max_moves, zobrist, rng)
+        wins += playout(b, policy, r, rules, max_moves, rng)
         moves += b.n_moves - boards[0].n_moves
     return wins, moves

@@ -1,12 +1,12 @@
-"""Local shape features: every configuration of every k x k window, k = 1..3, and how they share weights.
+"""Local shape features: all configurations of all k x k windows, k = 1 to 3, and how they share weights.
 
 Start reading at `make_features`. TD paper, Sections 3.1.2 and 3.1.3, Table 1.
 
-A *window* is a k x k square of the board at one anchor. Its *configuration* is a number in base 3, one digit
-a cell (empty 0, black 1, white 2). A *shape* is a configuration at a window; exactly one shape a window is
-active in any position, so phi(s) has one entry a window.
+A *window* is a k x k square of the board at one anchor. Its *configuration* is a number in base 3 with one digit a
+cell (empty 0, black 1, white 2). A *shape* is a configuration at a window. In any position exactly one shape of each
+window is active, so that phi(s) has one entry a window.
 
-Shapes related by a symmetry share one weight, theta_i, with a sign:
+Shapes that are related by a symmetry share one weight, theta_i, with a sign:
 
 ============  ======================================================================  =================
 block         symmetries                                                              9x9, k = 1, 2, 3
@@ -17,21 +17,21 @@ inversion     colour inversion                                                  
 none          none                                                                    162, 5120, 964418
 ============  ======================================================================  =================
 
-Colour inversion flips the sign. A shape that some symmetry maps onto its own inversion is *neutral*: its
-weight would be its own negative. Neutral shapes are removed; so are all-empty shapes, under any sharing.
-The weights of a block are numbered by ascending canonical index, the smallest raw index in the class, where
-raw index = anchor * 3^(k*k) + configuration, the anchor counts from A1 along the rows, and the digit of the
-cell (row j, column i) of a window is worth 3^(j*k + i). (The same numbering as the original RLGO's.)
+Colour inversion flips the sign. A shape that some symmetry maps onto its own inversion is *neutral*: its weight would
+be its own negative. Neutral shapes are removed, and so are all-empty shapes, under any sharing. The weights of a block
+are numbered by ascending canonical index, which is the smallest raw index in the class. The raw index is
+anchor * 3^(k*k) + configuration, where the anchor counts from A1 along the rows, and the digit of the cell (row j,
+column i) of a window is worth 3^(j*k + i). (This is the numbering of the original RLGO.)
 
 Layout for compiled code
 ------------------------
-`theta_bar` is theta written out for look-up: the weight of every shape, with its sign, so that the value of a
-shape is `theta_bar[ld_base[window] + configuration] + theta_bar[li_base[window] + configuration]`: its
+A `Table` is theta written out for look-up: the weight of every shape, with its sign, so that the value of a
+shape is `table[ld_base[window] + configuration] + table[li_base[window] + configuration]`: its
 location-dependent and its location-independent weight (absent blocks read zeros).
 
-Under LI and LD, windows that a symmetry of the board maps onto each other read one table: each window lists
-its cells in the order of the *canonical* window of its orbit, so that its configuration is an index into the
-canonical window's table. On 9x9 that leaves 10 tables of 3^9 instead of 49, which fit the second-level cache.
+Under LI and LD, windows that a symmetry of the board maps onto each other read the same part of the table: each window
+lists its cells in the order of the *canonical* window of its orbit, so that its configuration is an index into the
+canonical window's part. On 9x9 that leaves 10 parts of 3^9 instead of 49, which fit into the second-level cache.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ from rlgo.board import EMPTY, n_points
 from rlgo.errors import RlgoError
 from rlgo.settings import SHARINGS, SIZES
 
-SLOTS = 14  # windows over one point: 1 + 4 + 9
+WINDOWS_OVER_POINT = 14  # windows over one point: 1 + 4 + 9
 GROUP = 4  # places of a weight are listed in groups of so many, so that loops over them rarely mispredict
 STRIP = 8  # points renewed at once, one vector of float32
 _PAD = 2 * 3**9  # tables end in zeros: cells that hold a stone are looked up too, and thrown away
 
 
 def padded_points(size: int) -> int:
-    """Points of a board array, with room for strips and whole vectors."""
+    """Return the points of a board array, with room for strips and whole vectors."""
     return (n_points(size) + STRIP + 31) // 32 * 32
 
 
 def max_windows(size: int) -> int:
-    """Windows of all sizes on a board: what records reserve room for."""
+    """Count the windows of all sizes on a board, which is what records reserve room for."""
     return sum((size - k + 1) ** 2 for k in SIZES)
 
 
@@ -73,25 +73,22 @@ class Block(NamedTuple):
 
 @cache
 def geometry_dtype(size: int, one_table: bool = False) -> np.dtype:
-    """The record that tells compiled code about the windows (W of them, P padded points).
-
-    A record, not a tuple of arrays: numba counts references to arrays in tuples, which cost a fifth of
-    self-play's time.
+    """Return the record that tells compiled code about the windows (W of them, P padded points).
 
     Fields
     ------
     n_windows : windows in use; n_cells[W] : cells of each
     cell_point[W, 9] : the point of each cell, in digit order
     cell_slot[W, 9] : the window's place in `Shapes.part`: slot at that point * P + point
-    n_slots[P] : windows over each point; slot_window[P, SLOTS] : which
-    slot_power[P, SLOTS] : 3^digit of the point in each
+    n_slots[P] : windows over each point; slot_window[P, 14] : which
+    slot_power[P, 14] : 3^digit of the point in each
     near[P], near_rows[P] : first point, and number of rows, of the square of points that share a window
-    ld_base[W], li_base[W] : where each window's two tables start in theta_bar
-    one_table : there, with nothing in it, where the features have no LI block, and `li_base` need not be read
+    ld_base[W], li_base[W] : where each window's two tables start
+    one_table : an empty field that exists only if the features have no LI block, so that `li_base` need not be read
     """
     windows = max_windows(size)
     points = padded_points(size)
-    # First, since numba takes a record that only ends in more fields for the shorter one.
+    # It comes first, because numba mistakes a record that only has more fields at its end for the shorter one.
     fields = [
         *([("one_table", np.int64)] if one_table else []),
         ("n_windows", np.int32),
@@ -101,8 +98,8 @@ def geometry_dtype(size: int, one_table: bool = False) -> np.dtype:
         ("near", np.int32, (points,)),
         ("near_rows", np.int32, (points,)),
         ("n_slots", np.int32, (points,)),
-        ("slot_power", np.int32, (points, SLOTS)),
-        ("slot_window", np.uint16, (points, SLOTS)),
+        ("slot_power", np.int32, (points, WINDOWS_OVER_POINT)),
+        ("slot_window", np.uint16, (points, WINDOWS_OVER_POINT)),
         ("cell_point", np.uint16, (windows, 9)),
         ("cell_slot", np.uint16, (windows, 9)),
     ]
@@ -110,9 +107,9 @@ def geometry_dtype(size: int, one_table: bool = False) -> np.dtype:
 
 
 class Classes(NamedTuple):
-    """Which shapes share which weight: what learning needs; n weights, K places in theta_bar.
+    """Which shapes share which weight, as learning needs it; n weights, K places in the table.
 
-    theta is stored from index 1 on: theta[0] is where neutral and absent shapes point, and is nobody's.
+    theta is stored from index 1 on. Neutral and absent shapes point to theta[0], which belongs to nobody.
     """
 
     classes: np.ndarray  # int32[K]: sign * index into theta
@@ -120,8 +117,19 @@ class Classes(NamedTuple):
     members: np.ndarray  # int32: ... as place, or ~place where the sign is -1, in groups of GROUP
 
 
+class Table(NamedTuple):
+    """A value function as compiled code reads it: the weight of every shape, written out by window.
+
+    The players of a game may have weights of their own; as a rule both fields are the same array.
+    """
+
+    g: np.record  # `geometry_dtype`: where each window reads
+    black: np.ndarray  # float32[K]: the weights by which Black chooses
+    white: np.ndarray  # float32[K]: the weights by which White chooses
+
+
 class FeatureSet:
-    """A feature set of one board size: its windows, classes and blocks.
+    """The local shape features of one board size: windows, shared weights, and their numbering.
 
     Attributes
     ----------
@@ -133,7 +141,7 @@ class FeatureSet:
     n_features : raw features, sum of (N-k+1)^2 * 3^(k*k)
     windows : list of (k, row, col), the anchor of every window, in order
     geometry : `geometry_dtype(size)` record, for whoever follows a board
-    class_of : int32[K], by place in theta_bar: sign * index into theta; 0 for neutral shapes
+    class_of : int32[K], by place in the table: sign * index into theta; 0 for neutral shapes
     classes : `Classes`, for whoever learns shared weights (made when first asked for)
     """
 
@@ -147,16 +155,27 @@ class FeatureSet:
         self.n_weights = self.blocks[-1].stop - 1
         self._list_slots()
 
+    def __repr__(self) -> str:
+        return f"<FeatureSet {self.name}: {self.n_weights:,} weights of {self.n_features:,} shapes>"
+
     @property
     def name(self) -> str:
-        """For people and files: for instance ``9x9 1x1+2x2+3x3 LI+LD``."""
+        """The name for users and files, for instance ``9x9 1x1+2x2+3x3 LI+LD``."""
         return f"{self.size}x{self.size} " + "+".join(f"{k}x{k}" for k in self.sizes) + f" {self.sharing}"
 
     def expand(self, theta: np.ndarray) -> np.ndarray:
-        """theta_bar, float32, of theta, float32[n_weights + 1] (index 0 unused and 0)."""
-        bar = theta.astype(np.float32)[np.abs(self.class_of)]
-        np.negative(bar, where=self.class_of < 0, out=bar)
-        return bar
+        """Write theta, float32[n_weights + 1] (index 0 unused and 0), out by shape: float32[K]."""
+        weights = theta.astype(np.float32)[np.abs(self.class_of)]
+        np.negative(weights, where=self.class_of < 0, out=weights)
+        return weights
+
+    def table(self, theta: np.ndarray) -> Table:
+        """Return the look-up table of theta, float32[n_weights + 1], the same for both colours."""
+        return self.table_of(self.expand(theta))
+
+    def table_of(self, weights: np.ndarray) -> Table:
+        """Return the look-up table of weights that are written out already, float32[K]; they are not copied."""
+        return Table(self.geometry, weights, weights)
 
     @cached_property
     def classes(self) -> Classes:
@@ -164,9 +183,9 @@ class FeatureSet:
         return _list_members(self.class_of)
 
     def _place_windows(self) -> dict[int, dict[tuple[int, int], int]]:
-        """Say where each window reads, and in what order its cells count.
+        """Lay out where each window reads, and in what order its cells count.
 
-        Returns for each k the canonical anchors with their tables' starts.
+        Returns the canonical anchors of each k, and where their parts of the table start.
         """
         n, g = self.size, self.geometry
         shares_orbits = self.sharing in ("LI+LD", "LI", "LD")
@@ -193,7 +212,7 @@ class FeatureSet:
         return anchors
 
     def _number_weights(self, anchors: dict[int, dict[tuple[int, int], int]]) -> np.ndarray:
-        """Number the classes, block by block; returns `class_of`."""
+        """Assign numbers to the classes, block by block, and return `class_of`."""
         n, li_base = self.size, self._li_start
         classes = np.zeros(li_base + sum(3 ** (k * k) for k in self.sizes) + _PAD, np.int32)
         n_theta = 1
@@ -246,12 +265,12 @@ class FeatureSet:
 
     @cached_property
     def _canonical(self) -> np.ndarray:
-        """The first place of each weight's canonical shape, its smallest with a positive sign."""
+        """The place of each weight's canonical shape: its first place with a positive sign."""
         names, places = np.unique(self.class_of, return_index=True)
         return places[names >= 0] if names[names >= 0][0] == 0 else np.append(0, places[names >= 0])
 
     def shape_of(self, weight: int) -> tuple[Block, int, int, np.ndarray]:
-        """The canonical shape of weight `weight` (1 <= weight <= n_weights).
+        """Return the canonical shape of a weight, 1 <= weight <= n_weights.
 
         Returns (block, row, col, cells): the window's anchor (0, 0 for LI) and its cells, uint8[k, k] with
         rows from the bottom of the board, EMPTY, BLACK or WHITE.
@@ -268,7 +287,7 @@ class FeatureSet:
 
 @cache
 def make_features(size: int, sizes: tuple[int, ...] = SIZES, sharing: str = "LI+LD") -> FeatureSet:
-    """The feature set of a board size (cached; well under a second on 9x9).
+    """Make the feature set of a board size. The result is cached; making it takes well under a second on 9x9.
 
     Parameters
     ----------
@@ -278,7 +297,7 @@ def make_features(size: int, sizes: tuple[int, ...] = SIZES, sharing: str = "LI+
 
     Raises
     ------
-    RlgoError : if the sizes or the sharing are none of these.
+    RlgoError : for other sizes or another sharing
     """
     if not sizes or list(sizes) != sorted(set(sizes)) or not set(sizes) <= set(SIZES):
         raise RlgoError(f"features.sizes = {list(sizes)}: expected an ascending subset of [1, 2, 3]")
@@ -288,7 +307,7 @@ def make_features(size: int, sizes: tuple[int, ...] = SIZES, sharing: str = "LI+
 
 
 def count_weights(size: int, sizes: tuple[int, ...], sharing: str) -> int:
-    """`n_weights` of a feature set, without making it."""
+    """Return `n_weights` of a feature set without making it."""
     total = 0
     for k in sizes:
         width = size - k + 1
@@ -305,17 +324,17 @@ def count_weights(size: int, sizes: tuple[int, ...], sharing: str) -> int:
 
 
 def unshare(features: FeatureSet, theta: np.ndarray, sizes: tuple[int, ...] = SIZES) -> tuple[FeatureSet, np.ndarray]:
-    """The same value function without weight sharing: over all shapes of `sizes`, which cover the features'.
+    """Write a value function out without weight sharing, over all shapes of `sizes`, which include the features'.
 
-    theta_unshared[shape] = sign_LI * theta_LI + sign_LD * theta_LD, and 0 for sizes that `features` lacks.
-    Any two value functions of a board size can meet in this form.
+    theta_unshared[shape] = sign_LI * theta_LI + sign_LD * theta_LD, and 0 for sizes that `features` lacks. In this form
+    any two value functions of a board size can be compared, or play each other.
 
     Returns
     -------
     (the feature set "none" of these sizes, float32[its n_weights + 1])
     """
     whole = make_features(features.size, sizes, "none")
-    bar = features.expand(theta)
+    table = features.expand(theta)
     old, new = features.geometry, whole.geometry
     index_of = {window: w for w, window in enumerate(features.windows)}
     out = np.zeros(whole.n_weights + 1, np.float32)
@@ -329,44 +348,45 @@ def unshare(features: FeatureSet, theta: np.ndarray, sizes: tuple[int, ...] = SI
         configurations = np.arange(3**n)
         moved = configurations[:, None] // 3 ** np.arange(n) % 3 @ power
         weights = whole.class_of[new.ld_base[w] + configurations]
-        out[weights] = bar[old.ld_base[v] + moved] + bar[old.li_base[v] + moved]
+        out[weights] = table[old.ld_base[v] + moved] + table[old.li_base[v] + moved]
     out[0] = 0
     return whole, out
 
 
-def fuse(features: FeatureSet, theta_bar: np.ndarray) -> tuple[FeatureSet, np.ndarray]:
-    """The same value function over 3x3 windows alone: each takes in the smaller windows that lie in its square.
+def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
+    """Fuse a value function into 3x3 windows alone: each takes in the smaller windows that lie in its square.
 
-    For searches with constant weights: 49 windows of one table each instead of 194 on 9x9. A smaller window goes to
-    the 3x3 window at its own anchor, or the nearest one.
+    For searches with constant weights: on 9x9, this leaves 49 windows of 194. A smaller window goes to the 3x3 window
+    at its own anchor, or to the nearest one.
 
     Parameters
     ----------
-    features : a feature set without sharing; theta_bar : its table
+    features : a feature set without sharing
+    weights : float32[K], its weights written out by shape
 
     Returns
     -------
-    (the feature set "none" of size 3, its theta_bar)
+    the table of the feature set "none" of size 3
     """
     size = features.size
     whole = make_features(size, (3,), "none")
-    # On a grid so coarse that float32 sums of a window's weights, and of a point's windows, are exact in any order:
-    # symmetric moves stay equal to the last bit.
-    grid = 2.0 ** (np.frexp(max(float(np.abs(theta_bar).max()), 1e-30))[1] - 19)
-    theta_bar = (np.round(theta_bar / grid) * grid).astype(np.float32)
+    # Round to a grid so coarse that float32 sums of a window's weights, and of a point's windows, are exact in any
+    # order. Symmetric moves then stay equal to the last bit.
+    grid = 2.0 ** (np.frexp(max(float(np.abs(weights).max()), 1e-30))[1] - 19)
+    rounded = (np.round(weights / grid) * grid).astype(np.float32)
     out = np.zeros(len(whole.class_of), np.float32)
     start = {window[1:]: int(whole.geometry.ld_base[w]) for w, window in enumerate(whole.windows)}
     for w, (k, row, col) in enumerate(features.windows):
         anchor = min(row, size - 3), min(col, size - 3)
         part = _part(k, row - anchor[0], col - anchor[1])
         base = start[anchor]
-        out[base : base + 3**9] += theta_bar[int(features.geometry.ld_base[w]) + part]
-    return whole, out
+        out[base : base + 3**9] += rounded[int(features.geometry.ld_base[w]) + part]
+    return whole.table_of(out)
 
 
 @cache
 def _part(k: int, row: int, col: int) -> np.ndarray:
-    """int64[3^9]: the configuration of the k x k window at (row, col) of a 3x3 square, by the square's."""
+    """Map configurations of a 3x3 square to those of the k x k window at (row, col) in it: int64[3^9]."""
     digits = [3 * (row + j) + col + i for j in range(k) for i in range(k)]
     return np.arange(3**9)[:, None] // 3 ** np.array(digits) % 3 @ 3 ** np.arange(k * k)
 
@@ -381,20 +401,20 @@ def _point(row: int, col: int, size: int) -> int:
 
 
 def _move_point(g: int, row: int, col: int, size: int) -> tuple[int, int]:
-    """Where symmetry g of a size x size square takes the cell (row, col)."""
+    """Return where symmetry g of a size x size square takes the cell (row, col)."""
     row = size - 1 - row if g & 1 else row
     col = size - 1 - col if g & 2 else col
     return (col, row) if g & 4 else (row, col)
 
 
 def _move_window(g: int, k: int, row: int, col: int, size: int) -> tuple[int, int]:
-    """The anchor of the image of the k x k window at (row, col): anchors move as cells of a smaller square."""
+    """Return the anchor of the image of the k x k window at (row, col); anchors move like cells of a smaller square."""
     return _move_point(g, row, col, size - k + 1)
 
 
 @cache
 def _moved(k: int) -> np.ndarray:
-    """int32[2, 8, 3^(k*k)]: each configuration under each symmetry of the window, [1] with colours inverted."""
+    """Map each configuration by each symmetry of the window: int32[2, 8, 3^(k*k)], [1] with colours inverted."""
     n = 3 ** (k * k)
     digits = np.arange(n)[:, None] // 3 ** np.arange(k * k) % 3
     inverted = np.array([0, 2, 1])[digits]
@@ -412,10 +432,10 @@ def _moved(k: int) -> np.ndarray:
 
 @cache
 def _classes(k: int, symmetries: tuple[int, ...], inversion: bool) -> tuple[np.ndarray, int]:
-    """Classes of the configurations of one window under some symmetries.
+    """Group the configurations of one window into classes under some symmetries.
 
-    Returns (int32[3^(k*k)], number of classes): sign * (class + 1), 0 for neutral and all-empty
-    configurations; classes are numbered by their smallest configuration.
+    Returns (int32[3^(k*k)], number of classes): sign * (class + 1), 0 for neutral and all-empty configurations.
+    Classes are numbered by their smallest configuration.
     """
     moved = _moved(k)[:, symmetries]
     same = moved[0].min(0)
@@ -434,13 +454,13 @@ def _classes(k: int, symmetries: tuple[int, ...], inversion: bool) -> tuple[np.n
 
 
 def _window_classes(kind: str, k: int, row: int, col: int, size: int) -> tuple[np.ndarray, int]:
-    """`_classes` of the window at (row, col), the canonical one of its orbit, under LD, inversion or none."""
+    """Group the configurations of a canonical window, at (row, col), under LD, inversion or none; see `_classes`."""
     stabiliser = tuple(i for i in range(8) if _move_window(i, k, row, col, size) == (row, col))
     return _classes(k, stabiliser if kind == "LD" else (0,), kind != "none")
 
 
 def _list_members(classes: np.ndarray) -> Classes:
-    """The places of each weight, padded to whole groups by repeating the last."""
+    """List the places of each weight, padded to whole groups by repeating the last."""
     owner = np.abs(classes)
     order = np.argsort(owner, kind="stable").astype(np.int32)
     count = np.bincount(owner)
@@ -455,5 +475,5 @@ def _list_members(classes: np.ndarray) -> Classes:
 
 
 def _offset(classes: np.ndarray, start: int) -> np.ndarray:
-    """Classes 1, 2, ... as indices into theta from `start` on, signs kept."""
+    """Renumber classes 1, 2, ... as indices into theta from `start` on, keeping the signs."""
     return np.where(classes == 0, 0, np.sign(classes) * (np.abs(classes) + start - 1)).astype(np.int32)

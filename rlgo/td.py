@@ -2,24 +2,24 @@
 
 Start reading at `learn_game`. TD paper, Sections 2.3, 2.4, 3.2 and 3.3.4.
 
-Normalised, two-ply, logistic TD(0), "NTD2(0)" (TD paper, equation 10):
+The standard update is normalised, two-ply, logistic TD(0), called NTD2(0) (TD paper, equation 10):
 
     delta theta = alpha * phi(s_t) / ||phi(s_t)||^2 * (V(s_t+2) - V(s_t))
 
-for theta_LI and theta_LD alike. States s_0 ... s_T-1 of an episode learn; the final state s_T does not, and the
-targets at or past it are the outcome z.
+for theta_LI and theta_LD alike. The states s_0 ... s_T-1 of an episode learn; the final state s_T does not, and the
+outcome z is the target at or past it.
 
 Two ways to apply it
 --------------------
-`update = "game"` (`learn_game`): the weights stay constant during a game, and all updates are applied at its
-end. Then a shape that stays on the board from s_t0 to s_t1-1 collects
-alpha * sum over t in [t0, t1) of e_t / ||phi(s_t)||^2, a difference of prefix sums: ONE update for its whole
-life instead of one a move, about 1,300 a game instead of 194 x 100. The errors e_t obey the backward recursion
-of the lambda-return, so that TD(lambda) equals its forward view exactly, and costs the same.
+`update = "game"` (`learn_game`): the weights stay constant during a game, and all updates are applied at its end. A
+shape that stays on the board from s_t0 to s_t1-1 then gets alpha * sum over t in [t0, t1) of e_t / ||phi(s_t)||^2,
+which is a difference of prefix sums: ONE update for its whole life instead of one a move, about 1,300 a game instead of
+194 x 100. The errors e_t follow the backward recursion of the lambda-return, so that TD(lambda) equals its forward view
+exactly, at the same cost.
 
-`update = "step"` (`learn_step`): after every move, as the paper prints it, with eligibility traces.
+`update = "step"` (`learn_step`): after every move, as printed in the paper, with eligibility traces.
 
-Two-ply traces run over states of the same parity: with lambda = 1 each state's error is z - V(s_t), which is
+Two-ply traces run over states of the same parity. With lambda = 1 each state's error is z - V(s_t), which is
 Monte-Carlo.
 """
 
@@ -33,8 +33,7 @@ import numpy as np
 from rlgo.errors import RlgoError
 from rlgo.jit import has_field, inline, njit
 from rlgo.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS
-from rlgo.shapes import GROUP, max_windows
-from rlgo.shapes import SLOTS as OVER_POINT
+from rlgo.shapes import GROUP, WINDOWS_OVER_POINT, Classes, FeatureSet, Table, max_windows
 from rlgo.value import squash, x_of
 
 # ---------------------------------------------------------------------------------------------
@@ -44,17 +43,17 @@ from rlgo.value import squash, x_of
 
 @inline
 def td_error(v_t, v_next):
-    """delta V_t = V(s_t+1) - V(s_t), or V(s_t+2) - V(s_t): TD paper, Section 2.3 and equation 10.
+    """Compute delta V_t = V(s_t+1) - V(s_t), or V(s_t+2) - V(s_t) (TD paper, Section 2.3 and equation 10).
 
-    No intermediate rewards; v_next is z at or past the end. The gradient of the logistic function is left
-    out: the update then descends the cross-entropy (Section 2.4).
+    There are no intermediate rewards; v_next is z at or past the end. The gradient of the logistic function is left
+    out, so that the update descends the cross-entropy (Section 2.4).
     """
     return v_next - v_t
 
 
 @inline
 def lambda_error(delta_t, lambda_, e_next):
-    """e_t = delta_t + lambda * e_next, with e_next = e_t+1 or e_t+2: the error of the lambda-return.
+    """Compute e_t = delta_t + lambda * e_next, with e_next = e_t+1 or e_t+2: the error of the lambda-return.
 
     Unrolled: e_t = sum over k of lambda^k delta_t+k*plies = G_t(lambda) - V(s_t).
     """
@@ -63,7 +62,7 @@ def lambda_error(delta_t, lambda_, e_next):
 
 @inline
 def step_size(learning, game):
-    """alpha before game number `game` (from 0) of `learning.games`."""
+    """Return alpha before game number `game` (from 0) of `learning.games`."""
     if learning.schedule == LINEAR_DECAY:
         return learning.alpha + (learning.alpha_final - learning.alpha) * min(1.0, game / learning.games)
     if learning.schedule == HARMONIC:
@@ -74,20 +73,20 @@ def step_size(learning, game):
 
 
 @inline
-def norm_change(ld, li, n, normalise, counts):
-    """By how much ||phi||^2 grows when a shape with the classes ld and li (0: none) comes (n = 1) or goes (-1).
+def norm_change(ld, li, n, normalise, scratch):
+    """Return how much ||phi||^2 grows when a shape with the classes ld and li (0: none) comes (n = 1) or goes (-1).
 
-    ACTIVE counts the non-neutral windows (the paper's words), SLOTS their weights, LI and LD counted
-    separately (the original RLGO). NORM2 is the sum of the squares of the signed class counts, in `counts`.
+    ACTIVE counts the non-neutral windows, which is what the paper says; SLOTS counts their weights, LI and LD
+    separately, as the original RLGO did. NORM2 sums the squares of the signed class counts in scratch.counts.
     """
-    if counts is None:  # without sharing all of them count windows
+    if scratch is None:  # without sharing, all of them count windows
         return n * np.int64(ld != 0)
     if normalise == ACTIVE:
         return n * np.int64((ld != 0) | (li != 0))
     if normalise == SLOTS:
         return n * (np.int64(ld != 0) + np.int64(li != 0))
     if normalise == NORM2:
-        return _square_change(ld, n, counts) + _square_change(li, n, counts)
+        return _square_change(ld, n, scratch.counts) + _square_change(li, n, scratch.counts)
     return 0
 
 
@@ -103,7 +102,7 @@ def _square_change(c, n, counts):
 
 @inline
 def step_over_norm(alpha, norm, normalise):
-    """alpha / ||phi(s)||^2; 0 where nothing is active (the empty board), alpha itself without normalisation."""
+    """Return alpha / ||phi(s)||^2; 0 if nothing is active (the empty board), alpha itself without normalisation."""
     if normalise == NONE:
         return alpha
     return alpha / norm if norm > 0 else 0.0
@@ -115,12 +114,15 @@ def step_over_norm(alpha, norm, normalise):
 
 
 def max_plies(size: int) -> int:
-    """The longest episode that a record holds."""
+    """Return the length of the longest episode that a record holds."""
     return 4 * size * size
 
 
 def check_max_moves(max_moves: int, size: int, key: str = "max_moves") -> int:
-    """The cap on a game's moves, 0 being 3 * size * size; RlgoError that names `key` where no record holds so many."""
+    """Return the cap on a game's moves: `max_moves`, or 3 * size * size for 0.
+
+    Raises `RlgoError`, naming `key`, if no record holds so many.
+    """
     if max_moves > max_plies(size):
         raise RlgoError(f"{key} = {max_moves}: expected at most {max_plies(size)} (4 * size * size)")
     return max_moves or 3 * size * size
@@ -128,7 +130,7 @@ def check_max_moves(max_moves: int, size: int, key: str = "max_moves") -> int:
 
 @cache
 def episode_dtype(size: int) -> np.dtype:
-    """The record of one game, as learning needs it (W windows, T <= `max_plies`).
+    """Return the record of one game as learning needs it (W windows, T <= `max_plies`).
 
     Fields
     ------
@@ -142,7 +144,7 @@ def episode_dtype(size: int) -> np.dtype:
     """
     windows = max_windows(size)
     plies = max_plies(size)
-    events = 2 * OVER_POINT * plies  # every stone comes once and goes at most once, and changes at most so many
+    events = 2 * WINDOWS_OVER_POINT * plies  # every stone comes once and goes at most once, and changes at most so many
     fields = [
         ("n", np.int32),
         ("n_events", np.int32),
@@ -161,8 +163,8 @@ def episode_dtype(size: int) -> np.dtype:
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
-class Scratch(NamedTuple):
-    """What the update needs besides the weights; one for each worker. n weights, W windows."""
+class UpdateScratch(NamedTuple):
+    """What the update needs besides the weights, once for each worker; n weights, W windows."""
 
     touched: np.ndarray  # int32[n + 2]: weights changed by this update ...
     is_touched: np.ndarray  # uint8[n + 1]: ... and whether a weight is among them
@@ -172,13 +174,29 @@ class Scratch(NamedTuple):
     is_traced: np.ndarray  # uint8[2, n + 1]: ... whether a weight is among them (a trace may cancel to 0) ...
     n_traced: np.ndarray  # int64[2]: ... and how many
     recent: np.ndarray  # uint16[3, W]: configurations of the last states, for STEP
-    occurrences: np.ndarray  # int64[n + 1]: in the states learned from, how often each weight's shapes stood
+    occurrences: np.ndarray  # int64[n + 1]: how often each weight's shapes stood in the states learned from
 
 
-def make_scratch(n_weights: int, n_windows: int) -> Scratch:
-    """Zeroed scratch for a feature set."""
+class Memory(NamedTuple):
+    """Weights that learn, and what updating them needs; n weights."""
+
+    theta: np.ndarray  # float32[n + 1]
+    table: Table  # theta written out by shape, the same array for both colours
+    classes: Classes
+    scratch: UpdateScratch
+
+
+def make_memory(features: FeatureSet, theta: np.ndarray | None = None) -> Memory:
+    """Make a memory that starts with these weights, float32[n + 1], copied; None: zeros."""
+    own = np.zeros(features.n_weights + 1, np.float32)
+    if theta is not None:
+        own[:] = theta
+    return Memory(own, features.table(own), features.classes, _make_scratch(features.n_weights, len(features.windows)))
+
+
+def _make_scratch(n_weights: int, n_windows: int) -> UpdateScratch:
     n = n_weights + 1
-    return Scratch(
+    return UpdateScratch(
         np.zeros(n + 1, np.int32),
         np.zeros(n, np.uint8),
         np.zeros(n, np.int32),
@@ -204,7 +222,7 @@ def begin_episode(episode, sh, g, v):
 
 @inline
 def record_move(episode, sh, p, v):
-    """Record move p and the state after it: its value, and the windows that the move changed."""
+    """Record move p and the state after it: its value v, and the windows that the move changed."""
     episode.moves[np.uint64(episode.n)] = p
     n = np.int64(episode.n_events)
     for i in range(sh.n_changed):
@@ -225,36 +243,35 @@ def record_move(episode, sh, p, v):
 
 
 @njit
-def learn_game(episode, z, alpha, learning, g, classes, theta, theta_bar, scratch):
-    """Apply NTD(lambda) for a whole game, with the values of `episode.v`. Returns the sum of |delta V_t|.
+def learn_game(episode, z, alpha, learning, memory):
+    """Apply NTD(lambda) for a whole game with outcome z, by the values in `episode.v`.
 
-    theta (float32[n + 1]) and theta_bar are updated in place; classes as in `shapes.FeatureSet`.
+    `memory` (`Memory`) is updated in place. Returns the sum of |delta V_t|.
     """
     total = errors(episode, z, learning)
     n_touched = _sweep(
-        episode, alpha, learning.normalise, g, classes.classes, scratch.counts, theta, scratch.occurrences,
-        scratch.touched, scratch.is_touched,
-    )  # fmt: skip
-    write_through(n_touched, classes.start, classes.members, theta, theta_bar, scratch.touched, scratch.is_touched)
+        episode, alpha, learning.normalise, memory.table.g, memory.classes.classes, memory.theta, memory.scratch
+    )
+    write_through(n_touched, memory.scratch.touched, memory)
     return total
 
 
 @njit
-def learn_game_unshared(episode, z, alpha, learning, g, learns, theta_bar):
-    """The same for features without weight sharing: every shape's weight stands in its own place of theta_bar.
+def learn_game_unshared(episode, z, alpha, learning, table, learns):
+    """Apply NTD(lambda) for a whole game to features without weight sharing, whose weights are the table itself.
 
-    Neutral are the all-empty shapes alone. `g` must be that of a feature set "none"; learns : uint8[W], the windows
-    whose shapes are features of the memory that learns; the others belong to another one.
+    table : of a feature set "none", where only the all-empty shapes are neutral
+    learns : uint8[W], 1 for the windows of the memory that learns; the others belong to another memory
     """
     total = errors(episode, z, learning)
-    _sweep(episode, alpha, learning.normalise, g, learns, None, theta_bar, None, None, None)
-    theta_bar[0] = 0.0
+    _sweep(episode, alpha, learning.normalise, table.g, learns, table.black, None)
+    table.black[0] = 0.0
     return total
 
 
 @njit
 def errors(episode, z, learning):
-    """The errors e_t of all states, backwards. Returns the sum of |delta V_t|."""
+    """Compute the errors e_t of all states, backwards. Returns the sum of |delta V_t|."""
     n = np.int64(episode.n)
     plies = learning.plies
     total = 0.0
@@ -270,19 +287,19 @@ def errors(episode, z, learning):
 
 
 @njit
-def _sweep(episode, alpha, normalise, g, classes, counts, theta, occurrences, touched, is_touched):
-    """One forward sweep: each shape's weights get what alpha e_t / ||phi(s_t)||^2 sums to over its life.
+def _sweep(episode, alpha, normalise, g, classes, theta, scratch):
+    """Sweep forward: each shape's weights get the sum of alpha e_t / ||phi(s_t)||^2 over the shape's life.
 
-    Counting the occurrences costs a twentieth of the games a second.
-
-    Returns how many weights were touched; `touched` lists them.
+    scratch : `UpdateScratch`; None without weight sharing, where `classes` is `learns` and `theta` the table
+    Returns the number of weights touched, which scratch.touched lists. (Counting the occurrences costs 5 % of the
+    games a second.)
     """
     n_touched = np.int64(0)
     norm = np.int64(0)
     for w in range(g.n_windows):
         configuration = np.int64(episode.first[np.uint64(w)])
-        ld, li = _classes_at(g, classes, counts, w, configuration)
-        norm += norm_change(ld, li, 1, normalise, counts)
+        ld, li = _classes_at(g, classes, scratch, w, configuration)
+        norm += norm_change(ld, li, 1, normalise, scratch)
         episode.ld[np.uint64(w)] = ld
         episode.li[np.uint64(w)] = li
         episode.since[np.uint64(w)] = 0
@@ -300,12 +317,12 @@ def _sweep(episode, alpha, normalise, g, classes, counts, theta, occurrences, to
             since = np.int64(episode.since[np.uint64(w)])
             gained, life = rate - episode.rate[np.uint64(since)], t + 1 - since
             ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
-            n_touched = _add(ld, gained, life, theta, occurrences, touched, is_touched, n_touched)
+            n_touched = _add(ld, gained, life, theta, scratch, n_touched)
             if not has_field(g, "one_table"):
-                n_touched = _add(li, gained, life, theta, occurrences, touched, is_touched, n_touched)
-            norm += norm_change(ld, li, -1, normalise, counts)
-            ld, li = _classes_at(g, classes, counts, w, configuration)
-            norm += norm_change(ld, li, 1, normalise, counts)
+                n_touched = _add(li, gained, life, theta, scratch, n_touched)
+            norm += norm_change(ld, li, -1, normalise, scratch)
+            ld, li = _classes_at(g, classes, scratch, w, configuration)
+            norm += norm_change(ld, li, 1, normalise, scratch)
             episode.ld[np.uint64(w)] = ld
             episode.li[np.uint64(w)] = li
             episode.since[np.uint64(w)] = t + 1
@@ -314,18 +331,18 @@ def _sweep(episode, alpha, normalise, g, classes, counts, theta, occurrences, to
         since = np.int64(episode.since[np.uint64(w)])
         gained, life = rate - episode.rate[np.uint64(since)], n - since
         ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
-        n_touched = _add(ld, gained, life, theta, occurrences, touched, is_touched, n_touched)
+        n_touched = _add(ld, gained, life, theta, scratch, n_touched)
         if not has_field(g, "one_table"):
-            n_touched = _add(li, gained, life, theta, occurrences, touched, is_touched, n_touched)
-        norm_change(ld, li, -1, normalise, counts)  # leaves the counts at 0
+            n_touched = _add(li, gained, life, theta, scratch, n_touched)
+        norm_change(ld, li, -1, normalise, scratch)  # leaves the counts at 0
     return n_touched
 
 
 @inline
-def _classes_at(g, classes, counts, w, configuration):
-    """The classes (LD or the only one, LI) of the shape in window w; without sharing, its place in theta_bar."""
+def _classes_at(g, classes, scratch, w, configuration):
+    """Return the classes (LD or the only one, LI) of the shape in window w; without sharing, its place in the table."""
     place = np.int64(g.ld_base[np.uint64(w)]) + configuration
-    if counts is None:
+    if scratch is None:
         return place * np.int64((configuration != 0) & (classes[np.uint64(w)] != 0)), np.int64(0)
     li = np.int64(0)
     if not has_field(g, "one_table"):
@@ -334,27 +351,29 @@ def _classes_at(g, classes, counts, w, configuration):
 
 
 @inline
-def _add(c, gained, life, theta, occurrences, touched, is_touched, n_touched):
+def _add(c, gained, life, theta, scratch, n_touched):
     """Add sign * gained to the weight of class c, whose shape stood for `life` states, and list it as touched.
 
-    Without branches: neutral shapes add to theta[0], which is nobody's, and a weight listed before is
-    written behind the end of the list.
+    There are no branches: neutral shapes add to theta[0], which belongs to nobody, and a weight that is listed already
+    is written behind the end of the list.
     """
-    if touched is None:  # without sharing there is no sign, and nothing to write through
+    if scratch is None:  # without sharing there is no sign, and nothing to write through
         theta[np.uint64(c)] += np.float32(gained)
         return n_touched
     i = np.uint64(abs(c))
     theta[i] += np.float32(gained if c > 0 else -gained)
-    occurrences[i] += life
-    touched[np.uint64(n_touched)] = i
-    n_touched += 1 - np.int64(is_touched[i])
-    is_touched[i] = 1
+    scratch.occurrences[i] += life
+    scratch.touched[np.uint64(n_touched)] = i
+    n_touched += 1 - np.int64(scratch.is_touched[i])
+    scratch.is_touched[i] = 1
     return n_touched
 
 
 @njit
-def write_through(n_touched, start, members, theta, theta_bar, touched, is_touched):
-    """Write the touched weights to all their places in theta_bar, and forget that they were touched."""
+def write_through(n_touched, touched, memory):
+    """Write the touched weights to all their places in the table, and clear the marks."""
+    start, members = memory.classes.start, memory.classes.members
+    theta, table, is_touched = memory.theta, memory.table.black, memory.scratch.is_touched
     theta[0] = 0.0
     for k in range(n_touched):
         i = np.uint64(touched[np.uint64(k)])
@@ -363,7 +382,7 @@ def write_through(n_touched, start, members, theta, theta_bar, touched, is_touch
         for group in range(start[i], start[i + np.uint64(1)], GROUP):
             for m in range(GROUP):
                 place = np.int64(members[np.uint64(group + m)])
-                theta_bar[np.uint64(place if place >= 0 else ~place)] = value if place >= 0 else -value
+                table[np.uint64(place if place >= 0 else ~place)] = value if place >= 0 else -value
 
 
 # ---------------------------------------------------------------------------------------------
@@ -385,19 +404,20 @@ def begin_steps(sh, scratch):
 
 
 @njit
-def learn_step(t, v_next, alpha, learning, g, classes, theta, theta_bar, scratch):
-    """Update V(s_t) towards v_next, which is V(s_t+1) or V(s_t+2) by the current weights, or z.
+def learn_step(t, v_next, alpha, learning, memory):
+    """Update V(s_t) towards v_next: V(s_t+1) or V(s_t+2) by the current weights, or z.
 
-    e <- lambda e + phi(s_t) / ||phi(s_t)||^2; theta <- theta + alpha delta V_t e (TD paper, Section 3.3.4),
-    where e is the trace of the states of the same parity for two-ply updates. s_t is `scratch.recent[t % 3]`.
+    e <- lambda e + phi(s_t) / ||phi(s_t)||^2; theta <- theta + alpha delta V_t e (TD paper, Section 3.3.4). For
+    two-ply updates, e is the trace of the states of the same parity. s_t is in `scratch.recent[t % 3]`.
     Returns |delta V_t|.
     """
+    g, theta, scratch = memory.table.g, memory.theta, memory.scratch
     parity = t % 2 if learning.plies == 2 else 0
     configuration = scratch.recent[t % 3]
     trace, traced, is_traced = scratch.trace[parity], scratch.traced[parity], scratch.is_traced[parity]
     n = scratch.n_traced[parity]
 
-    delta = td_error(squash(learning.value, x_of(configuration, g, theta_bar)), v_next)
+    delta = td_error(squash(learning.value, x_of(configuration, memory.table)), v_next)
 
     kept = 0
     for k in range(n):
@@ -409,12 +429,10 @@ def learn_step(t, v_next, alpha, learning, g, classes, theta, theta_bar, scratch
         else:
             is_traced[i] = 0
     n = kept
-    step = step_over_norm(
-        1.0, _norm(configuration, learning.normalise, g, classes.classes, scratch.counts), learning.normalise
-    )
+    step = step_over_norm(1.0, _norm(configuration, learning.normalise, memory), learning.normalise)
     for w in range(g.n_windows):
         for base in (g.ld_base[w], g.li_base[w]):
-            c = np.int64(classes.classes[base + np.int64(configuration[w])])
+            c = np.int64(memory.classes.classes[base + np.int64(configuration[w])])
             if c != 0 and step > 0.0:
                 i = abs(c)
                 scratch.occurrences[i] += 1
@@ -428,18 +446,19 @@ def learn_step(t, v_next, alpha, learning, g, classes, theta, theta_bar, scratch
     for k in range(n):
         i = traced[k]
         theta[i] += np.float32(alpha * delta) * trace[i]
-    write_through(n, classes.start, classes.members, theta, theta_bar, traced, scratch.is_touched)
+    write_through(n, traced, memory)
     return abs(delta)
 
 
 @njit
-def _norm(configuration, normalise, g, classes, counts):
-    """||phi||^2 of one state, from its configurations."""
+def _norm(configuration, normalise, memory):
+    """Compute ||phi||^2 of one state, from its configurations."""
+    g, classes = memory.table.g, memory.classes.classes
     norm = np.int64(0)
     for n in (1, -1):  # the second time to leave the counts at 0
         for w in range(g.n_windows):
             ld = np.int64(classes[g.ld_base[w] + np.int64(configuration[w])])
             li = np.int64(classes[g.li_base[w] + np.int64(configuration[w])])
-            change = norm_change(ld, li, n, normalise, counts)
+            change = norm_change(ld, li, n, normalise, memory.scratch)
             norm += change if n == 1 else 0
     return norm

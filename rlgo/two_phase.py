@@ -1,18 +1,18 @@
 """Two-phase search: TD search or Dyna-2, then alpha-beta on the value function that it learned. TD paper, Section 6.1.
 
-Start reading at `TwoPhase.genmove`. (The other second phase, Monte-Carlo tree search, lives in mcts/.)
+Start reading at `TwoPhase.genmove`. For Monte-Carlo tree search as the second phase, see mcts/.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
-from rlgo.alphabeta import AlphaBetaSearch, Found, Options, check_limits, describe, led_by
+from rlgo.alphabeta import AlphaBetaResult, AlphaBetaSearch, Options, check_limits, describe, led_by
+from rlgo.budget import Budget, shorter
 from rlgo.game import Game
-from rlgo.player import RESIGN, Candidate, Player, Seed, position_of, shorter
+from rlgo.player import RESIGN, Candidate, Player, Seed, position_of
 from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
 
@@ -22,19 +22,19 @@ class TwoPhase(Player):
 
     Parameters
     ----------
-    first : the first phase, with its own budget; its seed is its own
-    depth : of alpha-beta at most
-    seconds : of each move, shared evenly: the first phase ends after half of them, if not by itself, and alpha-beta
-        has what is left; None: the first phase's budget, and `depth`
-    others : of `AlphaBetaSearch`
+    first : the first phase, a player with a budget and a seed of its own
+    depth : of alpha-beta, at most
+    seconds : of each move, shared evenly: the first phase ends after half of them at the latest, and alpha-beta gets
+        the rest; None: the first phase's budget, and `depth`
+    options, table_bits, seed : see `AlphaBetaSearch`
 
     Attributes
     ----------
-    found : what the last alpha-beta search found, or None
+    result : of the last alpha-beta search, or None
 
     Raises
     ------
-    RlgoError : for limits out of range.
+    RlgoError : for limits out of range
     """
 
     def __init__(
@@ -53,31 +53,33 @@ class TwoPhase(Player):
         self.first, self.depth, self.seconds = first, depth, seconds
         if seconds is not None:
             first.seconds = seconds / 2
-        self.found: Found | None = None
-        self._position: tuple[int, ...] = ()  # where it was found
+        self.result: AlphaBetaResult | None = None
+        self._position: tuple[int, ...] = ()  # whose result it is
         self._second = AlphaBetaSearch(first.sizes[0], options, table_bits, seed)
 
     def genmove(self, game: Game) -> int:
-        start = time.perf_counter()
-        seconds = shorter(self.seconds, self.limit)
+        """Learn, then search; see `Player.genmove`."""
+        both = Budget(seconds=shorter(self.seconds, self.limit))
         self.first.limit = None if self.limit is None else self.limit / 2
-        self.first.search(game, self.stop)
-        features, theta_bar = self.first.value_table()
+        self.first.search(game, self.first.own_budget(self.stop))
+        table = self.first.fused_table()
         self.first.evaluate(game)
-        left = None if seconds is None else max(1e-3, start + seconds - time.perf_counter())
-        self.found = self._second.search(game, features, theta_bar, self.depth, left, self.stop)
+        left = both.seconds_left()
+        seconds = None if left is None else max(1e-3, left)
+        self.result = self._second.search(game, table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
         self._position = position_of(game)
-        return RESIGN if self.first.gives_up(game, self.found.move) else self.first.explore(game, self.found.move)
+        return RESIGN if self.first.gives_up(game, self.result.move) else self.first.explore(game, self.result.move)
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
-        """What the first phase learns ahead of time, the second one searches with."""
+        """Let the first phase learn ahead of time; the second one will search with it."""
         self.first.ponder(game, stop)
 
     def candidates(self, game: Game) -> list[Candidate]:
-        """By the value that was learned; the move that alpha-beta found first, with its principal variation."""
-        return led_by(self.first.candidates(game), self.found if self._position == position_of(game) else None)
+        """Rank the moves by the value that was learned; alpha-beta's move comes first, with its variation."""
+        return led_by(self.first.candidates(game), self.result if self._position == position_of(game) else None)
 
     def value_weights(self) -> Weights:
+        """Return what the first phase moves by."""
         return self.first.value_weights()
 
     def warm_up(self) -> None:
@@ -86,18 +88,22 @@ class TwoPhase(Player):
         self._second.warm_up()
 
     def new_game(self) -> None:
+        """Forget the last game."""
         self.first.new_game()
-        self.found = None
+        self.result = None
 
     def end_game(self, game: Game) -> None:
+        """Let the first phase learn from the game; see `Player.end_game`."""
         self.first.end_game(game)
 
     def report(self) -> list[str]:
-        return self.first.report() + ([] if self.found is None else [describe(self.found, self.first.features.size)])
+        """Describe both phases in a line each."""
+        return self.first.report() + ([] if self.result is None else [describe(self.result, self.first.features.size)])
 
     def memory(self) -> Weights:
+        """Return what the first phase has learned in this game."""
         return self.first.memory()
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """The maps of the first phase."""
+        """Return the maps of the first phase."""
         return self.first.analyses()

@@ -1,16 +1,16 @@
-"""The value function: V(s) = sigmoid(phi(s) . theta), kept up to date move by move, and all afterstates.
+"""The value function V(s) = sigmoid(phi(s) . theta), kept up to date move by move, and the values of all afterstates.
 
-Start reading at `observe` (what a move changes) and `best_afterstate`; people call `ValueFunction`.
-TD paper, equation 9 and Section 3.2. V is always P(Black wins); colours are flipped once, in `best_afterstate`.
+Start reading at `update` (what a move changes) and `best_afterstate`; from Python, use `ValueFunction`.
+TD paper, equation 9 and Section 3.2. V is always P(Black wins); the colour is flipped once, in `best_afterstate`.
 
-A `Shapes` record follows one board. It holds every window's configuration, and for each colour the *gain* of a
-stone at each point: by how much phi . theta grows for that colour. A window contributes to the gains of its own
-cells alone, so a move renews only the contributions of the windows that it touched: 14 of 194 on 9x9, and the
-sums of the 25 points around. A move that captures touches more windows; its value is found by difference, and
-only if somebody asks. Whether a point may be played is renewed only where a neighbour, a diagonal, a ko or a
-last liberty changed. The best of all afterstates is then one pass over an array.
+A shapes record (`shapes_dtype`) follows one board. It holds the configuration of every window, and for each colour the
+*gain* of a stone at each point: by how much phi . theta grows for that colour. A window contributes only to the gains
+of its own cells. A move therefore renews the contributions of the windows that it touched, 14 of 194 on 9x9, and the
+sums of the 25 points around. A capture touches more windows; its value is found by difference, and only when needed.
+Whether a point may be played is renewed only where a neighbour, a diagonal, a ko or a last liberty changed. Finding the
+best afterstate is then one pass over an array.
 
-The weights are constant while a record lives (learning happens between games), or `rebuild` is called.
+The weights must not change while a record is in use, unless `reset` or `reweigh` follows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rlgo.board import (
 from rlgo.errors import RlgoError
 from rlgo.jit import compiling, has_field, inline, njit, random_below
 from rlgo.settings import LOGISTIC, VALUES
-from rlgo.shapes import SLOTS, STRIP, max_windows, padded_points
+from rlgo.shapes import STRIP, WINDOWS_OVER_POINT, max_windows, padded_points
 
 _FORBIDDEN = np.float32(-np.inf)
 _POWER = np.array([3**d for d in range(9)], np.int64)
@@ -43,23 +43,23 @@ _POWER = np.array([3**d for d in range(9)], np.int64)
 
 @inline
 def sigma(x):
-    """The logistic function 1 / (1 + e^-x), TD paper Section 2.4."""
+    """Return the logistic function 1 / (1 + e^-x) (TD paper, Section 2.4)."""
     return 1.0 / (1.0 + math.exp(-x))
 
 
 @inline
 def squash(kind, x):
-    """V from x = phi(s) . theta: logistic (equation 9), or linear, 1/2 + x.
+    """Return V from x = phi(s) . theta: logistic (equation 9), or linear, 1/2 + x.
 
-    Without neutral shapes x is odd under colour inversion, so a linear V needs the 1/2 that
-    sigma(0) gives the logistic one.
+    Without neutral shapes x is odd under colour inversion. A linear V therefore needs the 1/2 that sigma(0) gives the
+    logistic one.
     """
     return sigma(x) if kind == LOGISTIC else 0.5 + x
 
 
 @cache
 def shapes_dtype(size: int) -> np.dtype:
-    """The record that follows one board of this size (P padded points, W windows; colour index c - 1).
+    """Return the record that follows one board of this size (P padded points, W windows; colour index c - 1).
 
     Fields
     ------
@@ -67,7 +67,7 @@ def shapes_dtype(size: int) -> np.dtype:
     x[2] : phi(s) . theta by the tables of Black's and of White's player
     now[2, W] : the weight of the shape in each window
     gain[2, P] : what a stone of this colour adds for its player (valid at empty points, captures left out)
-    part[2, SLOTS * P] : the contributions that `gain` sums, by window
+    part[2, 14 * P] : the contributions that `gain` sums, by window
     mask[2, P] : 0 where this colour may choose the point, else -inf; captures are -inf too
     captures[2, P], n_captures[2] : the points where this colour may capture; is_capture[2, P] the same
     gain_capture[2, P] : the gain of a capturing move, valid where is_fresh[2, P]
@@ -84,7 +84,7 @@ def shapes_dtype(size: int) -> np.dtype:
         ("n_captures", np.int32, (2,)),
         ("n_changed", np.int32),
         ("ko", np.int32),
-        ("part", np.float32, (2, SLOTS * points)),
+        ("part", np.float32, (2, WINDOWS_OVER_POINT * points)),
         ("gain", np.float32, (2, points)),
         ("gain_capture", np.float32, (2, points)),
         ("mask", np.float32, (2, points)),
@@ -103,74 +103,77 @@ def shapes_dtype(size: int) -> np.dtype:
 
 
 def new_shapes(n: int, size: int) -> np.ndarray:
-    """n records of `shapes_dtype(size)`; each needs `rebuild` before use."""
+    """Make n records of `shapes_dtype(size)`; each needs a `reset` before use."""
     return np.zeros(n, shapes_dtype(size))
 
 
 # ---------------------------------------------------------------------------------------------
-# Following a board
+# Keeping up with a board
 # ---------------------------------------------------------------------------------------------
 
 
 @inline
-def shape_value(g, theta_bar, window, configuration):
-    """The weight of the shape that a window holds: sign_LD theta_LD + sign_LI theta_LI (equation 9)."""
+def shape_value(g, weights, window, configuration):
+    """Return the weight of the shape that a window holds: sign_LD theta_LD + sign_LI theta_LI (equation 9)."""
     ld = np.int64(g.ld_base[np.uint64(window)]) + configuration
-    return _look_up(g, theta_bar, ld, np.int64(g.li_base[np.uint64(window)]) + configuration)
+    return _look_up(g, weights, ld, np.int64(g.li_base[np.uint64(window)]) + configuration)
 
 
 @inline
-def _look_up(g, theta_bar, ld, li):
-    """Both tables, or the one that there is: half the look-ups."""
-    value = theta_bar[np.uint64(ld)]
+def _look_up(g, weights, ld, li):
+    """Add up the weights at both places, or return the only one: half the look-ups."""
+    value = weights[np.uint64(ld)]
     if not has_field(g, "one_table"):
-        value += theta_bar[np.uint64(li)]
+        value += weights[np.uint64(li)]
     return value
 
 
 @inline
-def _renew_window(sh, g, black, white, w):
+def _renew_window(sh, table, w):
     """Recompute the contributions of window w to `x` and to the gains of its cells.
 
-    Cells that hold a stone are looked up as well and never used: cheaper than a branch that half the
-    time goes the other way. The tables are padded for it.
+    Cells that hold a stone are looked up as well and never used, which is cheaper than a branch that nobody can
+    predict. The tables are padded for it.
     """
+    g = table.g
     c = np.int64(sh.configuration[np.uint64(w)])
     ld = np.int64(g.ld_base[np.uint64(w)]) + c
     li = np.int64(g.li_base[np.uint64(w)]) + c
-    now_black = _look_up(g, black, ld, li)
-    now_white = _look_up(g, white, ld, li)
+    now_black = _look_up(g, table.black, ld, li)
+    now_white = _look_up(g, table.white, ld, li)
     sh.x[0] += np.float64(now_black) - np.float64(sh.now[0, np.uint64(w)])
     sh.x[1] += np.float64(now_white) - np.float64(sh.now[1, np.uint64(w)])
     sh.now[0, np.uint64(w)] = now_black
     sh.now[1, np.uint64(w)] = now_white
+    now = (now_black, now_white)
     n = g.n_cells[np.uint64(w)]
-    if n == 9:  # constant loops, so that they are unrolled
+    if n == 9:  # a constant loop is unrolled
         for d in range(9):
-            _renew_cell(sh, g, black, white, w, d, ld, li, now_black, now_white)
+            _renew_cell(sh, table, w, d, ld, li, now)
     else:
         for d in range(n):
-            _renew_cell(sh, g, black, white, w, d, ld, li, now_black, now_white)
+            _renew_cell(sh, table, w, d, ld, li, now)
 
 
 @inline
-def _renew_cell(sh, g, black, white, w, d, ld, li, now_black, now_white):
+def _renew_cell(sh, table, w, d, ld, li, now):
+    g = table.g
     one = _POWER[np.uint64(d)]
     two = 2 * one
     slot = np.uint64(g.cell_slot[np.uint64(w), np.uint64(d)])
-    sh.part[0, slot] = _look_up(g, black, ld + one, li + one) - now_black
-    sh.part[1, slot] = now_white - _look_up(g, white, ld + two, li + two)
+    sh.part[0, slot] = _look_up(g, table.black, ld + one, li + one) - now[0]
+    sh.part[1, slot] = now[1] - _look_up(g, table.white, ld + two, li + two)
 
 
 @inline
 def _renew_strip(sh, color_index, start):
-    """Sum the contributions to the gains of STRIP points in a row (one vector addition a slot)."""
+    """Sum the contributions to the gains of STRIP points in a row, by one vector addition a slot."""
     c = np.uint64(color_index)
     width = np.uint64(sh.gain.shape[1])
     for i in range(STRIP):
         p = np.uint64(start + i)
         total = np.float32(0.0)
-        for slot in range(SLOTS):
+        for slot in range(WINDOWS_OVER_POINT):
             total += sh.part[c, np.uint64(slot) * width + p]
         sh.gain[c, p] = total
 
@@ -197,7 +200,7 @@ def _renew_masks(b, sh, p):
 
 @njit
 def _may_choose(b, p, color):
-    """`board.is_sensible`, for either colour."""
+    """Return whether a move is sensible, for either colour; see `board.is_sensible`."""
     if b.nbr[np.uint64(p)] >= 256:
         return True
     return (p != b.ko or color != b.to_play) and not is_eye(b, p, color) and breathes(b, p, color)
@@ -215,7 +218,7 @@ def _set_mask(sh, p, color_index, may, captures):
 
 @njit
 def _set_capture(sh, p, c, captures):
-    """Add the point to the colour's list of captures, or take it out."""
+    """Add the point to the colour's list of captures, or remove it."""
     n = sh.n_captures[c]
     if captures:
         sh.captures[c, np.uint64(n)] = p
@@ -231,7 +234,7 @@ def _set_capture(sh, p, c, captures):
 
 @inline
 def _follow_chain(b, sh, q):
-    """Notice a new or a lost last liberty of the chain at q; the masks of both points depend on it."""
+    """Update the last liberty of the chain at q, and the masks of both points that depend on it."""
     c = b.color[np.uint64(q)]
     if (c == BLACK) | (c == WHITE):
         chain = np.int64(b.chain[np.uint64(q)])
@@ -268,29 +271,29 @@ def _renew_configurations(b, sh, g):
 
 
 @njit
-def follow(b, sh, g, theta_bar):
-    """As `observe`, for the configurations and the value x[0] alone, by one table: where nobody asks for moves.
+def update_value(b, sh, table):
+    """Bring only the configurations and x[0] up to date after a move on `b`, by Black's weights.
 
-    After it, `sh` needs `rebuild` before its gains can be used.
+    For default policies, which choose no move by value. Afterwards `sh` needs a `reset` before its gains can be used.
     """
-    _renew_configurations(b, sh, g)
+    _renew_configurations(b, sh, table.g)
     for i in range(sh.n_changed):
         w = np.uint64(sh.changed[np.uint64(i)])
-        now = shape_value(g, theta_bar, w, np.int64(sh.configuration[w]))
+        now = shape_value(table.g, table.black, w, np.int64(sh.configuration[w]))
         sh.x[0] += np.float64(now) - np.float64(sh.now[0, w])
         sh.now[0, w] = now
 
 
 @njit
-def observe(b, sh, g, black, white):
-    """Bring `sh` up to date after a move on `b` (call once after every `play`).
+def update(b, sh, table):
+    """Bring `sh` up to date after a move on `b`; to be called once after every `play`.
 
-    g : geometry record; black, white : theta_bar of the player of each colour (the same, in self-play).
     The windows that changed are left in `sh.changed[:sh.n_changed]`.
     """
+    g = table.g
     _renew_configurations(b, sh, g)
     for i in range(sh.n_changed):
-        _renew_window(sh, g, black, white, sh.changed[np.uint64(i)])
+        _renew_window(sh, table, sh.changed[np.uint64(i)])
 
     # The last liberties first: the masks read them.
     stride = b.stride
@@ -329,7 +332,7 @@ def observe(b, sh, g, black, white):
 
 @njit
 def _capture_touched(b, sh, p, color, stamp):
-    """Whether a window over p, or over a stone that `color` captures there, changed in move `stamp`."""
+    """Return whether a window over p, or over a stone that `color` captures there, changed in move `stamp`."""
     if sh.touched[np.uint64(p)] == stamp:
         return True
     stride = b.stride
@@ -348,9 +351,9 @@ def _capture_touched(b, sh, p, color, stamp):
 
 
 @njit
-def rebuild(b, sh, g, black, white):
-    """Compute `sh` anew from the board (at a root, or after the weights changed)."""
-    rebuild_gains(b, sh, g, black, white)
+def reset(b, sh, table):
+    """Compute `sh` anew from the board: at a root, or after the weights changed."""
+    reset_gains(b, sh, table)
     sh.n_captures[:] = 0
     sh.n_changed = 0
     sh.ko = b.ko
@@ -361,8 +364,9 @@ def rebuild(b, sh, g, black, white):
 
 
 @njit
-def rebuild_gains(b, sh, g, black, white):
-    """What `x` and `gain_of` need of it: nobody chooses a move, or follows the board, before a `rebuild`."""
+def reset_gains(b, sh, table):
+    """Compute anew what `x` and `gain_of` need; choosing moves and keeping up with the board need a full `reset`."""
+    g = table.g
     sh.part[:] = 0
     for w in range(g.n_windows):
         configuration = np.int64(0)
@@ -371,22 +375,22 @@ def rebuild_gains(b, sh, g, black, white):
         sh.configuration[w] = configuration
         sh.dirty[w] = 0
         sh.delta[w] = 0
-    revalue(sh, g, black, white)
+    reweigh(sh, table)
     sh.last_liberty[:] = 0
     for p in range(b.color.shape[0]):
         c = b.color[p]
-        if c == BLACK or c == WHITE:
+        if c in (BLACK, WHITE):
             chain = np.int64(b.chain[p])
             sh.last_liberty[chain] = last_liberty(b, chain)
 
 
 @njit
-def revalue(sh, g, black, white):
-    """Recompute values and gains of `sh` from its configurations, after the weights changed."""
+def reweigh(sh, table):
+    """Recompute the values and gains of `sh` from its configurations, after the weights changed."""
     sh.x[:] = 0.0
     sh.now[:] = 0.0
-    for w in range(g.n_windows):
-        _renew_window(sh, g, black, white, w)
+    for w in range(table.g.n_windows):
+        _renew_window(sh, table, w)
     for start in range(0, sh.gain.shape[1], STRIP):
         _renew_strip(sh, 0, start)
         _renew_strip(sh, 1, start)
@@ -394,11 +398,11 @@ def revalue(sh, g, black, white):
 
 
 @njit
-def x_of(configuration, g, theta_bar):
-    """phi(s) . theta of a list of window configurations."""
+def x_of(configuration, table):
+    """Compute phi(s) . theta from the configurations of the windows, by Black's weights."""
     x = 0.0
-    for w in range(g.n_windows):
-        x += shape_value(g, theta_bar, w, np.int64(configuration[w]))
+    for w in range(table.g.n_windows):
+        x += shape_value(table.g, table.black, w, np.int64(configuration[w]))
     return x
 
 
@@ -408,9 +412,11 @@ def x_of(configuration, g, theta_bar):
 
 
 @njit
-def _capture_gain(b, sh, g, theta_bar, p):
-    """The gain, for the colour to play, of the capturing move p: all windows over p and the captured stones."""
+def _capture_gain(b, sh, table, p):
+    """Compute the gain of the capturing move p for the colour to play, over all windows that it changes."""
+    g = table.g
     color = np.int64(b.to_play)
+    weights = table.black if color == BLACK else table.white
     stride = b.stride
     n = np.int64(0)
     gain = 0.0
@@ -432,7 +438,7 @@ def _capture_gain(b, sh, g, theta_bar, p):
     for i in range(n):
         w = sh.changed[np.uint64(i)]
         old = np.int64(sh.configuration[np.uint64(w)])
-        gain += shape_value(g, theta_bar, w, old + sh.delta[np.uint64(w)]) - shape_value(g, theta_bar, w, old)
+        gain += shape_value(g, weights, w, old + sh.delta[np.uint64(w)]) - shape_value(g, weights, w, old)
         sh.delta[np.uint64(w)] = 0
     return gain if color == BLACK else -gain
 
@@ -450,22 +456,22 @@ def _shift_digits(sh, g, p, digit, n):
 
 
 @njit
-def gain_of(b, sh, g, theta_bar, p):
-    """By how much phi . theta grows for the colour to play with a stone at p, which must be legal."""
+def gain_of(b, sh, table, p):
+    """Return how much phi . theta grows for the colour to play by a stone at p, which must be legal."""
     c = b.to_play - 1
     stride = b.stride
     for q in (p - stride, p - 1, p + 1, p + stride):
         if b.color[np.uint64(q)] == 3 - b.to_play and sh.last_liberty[np.uint64(b.chain[np.uint64(q)])] == p:
-            return _capture_gain(b, sh, g, theta_bar, p)
+            return _capture_gain(b, sh, table, p)
     return np.float64(sh.gain[c, np.uint64(p)])
 
 
 @njit(fastmath={"reassoc"}, forceinline=True)
 def _best_quiet(gain, mask, color_index):
-    """The largest gain among the unmasked points, how many have it, the sum of these, and all unmasked ones.
+    """Find the largest gain among the unmasked points: (gain, points that have it, sum of these, unmasked points).
 
-    Floats are compared as integers of the same order: LLVM makes vectors of an integer maximum, not of a
-    float one (37 ns against 84 ns for both passes).
+    Floats are compared as integers of the same order, because LLVM vectorises an integer maximum, but not a float one
+    (37 ns against 84 ns for both passes).
     """
     c = np.uint64(color_index)
     most = np.int32(-2147483648)
@@ -487,21 +493,35 @@ def _best_quiet(gain, mask, color_index):
 
 @inline
 def _ordered(bits):
-    """The bits of a float as an integer that sorts like it; its own inverse."""
+    """Map the bits of a float to an integer that sorts like it; the map is its own inverse."""
     return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
 
 
-@njit
-def best_afterstate(b, sh, g, black, white, rng):
-    """argmax (Black) or argmin (White) of V(s o a), ties broken uniformly; and the number of candidates.
+@inline
+def keep_best(p, value, best, ties, choice, rng):
+    """Compare one more move with the best so far, and break exact ties uniformly (a reservoir of one).
 
-    Returns (point, or PASS without any candidate; candidates).
+    Begin with ties = 0. Returns the new (best value, moves that have it, the one of them that is chosen).
+    """
+    if ties == 0 or value > best:
+        return value, 1, p
+    if value == best:
+        ties += 1
+        if random_below(rng, ties) == 0:
+            choice = p
+    return best, ties, choice
+
+
+@njit
+def best_afterstate(b, sh, table, rng):
+    """Find argmax (Black) or argmin (White) of V(s o a), breaking exact ties uniformly.
 
     Candidates are the sensible moves: legal, and not in an own single-point eye. Overwrites `sh.changed`.
+    Returns (point, or PASS without candidates; number of candidates).
     """
     c = b.to_play - 1
     best, ties, choice, n_candidates = _best_quiet(sh.gain, sh.mask, c)
-    if n_candidates == 0 or best == _FORBIDDEN:  # the second only by weights that have diverged
+    if n_candidates == 0 or best == _FORBIDDEN:  # the latter only if the weights have diverged
         ties, choice = 0, PASS
     if ties > 1:
         k = random_below(rng, ties)
@@ -514,27 +534,20 @@ def best_afterstate(b, sh, g, black, white, rng):
     for i in range(sh.n_captures[c]):
         p = np.int64(sh.captures[c, np.uint64(i)])
         if sh.is_fresh[c, np.uint64(p)] == 0:
-            theta_bar = black if c == 0 else white
-            sh.gain_capture[c, np.uint64(p)] = _capture_gain(b, sh, g, theta_bar, p)
+            sh.gain_capture[c, np.uint64(p)] = _capture_gain(b, sh, table, p)
             sh.is_fresh[c, np.uint64(p)] = 1
-        gain = sh.gain_capture[c, np.uint64(p)]
-        if ties == 0 or gain > best:
-            best, ties, choice = gain, 1, p
-        elif gain == best:
-            ties += 1
-            if random_below(rng, ties) == 0:
-                choice = p
+        best, ties, choice = keep_best(p, sh.gain_capture[c, np.uint64(p)], best, ties, choice, rng)
     return choice, n_candidates + sh.n_captures[c]
 
 
 # ---------------------------------------------------------------------------------------------
-# For people
+# For Python
 # ---------------------------------------------------------------------------------------------
 
 
 @njit
-def all_afterstates(b, sh, g, theta_bar, kind, out):
-    """V after every legal move of the colour to play, rows from A1, and after a pass; NaN where illegal."""
+def all_afterstates(b, sh, table, kind, out):
+    """Write V after every move of the colour to play to `out`: rows from A1, then a pass; NaN for illegal moves."""
     sign = 1.0 if b.to_play == BLACK else -1.0
     n = b.board_size
     for row in range(n):
@@ -542,16 +555,21 @@ def all_afterstates(b, sh, g, theta_bar, kind, out):
             p = (row + 1) * b.stride + col + 1
             out[row * n + col] = np.nan
             if is_legal(b, p):
-                out[row * n + col] = squash(kind, sh.x[0] + sign * gain_of(b, sh, g, theta_bar, p))
+                out[row * n + col] = squash(kind, sh.x[0] + sign * gain_of(b, sh, table, p))
     out[n * n] = squash(kind, sh.x[0])
 
 
 class ValueFunction:
-    """V(s) = P(Black wins) of positions, and of all afterstates.
+    """A learned value function: V(s) = P(Black wins) of positions and of their afterstates.
 
     Parameters
     ----------
-    weights : a `weights.Weights`
+    weights : the `Weights`
+
+    Attributes
+    ----------
+    weights : the same
+    size : of the boards that it values
     """
 
     def __init__(self, weights: Any):
@@ -560,26 +578,29 @@ class ValueFunction:
         self._kind = VALUES[weights.value]
         self._shapes = new_shapes(1, self.size)[0]
 
+    def __repr__(self) -> str:
+        return f"<ValueFunction {self.weights.features.name}, {self.weights.value}, {self.weights.games:,} games>"
+
     def _follow(self, board: np.record) -> None:
         if board.dtype != board_dtype(self.size):
             raise RlgoError(f"weights for board size {self.size}: expected a board of that size")
-        bar = self.weights.theta_bar
         with compiling(f"value function, {self.size}x{self.size}"):
-            rebuild(board, self._shapes, self.weights.features.geometry, bar, bar)
+            reset(board, self._shapes, self.weights.table())
 
     def value(self, board: np.record) -> float:
-        """V(s) of a board record (`board.new_board`)."""
+        """Return V(s) of a board record, for instance `Game.board`. Raises RlgoError for another board size."""
         self._follow(board)
         return float(squash(self._kind, float(self._shapes.x[0])))
 
     def afterstates(self, board: np.record) -> np.ndarray:
-        """V(s o a) for every action of the colour to play: float64[size * size + 1].
+        """Return V(s o a) for every action of the colour to play, float64[size * size + 1].
 
-        Index row * size + col, both from 0 at A1; the last entry is the pass. NaN where a move is illegal by
-        the board's rules (single-point eyes are legal; superko is a matter of `game.Game`).
+        The index is row * size + col, both from 0 at A1; the last entry is the pass. Moves that are illegal by the
+        board's rules are NaN. (Single-point eyes are legal; superko is left to `game.Game`.)
+
+        Raises RlgoError for a board of another size.
         """
         self._follow(board)
         out = np.empty(self.size * self.size + 1)
-        f = self.weights
-        all_afterstates(board, self._shapes, f.features.geometry, f.theta_bar, self._kind, out)
+        all_afterstates(board, self._shapes, self.weights.table(), self._kind, out)
         return out

@@ -1,6 +1,6 @@
-"""Weight files: save, load, describe. Versioned, checksummed, written atomically.
+"""Weights: a learned value function, its file, and how it is shown.
 
-Start reading at `save_weights`. A weight file is a sealed `.npz` (see `sealed.py`) of two arrays:
+Start reading at `Weights`, then `save_weights`. A weight file is an archive (see `archive.py`) of two arrays:
 
 * ``theta``: float32[n], the weights, block after block (see `shapes.py` for the numbering);
 * ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, provenance.
@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from rlgo.archive import read_archive, write_archive
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
-from rlgo.sealed import read_sealed, write_sealed
 from rlgo.settings import MAX_SIZE, MIN_SIZE, VALUES
-from rlgo.shapes import Block, FeatureSet, make_features
+from rlgo.shapes import Block, FeatureSet, Table, fuse, make_features, unshare
 
 FORMAT, VERSION = "rlgo-weights", 1
 
@@ -37,7 +37,7 @@ class Weights:
     komi : points, what the games of training were scored with
     value : "logistic" or "linear"
     games : games of self-play behind it
-    provenance : how it was made: seed, command, versions ... (JSON)
+    provenance : how it was made: seed, command, versions and so on (JSON)
     """
 
     features: FeatureSet
@@ -47,17 +47,37 @@ class Weights:
     games: int = 0
     provenance: dict[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return (
+            f"<Weights {self.features.name}: {self.features.n_weights:,} weights, {self.value}, "
+            f"komi {self.komi:g}, {self.games:,} games>"
+        )
+
+    def table(self, unshared: tuple[int, ...] | None = None, *, is_fused: bool = False) -> Table:
+        """Return the look-up table that compiled code values positions by.
+
+        Parameters
+        ----------
+        unshared : write the weights out without sharing, over windows of these sizes, which must include those of the
+            features; None: over the features as they are
+        is_fused : fuse all window sizes into 3x3 windows, for searches with constant weights (`shapes.fuse`)
+        """
+        if unshared is None and not is_fused:
+            return self._table
+        whole, theta = unshare(self.features, self.theta, unshared or self.features.sizes)
+        weights = whole.expand(theta)
+        return fuse(whole, weights) if is_fused else whole.table_of(weights)
+
     @cached_property
-    def theta_bar(self) -> np.ndarray:
-        """theta written out by shape, float32 (see `shapes.py`)."""
-        return self.features.expand(self.theta)
+    def _table(self) -> Table:
+        return self.features.table(self.theta)
 
     def block(self, block: Block) -> np.ndarray:
-        """The weights of one block, a view."""
+        """Return the weights of one block, float32, a view."""
         return self.theta[block.start : block.stop]
 
     def meta(self) -> dict[str, Any]:
-        """The JSON of the file, but for the weights."""
+        """Return the metadata of the file: everything but the weights, as JSON."""
         f = self.features
         return {
             "format": FORMAT,
@@ -74,8 +94,8 @@ class Weights:
 
 
 def save_weights(path: str | Path, weights: Weights) -> None:
-    """Write a weight file, atomically. Raises RlgoError where the folder cannot be written."""
-    write_sealed(path, weights.meta(), {"theta": weights.theta[1:]})
+    """Write a weight file, atomically. Raises RlgoError if the folder cannot be written."""
+    write_archive(path, weights.meta(), {"theta": weights.theta[1:]})
 
 
 def load_weights(path: str | Path, size: int | None = None) -> Weights:
@@ -88,9 +108,9 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
 
     Raises
     ------
-    RlgoError : if the file is missing, damaged, no weight file, of a newer version, or of another board size.
+    RlgoError : if the file is missing, damaged, not a weight file, of a newer version, or of another board size
     """
-    meta, arrays = read_sealed(path, "weight file", FORMAT, VERSION)
+    meta, arrays = read_archive(path, "weight file", FORMAT, VERSION)
     try:
         return _weights(meta, np.concatenate([np.zeros(1, np.float32), arrays["theta"]]), size)
     except KeyError as error:
@@ -100,7 +120,7 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
 
 
 def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
-    """The weights of a file's content. Raises RlgoError, or KeyError for missing metadata."""
+    """Make the weights of a file's content. Raises RlgoError, or KeyError for missing metadata."""
     if size is not None and meta["size"] != size:
         raise RlgoError(f"weights for board size {meta['size']}, expected board size {size}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
@@ -112,18 +132,18 @@ def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weigh
 
 
 def shipped_weights(size: int) -> Path:
-    """The shipped weight file for a board size; of several, the one with the most games behind it.
+    """Find the shipped weight file for a board size; of several, the one with the most games behind it.
 
     Raises RlgoError if there is none.
     """
-    found = [(load_weights(p).games, p) for p in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
-    if not found:
+    shipped = [(load_weights(p).games, p) for p in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
+    if not shipped:
         raise RlgoError(f"no shipped weights for board size {size}: expected a weight file")
-    return max(found)[1]
+    return max(shipped)[1]
 
 
 def describe(weights: Weights) -> str:
-    """What a weight file holds, for people."""
+    """Describe what a weight file holds, in lines of text."""
     f = weights.features
     lines = [
         f"board      {f.size}x{f.size}, komi {weights.komi:g}",
@@ -146,11 +166,11 @@ def describe(weights: Weights) -> str:
 
 
 def strongest(weights: Weights, block: Block, top: int) -> list[tuple[float, np.ndarray, int, int]]:
-    """The `top` shapes of a block with the largest |theta|, those in use.
+    """Find the `top` shapes of a block with the largest |theta|, leaving out weights of 0.
 
-    Returns (weight, cells, row, col) each: the weight as it counts for Black, the shape turned so that it is
-    above 0 (without weight sharing the other colour is another shape: it is left as it is), cells uint8[k, k] with
-    rows from the bottom, and the anchor of the canonical window.
+    Returns (weight, cells, row, col) for each: its weight for Black, its cells uint8[k, k] with rows from the bottom,
+    and the anchor of its canonical window. Colours are exchanged where that makes the weight positive, except without
+    weight sharing, where the other colour is another shape.
     """
     w = weights.block(block)
     out = []
@@ -164,25 +184,26 @@ def strongest(weights: Weights, block: Block, top: int) -> list[tuple[float, np.
 
 
 def on_board(weights: Weights, board: np.record, top: int) -> list[tuple[float, np.ndarray, int, int]]:
-    """The `top` shapes of a position with the largest |weight|, those that count; as `strongest`, none turned.
+    """Find the `top` shapes of a position with the largest |weight|, leaving out weights of 0.
 
-    The weight is what the window adds to the logit: theta_LI + theta_LD, with their signs.
+    Returns (weight, cells, row, col) for each, as `strongest` does, colours as on the board. The weight is what the
+    window adds to the logit: theta_LI + theta_LD, with their signs.
     """
     f = weights.features
-    g, bar = f.geometry, weights.theta_bar
-    found = []
+    g, table = f.geometry, weights.table().black
+    shapes = []
     for w, (k, row, col) in enumerate(f.windows):
         cells = board.color[g.cell_point[w, : k * k]]
         configuration = int(cells @ 3 ** np.arange(k * k))
-        weight = float(bar[g.ld_base[w] + configuration] + bar[g.li_base[w] + configuration])
+        weight = float(table[g.ld_base[w] + configuration] + table[g.li_base[w] + configuration])
         if weight:
             points = board.color[[from_row_col(row + y, col + x, f.size) for y in range(k) for x in range(k)]]
-            found.append((weight, points.reshape(k, k), row, col))
-    return sorted(found, key=lambda shape: -abs(shape[0]))[:top]
+            shapes.append((weight, points.reshape(k, k), row, col))
+    return sorted(shapes, key=lambda shape: -abs(shape[0]))[:top]
 
 
 def show(weights: Weights, top: int = 10, unicode: bool = True) -> str:
-    """The strongest shapes of each block, drawn as stones, from Black's side; LD shapes with their lowest vertex."""
+    """Draw the strongest shapes of each block as text, from Black's side; LD shapes with their lowest vertex."""
     size = weights.features.size
     parts = []
     for block in weights.features.blocks:
@@ -196,11 +217,11 @@ def show(weights: Weights, top: int = 10, unicode: bool = True) -> str:
 
 
 def show_image(weights: Weights, top: int = 10) -> np.ndarray:
-    """The same as a picture, uint8[height, width, 3]: one row of shapes a block, redder where stronger."""
+    """Draw the strongest shapes of each block as a row of a picture, uint8[height, width, 3], redder if stronger."""
     rows = []
     for block in weights.features.blocks:
-        found = strongest(weights, block, top)
-        largest = max((abs(w) for w, *_ in found), default=1.0)
-        rows.append(shapes_image([s for _, s, *_ in found], [w / largest for w, *_ in found], columns=top))
+        shapes = strongest(weights, block, top)
+        largest = max((abs(w) for w, *_ in shapes), default=1.0)
+        rows.append(shapes_image([s for _, s, *_ in shapes], [w / largest for w, *_ in shapes], columns=top))
     width = max(row.shape[1] for row in rows)
     return np.concatenate([np.pad(r, ((0, 0), (0, width - r.shape[1]), (0, 0)), constant_values=255) for r in rows])

@@ -1,8 +1,19 @@
-"""Files of small experiments, on 5x5."""
+"""Files of small experiments, on 5x5, and raw results made by hand."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+
+import numpy as np
+
+from train.experiments.curves import pairings
+from train.experiments.model import GNUGO_0, Experiment
+from train.experiments.raw import RawResults, pair_line, run_point
+from train.experiments.reading import read_experiment
+from train.experiments.training import Point
+
+PNG = b"\x89PNG\r\n\x1a\n"
 
 BASE = """
 [run]
@@ -70,3 +81,71 @@ def write(folder: Path, text: str, name: str = "tiny") -> Path:
     path = folder / f"{name}.toml"
     path.write_text(text.replace("BASE", str(folder / "base.toml")), "utf-8")
     return path
+
+
+def ages(games: int) -> list[int]:
+    """The numbers of games after which weights are saved."""
+    return [f * 10**k for k in range(2, 10) for f in (1, 2, 5) if f * 10**k <= games]
+
+
+def on_the_same_runs(ran, folder: Path, text: str, name: str = "tiny") -> Experiment:
+    """Another experiment in this folder, on a copy of the runs of the fixture `ran`."""
+    source, *_ = ran
+    shutil.copytree(source / "out", folder / "out", dirs_exist_ok=True)
+    path = folder / f"{name}.toml"
+    path.write_text(text.replace("BASE", str(source / "base.toml")), "utf-8")
+    return read_experiment(path, out=folder / "out")
+
+
+# ---------------------------------------------------------------------------------------------
+# Results made by hand
+# ---------------------------------------------------------------------------------------------
+
+
+def header(name: str, kind: str, **more) -> dict:
+    """The first line of a file of raw results."""
+    return {
+        "experiment": name, "kind": kind, "scale": 1.0, "command": f"rlgo experiment run {name}",
+        "finished": "2026-11-22", "machine": "2 x Some Processor", "seconds": 90.0, "seed": 1,
+        "versions": {"rlgo": "0.1.0"}, **more,
+    }  # fmt: skip
+
+
+def run_line(label: str, seed: int, ages: list[int], state: str = "finished", reference: bool = False) -> dict:
+    return {
+        "run": label, "seed": seed, "base": "paper", "changed": {}, "reference": reference, "state": state,
+        "games": max(ages, default=0), "checkpoints": ages, "crc32": "01234567",
+    }  # fmt: skip
+
+
+def score(rng: np.random.Generator, difference: float, openings: int) -> list[tuple[float, float]]:
+    """Games between players so many Elo apart."""
+    p = 1 / (1 + 10 ** (-difference / 400))
+    return [tuple(map(float, rng.random(2) < p)) for _ in range(openings)]
+
+
+def curves_of(e: Experiment, ages: tuple[int, ...] = (100, 200, 1000), openings: int = 10) -> RawResults:
+    """Results of an experiment whose runs learn 150 Elo with every checkpoint, those of later labels a little more."""
+    rng, runs, points, elo = np.random.default_rng(3), [], [Point("random", -1, 0, None)], {"random": 0.0}
+    labelled = [(label, m) for label, members in e.runs.items() for m in members]
+    for i, (label, member) in enumerate(labelled):
+        seed = member.config.run.seed
+        runs.append(run_line(label, seed, list(ages), reference=member.name == e.reference.name))
+        for k, games in enumerate(ages, 1):
+            points.append(Point(run_point(label, seed, games), i, games, None))
+            elo[points[-1].name] = (150 + 10 * i) * k
+    pairs = [pair_line(a.name, b.name, score(rng, elo[a.name] - elo[b.name], openings)) for a, b in pairings(points)]
+    if e.settings.gnugo_games:
+        last = [run_point(label, member.config.run.seed, ages[-1]) for label, member in labelled]
+        pairs += [pair_line(name, GNUGO_0, score(rng, elo[name] - 700, openings)) for name in last]
+    return RawResults(header(e.name, "curves"), [*runs, *pairs])
+
+
+def games_of(e: Experiment, openings: int = 20, step: float = 80) -> RawResults:
+    """Results of an experiment in which everybody meets everybody, each `step` Elo better than the one before."""
+    rng, lines = np.random.default_rng(4), []
+    for i, a in enumerate(e.contestants):
+        for k, b in enumerate(e.contestants[:i]):
+            scores = score(rng, step * (i - k), openings)
+            lines.append(pair_line(a.name, b.name, scores, seconds_of=[4.0, 2.0], seconds=6.0))
+    return RawResults(header(e.name, "games"), lines)

@@ -391,11 +391,7 @@ def weighted_mean(thetas: list[list[float]], averaging: float) -> list[float]:
 # ---------------------------------------------------------------------------------------------
 
 # X and O here are one colour and the other; ? anything, x all but X, o all but O; the candidate stands in the centre.
-FOR_BOTH = """
-    XOX...???  XO....?.?  XO?X..x.?
-    XO?O.o?o?  XO?O.X???  ?X?O.Oooo
-    X.?O.?###  OX?X.O###  ?X?x.O###  ?XOx.x###  ?OXX.O###
-""".split()
+FOR_BOTH = ["XOX...???", "XO....?.?", "XO?X..x.?", "XO?O.o?o?", "XO?O.X???", "?X?O.Oooo", "X.?O.?###", "OX?X.O###", "?X?x.O###", "?XOx.x###", "?OXX.O###"]
 FOR_X = ["XOO...?.?"]
 
 

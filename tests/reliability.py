@@ -33,7 +33,7 @@ from test_gtp import ANSWER, random_line  # noqa: E402
 from train.arena.elo import rate  # noqa: E402
 from train.arena.match import play_match  # noqa: E402
 from train.arena.referee import GameRecord  # noqa: E402
-from train.arena.results import Played  # noqa: E402
+from train.arena.results import PlayedGame  # noqa: E402
 from train.arena.tournament import pair_results  # noqa: E402
 
 PLAYER = "mc_rave,sims=20"
@@ -168,7 +168,7 @@ def rating(games: int, seed: int) -> dict[str, Any]:
     played = []
     for n in range(1, games + 1):
         i, j = rng.choice(50, 2, replace=False)
-        played.append(Played(n, n, f"p{i}", f"p{j}", GameRecord((), float(rng.random() < 0.5), "B+R")))
+        played.append(PlayedGame(n, n, f"p{i}", f"p{j}", GameRecord((), float(rng.random() < 0.5), "B+R")))
     rate(pair_results(played))  # imports scipy
     start = time.perf_counter()
     rate(pair_results(played))

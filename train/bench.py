@@ -1,9 +1,8 @@
 """The speed table: `rlgo bench`.
 
-Start reading at `main`. Everything runs on one core (the process is pinned to it), warm, in several runs of
-which the median counts. Rates are per second of process CPU time, so that a busy neighbour disturbs them less;
-`warm_start_s` and the scaling of two workers or threads, which needs two free cores, are what a clock on the wall
-shows.
+Start reading at `main`. The process is pinned to one core. Each number is the median of several runs, after one more to
+compile and to warm up. Rates are per second of CPU time, which other processes disturb less than wall-clock time.
+`warm_start_s` and the scaling to two workers or threads, which needs two free cores, are measured in wall-clock time.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from train.provenance import cpu_name, versions
 
 RUNS = 5
 
-# One compiled episode, from the start of a new interpreter on.
+# Play one compiled episode, in a new interpreter.
 _FIRST_EPISODE = """
 from rlgo.learner import Learner
 from rlgo.shapes import make_features
@@ -30,7 +29,7 @@ from train.runs.run import make_learner
 make_learner(load_config("paper"), 1).play(1)
 """
 
-# The peak memory of a process that trains, in MB. Linux hands `ru_maxrss` of the process that started it on, VmHWM not.
+# Print the peak memory of a process that trains, in MB. On Linux, a child inherits `ru_maxrss` but not VmHWM.
 _PEAK_MEMORY = """
 import resource
 from train.config import load_config
@@ -45,9 +44,15 @@ except (OSError, StopIteration):
 
 
 def main(scale: float = 1.0) -> dict[str, Any]:
-    """Measure everything, print a table, and return it: flat keys to numbers, and "machine".
+    """Measure everything, print a table, and return it.
 
-    scale : of the work behind each number; below 1 the numbers are rough.
+    Parameters
+    ----------
+    scale : factor on the work behind each number; below 1, the numbers are rough
+
+    Returns
+    -------
+    each key with its number, and "machine" with a description of the machine
     """
     result: dict[str, Any] = {}
     cpus = _pin()
@@ -86,7 +91,10 @@ Numbers = Iterator[tuple[str, float]]
 
 
 def _rates(run: Callable[[], tuple[float, ...]]) -> list[float]:
-    """Median rates of what `run` counts, over RUNS runs; one more, first, to compile and to warm up."""
+    """Return the median rates, per second of CPU time, of what `run` counts.
+
+    One more run, before the RUNS that are measured, compiles and warms up.
+    """
     run()
     rates = []
     for _ in range(RUNS):
@@ -97,24 +105,49 @@ def _rates(run: Callable[[], tuple[float, ...]]) -> list[float]:
     return [statistics.median(column) for column in zip(*rates, strict=True)]
 
 
+def _speedup(cpus: set[int], counts: Sequence[Callable[[], float]]) -> float:
+    """Return the median ratio of the second count's rate to the first's, in wall-clock time on all of `cpus`.
+
+    The two take turns, so that both meet the machine in the same mood.
+    """
+    ratios = []
+    os.sched_setaffinity(0, cpus)
+    try:
+        for _ in range(RUNS + 1):
+            rates = []
+            for count in counts:
+                start = time.perf_counter()
+                n = count()
+                rates.append(n / (time.perf_counter() - start))
+            ratios.append(rates[1] / rates[0])
+    finally:
+        os.sched_setaffinity(0, {min(cpus)})
+    return statistics.median(ratios[1:])
+
+
+# ---------------------------------------------------------------------------------------------
+# Playouts and learning
+# ---------------------------------------------------------------------------------------------
+
+
 def _playouts(size: int, n: int, mogo: bool = False) -> Numbers:
-    from rlgo.board import new_boards, zobrist
+    from rlgo.board import new_boards
     from rlgo.jit import make_rng
-    from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy, mogo_patterns, new_rollout, playouts
+    from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy, make_rules, new_rollout, playouts
 
     boards, rng, scratch = new_boards(2, size), make_rng(1), new_rollout(size)
-    # Uniform playouts run to the end; MoGo's stop at mercy, as in a search.
+    # Uniform playouts run to the end; MoGo's stop by the mercy rule, as in a search.
     policy = DefaultPolicy(MOGO) if mogo else DefaultPolicy(UNIFORM, mercy=False)
 
     def run() -> tuple[float, ...]:
-        playouts(boards, policy, scratch, mogo_patterns(), 7.5, n, zobrist(size), rng)
+        playouts(boards, policy, scratch, make_rules(size, 7.5), n, rng)
         return (n,)
 
     yield f"{'mogo_' if mogo else ''}playouts_{size}x{size}_per_s", _rates(run)[0]
 
 
 def _learner(workers: int = 1) -> Any:
-    """A learner with the paper's settings, in the middle of a long run."""
+    """Make a learner with the paper's settings and the weights of a long run."""
     from rlgo.learner import Learner
     from rlgo.weights import load_weights, shipped_weights
     from train.config import load_config
@@ -147,8 +180,13 @@ def _training(n: int) -> Numbers:
     yield "train_games_per_s", _rates(run)[0]
 
 
+# ---------------------------------------------------------------------------------------------
+# Searches
+# ---------------------------------------------------------------------------------------------
+
+
 def _td_searches(n: int) -> Numbers:
-    """Simulations a second from the empty 9x9 board, with memories as at the start of a game."""
+    """Measure simulations per second from the empty 9x9 board, with memories as at the start of a game."""
     from rlgo.game import Game
     from train.players.spec import make_player
 
@@ -174,26 +212,25 @@ def _td_searches(n: int) -> Numbers:
 
 
 def _alphabeta(n: int) -> Numbers:
-    """Positions valued a second, inside the tree and at its leaves, from a middle game, until n are."""
+    """Measure positions valued per second, inside the tree and at its leaves, from a middle game."""
     from rlgo.alphabeta import AlphaBetaSearch
-    from rlgo.shapes import unshare
+    from rlgo.budget import Budget
     from rlgo.weights import load_weights, shipped_weights
 
     weights = load_weights(shipped_weights(9))
-    features, theta = unshare(weights.features, weights.theta)
-    theta_bar = features.expand(theta)
+    table = weights.table(is_fused=True)
     game = _middle_game()
 
     def run() -> tuple[float, ...]:
         search = AlphaBetaSearch(9, seed=1)
-        found = search.search(game, features, theta_bar, depth=20, stop=lambda: search.nodes >= n)
+        found = search.search(game, table, Budget(depth=20, stop=lambda: search.nodes >= n))
         return (found.nodes,)
 
     yield "alphabeta_nodes_per_s", _rates(run)[0]
 
 
 def _tree_searches(size: int, n: int) -> Numbers:
-    """Simulations a second from the empty board, and bytes for each action that the tree stores."""
+    """Measure simulations per second from the empty board, and the bytes of each action that the tree stores."""
     from mcts.tree import edges_in, memory_of
     from rlgo.game import Game
     from train.players.spec import make_player
@@ -218,7 +255,7 @@ def _tree_searches(size: int, n: int) -> Numbers:
 
 
 def _middle_game() -> Any:
-    """A 9x9 position of 24 moves that two greedy players made from a random opening."""
+    """Return a 9x9 position after 24 moves of a greedy player that explores."""
     from rlgo.game import Game
     from train.players.spec import make_player
 
@@ -228,53 +265,52 @@ def _middle_game() -> Any:
     return game
 
 
+# ---------------------------------------------------------------------------------------------
+# Scaling, start-up and memory
+# ---------------------------------------------------------------------------------------------
+
+
+def _scaling(n: int, cpus: set[int]) -> Numbers:
+    """Measure how much faster two workers learn than one."""
+    if len(cpus) < 2:
+        return
+
+    def counter(workers: int) -> Callable[[], float]:
+        learner = _learner(workers)
+
+        def learn() -> float:
+            learner.learn(n * workers)
+            return n * workers
+
+        return learn
+
+    yield "train_scaling_2_workers", _speedup(cpus, [counter(1), counter(2)])
+
+
 def _search_scaling(n: int, cpus: set[int]) -> Numbers:
-    """How much faster two threads simulate than one, in turns: TD search (1x1 to 2x2), and MC-RAVE on one tree."""
+    """Measure how much faster two threads simulate than one: TD search (1x1 to 2x2), and MC-RAVE on one tree."""
     from rlgo.game import Game
     from train.players.spec import make_player
 
     if len(cpus) < 2:
         return
+
+    def counter(spec: str, workers: int) -> Callable[[], float]:
+        player: Any = make_player(f"{spec},sims={n},workers={workers}", 9, 1)
+
+        def search() -> float:
+            player.new_game()
+            result = player.search(Game(9))
+            return n if result is None else result.simulations  # TD search plays all n
+
+        return search
+
     for key, spec in (("tdsearch", "td_search"), ("mcts", "mc_rave,memory_mb=512")):
-        players: list[Any] = [make_player(f"{spec},sims={n},workers={workers}", 9, 1) for workers in (1, 2)]
-        ratios = []
-        os.sched_setaffinity(0, cpus)
-        try:
-            for _ in range(RUNS + 1):
-                rates = []
-                for player in players:
-                    player.new_game()
-                    start = time.perf_counter()
-                    found = player.search(Game(9))
-                    done = n if key == "tdsearch" else found.simulations
-                    rates.append(done / (time.perf_counter() - start))
-                ratios.append(rates[1] / rates[0])
-        finally:
-            os.sched_setaffinity(0, {min(cpus)})
-        yield f"{key}_scaling_2_threads", statistics.median(ratios[1:])
-
-
-def _scaling(n: int, cpus: set[int]) -> Numbers:
-    """How much faster two workers learn than one, in turns, so that the machine is in the same mood for both."""
-    if len(cpus) < 2:
-        return
-    learners = [_learner(workers) for workers in (1, 2)]
-    ratios = []
-    os.sched_setaffinity(0, cpus)
-    try:
-        for _ in range(RUNS + 1):
-            rates = []
-            for learner, games in zip(learners, (n, 2 * n), strict=True):
-                start = time.perf_counter()
-                learner.learn(games)
-                rates.append(games / (time.perf_counter() - start))
-            ratios.append(rates[1] / rates[0])
-    finally:
-        os.sched_setaffinity(0, {min(cpus)})
-    yield "train_scaling_2_workers", statistics.median(ratios[1:])
+        yield f"{key}_scaling_2_threads", _speedup(cpus, [counter(spec, 1), counter(spec, 2)])
 
 
 def _start() -> Numbers:
+    """Measure the seconds from a new interpreter to the end of the first episode, with warm caches."""
     seconds = []
     for _ in range(RUNS + 1):
         start = time.perf_counter()
@@ -284,14 +320,20 @@ def _start() -> Numbers:
 
 
 def _memory() -> Numbers:
+    """Measure the peak memory of training."""
     run = [sys.executable, "-c", _PEAK_MEMORY]
-    for _ in range(2):  # the first one may have to compile
+    for _ in range(2):  # the first process may have to compile
         peak = float(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
     yield "train_memory_mb", peak
 
 
+# ---------------------------------------------------------------------------------------------
+# The machine
+# ---------------------------------------------------------------------------------------------
+
+
 def _pin() -> set[int]:
-    """Pin the process to one of its cores, where the system can; returns the cores it had."""
+    """Pin the process to one of its cores where the system allows it, and return the cores that it had."""
     if not hasattr(os, "sched_setaffinity"):
         return set()
     cpus = os.sched_getaffinity(0)

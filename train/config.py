@@ -208,7 +208,7 @@ class Sweep(Section):
 
 @dataclass(frozen=True)
 class Experiment(Section):
-    """A table or a figure of a paper; see train/experiments/running.py, also for the other tables of its file."""
+    """A table or a figure of a paper; see train/experiments/reading.py, also for the other tables of its file."""
 
     # What it is about, and where it stands.
     title: str = setting("", _PROSE)

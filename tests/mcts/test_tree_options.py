@@ -34,7 +34,7 @@ from rlgo.jit import atomic_add, compare_and_swap, make_rng, njit
 from rlgo.rollout import DefaultPolicy, mogo_patterns
 from rlgo.rollout import neighbourhood as code_of
 from rlgo.value import ValueFunction
-from train.arena.match import programs_of
+from train.arena.prepare import programs_of
 from train.players.spec import make_player
 
 

@@ -16,16 +16,17 @@ from board_data import from_diagram
 from naive import minimax, to_core
 
 from rlgo import alphabeta
-from rlgo.alphabeta import MAX_DEPTH, WON, AlphaBeta, AlphaBetaSearch, Found, Options
+from rlgo.alphabeta import MAX_DEPTH, WON_LOGIT, AlphaBeta, AlphaBetaResult, AlphaBetaSearch, Options
 from rlgo.board import BLACK, PASS, WHITE, is_legal, new_board, new_boards, play, position_key, random_move, zobrist
+from rlgo.budget import Budget
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import make_rng
 from rlgo.player import GreedyPlayer, moves_to_try
 from rlgo.resources import checkpoints_dir
-from rlgo.shapes import FeatureSet, fuse, make_features, unshare
-from rlgo.value import ValueFunction, new_shapes, rebuild, x_of
+from rlgo.shapes import FeatureSet, Table, fuse, make_features
+from rlgo.value import ValueFunction, new_shapes, reset, x_of
 from rlgo.weights import Weights, load_weights
 
 FEATURES = make_features(5, (1, 2, 3), "none")
@@ -78,53 +79,39 @@ def kos(whole: Game) -> list[int]:
     return found
 
 
-@pytest.fixture
-def fuse_once(monkeypatch):
-    """Fuse each table once, not at every search: what takes most of the time of small ones."""
-    fused = {}
-
-    def remember(features, theta_bar):
-        if id(theta_bar) not in fused:
-            fused[id(theta_bar)] = theta_bar, fuse(features, theta_bar)  # kept, so that no other gets its id
-        return fused[id(theta_bar)][1]
-
-    monkeypatch.setattr(alphabeta, "fuse", remember)
-
-
 # ---------------------------------------------------------------------------------------------
 # Fused weights
 # ---------------------------------------------------------------------------------------------
 
 
-def values(game: Game, features: FeatureSet, theta_bar: np.ndarray) -> float:
+def values(game: Game, table: Table) -> float:
     sh = new_shapes(1, game.size)[0]
-    rebuild(game.board, sh, features.geometry, theta_bar, theta_bar)
-    return float(x_of(sh.configuration, features.geometry, theta_bar))
+    reset(game.board, sh, table)
+    return float(x_of(sh.configuration, table))
 
 
 @pytest.mark.parametrize("sizes", [(1, 2), (1, 2, 3), (3,), (1,)], ids=str)
 @pytest.mark.parametrize("size", [5, 9])
 def test_fused_weights_give_the_same_values(size, sizes):
     features = make_features(size, sizes, "none")
-    bar = features.expand(random_theta(features, 1, 0.3))
-    fused = fuse(features, bar)
-    assert (fused[0].sizes, fused[0].sharing) == ((3,), "none")
+    table = features.table(random_theta(features, 1, 0.3))
+    fused = fuse(features, table.black)
+    assert fused.g is make_features(size, (3,), "none").geometry
     xs = []
     for seed in range(30):
         game = random_game(size, seed, 1 + seed * size * size // 20)
-        xs.append(values(game, features, bar))
-        assert values(game, *fused) == pytest.approx(xs[-1], abs=1e-4)
+        xs.append(values(game, table))
+        assert values(game, fused) == pytest.approx(xs[-1], abs=1e-4)
     assert np.std(xs) > 0.3
 
 
 def test_fused_shipped_weights_give_the_same_values():
     weights = load_weights(checkpoints_dir() / "9x9-1M.npz")
-    features, theta = unshare(weights.features, weights.theta, weights.features.sizes)
-    fused = fuse(features, features.expand(theta))
+    fused = weights.table(is_fused=True)
     for seed in range(20):
         game = random_game(9, seed, 5 * seed)
-        shared = values(game, weights.features, weights.theta_bar)
-        assert values(game, *fused) == pytest.approx(shared, abs=5e-5)
+        shared = values(game, weights.table())
+        assert values(game, fused) == pytest.approx(shared, abs=5e-5)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -133,26 +120,29 @@ def test_fused_shipped_weights_give_the_same_values():
 
 # Small, large, and with many equal sums.
 THETAS = [random_theta(FEATURES, 1, 0.05), random_theta(FEATURES, 2, 3.0), random_theta(FEATURES, 3, 0.4, 0.5)]
-BARS = [FEATURES.expand(theta) for theta in THETAS]
+TABLES = [FEATURES.expand(theta) for theta in THETAS]
+FUSED = [fuse(FEATURES, table) for table in TABLES]
 
 
-def move_values(game: Game, depth: int, bar: np.ndarray) -> dict[int, float]:
+def move_values(game: Game, depth: int, table: np.ndarray) -> dict[int, float]:
     """Minimax values, for the colour to play, of the moves of the real game."""
     boards = new_boards(depth + 1, game.size)
     sign, out = 1 if game.to_play == BLACK else -1, {}
     for p in game.sensible_moves():
         boards[0] = game.board
         play(boards[0], p, zobrist(game.size))
-        out[p] = sign * minimax(boards, depth - 1, FEATURES, bar, game.komi)
+        out[p] = sign * minimax(boards, depth - 1, FEATURES, table, game.komi)
     return out
 
 
-def check(game: Game, found: Found, expected: dict[int, float], depth: int, bar: np.ndarray, tolerance: float) -> None:
+def check(
+    game: Game, found: AlphaBetaResult, expected: dict[int, float], depth: int, table: np.ndarray, tolerance: float
+) -> None:
     """Value, move, depth and line of a finished search."""
     best, sign = max(expected.values()), 1 if game.to_play == BLACK else -1
     assert found.x * sign == pytest.approx(best, abs=tolerance)
     assert expected[found.move] == pytest.approx(best, abs=tolerance)
-    assert found.depth == depth or (found.depth < depth and abs(found.x) == WON)
+    assert found.depth == depth or (found.depth < depth and abs(found.x) == WON_LOGIT)
     assert 1 <= len(found.line) <= found.depth
     assert found.line[0] == found.move
     boards = new_boards(1, game.size)
@@ -163,30 +153,29 @@ def check(game: Game, found: Found, expected: dict[int, float], depth: int, bar:
         play(boards[0], p, zobrist(game.size))
     # The table may cut a line short: then nothing is known about its end.
     if len(found.line) == found.depth or boards[0].n_passes >= 2:
-        assert minimax(boards, 0, FEATURES, bar, game.komi) == pytest.approx(found.x, abs=tolerance)
+        assert minimax(boards, 0, FEATURES, table, game.komi) == pytest.approx(found.x, abs=tolerance)
 
 
-@pytest.mark.usefixtures("fuse_once")
 @pytest.mark.parametrize("table_bits", [4, 12])
 def test_search_equals_minimax(table_bits):
     """With everything switched on and off; the smallest table, too, whose entries are overwritten all the time."""
     searches = [AlphaBetaSearch(5, options, table_bits, seed=1) for options in OPTIONS]
     draw, counts = random.Random(table_bits), Counter()
     for game in positions(400, seed=table_bits):
-        depth, k = draw.choice((1, 2, 3)), draw.randrange(len(BARS))
-        expected = move_values(game, depth, BARS[k])
+        depth, k = draw.choice((1, 2, 3)), draw.randrange(len(TABLES))
+        expected = move_values(game, depth, TABLES[k])
         if not moves_to_try(game):
             counts["nothing to try"] += 1
             continue
         counts[f"depth {depth}"] += 1
         counts["ko"] += bool(game.board.ko)
-        counts["won or lost"] += abs(max(expected.values())) == WON
-        counts["the end in sight"] += any(abs(v) == WON for v in expected.values())
+        counts["won or lost"] += abs(max(expected.values())) == WON_LOGIT
+        counts["the end in sight"] += any(abs(v) == WON_LOGIT for v in expected.values())
         counts["ties"] += sum(v == max(expected.values()) for v in expected.values()) > 1
         for search in searches:
-            found = search.search(game, FEATURES, BARS[k], depth)
+            found = search.search(game, FUSED[k], Budget(depth=depth))
             try:
-                check(game, found, expected, depth, BARS[k], 5e-4 if k == 1 else 1e-5)
+                check(game, found, expected, depth, TABLES[k], 5e-4 if k == 1 else 1e-5)
             except AssertionError as error:
                 error.add_note(f"{search.options}, depth {depth}, weights {k}, {found}: {game.moves}")
                 raise
@@ -194,29 +183,28 @@ def test_search_equals_minimax(table_bits):
     assert min(counts.values()) > 3, counts
 
 
-@pytest.mark.usefixtures("fuse_once")
 def test_deeper_searches_equal_minimax():
     """Where there are few moves, so that minimax comes to an end: more of the table is used, and of null windows."""
     searches = [AlphaBetaSearch(5, options, 12, seed=1) for options in (Options(), Options(pvs=False), PLAIN)]
     depths = Counter()
     for i, game in enumerate(positions(280, seed=3)):
-        n, bar = len(moves_to_try(game)), BARS[i % 3]
+        n, table = len(moves_to_try(game)), TABLES[i % 3]
         depth = next((depth for depth, most in ((8, 2), (7, 3), (6, 4), (5, 5), (4, 7)) if n <= most), 0)
         if n and depth:
             depths[depth] += 1
-            expected = move_values(game, depth, bar)
+            expected = move_values(game, depth, table)
             for search in searches:
-                check(
-                    game, search.search(game, FEATURES, bar, depth), expected, depth, bar, 5e-4 if i % 3 == 1 else 1e-5
-                )
+                found = search.search(game, FUSED[i % 3], Budget(depth=depth))
+                check(game, found, expected, depth, table, 5e-4 if i % 3 == 1 else 1e-5)
     assert sorted(depths) == [4, 5, 6, 7, 8]
     assert min(depths.values()) > 5, depths
 
 
-@pytest.mark.usefixtures("fuse_once")
 def test_everything_together_searches_less():
     game = random_game(5, 1, 6)
-    nodes = [AlphaBetaSearch(5, o, 16, seed=1).search(game, FEATURES, BARS[0], 4).nodes for o in (PLAIN, Options())]
+    nodes = [
+        AlphaBetaSearch(5, o, 16, seed=1).search(game, FUSED[0], Budget(depth=4)).nodes for o in (PLAIN, Options())
+    ]
     assert nodes[1] < nodes[0]
 
 
@@ -243,16 +231,15 @@ def test_different_states_have_different_keys():
     assert len(states) == len(set(states.values())) > 20_000
 
 
-@pytest.mark.usefixtures("fuse_once")
 def test_the_table_forgets_what_other_weights_found():
     used = AlphaBetaSearch(5, table_bits=14, seed=1)
     differ = 0
     for i in range(30):
         game = random_game(5, i, 3 + i)
-        found = [used.search(game, FEATURES, bar, 3).x for bar in BARS]
-        fresh = [AlphaBetaSearch(5, table_bits=14, seed=1).search(game, FEATURES, bar, 3).x for bar in BARS]
+        found = [used.search(game, fused, Budget(depth=3)).x for fused in FUSED]
+        fresh = [AlphaBetaSearch(5, table_bits=14, seed=1).search(game, fused, Budget(depth=3)).x for fused in FUSED]
         assert found == pytest.approx(fresh, abs=1e-9)
-        differ += len(set(fresh)) == len(BARS)
+        differ += len(set(fresh)) == len(TABLES)
     assert differ > 20
 
 
@@ -261,14 +248,14 @@ def test_the_table_forgets_what_other_weights_found():
 # ---------------------------------------------------------------------------------------------
 
 
-def stones_bar(features: FeatureSet, worth: dict[str, float], otherwise: float = 0.0) -> np.ndarray:
-    """Of features of size 1: what a stone is worth for its owner, by vertex."""
-    bar = np.zeros(len(features.class_of), np.float32)
+def stones_table(features: FeatureSet, worth: dict[str, float], otherwise: float = 0.0) -> Table:
+    """Of features of size 1, fused: what a stone is worth for its owner, by vertex."""
+    weights = np.zeros(len(features.class_of), np.float32)
     for w, (_, row, col) in enumerate(features.windows):
         value = worth.get(to_vertex(to_core(features.size, (row, col)), features.size), otherwise)
         base = features.geometry.ld_base[w]
-        bar[base + 1 : base + 3] = value, -value
-    return bar
+        weights[base + 1 : base + 3] = value, -value
+    return fuse(features, weights)
 
 
 STONES = make_features(5, (1,), "none")
@@ -293,14 +280,14 @@ def test_one_ply_is_the_greedy_player():
 
 
 def test_exact_ties_are_broken_at_random():
-    bar = stones_bar(STONES, {"A1": 1.0, "C3": 1.0, "B5": 1.0, "E2": 1.0, "D4": 0.5})
+    table = stones_table(STONES, {"A1": 1.0, "C3": 1.0, "B5": 1.0, "E2": 1.0, "D4": 0.5})
     for depth in (1, 2, 3):
         search = AlphaBetaSearch(5, seed=1)
-        moves = [to_vertex(search.search(Game(5), STONES, bar, depth).move, 5) for _ in range(100)]
+        moves = [to_vertex(search.search(Game(5), table, Budget(depth=depth)).move, 5) for _ in range(100)]
         assert set(moves) == {"A1", "C3", "B5", "E2"}
         assert min(Counter(moves).values()) > 8
         again = AlphaBetaSearch(5, seed=1)
-        assert moves[:10] == [to_vertex(again.search(Game(5), STONES, bar, depth).move, 5) for _ in range(10)]
+        assert moves[:10] == [to_vertex(again.search(Game(5), table, Budget(depth=depth)).move, 5) for _ in range(10)]
 
 
 def test_symmetric_moves_are_ties():
@@ -327,51 +314,51 @@ NEARLY_OVER = """
 @pytest.mark.boundscheck
 @pytest.mark.parametrize("options", [Options(), PLAIN], ids=["everything", "nothing"])
 def test_two_passes_end_the_game(options):
-    against = stones_bar(STONES, {"C3": -1.0, "C4": -2.0})  # the weights advise against all that wins
+    against = stones_table(STONES, {"C3": -1.0, "C4": -2.0})  # the weights advise against all that wins
     search = AlphaBetaSearch(5, options, seed=1)
-    for komi, x in ((0.5, WON), (24.5, WON), (25.0, 0.0), (25.5, -WON)):
+    for komi, x in ((0.5, WON_LOGIT), (24.5, WON_LOGIT), (25.0, 0.0), (25.5, -WON_LOGIT)):
         game = from_diagram(NEARLY_OVER, BLACK, komi)
-        assert search.search(game, STONES, against, 2).x == -1.0
-        found = search.search(game, STONES, against, 9)
+        assert search.search(game, against, Budget(depth=2)).x == -1.0
+        found = search.search(game, against, Budget(depth=9))
         assert (found.x, found.line[1:]) == (x, [PASS, PASS])
         assert found.depth == 3 or x == 0
         game.play(found.move)
-        assert search.search(game, STONES, against, 9)[:2] == (PASS, 0.0)
+        assert search.search(game, against, Budget(depth=9))[:2] == (PASS, 0.0)
 
 
 def test_where_there_is_nothing_to_try():
     game = from_diagram(NEARLY_OVER, komi=0.5)
-    bar, search = stones_bar(STONES, {}, 1.0), AlphaBetaSearch(5, seed=1)
+    table, search = stones_table(STONES, {}, 1.0), AlphaBetaSearch(5, seed=1)
     game.play(PASS)  # White has no move that wins
-    assert search.search(game, STONES, bar, 3).move in {PASS, *game.sensible_moves()}
+    assert search.search(game, table, Budget(depth=3)).move in {PASS, *game.sensible_moves()}
     game.play(PASS)
     assert game.is_over()
-    assert game.is_legal(search.search(game, STONES, bar, 3).move)
+    assert game.is_legal(search.search(game, table, Budget(depth=3)).move)
     game = Game(5, 0.5)
     game.play(from_vertex("C3", 5))
     game.play(PASS)
-    assert search.search(game, STONES, bar, 3) == Found(PASS, 0.0, 0, 0, [PASS], 0.0)  # a pass wins
+    assert search.search(game, table, Budget(depth=3)) == AlphaBetaResult(PASS, 0.0, 0, 0, [PASS], 0.0)  # a pass wins
 
 
 @pytest.mark.parametrize("depth", [1, 3])
 def test_no_move_that_superko_forbids(depth):
     game = Game(5)
-    for name in "B1 A2 C2 B2 D1 E5 A1 C1".split():
+    for name in ["B1", "A2", "C2", "B2", "D1", "E5", "A1", "C1"]:
         game.play(from_vertex(name, 5))
     forbidden = from_vertex("B1", 5)
     assert game.why_illegal(forbidden) == "superko"
     assert is_legal(game.board, forbidden)
-    bar = stones_bar(STONES, {"B1": 100.0}, 1.0)
+    table = stones_table(STONES, {"B1": 100.0}, 1.0)
     boards = new_boards(1, 5)
     boards[0] = game.board
     for _ in range(10):
-        found = AlphaBetaSearch(5).search(game, STONES, bar, depth)
+        found = AlphaBetaSearch(5).search(game, table, Budget(depth=depth))
         assert found.move != forbidden
         assert game.is_legal(found.move)
     game.play(from_vertex("E1", 5))
     game.play(from_vertex("D5", 5))
     assert game.is_legal(forbidden)
-    assert AlphaBetaSearch(5).search(game, STONES, bar, depth).move == forbidden
+    assert AlphaBetaSearch(5).search(game, table, Budget(depth=depth)).move == forbidden
 
 
 # Black captures four stones at B2; White, to play, would save them there.
@@ -387,8 +374,8 @@ CAPTURE = """
 def test_captures_are_found_with_null_moves():
     nodes = []
     for null_move in (False, True):
-        bar, options = stones_bar(STONES, {}, 1.0), Options(null_move=null_move)
-        found = AlphaBetaSearch(5, options, seed=1).search(from_diagram(CAPTURE, komi=0.5), STONES, bar, 5)
+        table, options = stones_table(STONES, {}, 1.0), Options(null_move=null_move)
+        found = AlphaBetaSearch(5, options, seed=1).search(from_diagram(CAPTURE, komi=0.5), table, Budget(depth=5))
         nodes.append(found.nodes)
         assert found.move in {from_vertex("B2", 5), from_vertex("C1", 5)}
         assert found.depth == 5
@@ -396,12 +383,11 @@ def test_captures_are_found_with_null_moves():
 
 
 @pytest.mark.boundscheck
-@pytest.mark.usefixtures("fuse_once")
 def test_null_moves_lead_to_legal_moves():
     search = AlphaBetaSearch(5, Options(null_move=True), seed=1)
     for i in range(60):
         game = random_game(5, i, 10 + i)
-        found = search.search(game, FEATURES, BARS[i % 3], 5)
+        found = search.search(game, FUSED[i % 3], Budget(depth=5))
         assert game.is_legal(found.move)
         assert found.move == PASS or found.move in game.sensible_moves()
 
@@ -417,21 +403,19 @@ def test_with_seconds_alone():
         game = random_game(9, 3, n_moves)
         player = AlphaBeta(weights, None, 0.05, seed=1)
         assert game.is_legal(player.genmove(game))
-        assert player.found.depth >= 1
-        assert player.found.seconds > 0
+        assert player.result.depth >= 1
+        assert player.result.seconds > 0
 
 
-@pytest.mark.usefixtures("fuse_once")
 def test_in_slices_as_at_once(monkeypatch):
     for i in range(20):
         game, found = random_game(5, i, 10 + i), []
         for nodes in (200_000, 1, 30):
             monkeypatch.setattr(alphabeta, "_SLICE_NODES", nodes)
-            found.append(AlphaBetaSearch(5, table_bits=10, seed=1).search(game, FEATURES, BARS[0], 3)[:-1])
+            found.append(AlphaBetaSearch(5, table_bits=10, seed=1).search(game, FUSED[0], Budget(depth=3))[:-1])
         assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.usefixtures("fuse_once")
 def test_stopped_at_any_time(monkeypatch):
     """The move is the best of the last depth, or one that the next depth has found to be better."""
     monkeypatch.setattr(alphabeta, "_SLICE_NODES", 20)
@@ -440,10 +424,10 @@ def test_stopped_at_any_time(monkeypatch):
         game = random_game(5, i // 10, 12)
         left = iter(range(i % 10 * 3))
         search = AlphaBetaSearch(5, table_bits=10, seed=i)
-        found = search.search(game, FEATURES, BARS[0], 3, stop=lambda left=left: next(left, None) is None)
+        found = search.search(game, FUSED[0], Budget(depth=3, stop=lambda left=left: next(left, None) is None))
         depths[found.depth] += 1
         sign = 1 if game.to_play == BLACK else -1
-        expected = [move_values(game, d, BARS[0]).get(found.move) for d in (max(1, found.depth), found.depth + 1)]
+        expected = [move_values(game, d, TABLES[0]).get(found.move) for d in (max(1, found.depth), found.depth + 1)]
         assert any(found.x * sign == pytest.approx(x, abs=1e-5) for x in expected)
         assert i % 10 or found.depth <= 1
     assert min(depths[1], depths[2], depths[3]) > 5
@@ -451,7 +435,9 @@ def test_stopped_at_any_time(monkeypatch):
 
 @pytest.mark.interpreted
 def test_stopped_at_once():
-    found = AlphaBetaSearch(5, seed=1).search(Game(5), STONES, stones_bar(STONES, {"B2": 1.0}), 9, stop=lambda: True)
+    found = AlphaBetaSearch(5, seed=1).search(
+        Game(5), stones_table(STONES, {"B2": 1.0}), Budget(depth=9, stop=lambda: True)
+    )
     assert (to_vertex(found.move, 5), found.depth, found.x) == ("B2", 1, 1.0)
 
 
@@ -473,7 +459,7 @@ def test_limits_that_are_none(depth, seconds, message):
     with pytest.raises(RlgoError, match=message):
         AlphaBeta(Weights(features, np.zeros(features.n_weights + 1, np.float32)), depth, seconds)
     with pytest.raises(RlgoError, match=message):
-        AlphaBetaSearch(5, table_bits=4).search(Game(5), STONES, stones_bar(STONES, {}), depth, seconds)
+        AlphaBetaSearch(5, table_bits=4).search(Game(5), stones_table(STONES, {}), Budget(seconds=seconds, depth=depth))
 
 
 @pytest.mark.parametrize("bits", [3, 29, -1])

@@ -38,7 +38,7 @@ from rlgo.board import (
     zobrist,
 )
 from rlgo.jit import make_rng, njit
-from rlgo.rollout import UNIFORM, DefaultPolicy, mogo_patterns, new_rollout, playout, playouts
+from rlgo.rollout import UNIFORM, DefaultPolicy, make_rules, new_rollout, playout, playouts
 from rlgo.settings import MAX_SIZE, MIN_SIZE
 
 LEGAL, SENSIBLE, BLACK_EYE, WHITE_EYE, ATARI, LAST_LIBERTY = range(6)
@@ -203,7 +203,7 @@ def random_game(size: int, style: str, seed: int, max_moves: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "size, style, games, max_moves",
+    ("size", "style", "games", "max_moves"),
     [
         (5, "sensible", 1600, 100),
         (5, "wild", 200, 150),
@@ -223,7 +223,7 @@ def test_random_games(size, style, games, max_moves):
 
 @pytest.mark.interpreted
 @pytest.mark.boundscheck
-@pytest.mark.parametrize("size, style, games", [(5, "sensible", 20), (5, "wild", 5), (7, "wild", 2)])
+@pytest.mark.parametrize(("size", "style", "games"), [(5, "sensible", 20), (5, "wild", 5), (7, "wild", 2)])
 def test_some_random_games(size, style, games):
     for seed in range(1000, 1000 + games):
         random_game(size, style, seed, max_moves=150)
@@ -366,7 +366,7 @@ def test_playouts_are_games_of_random_moves():
     size, komi, n = 5, 3.0, 8
     boards = new_boards(2, size)
     start = boards[0].tobytes()
-    result = playouts(boards, TO_THE_END, new_rollout(size), mogo_patterns(), komi, n, zobrist(size), make_rng(3))
+    result = playouts(boards, TO_THE_END, new_rollout(size), make_rules(size, komi), n, make_rng(3))
     assert boards[0].tobytes() == start
 
     rng, wins, moves = make_rng(3), 0.0, 0
@@ -382,10 +382,9 @@ def test_playouts_are_games_of_random_moves():
 
 
 def test_the_same_seed_gives_the_same_playouts():
-    keys, boards = zobrist(9), new_boards(2, 9)
+    boards = new_boards(2, 9)
     first, again, other = (
-        playouts(boards, TO_THE_END, new_rollout(9), mogo_patterns(), 7.5, 200, keys, make_rng(seed))
-        for seed in (1, 1, 2)
+        playouts(boards, TO_THE_END, new_rollout(9), make_rules(9, 7.5), 200, make_rng(seed)) for seed in (1, 1, 2)
     )
     assert first == again
     assert first != other
@@ -393,7 +392,7 @@ def test_the_same_seed_gives_the_same_playouts():
 
 def test_a_playout_stops_at_its_limit():
     b = new_board(9)
-    z = playout(b, TO_THE_END, new_rollout(9), mogo_patterns(), 0.5, 10, zobrist(9), make_rng(1))
+    z = playout(b, TO_THE_END, new_rollout(9), make_rules(9, 0.5), 10, make_rng(1))
     assert (b.n_moves, z) == (10, outcome(b, 0.5))
 
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import io
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex
-from rlgo.draw import board_ansi, board_image, board_text, colors_of, picture, png, shapes_image, shapes_text
+from rlgo.draw import (
+    board_ansi,
+    board_image,
+    board_svg,
+    board_text,
+    colors_of,
+    picture,
+    png,
+    shapes_image,
+    shapes_text,
+)
 from rlgo.game import Game
 
 
@@ -50,6 +61,37 @@ def test_board_text_in_unicode(game: Game) -> None:
     assert text == stars + "\n" + stones.replace("X", "●").replace("O", "○")[: len(stones)]
 
 
+def svg_circles(text: str) -> dict[str, list[tuple[float, float]]]:
+    """The centres of the circles of an SVG image by their fill."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for element in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}circle"):
+        found.setdefault(element.attrib["fill"], []).append((float(element.attrib["cx"]), float(element.attrib["cy"])))
+    return found
+
+
+def test_board_svg(game: Game) -> None:
+    circles = svg_circles(board_svg(game.board, game.last_move, cell=10))
+    # Columns count from the left, and rows from below.
+    assert sorted(circles["#141414"]) == [(10, 70), (30, 50)]  # A1, C3
+    assert sorted(circles["#f5f5f5"]) == [(40, 40), (70, 10)]  # D4, G7
+    assert circles["#e63c32"] == [(40, 40)]
+    assert "#e63c32" not in svg_circles(board_svg(game.board, PASS, cell=10))
+    assert game._repr_svg_() == board_svg(game.board, game.last_move)
+    texts = [element.text for element in ElementTree.fromstring(board_svg(game.board)).iter() if element.text]
+    assert [text for text in texts if text.strip()] == [*"ABCDEFG", *"1234567"]
+
+
+def test_board_svg_shows_values(game: Game) -> None:
+    values = np.full((7, 7), np.nan)
+    values[0, 1], values[6, 0] = 1.0, 0.25
+    root = ElementTree.fromstring(board_svg(game.board, values=values, cell=10))
+    squares = [r.attrib for r in root.iter("{http://www.w3.org/2000/svg}rect") if "fill-opacity" in r.attrib]
+    assert [(s["x"], s["y"], s["fill"], s["fill-opacity"]) for s in squares] == [
+        ("15", "65", "#cd322d", "1.000"),
+        ("5", "5", "#285ac8", "0.500"),
+    ]
+
+
 COLORED = """\
     A B C D E F G
   7 ┌─┬─┬─┬─┬─┬─●  7
@@ -74,16 +116,21 @@ def test_board_ansi(game: Game) -> None:
     black, white, red = "\033[38;5;16m●", "\033[38;5;231m●", "\033[38;5;160m"
     assert text.count(black) == text.count(white) == 2
     lines = text.splitlines()
-    assert black in lines[5] and white in lines[1] and f"{red}({white}{red})" in lines[4]
+    assert black in lines[5]
+    assert white in lines[1]
+    assert f"{red}({white}{red})" in lines[4]
     assert all(line.startswith("\033[48;5;179") and line.endswith("\033[0m") for line in lines)
-    assert "(" not in board_ansi(game.board) and "(" not in board_ansi(game.board, PASS)
+    assert "(" not in board_ansi(game.board)
+    assert "(" not in board_ansi(game.board, PASS)
 
 
 @pytest.mark.parametrize("size", [5, 9, 19])
 def test_colored_boards_are_rectangles(size: int) -> None:
     lines = without_colors(board_ansi(Game(size).board))
-    assert {len(line) for line in lines} == {2 * size + 7} and len(lines) == size + 2
-    assert lines[1].startswith(f" {size:2} ┌─") and lines[1].endswith(f"─┐ {size:2} ")
+    assert {len(line) for line in lines} == {2 * size + 7}
+    assert len(lines) == size + 2
+    assert lines[1].startswith(f" {size:2} ┌─")
+    assert lines[1].endswith(f"─┐ {size:2} ")
 
 
 def test_large_boards_keep_their_columns() -> None:
@@ -135,7 +182,8 @@ def middle(image: np.ndarray, row: int, col: int, cell: int = CELL) -> np.ndarra
 
 def test_stones_stand_where_they_should(game: Game) -> None:
     image = board_image(game.board, cell=CELL)
-    assert image.shape == (7 * CELL, 7 * CELL, 3) and image.dtype == np.uint8
+    assert image.shape == (7 * CELL, 7 * CELL, 3)
+    assert image.dtype == np.uint8
     for row, col in ((0, 0), (2, 2)):
         assert middle(image, row, col).max() < 40
     for row, col in ((6, 6), (3, 3)):
@@ -152,7 +200,9 @@ def test_the_last_move_is_marked(game: Game) -> None:
     assert len(changed)
     assert (changed // CELL == [3, 3]).all()
     red, green, blue = middle(marked, 3, 3)
-    assert red > 150 and green < 100 and blue < 100
+    assert red > 150
+    assert green < 100
+    assert blue < 100
 
 
 def test_maps_lie_under_the_stones(game: Game) -> None:
@@ -172,7 +222,8 @@ def test_shapes_image() -> None:
     side = 3 * CELL + CELL // 2
     assert image.shape == (2 * side, 2 * side, 3)
     first = image[CELL // 4 : CELL // 4 + 3 * CELL, CELL // 4 : CELL // 4 + 3 * CELL]
-    assert middle(first, 0, 0).max() < 40 and middle(first, 1, 1).min() > 230
+    assert middle(first, 0, 0).max() < 40
+    assert middle(first, 1, 1).min() > 230
     assert first[1, 1, 2] > first[1, 1, 0] + 100  # blue: good for White
     assert (image[-1, -1] == 255).all()
     assert shapes_image([]).ndim == 3

@@ -15,8 +15,8 @@ from rlgo.game import Game
 from rlgo.player import GreedyPlayer
 from rlgo.rollout import DefaultPolicy
 from rlgo.settings import EPSILON_GREEDY, Policy
-from rlgo.shapes import make_features
-from rlgo.td_search import LEARNING, NEVER, Simulation, TdSearch
+from rlgo.shapes import fuse, make_features
+from rlgo.td_search import LEARNING, THROUGHOUT, Simulation, TdSearch
 from rlgo.two_phase import TwoPhase
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights
@@ -64,13 +64,14 @@ def test_without_a_short_term_memory_it_is_the_greedy_player():
         assert dyna2.genmove(game) == greedy.genmove(game)
         np.testing.assert_allclose(dyna2.analyses()["value"], greedy.analyses()["value"], atol=1e-6)
         np.testing.assert_array_equal(dyna2.analyses()["long-term"], greedy.analyses()["value"])
-    assert dyna2.tally.simulations == 0 and not dyna2.memory().theta.any()
+    assert dyna2.tally.simulations == 0
+    assert not dyna2.memory().theta.any()
 
 
 # Trajectories that do not depend on values: the default policy alone, or uniformly random moves throughout.
 FIXED = {
     "default policy": {"simulation": Simulation(0)},
-    "random moves": {"simulation": Simulation(NEVER), "policy": Policy(EPSILON_GREEDY, 1.0)},
+    "random moves": {"simulation": Simulation(THROUGHOUT), "policy": Policy(EPSILON_GREEDY, 1.0)},
 }
 
 
@@ -99,14 +100,9 @@ def test_memories_together_equal_memories_apart(trajectories, sizes, long_sizes,
             else:
                 assert not mine.any()
         np.testing.assert_allclose(together.evaluate(game), apart.evaluate(game), atol=1e-6)
-        features, bar = apart.value_table()
-        np.testing.assert_allclose(
-            ValueFunction(Weights(features, np.append(0, bar[features.class_of > 0]), value=value)).afterstates(
-                game.board
-            ),
-            apart.evaluate(game),
-            atol=1e-5,
-        )
+        table, features = apart.fused_table(), make_features(SIZE, (3,), "none")
+        fused = Weights(features, np.append(0, table.black[features.class_of > 0]), value=value)
+        np.testing.assert_allclose(ValueFunction(fused).afterstates(game.board), apart.evaluate(game), atol=1e-5)
 
 
 def test_learning_apart_by_hand():
@@ -120,7 +116,7 @@ def test_learning_apart_by_hand():
         for _, p in game.moves:
             board.play(from_core(SIZE, p))
         states = [naive.active_shapes(board.stones, SIZE, (1, 2), "LI+LD")]
-        episode = player._simulators[0].episode
+        episode = player.scratch[0].episode
         for p in episode.moves[: episode.n]:
             board.play(from_core(SIZE, int(p)))
             states.append(naive.active_shapes(board.stones, SIZE, (1, 2), "LI+LD"))
@@ -143,7 +139,8 @@ def test_the_short_term_memory_is_cleared_at_a_new_game_and_the_long_term_memory
         start = player.evaluate(game).copy()
         np.testing.assert_allclose(start, ValueFunction(weights).afterstates(game.board), atol=1e-6)
         player.search(game)
-        assert player.memory().theta.any() and (player.evaluate(game) != start).any()
+        assert player.memory().theta.any()
+        assert (player.evaluate(game) != start).any()
         player.new_game()
         assert not player.memory().theta.any()
         np.testing.assert_array_equal(player.evaluate(game), start)
@@ -183,7 +180,8 @@ def test_the_long_term_memory_learns_from_a_real_game(lambda_, handicap):
     learned = learn_from_game(weights, game, LONG_LEARNING._replace(alpha=0.2, lambda_=lambda_))
     for name, weight in theta.items():
         assert learned.theta[naive.to_index(f, name)] == pytest.approx(weight, abs=1e-5)
-    assert (learned.theta != weights.theta).any() and learned.games == weights.games + 1
+    assert (learned.theta != weights.theta).any()
+    assert learned.games == weights.games + 1
 
 
 def test_a_match_teaches_the_long_term_memory(tmp_path):
@@ -221,12 +219,14 @@ def test_two_phases_are_the_first_and_then_alpha_beta_on_what_it_learned():
             game = random_game(7, 7)
             alone.search(game)
             values, move = alone.evaluate(game), both.genmove(game)
-            assert both.found.depth == depth and both.found.move == move
+            assert both.result.depth == depth
+            assert both.result.move == move
             np.testing.assert_allclose(first.evaluate(game), values)
             if depth == 1:  # one ply of search is the greedy move
                 best = np.nanmax(values[:-1]) if game.to_play == BLACK else np.nanmin(values[:-1])
                 assert values[(move // 6 - 1) * SIZE + move % 6 - 1] == pytest.approx(best)
-            assert len(both.report()) == 2 and both.report()[1].startswith(f"alpha-beta: depth {depth}, ")
+            assert len(both.report()) == 2
+            assert both.report()[1].startswith(f"alpha-beta: depth {depth}, ")
             assert set(both.analyses()) == {"value", "long-term"}
             np.testing.assert_array_equal(both.memory().theta, first.memory().theta)
 
@@ -239,11 +239,8 @@ def test_the_second_phase_keeps_the_settings_of_the_first():
     both.genmove(game)
     old = first.theta_bar.copy()
     first.search(game)
-    first._older.clear()
-    first._older.append(old)
-    features, bar = first.value_table()
-    np.testing.assert_array_equal(bar, old)
-    assert (bar != first.theta_bar).any() and features is first.features
+    np.testing.assert_array_equal(first.fused_table().black, fuse(first.features, old).black)
+    assert (first.fused_table().black != fuse(first.features, old).black).any()
     random = TwoPhase(Dyna2(SIZE, random_weights(), (), long_epsilon=1.0, seed=1), depth=1, seed=1)
     assert len({random.genmove(game) for _ in range(30)}) > 5
 
@@ -265,7 +262,7 @@ def test_mercy_is_not_asked_where_the_root_is_hopeless_already():
     game = position(["X X X X X", "X . X . X", "X X X X X", ". . . . .", ". . O . ."], 0.5)
     search = TdSearch(SIZE, (1, 2), 50, seed=1)
     search.search(game)
-    assert search._simulators[0].episode.n > 3
+    assert search.scratch[0].episode.n > 3
     assert search.default.mercy
 
 
@@ -275,7 +272,8 @@ def test_two_phases_share_the_time():
     assert first.seconds == 0.03
     game = random_game(4, 4)
     assert both.genmove(game) in game.sensible_moves()
-    assert first.tally.simulations > 0 and both.found.depth >= 1
+    assert first.tally.simulations > 0
+    assert both.result.depth >= 1
 
 
 # ---------------------------------------------------------------------------------------------
@@ -317,7 +315,8 @@ def test_figure_12_b_the_corner_makes_two_eyes():
         before, after = values_of(player, "long-term"), values_of(player, "value")
         assert np.nanargmax(list(before.values())) == list(before).index("C3")
         assert before["E5"] == pytest.approx(min(v for v in before.values() if v == v))
-        assert to_vertex(move, SIZE) == "E5" and after["E5"] > after["C3"]
+        assert to_vertex(move, SIZE) == "E5"
+        assert after["E5"] > after["C3"]
 
 
 def test_figure_12_d_two_eyes_are_enough():
@@ -333,7 +332,8 @@ def test_figure_12_d_two_eyes_are_enough():
         move = player.genmove(game)
         before, after = values_of(player, "long-term"), values_of(player, "value")
         assert np.nanargmax(list(before.values())) == list(before).index("A1")
-        assert to_vertex(move, SIZE) == "E5" and after["E5"] > after["A1"]
+        assert to_vertex(move, SIZE) == "E5"
+        assert after["E5"] > after["A1"]
 
 
 @pytest.mark.parametrize(

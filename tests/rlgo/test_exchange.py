@@ -51,7 +51,8 @@ def write_w(name: str, numbers: list[float], version: int = 2, n_saved: int | No
 def read_w(data: bytes) -> tuple[str, list[float]]:
     version, features, saved, body = data.split(b"\n", 3)
     assert version == b"Version = 2"
-    assert features.startswith(b"FeatureSet = (") and features.endswith(b")")
+    assert features.startswith(b"FeatureSet = (")
+    assert features.endswith(b")")
     assert saved == b"NumSaved = %d" % (len(body) // 4)
     return features[14:-1].decode("ascii"), [x for (x,) in struct.iter_unpack("<f", body)]
 
@@ -172,7 +173,7 @@ def lookup(weights: Weights, stones: Stones) -> float:
     for w, (k, row, col) in enumerate(features.windows):
         cells = tuple(stones.get((row + j, col + i), 0) for j in range(k) for i in range(k))
         place = naive.to_place(features, w, cells)
-        total += float(weights.theta_bar[g.ld_base[w] + place]) + float(weights.theta_bar[g.li_base[w] + place])
+        total += float(weights.table().black[g.ld_base[w] + place]) + float(weights.table().black[g.li_base[w] + place])
     return total
 
 
@@ -594,7 +595,8 @@ def changed(weights: Weights, change: dict[int, float], **other: Any) -> Weights
 def test_equal_weights():
     a = some_weights()
     found = diff(a, changed(a, {}))
-    assert found.is_same and not found.is_unshared
+    assert found.is_same
+    assert not found.is_unshared
     assert found.facts == []
     assert [b.name for b in found.blocks] == ["1x1-LI", "1x1-LD", "2x2-LI", "2x2-LD", "all"]
     for b in found.blocks:
@@ -615,7 +617,8 @@ def test_the_numbers_of_a_difference():
     assert one[:5] == ("1x1-LI", 1, 0, 0, 0)
     assert two[:7] == ("1x1-LD", 6, 2, 8, pytest.approx(65**0.5), 5, pytest.approx(32**0.5))
     assert two.cosine == pytest.approx((12 - 16) / 5 / 32**0.5)
-    assert three.n_differ == 0 and math.isnan(three.cosine)
+    assert three.n_differ == 0
+    assert math.isnan(three.cosine)
     assert four[:4] == ("2x2-LD", 92, 1, 2)
     assert everything[:5] == ("all", 107, 3, 8, pytest.approx(69**0.5))
     assert diff(a, changed(a, {5: -0.0})).is_same
@@ -654,7 +657,8 @@ def test_another_kind_of_value_is_another_value_function():
 def test_another_sharing_is_compared_shape_by_shape():
     a = some_weights(5, (1, 2), "LI+LD")
     b = convert(some_weights(5, (1, 2), "LI+LD"), sharing="LD")
-    assert diff(a, b).is_same and diff(a, b).is_unshared
+    assert diff(a, b).is_same
+    assert diff(a, b).is_unshared
     assert diff(a, b).facts[0] == ("features", "5x5 1x1+2x2 LI+LD", "5x5 1x1+2x2 LD")
     # One LD weight of 1x1, of the corners: 4 places, each with a stone of either colour.
     found = diff(a, changed(b, {1: 0.5}))
@@ -698,7 +702,8 @@ def test_the_shapes_that_differ_most():
     rows = [" ".join(".XO"[c] for c in row) for row in cells[::-1]]
     drawn = text[text.index("A - B where it is largest") :]
     assert "2x2-LI\n\n" + "\n".join(rows) + "\n+0.750\n" in drawn
-    assert "+0.250" not in drawn and re.search(r"^\+0\.500 [A-D][1-4]$", drawn, re.M)
+    assert "+0.250" not in drawn
+    assert re.search(r"^\+0\.500 [A-D][1-4]$", drawn, re.M)
     assert drawn.count("all 0") == 2
     assert "A - B where it is largest" not in describe_difference(diff(a, b), ("a", "b"))
 
@@ -740,12 +745,12 @@ def test_import_then_export(run, tmp_path):
     (tmp_path / "sub/theirs.w").write_bytes(GOOD)
     status, out, err = run("import", "sub/theirs.w", "--komi", "6.5", "--games", "1000", "--value", "linear")
     assert (status, err) == (0, "")
-    assert out.startswith("theirs.npz: 5x5 1x1+2x2 LI+LD, 107 weights\nkomi 6.5, 1,000 games and linear value are")
+    assert out.startswith("theirs.npz: 5x5 1x1+2x2 LI+LD, 107 weights\nassumed komi 6.5, 1,000 games, linear value (not recorded")
     weights = load_weights(tmp_path / "theirs.npz")
     assert (weights.komi, weights.games, weights.value) == (6.5, 1000, "linear")
     status, out, err = run("export", "theirs.npz")
     assert (status, err) == (0, "")
-    assert out.startswith("theirs.w: 5x5 1x1+2x2 LI+LD\nkomi 6.5, 1,000 games and linear value are left out")
+    assert out.startswith("theirs.w: 5x5 1x1+2x2 LI+LD\nleft out: komi 6.5, 1,000 games, linear value (")
     assert (tmp_path / "theirs.w").read_bytes() == GOOD
     assert run("diff", "theirs.w", "sub/theirs.w")[0] == 0
     assert run("import", "theirs.w", "--size", "5", "-o", "b.npz")[0] == 0
@@ -768,7 +773,7 @@ def test_convert_from_the_command_line(run, tmp_path):
     assert (status, err) == (0, "")
     assert out == (
         "a-9x9.npz: 9x9 1x1+2x2 LI+LD, 368 weights\n"
-        "LI weights carried over from 5x5; LD weights, which belong to their places, are 0 now\n"
+        "LI weights carried over from 5x5; LD weights start from 0\n"
     )
     assert run("convert", "a.npz", "--sharing", "none")[1] == "a-none.npz: 5x5 1x1+2x2 none, 1,330 weights\n"
     assert run("convert", "a-9x9.npz", "--size", "5", "--sharing", "LI")[0] == 0
@@ -798,16 +803,16 @@ def test_the_status_of_diff(run, tmp_path):
     [
         (["import", "a.npz", "-o", "b.npz"], "a.npz: line 1 is "),
         (["import", "none.w"], "none.w: cannot be read: No such file"),
-        (["import", "a.w"], "a.npz: exists already; --force overwrites it"),
-        (["import", "a.w", "-o", "a.npz"], "a.npz: exists already; --force overwrites it"),
+        (["import", "a.w"], "a.npz: the file exists; use --force to overwrite it"),
+        (["import", "a.w", "-o", "a.npz"], "a.npz: the file exists; use --force to overwrite it"),
         (["import", "a.w", "-o", "b.w"], "b.w: expected a name that ends in .npz"),
         (["import", "a.w", "-o", "b.npz", "--size", "9"], "a.w: weights for board size 5, expected board size 9"),
-        (["import", "a.w", "-o", "b.npz", "--size", "x"], "invalid int value: 'x'"),
+        (["import", "a.w", "-o", "b.npz", "--size", "x"], "--size x: expected an integer"),
         (["import", "a.w", "-o", "b.npz", "--komi", "nan"], "komi = nan: expected a number from -361 to 361"),
-        (["import", "a.w", "-o", "b.npz", "--games", "-1"], "--games: '-1': expected an integer of at least 0"),
-        (["import", "a.w", "-o", "b.npz", "--value", "x"], "--value: invalid choice: 'x'"),
+        (["import", "a.w", "-o", "b.npz", "--games", "-1"], "--games -1: expected an integer of at least 0"),
+        (["import", "a.w", "-o", "b.npz", "--value", "x"], "--value x: expected one of logistic, linear"),
         (["import", "a.w", "-o", "no/b.npz"], "no/b.npz: cannot be written: No such file"),
-        (["export", "a.npz"], "a.w: exists already; --force overwrites it, -o names another file"),
+        (["export", "a.npz"], "a.w: the file exists; use --force to overwrite it, or -o to name another file"),
         (["export", "a.npz", "-o", "b.npz"], "b.npz: expected a name that ends in .w"),
         (["export", "none.npz"], "none.npz: cannot be read: No such file"),
         (["convert", "a.npz"], "weights convert: expected --size, --sharing, or both"),
@@ -815,10 +820,10 @@ def test_the_status_of_diff(run, tmp_path):
         (["convert", "a.npz", "--sharing", "LI"], "a.npz: 5x5 1x1+2x2 LI+LD: LI cannot express these weights"),
         (["convert", "a.npz", "--sharing", "x"], "a.npz: features.sharing = 'x': expected one of LI+LD, LI"),
         (["convert", "li.w", "--size", "9"], "li.w: LI weights are as many on any board: import them with"),
-        (["convert", "a.npz", "--size", "9", "-o", "a.npz"], "a.npz: exists already"),
+        (["convert", "a.npz", "--size", "9", "-o", "a.npz"], "a.npz: the file exists"),
         (["diff", "a.npz", "none.w"], "none.w: cannot be read"),
         (["diff", "a.npz", "broken.w"], "broken.w: 427 bytes of weights, expected 428"),
-        (["diff", "a.npz", "a.w", "--top", "-1"], "--top: '-1': expected an integer of at least 0"),
+        (["diff", "a.npz", "a.w", "--top", "-1"], "--top -1: expected an integer of at least 0"),
     ],
     ids=" ".join,
 )
@@ -830,7 +835,8 @@ def test_bad_input_is_one_line_and_writes_nothing(run, tmp_path, argv, message):
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     status, out, err = run(*argv)
     assert (status, out) == (2, "")
-    assert err.startswith("rlgo: error: ") and message in err
+    assert err.startswith("rlgo: error: ")
+    assert message in err
     assert err.count("\n") == 1
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 

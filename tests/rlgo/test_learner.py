@@ -169,7 +169,7 @@ def test_workers_are_single_learners_that_merge():
     for shares in ([7, 7, 7], [7, 7, 7], [2, 3, 3]):
         before = theta
         for single, share in zip(singles, shares, strict=True):
-            single.theta[:], single.theta_bar[:] = before, FEATURES.expand(before)
+            single.theta[:], single.memory.table.black[:] = before, FEATURES.expand(before)
             single.learn(share, games)
             games += share
         theta = merged(before, [single.theta for single in singles])
@@ -177,7 +177,7 @@ def test_workers_are_single_learners_that_merge():
     assert learner.theta.tobytes() == theta.tobytes()
     for worker in learner.pool.workers:
         assert worker.theta.tobytes() == theta.tobytes()
-        assert worker.theta_bar.tobytes() == FEATURES.expand(theta).tobytes()
+        assert worker.memory.table.black.tobytes() == FEATURES.expand(theta).tobytes()
     assert (learner.pool.occurrences() == sum(single.occurrences for single in singles)).all()
 
 
@@ -193,14 +193,14 @@ def test_adopted_weights_are_written_to_all_places():
         theta[changed] = rng.normal(size=changed.sum())
         worker.adopt(theta)
         assert worker.theta.tobytes() == theta.tobytes()
-        assert worker.theta_bar.tobytes() == FEATURES.expand(theta).tobytes()
-        assert not worker._scratch.is_touched.any()
+        assert worker.memory.table.black.tobytes() == FEATURES.expand(theta).tobytes()
+        assert not worker.memory.scratch.is_touched.any()
     theta[1] += 1
     assert worker.theta[1] != theta[1]  # a copy
 
 
 @pytest.mark.parametrize(("workers", "merge_every"), [(0, 10), (-1, 10), (1, 0)])
-def test_a_crew_of_nobody(workers, merge_every):
+def test_no_workers(workers, merge_every):
     with pytest.raises(RlgoError, match=f"workers = {workers}, merge_every = {merge_every}: expected at least 1"):
         learner_of(workers, merge_every)
 

@@ -119,7 +119,7 @@ def gnugo_gtp(gnugo: str) -> Iterator[GnuGo]:
     engine.close()
 
 
-@pytest.mark.parametrize("size, games, max_moves", [(5, 20, 200), (9, 4, 200)])
+@pytest.mark.parametrize(("size", "games", "max_moves"), [(5, 20, 200), (9, 4, 200)])
 def test_gnugo_agrees(gnugo_gtp: GnuGo, size: int, games: int, max_moves: int):
     excluded = set()
     for seed in range(games):
@@ -148,7 +148,7 @@ def test_gnugo_agrees(gnugo_gtp: GnuGo, size: int, games: int, max_moves: int):
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size, games", [(5, 40), (9, 10), (19, 3)])
+@pytest.mark.parametrize(("size", "games"), [(5, 40), (9, 10), (19, 3)])
 def test_open_spiel_and_sgfmill_agree(size: int, games: int):
     """Legality by simple ko, stones, the ko point, and the score where the game ends."""
     pyspiel = pytest.importorskip("pyspiel", reason="open_spiel is not installed")

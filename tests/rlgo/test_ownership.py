@@ -35,9 +35,12 @@ def names(points: list[int]) -> set[str]:
 
 def test_a_map_of_two_halves() -> None:
     found = Ownership.of(game_of_halves(), 200, seed=1)
-    assert (found.map[:, :4] > 0.5).all() and (found.map[:, 4:] < -0.5).all()
-    assert found.map[:, :4].mean() > 0.9 and found.map[:, 4:].mean() < -0.8
-    assert found.map.shape == (9, 9) and np.abs(found.map).max() <= 1
+    assert (found.map[:, :4] > 0.5).all()
+    assert (found.map[:, 4:] < -0.5).all()
+    assert found.map[:, :4].mean() > 0.9
+    assert found.map[:, 4:].mean() < -0.8
+    assert found.map.shape == (9, 9)
+    assert np.abs(found.map).max() <= 1
     assert found.wins < 0.3  # by komi, where White does not die
     assert Ownership.of(game_of_halves(-30.5), 200).wins > 0.9
 
@@ -47,7 +50,8 @@ def test_lost_stones_are_dead() -> None:
     found = Ownership.of(game, 200, seed=1)
     assert sorted(map(names, found.dead())) == [{"B4"}, {"G4"}]
     rest = found.without_dead()
-    assert rest.score() == 4 * 9 - 5 * 9 - 7.5 and rest.result == "W+16.5"
+    assert rest.score() == 4 * 9 - 5 * 9 - 7.5
+    assert rest.result == "W+16.5"
     assert rest.board.n_stones.sum() == game.board.n_stones.sum() - 2
     assert game.score() == 22 - 26 - 7.5  # where they stand, two regions are nobody's
     assert sum(map(len, found.chains)) == game.board.n_stones.sum()
@@ -67,8 +71,10 @@ def test_a_finished_game_keeps_its_score() -> None:
 
 def test_an_empty_board_is_nobodys() -> None:
     found = Ownership.of(Game(9, 0.0), 2000, seed=3)
-    assert abs(float(found.map.mean())) < 0.25 and 0.3 < found.wins < 0.7
-    assert found.dead() == [] and found.chains == []
+    assert abs(float(found.map.mean())) < 0.25
+    assert 0.3 < found.wins < 0.7
+    assert found.dead() == []
+    assert found.chains == []
 
 
 def test_the_colour_to_play_and_passes_do_not_matter_for_halves() -> None:
@@ -97,7 +103,8 @@ def test_points_count_for_whoever_holds_them_in_the_end() -> None:
     assert set(np.unique(held)) <= {-1.0, 0.0, 1.0}
     assert float(held.sum()) - 0.5 > 0 or found.wins == 0
     assert (held.sum() > 0.5) == (found.wins == 1)
-    assert held[0, 1] == 1 and held[0, 3] == -1
+    assert held[0, 1] == 1
+    assert held[0, 3] == -1
 
 
 @pytest.mark.parametrize("color", [BLACK, WHITE])

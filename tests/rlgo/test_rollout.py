@@ -31,9 +31,10 @@ from rlgo.jit import make_rng, njit
 from rlgo.rollout import (
     UNIFORM,
     DefaultPolicy,
-    begin_rollout,
     default_move,
     is_hopeless,
+    list_ataris,
+    make_rules,
     mogo_move,
     mogo_patterns,
     new_rollout,
@@ -46,15 +47,15 @@ RULES = [DefaultPolicy(1, *on) for on in product((True, False), repeat=4)]  # sa
 
 
 @njit
-def ask(b, policy, r, patterns, rng):
+def ask(b, policy, r, rules, rng):
     """`mogo_move`, with nothing but its own candidates in `r.moves`."""
     r.moves[:] = 0
-    return mogo_move(b, policy, r, patterns, rng)
+    return mogo_move(b, policy, r, rules, rng)
 
 
 def candidates(b: np.record, policy: DefaultPolicy, r: np.record, rng: np.ndarray) -> list[Point]:
     """The moves that `mogo_move` chooses among, in the order in which it found them."""
-    move = int(ask(b, policy, r, mogo_patterns(), rng))
+    move = int(ask(b, policy, r, make_rules(int(b.board_size), 0.5), rng))
     found = r.moves[: np.flatnonzero(r.moves == 0)[0]].tolist()
     assert move in found or (move == PASS and not found)
     return [from_core(int(b.board_size), p) for p in found]
@@ -94,7 +95,7 @@ def compare_game(size: int, seed: int, counts: Counter[str]) -> None:
     draw, rng, last = random.Random(seed), make_rng(seed), None
     moves: list[Point | None] = []
     try:
-        begin_rollout(b, r)
+        list_ataris(b, r)
         while naive.n_passes < 2 and naive.n_moves < 3 * size * size:
             rules = mogo_rules(naive, last)
             for policy in RULES:
@@ -106,7 +107,7 @@ def compare_game(size: int, seed: int, counts: Counter[str]) -> None:
             counts["self-atari"] += rules["pattern"] < rules["any pattern"]
             counts["ko"] += naive.ko is not None
             policy = DefaultPolicy(draw.random() < 0.8)
-            last = from_core(size, default_move(b, policy, r, mogo_patterns(), rng))
+            last = from_core(size, default_move(b, policy, r, make_rules(size, 0.5), rng))
             last = None if draw.random() < 0.01 else last
             moves.append(last)
             step(b, naive, last)
@@ -247,7 +248,7 @@ def test_cases(case: Case, swapped: bool):
         rules = mogo_rules(naive, last)
         by_hand = [{turn(5, symmetry, from_vertex(name)) for name in names.split()} for names in case.by_hand]
         assert [rules["save"], rules["capture"], rules["any pattern"] - rules["pattern"]] == by_hand
-        begin_rollout(b, r)
+        list_ataris(b, r)
         for policy in RULES:
             found = candidates(b, policy, r, rng)
             assert set(found) == expected(rules, policy), policy
@@ -259,7 +260,7 @@ def test_after_a_pass_only_captures_are_looked_for():
     step(b, naive, None)
     step(b, naive, None)
     r, rng = new_rollout(5), make_rng(1)
-    begin_rollout(b, r)
+    list_ataris(b, r)
     assert {vertex(p) for p in candidates(b, DefaultPolicy(), r, rng)} == set(CASES[2].capture.split())
     assert candidates(b, DefaultPolicy(capture=False), r, rng) == []
 
@@ -267,8 +268,8 @@ def test_after_a_pass_only_captures_are_looked_for():
 def test_every_candidate_is_chosen_as_often_as_any_other():
     b = turned(CASES[2], 0, False)[0]
     r, rng, n = new_rollout(5), make_rng(1), 3000
-    begin_rollout(b, r)
-    counts = Counter(vertex(from_core(5, mogo_move(b, DefaultPolicy(), r, mogo_patterns(), rng))) for _ in range(n))
+    list_ataris(b, r)
+    counts = Counter(vertex(from_core(5, mogo_move(b, DefaultPolicy(), r, make_rules(5, 0.5), rng))) for _ in range(n))
     assert set(counts) == set(CASES[2].save.split())
     mean = n / len(counts)
     assert all(abs(count - mean) < 5 * mean**0.5 for count in counts.values())
@@ -279,16 +280,32 @@ def test_every_candidate_is_chosen_as_often_as_any_other():
 # ---------------------------------------------------------------------------------------------
 
 # One of each, and one that is nearly one. As in naive.py: rows from the top, the candidate in the centre.
-FITTING = """
-    XOX......  XO.......  XO.X.....
-    XO.O.....  XO.O.XOO.  .X.O.O...
-    X..O..###  OX.X.O###  .X...O###  .XO...###  .OXX.O###
-""".split()
-NEARLY = """
-    XOX.X....  XO...X...  XO.X..X..
-    XO.O.O...  XO.O...O.  .X.O.OO..
-    X..X..###  OX.X.X###  .O...O###  .XX...###  OO.......
-""".split()
+FITTING = [
+    "XOX......",
+    "XO.......",
+    "XO.X.....",
+    "XO.O.....",
+    "XO.O.XOO.",
+    ".X.O.O...",
+    "X..O..###",
+    "OX.X.O###",
+    ".X...O###",
+    ".XO...###",
+    ".OXX.O###",
+]
+NEARLY = [
+    "XOX.X....",
+    "XO...X...",
+    "XO.X..X..",
+    "XO.O.O...",
+    "XO.O...O.",
+    ".X.O.OO..",
+    "X..X..###",
+    "OX.X.X###",
+    ".O...O###",
+    ".XX...###",
+    "OO.......",
+]
 FOR_X_ALONE = "XOO......"
 
 
@@ -302,7 +319,7 @@ def fits_on_board(seen: str, color: int) -> bool:
     b, naive = on_both(9, stones, 3 - color)
     step(b, naive, last)
     r = new_rollout(9)
-    begin_rollout(b, r)
+    list_ataris(b, r)
     found = centre in candidates(b, DefaultPolicy(save=False), r, make_rng(1))
     assert found == (centre in mogo_rules(naive, last)["pattern"])
     return found
@@ -346,13 +363,13 @@ def test_playouts_are_games_of_default_moves(mercy):
     size, komi, n, policy = 5, 3.0, 8, DefaultPolicy(mercy=mercy)
     boards, r = new_boards(2, size), new_rollout(size)
     start = boards[0].tobytes()
-    result = playouts(boards, policy, r, mogo_patterns(), komi, n, zobrist(size), make_rng(3))
+    result = playouts(boards, policy, r, make_rules(size, komi), n, make_rng(3))
     assert boards[0].tobytes() == start
 
     rng, wins, moves, ends = make_rng(3), 0.0, 0, Counter()
     for _ in range(n):
         b, naive = new_board(size), NaiveBoard(size)
-        begin_rollout(b, r)
+        list_ataris(b, r)
         while naive.n_moves < 3 * size * size:
             colors = list(naive.stones.values())
             black, white = colors.count(BLACK), colors.count(WHITE)
@@ -362,7 +379,7 @@ def test_playouts_are_games_of_default_moves(mercy):
             if naive.n_passes == 2 or (mercy and hopeless):
                 ends["passes" if naive.n_passes == 2 else "mercy"] += 1
                 break
-            move = from_core(size, default_move(b, policy, r, mogo_patterns(), rng))
+            move = from_core(size, default_move(b, policy, r, make_rules(size, 0.5), rng))
             assert move is None or naive.is_legal(move)
             step(b, naive, move)
             watch_atari(b, r)
@@ -376,7 +393,7 @@ def test_playouts_are_games_of_default_moves(mercy):
 @pytest.mark.parametrize("policy", [DefaultPolicy(), DefaultPolicy(UNIFORM)], ids=["mogo", "uniform"])
 def test_the_same_seed_gives_the_same_playouts(policy):
     size = 9
-    args = new_boards(2, size), policy, new_rollout(size), mogo_patterns(), 7.5, 200, zobrist(size)
+    args = new_boards(2, size), policy, new_rollout(size), make_rules(size, 7.5), 200
     first, again, other = (playouts(*args, make_rng(seed)) for seed in (1, 1, 2))
     assert first == again
     assert first != other
@@ -387,7 +404,7 @@ def test_a_playout_leaves_a_board_that_can_be_played_on():
     size, r, rng = 9, new_rollout(9), make_rng(2)
     for limit in (0, 1, 40, 90):
         b = new_board(size)
-        z = playout(b, DefaultPolicy(mercy=False), r, mogo_patterns(), 0.5, limit, zobrist(size), rng)
+        z = playout(b, DefaultPolicy(mercy=False), r, make_rules(size, 0.5), limit, rng)
         assert b.n_moves == limit
         naive = NaiveBoard(size)
         naive.stones = {p: int(b.color[to_core(size, p)]) for p in naive.points if b.color[to_core(size, p)] != EMPTY}
@@ -421,9 +438,9 @@ def test_mercy(black, white, komi, expected):
 
 
 @njit(allocates=True)
-def count_missed(b, policy, r, patterns, moves, zobrist, rng, counts):
+def count_missed(b, policy, r, rules, moves, rng, counts):
     """Play on, and count the stones in atari of whose chain no stone is listed; and those that are."""
-    begin_rollout(b, r)
+    list_ataris(b, r)
     is_known = np.zeros(b.color.shape[0], np.uint8)
     for _ in range(moves):
         if b.n_passes >= 2:
@@ -437,7 +454,7 @@ def count_missed(b, policy, r, patterns, moves, zobrist, rng, counts):
         for p in range(b.color.shape[0]):
             if b.color[p] != EMPTY and b.color[p] != BORDER and in_atari(b, p):
                 counts[is_known[b.chain[p]]] += 1
-        play(b, default_move(b, policy, r, patterns, rng), zobrist)
+        play(b, default_move(b, policy, r, rules, rng), rules.zobrist)
         watch_atari(b, r)
 
 
@@ -448,7 +465,7 @@ def test_the_list_misses_no_chain_in_atari():
         # First some random moves, so that there is something to list at the start.
         policies = DefaultPolicy(UNIFORM), RULES[n % len(RULES)]
         for policy, moves in zip(policies, (n % 60, 243), strict=True):
-            count_missed(b, policy, r, mogo_patterns(), moves, zobrist(9), rng, counts)
+            count_missed(b, policy, r, make_rules(9, 0.5), moves, rng, counts)
     assert counts[0] == counts[2] == 0
     assert counts[1] > 10_000
 
@@ -463,5 +480,6 @@ def test_no_pattern_fits_an_own_eye() -> None:
     for color in (1, 2):
         surrounded = ((places[[1, 3, 4, 6]] == color) | (places[[1, 3, 4, 6]] == 3)).all(0) & on_board
         eye = surrounded & ((places[[0, 2, 5, 7]] == 3 - color).sum(0) + (border > 0) < 2)
-        assert eye.sum() > 20 and not (table[eye] & color).any()
+        assert eye.sum() > 20
+        assert not (table[eye] & color).any()
         assert (table[surrounded & ~eye] & color).any()  # false eyes may be filled

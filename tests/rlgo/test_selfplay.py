@@ -8,12 +8,10 @@ import pytest
 from rlgo.board import PASS, is_sensible, new_board, outcome, play, zobrist
 from rlgo.errors import RlgoError
 from rlgo.learner import Learner
-from rlgo.selfplay import hold_meeting, meet
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features, unshare
 from rlgo.value import ValueFunction
-from rlgo.weights import Weights, save_weights
-from train.arena.match import play_match
+from rlgo.weights import Weights
 
 SIZE = 5
 
@@ -71,32 +69,6 @@ def test_cap_that_no_record_holds_is_refused():
         Learner(make_features(SIZE), Learning(), Policy(), max_moves=101)
 
 
-def test_meeting_is_reproducible_and_fair():
-    features = make_features(SIZE)
-    a, b = random_theta(features, 1), random_theta(features, 2)
-    first, again = (hold_meeting(features, a, b, 200, seed=5) for _ in range(2))
-    for x, y in zip(first, again, strict=True):
-        np.testing.assert_array_equal(x, y)
-    assert set(np.unique(first.scores)) <= {0.0, 1.0}
-    assert len(np.unique(first.digests)) > 100
-    # Seen from the other side, the same games: B's score as White where A was Black, and the other way round.
-    other = hold_meeting(features, b, a, 200, seed=5)
-    np.testing.assert_array_equal(other.scores, 1 - first.scores[:, ::-1])
-    np.testing.assert_array_equal(other.digests, first.digests[:, ::-1])
-    # A player against itself plays the same game with either colour.
-    alone = hold_meeting(features, a, a, 100, seed=6)
-    np.testing.assert_array_equal(alone.digests[:, 0], alone.digests[:, 1])
-    assert alone.scores.mean() == 0.5
-
-
-def test_cap_scores_as_it_stands():
-    features = make_features(SIZE)
-    meeting = hold_meeting(
-        features, random_theta(features, 1), random_theta(features, 2), 20, 1, opening=4, max_moves=9
-    )
-    assert (meeting.lengths == -9).all()
-
-
 @pytest.mark.parametrize("sharing", ["LI+LD", "LI", "LD", "inversion"])
 def test_unshared_weights_play_the_same_games(sharing):
     features = make_features(SIZE, (1, 3), sharing)
@@ -109,33 +81,3 @@ def test_unshared_weights_play_the_same_games(sharing):
         np.testing.assert_allclose(v.afterstates(board), w.afterstates(board), atol=1e-5)
         sensible = [int(q) for q in board.empties[: board.n_empty] if is_sensible(board, int(q))]
         play(board, int(rng.choice(sensible)) if sensible else PASS, zobrist(SIZE))
-
-
-def test_fast_match(tmp_path):
-    specs = []
-    for i, sizes in enumerate([(1, 2), (1, 2, 3)]):
-        features = make_features(SIZE, sizes)
-        learner = Learner(features, Learning(), Policy(), seed=i)
-        learner.learn(2000)
-        save_weights(tmp_path / f"{i}.npz", Weights(features, learner.theta))
-        specs.append(f"greedy,weights={tmp_path / f'{i}.npz'}")
-    result = play_match(specs[0], "random", games=200, size=SIZE, seed=1, fast=True)
-    assert (result.games, result.a, result.b) == (200, specs[0], "random")
-    assert result.win_rate > 0.8
-    mixed = play_match(specs[0], specs[1], games=200, size=SIZE, seed=1, fast=True)  # of different features
-    back = play_match(specs[1], specs[0], games=200, size=SIZE, seed=1, fast=True)
-    assert mixed.wins == 200 - back.wins
-    assert mixed.distinct > 100
-    slow = play_match(specs[0], "random", games=60, size=SIZE, seed=1)
-    assert abs(slow.win_rate - result.win_rate) < 0.2
-    for spec in ("greedy,epsilon=0.1,weights=x", "gtp:gnugo"):
-        with pytest.raises(RlgoError, match="a fast match takes greedy"):
-            play_match(spec, "random", games=2, size=SIZE, fast=True)
-
-
-def test_meet_gives_the_scores():
-    features = make_features(SIZE, (1,))
-    theta = random_theta(features, 1)
-    np.testing.assert_array_equal(
-        meet(features, theta, 0 * theta, 20, seed=3), hold_meeting(features, theta, 0 * theta, 20, seed=3).scores
-    )

@@ -88,7 +88,8 @@ def test_it_is_greedy_monte_carlo_tree_search(default, vertices):
         n = oracle.add(states, [from_core(SIZE, p) for p in moves], z)
         for t in range(n):
             names[states[t]] = int(search.visited[t])
-        assert search.tally.simulations == number + 1 and search.tally.wins == won
+        assert search.tally.simulations == number + 1
+        assert search.tally.wins == won
         assert search.tally.states == len(oracle.counts)
     assert len(set(names.values())) == len(names) == len(oracle.counts) > 20
     for state, index in names.items():
@@ -129,7 +130,8 @@ def test_as_a_player():
     move = a.genmove(game)
     assert move == b.genmove(game) in game.legal_moves()
     values = a.analyses()["value"]
-    assert values[move // 6 - 1, move % 6 - 1] == np.nanmax(values) and 0 <= np.nanmin(values) <= np.nanmax(values) <= 1
+    assert values[move // 6 - 1, move % 6 - 1] == np.nanmax(values)
+    assert 0 <= np.nanmin(values) <= np.nanmax(values) <= 1
     assert a.report()[0].endswith(f"{int(a.tally.states)} states")
     a.new_game()
     assert np.isnan(a.analyses()["value"]).all()
@@ -151,4 +153,6 @@ def test_exploration():
         search = TableSearch(SIZE, 1000, GREEDY._replace(epsilon=epsilon), seed=3)
         search.genmove(game)
         counts.append(search.states[0].N[search.states[0].N > 0])
-    assert counts[0].max() > 300 and len(counts[1]) == 25 and counts[1].max() < 70
+    assert counts[0].max() > 300
+    assert len(counts[1]) == 25
+    assert counts[1].max() < 70

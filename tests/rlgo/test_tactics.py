@@ -122,4 +122,5 @@ def test_the_answers_are_right(name, line, winner):
         p = from_vertex(vertex, game.size)
         assert game.is_legal(p)
         game.play(p)
-    assert game.is_over() and (game.score() > 0) == (winner == BLACK)
+    assert game.is_over()
+    assert (game.score() > 0) == (winner == BLACK)

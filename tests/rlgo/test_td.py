@@ -19,12 +19,12 @@ from rlgo.td import (
     episode_dtype,
     learn_game,
     learn_step,
-    make_scratch,
+    make_memory,
     max_plies,
     record_move,
     step_size,
 )
-from rlgo.value import new_shapes, observe, rebuild, squash
+from rlgo.value import new_shapes, reset, squash, update
 
 SETTINGS = {
     "alpha": 0.2, "schedule": "constant", "alpha_final": 0.0, "alpha_half": 1.0, "games": 1000, "lambda_": 0.0,
@@ -88,7 +88,7 @@ def compare_with_dense(games: int, size=5, sizes=(1, 2), sharing="LI+LD", alpha_
         expected[naive.to_index(learner.features, name)] = weight
     assert np.abs(expected).max() > 0.001
     np.testing.assert_allclose(learner.theta, expected, atol=1e-6, rtol=0)
-    np.testing.assert_array_equal(learner.pool.workers[0].theta_bar, learner.features.expand(learner.theta))
+    np.testing.assert_array_equal(learner.pool.workers[0].memory.table.black, learner.features.expand(learner.theta))
     assert learner.theta[0] == 0
 
 
@@ -153,19 +153,19 @@ V = 0.52497918747894
 
 
 def record_game(moves, theta, learning, features=ONE_WEIGHT):
-    """An episode of given moves, with constant weights; the weights; and theta_bar."""
+    """An episode of given moves, with constant weights; and the memory of these."""
     size, g = features.size, features.geometry
     weights = np.zeros(features.n_weights + 1, np.float32)
     weights[1:] = theta
-    bar = features.expand(weights)
+    memory = make_memory(features, weights)
     b, sh, episode = new_boards(1, size)[0], new_shapes(1, size)[0], np.zeros(1, episode_dtype(size))[0]
-    rebuild(b, sh, g, bar, bar)
+    reset(b, sh, memory.table)
     begin_episode(episode, sh, g, squash(learning.value, sh.x[0]))
     for p in moves:
         play(b, to_core(size, p), zobrist(size))
-        observe(b, sh, g, bar, bar)
+        update(b, sh, memory.table)
         record_move(episode, sh, to_core(size, p), squash(learning.value, sh.x[0]))
-    return episode, weights, bar
+    return episode, memory
 
 
 @pytest.mark.boundscheck
@@ -200,16 +200,15 @@ def record_game(moves, theta, learning, features=ONE_WEIGHT):
 )
 def test_a_game_by_hand(z, settings, change, error):
     learning = learning_of(alpha=0.1, **settings)
-    episode, theta, bar = record_game(SHORT_GAME, 0.1, learning)
+    episode, memory = record_game(SHORT_GAME, 0.1, learning)
     v = 0.6 if settings.get("value") == "linear" else V
     assert episode.v[:6].tolist() == pytest.approx([0.5, v, 0.5, v, v, v], abs=1e-7)
-    scratch = make_scratch(ONE_WEIGHT.n_weights, 25)
-    total = learn_game(episode, z, 0.1, learning, ONE_WEIGHT.geometry, ONE_WEIGHT.classes, theta, bar, scratch)
-    assert theta.tolist() == pytest.approx([0, 0.1 + 0.1 * change], abs=1e-7)
+    total = learn_game(episode, z, 0.1, learning, memory)
+    assert memory.theta.tolist() == pytest.approx([0, 0.1 + 0.1 * change], abs=1e-7)
     assert total == pytest.approx(error, abs=1e-6)
     # A black stone is worth theta, a white one -theta, and an empty point nothing, wherever it is.
     start = ONE_WEIGHT.geometry.li_base[0]
-    assert bar[start : start + 3].tolist() == [0, theta[1], -theta[1]]
+    assert memory.table.black[start : start + 3].tolist() == [0, memory.theta[1], -memory.theta[1]]
 
 
 @pytest.mark.boundscheck
@@ -231,20 +230,19 @@ def test_a_game_by_hand(z, settings, change, error):
 def test_steps_by_hand(settings, expected):
     learning = learning_of(alpha=0.1, update="step", **settings)
     features, plies = ONE_WEIGHT, learning.plies
-    size, g = features.size, features.geometry
-    _, theta, bar = record_game([], 0.1, learning)
+    size = features.size
+    _, memory = record_game([], 0.1, learning)
     b, sh = new_boards(1, size)[0], new_shapes(1, size)[0]
-    scratch = make_scratch(features.n_weights, len(features.windows))
-    rebuild(b, sh, g, bar, bar)
-    begin_steps(sh, scratch)
+    reset(b, sh, memory.table)
+    begin_steps(sh, memory.scratch)
     for t, p in enumerate(SHORT_GAME, 1):
         play(b, to_core(size, p), zobrist(size))
-        rebuild(b, sh, g, bar, bar)
+        reset(b, sh, memory.table)
         for u in range(max(0, t - plies), t) if t == 5 else [t - plies] if t >= plies else []:
             v_next = 1.0 if t == 5 else squash(learning.value, sh.x[0])
-            learn_step(u, v_next, 0.1, learning, g, features.classes, theta, bar, scratch)
-        scratch.recent[t % 3] = sh.configuration[:25]
-    assert theta.tolist() == pytest.approx([0, expected], abs=2e-7)
+            learn_step(u, v_next, 0.1, learning, memory)
+        memory.scratch.recent[t % 3] = sh.configuration[:25]
+    assert memory.theta.tolist() == pytest.approx([0, expected], abs=2e-7)
 
 
 def test_errors_of_monte_carlo_and_of_td0():
@@ -279,13 +277,12 @@ def test_a_drawn_game_is_half_a_win():
 def test_an_empty_board_teaches_nothing(normalise):
     learning = learning_of(normalise=normalise)
     features = make_features(5, (1, 2), "LI+LD")
-    episode, theta, bar = record_game([None, None], 0.25, learning, features)
-    scratch = make_scratch(features.n_weights, len(features.windows))
-    learn_game(episode, 0.0, 0.2, learning, features.geometry, features.classes, theta, bar, scratch)
-    assert (theta[1:] == 0.25).all()
+    episode, memory = record_game([None, None], 0.25, learning, features)
+    learn_game(episode, 0.0, 0.2, learning, memory)
+    assert (memory.theta[1:] == 0.25).all()
 
-    for update in ("game", "step"):
-        learner = learner_of(normalise=normalise, update=update, alpha=0.01)
+    for when in ("game", "step"):
+        learner = learner_of(normalise=normalise, update=when, alpha=0.01)
         learner.learn(20)
         assert np.isfinite(learner.theta).all()
         assert learner.theta.any()
@@ -334,12 +331,12 @@ def test_the_same_seed_gives_the_same_weights(update):
 def test_games_over_the_cap_teach_nothing():
     learner, discarded = learner_of(max_moves=40), 0
     for _ in range(60):
-        before = learner.theta.tobytes(), learner.pool.workers[0].theta_bar.tobytes()
+        before = learner.theta.tobytes(), learner.pool.workers[0].memory.table.black.tobytes()
         tally = learner.learn(1)
         assert tally.games + tally.discarded == 1
         if tally.discarded:
             discarded += 1
-            assert (learner.theta.tobytes(), learner.pool.workers[0].theta_bar.tobytes()) == before
+            assert (learner.theta.tobytes(), learner.pool.workers[0].memory.table.black.tobytes()) == before
             assert (tally.moves, tally.black_wins, tally.error, tally.errors) == (0, 0, 0, 0)
         else:
             assert learner.theta.tobytes() != before[0]
@@ -367,10 +364,10 @@ def test_the_longest_cap():
 def test_play_does_not_learn():
     learner = learner_of()
     learner.learn(20)
-    before = learner.theta.tobytes(), learner.pool.workers[0].theta_bar.tobytes(), learner.games
+    before = learner.theta.tobytes(), learner.pool.workers[0].memory.table.black.tobytes(), learner.games
     tally = learner.play(50)
     assert tally.games + tally.discarded == 50
-    assert (learner.theta.tobytes(), learner.pool.workers[0].theta_bar.tobytes(), learner.games) == before
+    assert (learner.theta.tobytes(), learner.pool.workers[0].memory.table.black.tobytes(), learner.games) == before
 
 
 def test_learning_goes_on_from_given_weights():

@@ -13,7 +13,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy
 from rlgo.settings import EPSILON_GREEDY, LINEAR, Policy
-from rlgo.td_search import LEARNING, NEVER, Simulation, TdSearch, merge
+from rlgo.td_search import LEARNING, THROUGHOUT, Simulation, TdSearch, merge
 from rlgo.value import ValueFunction
 
 QUICK = {"size": 5, "sizes": (1, 2), "simulations": 60, "seed": 1}
@@ -45,13 +45,13 @@ def places(search: TdSearch, game: Game) -> set[int]:
 @pytest.mark.parametrize(
     ("plies", "learn_plies", "default", "settings"),
     [
-        (NEVER, NEVER, UNIFORM, {}),
-        (6, NEVER, MOGO, {}),
-        (6, NEVER, UNIFORM, {"lambda_": 0.5}),
+        (THROUGHOUT, THROUGHOUT, UNIFORM, {}),
+        (6, THROUGHOUT, MOGO, {}),
+        (6, THROUGHOUT, UNIFORM, {"lambda_": 0.5}),
         (6, 6, MOGO, {"lambda_": 1.0}),
         (3, 5, UNIFORM, {"plies": 1}),
         (8, 3, MOGO, {"value": LINEAR, "alpha": 0.05}),
-        (0, NEVER, MOGO, {}),
+        (0, THROUGHOUT, MOGO, {}),
     ],
 )
 def test_what_simulations_teach_equals_dense_td(plies, learn_plies, default, settings):
@@ -71,7 +71,7 @@ def test_what_simulations_teach_equals_dense_td(plies, learn_plies, default, set
     for _ in range(12):
         search.search(game)
         assert search.tally.simulations == 1
-        episode = search._simulators[0].episode
+        episode = search.scratch[0].episode
         board = NaiveBoard(5)
         for _, p in game.moves:
             board.play(from_core(5, p))
@@ -79,7 +79,7 @@ def test_what_simulations_teach_equals_dense_td(plies, learn_plies, default, set
         for p in episode.moves[: episode.n]:
             board.play(from_core(5, int(p)))
             states.append(naive.active_shapes(board.stones, 5, (1, 2), "none"))
-        if learn_plies < NEVER:
+        if learn_plies < THROUGHOUT:
             assert episode.n <= learn_plies
         naive.learn(
             theta, states, float(search.tally.wins), alpha=learning.alpha, lambda_=learning.lambda_,
@@ -116,7 +116,7 @@ def test_default_policy_takes_over_after_T_plies():
         followed = []
         for _ in range(20):
             search.search(game)
-            episode = search._simulators[0].episode
+            episode = search.scratch[0].episode
             moves = episode.moves[: episode.n].tolist()
             assert moves[:plies] == order[:plies]
             followed.append(moves[: plies + 1] == order[: plies + 1])
@@ -137,8 +137,8 @@ def test_step_size_falls_over_the_simulations_of_a_move():
         search = TdSearch(
             5, (1, 2), 3, learning=LEARNING._replace(alpha=0.1, schedule=schedule, alpha_final=1e-4, games=2), seed=5
         )
-        search._begin(game)
-        search._run(0.5, 2, 1)
+        search.begin(game)
+        search.run(0.5, 2, 1)
         changes.append(np.abs(search.theta_bar).max())
     assert changes[0] == pytest.approx(1000 * changes[1], rel=1e-3)
 
@@ -153,9 +153,9 @@ def test_reproducible_from_the_seed_however_it_is_sliced():
     a, b, c, d = (TdSearch(**{**QUICK, "seed": seed}) for seed in (1, 1, 2, 1))
     for search in (a, b, c):
         search.search(game)
-    d._begin(game)
+    d.begin(game)
     for first in range(0, 60, 7):
-        d._run(game.komi, first, min(7, 60 - first))
+        d.run(game.komi, first, min(7, 60 - first))
     np.testing.assert_array_equal(a.theta_bar, b.theta_bar)
     np.testing.assert_array_equal(a.theta_bar, d.theta_bar)
     assert (a.theta_bar != c.theta_bar).any()
@@ -202,7 +202,8 @@ def test_values_are_those_of_the_memory():
     assert values[(move // 6) - 1, move % 6 - 1] == np.nanmax(values)
     assert search.report() == [f"Black won {search.tally.wins / 60:.1%} of 60 simulations"]
     search.new_game()
-    assert np.isnan(search.analyses()["value"]).all() and not search.memory().theta.any()
+    assert np.isnan(search.analyses()["value"]).all()
+    assert not search.memory().theta.any()
 
 
 def test_workers_add_up_what_each_learned():
@@ -216,25 +217,27 @@ def test_workers_add_up_what_each_learned():
 
     # By hand: both from the same weights, 20 each, the changes added; twice.
     by_hand = TdSearch(5, (1, 2), 80, workers=2, merge_every=20, seed=4)
-    by_hand._begin(game)
+    by_hand.begin(game)
     for first in (0, 40):
         before = by_hand.theta_bar.copy()
-        by_hand._simulate(0, game.komi, first, 20)
-        by_hand._simulate(1, game.komi, first + 20, 20)
-        by_hand.theta_bar[:] = before + (by_hand._bars - before).sum(0)
-        by_hand._bars[:] = by_hand.theta_bar
+        by_hand.simulate(0, game.komi, first, 20)
+        by_hand.simulate(1, game.komi, first + 20, 20)
+        by_hand.theta_bar[:] = before + (by_hand.copies - before).sum(0)
+        by_hand.copies[:] = by_hand.theta_bar
     np.testing.assert_allclose(two.theta_bar, by_hand.theta_bar, atol=1e-6)
 
     bars, whole = np.array([[1.0, 2.0, 3.0], [1.5, 2.0, 2.0]], np.float32), np.array([1, 2, 3], np.float32)
     merge(0, 2, whole, bars)
-    assert whole.tolist() == [1.5, 2.0, 3.0] and bars.tolist() == [[1.5, 2.0, 3.0], [1.5, 2.0, 2.0]]
+    assert whole.tolist() == [1.5, 2.0, 3.0]
+    assert bars.tolist() == [[1.5, 2.0, 3.0], [1.5, 2.0, 2.0]]
 
 
 def test_a_search_ends_when_it_is_told_to():
     polls = []
     search = TdSearch(5, simulations=None, seconds=1000.0, seed=1)
-    search.search(Game(5), stop=lambda: polls.append(1) or len(polls) == 3)
-    assert len(polls) == 3 and search.tally.simulations > 3
+    search.search(Game(5), search.own_budget(lambda: polls.append(1) or len(polls) == 3))
+    assert len(polls) == 3
+    assert search.tally.simulations > 3
     by_time = TdSearch(5, simulations=10**9, seconds=0.02, seed=1)
     assert by_time.genmove(Game(5)) in Game(5).legal_moves()
     assert 0 < by_time.tally.simulations < 10**9

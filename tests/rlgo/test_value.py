@@ -13,14 +13,14 @@ from rlgo.game import Game
 from rlgo.jit import copy_record, make_rng, njit, random_unit
 from rlgo.policy import choose_move, softmax_move
 from rlgo.settings import EPSILON_GREEDY, LINEAR, LOGISTIC, SOFTMAX, Policy
-from rlgo.shapes import FeatureSet, make_features
+from rlgo.shapes import FeatureSet, Table, make_features
 from rlgo.value import (
     ValueFunction,
     best_afterstate,
     gain_of,
     new_shapes,
-    observe,
-    rebuild,
+    reset,
+    update,
     x_of,
 )
 from rlgo.weights import Weights
@@ -47,8 +47,8 @@ def random_theta(features: FeatureSet, seed: int, scale: float = 1.0) -> np.ndar
 
 
 @njit
-def count_mistakes(boards, shapes, g, black, white, games, zobrist, rng, mistakes):
-    """Random games; after each move compare the record with a fresh `rebuild` and with the board's own answers."""
+def count_mistakes(boards, shapes, table, games, zobrist, rng, mistakes):
+    """Random games; after each move compare the record with a fresh `reset` and with the board's own answers."""
     b, sh, fresh, after = boards[1], shapes[1], shapes[2], boards[2]
     for _ in range(games):
         copy_record(boards[0], b)
@@ -60,15 +60,15 @@ def count_mistakes(boards, shapes, g, black, white, games, zobrist, rng, mistake
             if random_unit(rng) < 0.02:
                 p = PASS
             elif random_unit(rng) < 0.3:
-                p = best_afterstate(b, sh, g, black, white, rng)[0]
+                p = best_afterstate(b, sh, table, rng)[0]
             play(b, p, zobrist)
-            observe(b, sh, g, black, white)
-            rebuild(b, fresh, g, black, white)
-            for w in range(g.n_windows):
+            update(b, sh, table)
+            reset(b, fresh, table)
+            for w in range(table.g.n_windows):
                 mistakes[0] += sh.configuration[w] != fresh.configuration[w]
             for c in range(2):
-                bar = black if c == 0 else white
-                mistakes[1] += abs(sh.x[c] - x_of(fresh.configuration, g, bar)) > 1e-3
+                own = table if c == 0 else Table(table.g, table.white, table.black)
+                mistakes[1] += abs(sh.x[c] - x_of(fresh.configuration, own)) > 1e-3
                 mistakes[2] += sh.n_captures[c] != fresh.n_captures[c]
                 for i in range(b.n_empty):
                     q = np.int64(b.empties[i])
@@ -84,22 +84,22 @@ def count_mistakes(boards, shapes, g, black, white, games, zobrist, rng, mistake
                     copy_record(b, after)
                     play(after, q, zobrist)
                     mistakes[7] += (after.n_changed > 1) and may and sh.is_capture[c, q] == 0
-                    rebuild(after, fresh, g, black, white)
-                    bar = black if c == 0 else white
-                    gain = x_of(fresh.configuration, g, bar) - sh.x[c]
+                    reset(after, fresh, table)
+                    own = table if c == 0 else Table(table.g, table.white, table.black)
+                    gain = x_of(fresh.configuration, own) - sh.x[c]
                     gain = gain if c == 0 else -gain
-                    mistakes[8] += abs(gain - gain_of(b, sh, g, bar, q)) > 1e-3
+                    mistakes[8] += abs(gain - gain_of(b, sh, table, q)) > 1e-3
                     if sh.is_capture[c, q] == 1 and sh.is_fresh[c, q] == 1:
                         mistakes[9] += abs(gain - sh.gain_capture[c, q]) > 1e-3
 
 
 def check_incremental(size: int, sizes: tuple[int, ...], sharing: str, games: int) -> None:
     features = make_features(size, sizes, sharing)
-    black, white = (features.expand(random_theta(features, seed)) for seed in (1, 2))
+    table = Table(features.geometry, *(features.expand(random_theta(features, seed)) for seed in (1, 2)))
     boards, shapes = new_boards(3, size), new_shapes(3, size)
-    rebuild(boards[0], shapes[0], features.geometry, black, white)
+    reset(boards[0], shapes[0], table)
     mistakes = np.zeros(10, np.int64)
-    count_mistakes(boards, shapes, features.geometry, black, white, games, zobrist(size), make_rng(size), mistakes)
+    count_mistakes(boards, shapes, table, games, zobrist(size), make_rng(size), mistakes)
     assert mistakes.tolist() == [0] * 10
 
 
@@ -249,9 +249,9 @@ FILLED = """
 
 def ready(b: np.record, features: FeatureSet, theta: np.ndarray) -> tuple:
     """What a policy is asked with, but for the policy itself and the random numbers."""
-    bar, sh = features.expand(theta), new_shapes(1, features.size)[0]
-    rebuild(b, sh, features.geometry, bar, bar)
-    return b, sh, features.geometry, bar, bar
+    table, sh = features.table(theta), new_shapes(1, features.size)[0]
+    reset(b, sh, table)
+    return b, sh, table
 
 
 def draws(n: int, ask) -> dict[int, int]:
@@ -310,15 +310,15 @@ def test_a_stone_more_is_better_or_worse_by_theta(color, theta):
 def test_the_best_afterstate_is_the_best_for_the_colour_to_play(size):
     features = make_features(size)
     theta = random_theta(features, 6, 0.3)
-    v, bar = ValueFunction(Weights(features, theta)), features.expand(theta)
-    sh, g, rng, n_captures = new_shapes(1, size)[0], features.geometry, make_rng(7), 0
+    v, table = ValueFunction(Weights(features, theta)), features.table(theta)
+    sh, rng, n_captures = new_shapes(1, size)[0], make_rng(7), 0
     for _ in range(5):
         b = new_board(size)
-        rebuild(b, sh, g, bar, bar)
+        reset(b, sh, table)
         for _ in range(2 * size * size):
             values = v.afterstates(b)
             candidates = {p: values[naive_index(size, p)] for p in sensible(b)}
-            p, n = best_afterstate(b, sh, g, bar, bar, rng)
+            p, n = best_afterstate(b, sh, table, rng)
             assert n == len(candidates)
             if not candidates:
                 assert p == PASS
@@ -328,7 +328,7 @@ def test_the_best_afterstate_is_the_best_for_the_colour_to_play(size):
             if random_unit(rng) < 0.3:
                 p = random_move(b, rng)
             play(b, p, zobrist(size))
-            observe(b, sh, g, bar, bar)
+            update(b, sh, table)
             n_captures += b.n_changed > 1
     assert n_captures > 5
 

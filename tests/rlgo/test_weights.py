@@ -12,10 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rlgo.archive import write_atomically
+from rlgo.board import new_board, play, zobrist
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
-from rlgo.sealed import write_atomically
 from rlgo.shapes import make_features
+from rlgo.value import ValueFunction, new_shapes, reset, sigma
 from rlgo.weights import (
     VERSION,
     Weights,
@@ -78,7 +80,7 @@ def test_what_is_saved_is_loaded(tmp_path, weights):
     assert loaded.meta() == weights.meta()
     for name in ("komi", "value", "games", "provenance"):
         assert getattr(loaded, name) == getattr(weights, name), name
-    assert loaded.theta_bar.tobytes() == weights.features.expand(weights.theta).tobytes()
+    assert loaded.table().black.tobytes() == weights.features.expand(weights.theta).tobytes()
     save_weights(tmp_path / "again.npz", loaded)
     assert load_weights(tmp_path / "again.npz").theta.tobytes() == weights.theta.tobytes()
 
@@ -280,7 +282,7 @@ def test_strongest_shapes_come_first_and_count_for_black():
             configuration = sum(3**d * places[int(p)] for d, p in enumerate(points))
             g = features.geometry
             base = (g.li_base if block.kind == "LI" else g.ld_base)[window]
-            assert weights.theta_bar[base + configuration] == np.float32(weight) > 0
+            assert weights.table().black[base + configuration] == np.float32(weight) > 0
 
 
 # ---------------------------------------------------------------------------------------------
@@ -307,3 +309,23 @@ def test_the_shipped_weights_of_a_size_are_those_with_most_games():
     assert load_weights(path, 9).games == max(load_weights(p).games for p in files)
     with pytest.raises(RlgoError, match="no shipped weights for board size 18"):
         shipped_weights(18)
+
+
+def test_a_set_of_weights_says_what_it_is():
+    weights = some_weights(komi=6.5, games=12_000)
+    assert repr(weights) == f"<Weights {weights.features.name}: 107 weights, logistic, komi 6.5, 12,000 games>"
+    assert repr(ValueFunction(weights)) == f"<ValueFunction {weights.features.name}, logistic, 12,000 games>"
+    n = weights.features.n_features
+    assert repr(weights.features) == f"<FeatureSet {weights.features.name}: 107 weights of {n:,} shapes>"
+
+
+def test_all_forms_of_the_table_value_positions_alike():
+    weights, board = some_weights(), new_board(5)
+    for p in (8, 15, 22, 9):
+        play(board, p, zobrist(5))
+    expected = ValueFunction(weights).value(board)
+    for table in (weights.table((1, 2)), weights.table((1, 2, 3)), weights.table(is_fused=True)):
+        sh = new_shapes(1, 5)[0]
+        reset(board, sh, table)
+        assert sigma(sh.x[0]) == pytest.approx(expected, abs=1e-5)
+    assert weights.table() is weights.table()

@@ -11,6 +11,8 @@ from train.bench import main
 from train.cli.main import main as rlgo
 
 
+@pytest.mark.slow
+@pytest.mark.process
 def test_keys(monkeypatch):
     monkeypatch.setattr("train.bench.RUNS", 1)
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None

@@ -302,6 +302,7 @@ def test_a_table_that_fits_is_the_same_on_a_terminal(monkeypatch: Any) -> None:
     assert [line.rstrip() for line in text.splitlines()] == PLAIN.splitlines()
 
 
+@pytest.mark.process
 def test_importing_the_console_is_cheap() -> None:
     code = "import train.console, sys; print([m for m in ('numba', 'numpy', 'tqdm', 'rich') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -18,7 +18,7 @@ from rlgo.game import Game
 from rlgo.resources import config_path, list_configs
 from rlgo.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
 from rlgo.table_search import TableSearch
-from rlgo.td_search import LEARNING, NEVER, POLICY, TdSearch
+from rlgo.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch
 from rlgo.two_phase import TwoPhase
 from train.players.spec import PLAYERS, make_player, parse_spec
 
@@ -125,7 +125,7 @@ def test_every_key_reaches_what_it_names():
     )
     assert isinstance(search, TdSearch) and search.features.sizes == (2,)
     assert (search.simulations, search.seconds, search.policy.epsilon) == (7, None, 0.25)
-    assert search.simulation == (NEVER, 3, 50) and search.default == (0, False, False, False, False, False)
+    assert search.simulation == (THROUGHOUT, 3, 50) and search.default == (0, False, False, False, False, False)
     assert search.learning == LEARNING._replace(
         alpha=0.2, schedule=2, alpha_final=0.05, alpha_half=50.0, games=9, lambda_=0.5, value=LINEAR
     )

@@ -1,11 +1,11 @@
-"""Ratings of many players from their results: the Bradley-Terry model, its confidence intervals and its table.
+"""Ratings of many players from their results: the Bradley-Terry model with confidence intervals, and its table.
 
-Start reading at `rate`; `expected_score` is the model, `_log_likelihood` what is maximised, `_virtual_draws` the
-prior, `stats.design_effect` what games of one opening tell less than independent ones.
+Start reading at `rate`. `expected_score` is the model, `_log_likelihood` what is maximised, `_virtual_draws` the prior.
+`stats.design_effect` accounts for games of one opening, which say less than independent games.
 
-A player with Elo r_i scores against one with r_j, on average, what `expected_score` says (Bradley & Terry 1952);
-a draw counts half. Their likelihood is log-concave, so there is one maximum (Hunter 2004). Newton's method finds it
-in a few steps; the MM algorithm of Hunter and of bayeselo has the same fixed point.
+A player with Elo r_i scores, on average, `expected_score(r_i - r_j)` against one with r_j (Bradley & Terry 1952); a
+draw counts half. The likelihood is log-concave, so it has one maximum (Hunter 2004). Newton's method finds it in a few
+steps; the MM algorithm of Hunter and of bayeselo has the same fixed point.
 
     results = [PairResult.of_openings("new", "old", scores), PairResult("old", "gnugo", score=212, games=400)]
     ratings = rate(results, anchors={"gnugo": 1800})
@@ -27,9 +27,10 @@ from typing import Any
 import numpy as np
 
 from rlgo.errors import RlgoError
+from train import console
 from train.stats import NORMAL_975, design_effect
 
-# Elo per unit of the natural logarithm of the odds, in which all sums are done.
+# Elo per unit of log odds (natural logarithm), the unit of all sums below.
 _ELO = 400 / math.log(10)
 
 # ---------------------------------------------------------------------------------------------
@@ -39,25 +40,25 @@ _ELO = 400 / math.log(10)
 
 @dataclass(frozen=True)
 class PairResult:
-    """What player `a` scored against player `b`; of one pair there may be many.
+    """What player `a` scored against player `b`. A pair may have several results.
 
-    Where openings are played twice with colours swapped, `of_openings` is the way to make one: only the scores
-    of every opening tell how far its games depend on each other.
+    Use `of_openings` where each opening was played twice with colours swapped: only the scores of each opening show how
+    much its two games depend on each other.
 
     Raises
     ------
-    RlgoError : for scores or numbers that cannot be.
+    RlgoError : for impossible scores or numbers.
     """
 
     a: str
     b: str
-    score: float  # points of A: a win 1, a draw 0.5
+    score: float  # A's points: 1 for a win, 0.5 for a draw
     games: float  # a whole number, unless games are weighted
-    draws: float = 0  # among them, for the table
-    # For totals without openings: the variance of the score over that of independent games without draws. 1 if
-    # the games were independent (less with draws), 2 at most if every opening was played twice.
+    draws: float = 0  # how many of the games, for the table
+    # For totals without openings: the variance of the score relative to that of independent games without draws. 1 if
+    # the games were independent (less with draws), at most 2 if each opening was played twice.
     design: float = 1.0
-    # For each opening, A's scores. They take the place of `design`.
+    # A's scores in each opening. If given, `design` is not used.
     openings: tuple[tuple[float, ...], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -79,19 +80,19 @@ class PairResult:
             games, score = sum(map(len, self.openings)), math.fsum(map(sum, self.openings))
             if games != self.games or not math.isclose(score, self.score, abs_tol=1e-9):
                 raise RlgoError(
-                    f"{where}: its openings tell {score:g} of {games}, not {self.score:g} of {self.games:g}"
+                    f"{where}: its openings add up to {score:g} of {games}, not {self.score:g} of {self.games:g}"
                 )
 
     @classmethod
     def of_openings(cls, a: str, b: str, scores: Sequence[Sequence[float]] | np.ndarray) -> PairResult:
-        """From the scores of A in every game, by openings: what `selfplay.meet` returns, float64[openings, 2]."""
+        """Make a result from A's score in every game, by opening: float64[openings, 2], or shorter rows."""
         openings = tuple(tuple(float(y) for y in opening) for opening in scores if len(opening))
         games = [y for opening in openings for y in opening]
         return cls(a, b, math.fsum(games), len(games), sum(y == 0.5 for y in games), openings=openings)
 
 
 def from_matrices(names: Sequence[str], wins: np.ndarray, draws: np.ndarray | None = None) -> list[PairResult]:
-    """Results from a cross table.
+    """Return the results that a cross table contains.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def from_matrices(names: Sequence[str], wins: np.ndarray, draws: np.ndarray | No
 
     Raises
     ------
-    RlgoError : for matrices that are no such tables.
+    RlgoError : for matrices that are not such tables.
     """
     n = len(names)
     if len(set(names)) < n:
@@ -127,21 +128,21 @@ def from_matrices(names: Sequence[str], wins: np.ndarray, draws: np.ndarray | No
 
 @dataclass(frozen=True)
 class Rating:
-    """One player's line of the table."""
+    """One player's row of the rating table."""
 
     name: str
     elo: float
     ci95: tuple[float, float]  # of `elo`; see `rate`
     games: float
-    score: float  # the mean of its games, 0 to 1; a draw counts 0.5
-    opponent: float  # the mean Elo of its opponents, over its games
-    draws: float  # drawn games, 0 to 1 of all
-    anchor: bool  # whether the rating was given, not found
+    score: float  # mean of all games, 0 to 1; a draw counts 0.5
+    opponent: float  # mean Elo of the opponents, over all games
+    draws: float  # share of drawn games, 0 to 1
+    anchor: bool  # whether the rating was given
 
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """All players, best first; `table` prints them."""
+    """The ratings of all players, best first; see `rate` and `table`."""
 
     players: tuple[Rating, ...]
     covariance: np.ndarray  # float64[players, players] of the ratings, Elo squared; see `rate`
@@ -149,19 +150,19 @@ class Ratings:
     prior: float
 
     def __getitem__(self, name: str) -> Rating:
-        """The rating of a player; RlgoError where it is not among them."""
+        """Return the rating of a player. RlgoError if it has none."""
         for player in self.players:
             if player.name == name:
                 return player
-        raise RlgoError(f"player {name}: not among the rated ones: {_list([p.name for p in self.players])}")
+        raise RlgoError(f"player {name}: not among the rated players: {_list([p.name for p in self.players])}")
 
     @property
     def elo(self) -> dict[str, float]:
-        """The ratings by name: what `rate` takes as anchors."""
+        """Elo by name, as `rate` takes anchors."""
         return {player.name: player.elo for player in self.players}
 
     def to_json(self) -> dict[str, Any]:
-        """All fields, as what `json` can write."""
+        """Return all fields as plain data for JSON."""
         players = [{**dataclasses.asdict(player), "ci95": list(player.ci95)} for player in self.players]
         return {
             "players": players,
@@ -181,88 +182,62 @@ def rate(results: Iterable[PairResult], anchors: Mapping[str, float] | None = No
 
     Parameters
     ----------
-    results : in any order; those of one pair are added up
-    anchors : players whose ratings are given, in Elo, and taken as exact. Without any, the mean rating of all
-        players is 0. One anchor only moves the zero point; several also weigh in.
-    prior : virtual draws, see `_virtual_draws`. They keep ratings finite where all games were won or lost, and
-        are soon outweighed by games: of two players who met only each other, 2 make the score Laplace's
-        (wins + 1) / (games + 2). 0: the most likely ratings as they are.
+    results : in any order; results of the same pair are added up
+    anchors : players whose ratings are given, in Elo, and taken as exact. Without any, the mean of all ratings is 0.
+        One anchor only moves the zero point; several also add information.
+    prior : number of virtual draws, see `_virtual_draws`. They keep ratings finite where all games were won or lost,
+        and games soon outweigh them: for two players who only met each other, 2 make the score Laplace's
+        (wins + 1) / (games + 2). 0: the maximum likelihood as it is.
 
     Returns
     -------
-    ratings in Elo with, as bayeselo's and ordo's, the 95 % intervals
-
-        elo_i -+ 1.96 sqrt(V_ii),   V = H^-1 M H^-1
-
-    H is the observed Fisher information, minus the second derivatives of the log-likelihood and the prior, over
-    the players without an anchor; M is the variance of its first derivatives, where each pair's part is
-    multiplied by its `design_effect` (the cluster-robust "sandwich", Cameron & Miller 2015). For independent games
-    M = H, and V = H^-1 is what bayeselo calls covariance. V is
-
-    * with anchors, of the differences to them: an anchor's own interval has no width;
-    * without, of the differences to the mean of all players.
-
-    So an interval tells how well a player is placed among the others. Whether one of two is stronger is told by
-    `los`, with the variance of their difference: Phi((elo_i - elo_j) / sqrt(V_ii + V_jj - 2 V_ij)). Where a
-    player won or lost all games, the prior alone holds the outer end of the interval.
+    ratings in Elo, with 95 % intervals and a covariance as `_covariance` describes. An interval says how well a player
+    is placed among the others. Which of two players is stronger is said by `los`, from the variance of their
+    difference: Phi((elo_i - elo_j) / sqrt(V_ii + V_jj - 2 V_ij)). If a player won or lost all games, the prior alone
+    limits the outer end of its interval.
 
     Raises
     ------
-    RlgoError : for no results, impossible arguments, and for players whom nothing connects with the others (or
-        with an anchor), or, with prior = 0, only games that all went one way.
+    RlgoError : without results, for impossible arguments, if players are not connected to the others (or to an anchor)
+        by games, and, with prior = 0, if only games that all went one way connect them.
     """
     anchors = dict(anchors or {})
-    if not (0 <= prior < math.inf):
-        raise RlgoError(f"prior = {prior:g}: expected a number of virtual draws, at least 0")
     pairs = _Pairs.of(results)
-    names = pairs.names
-    for name, known in anchors.items():
-        if name not in names:
-            raise RlgoError(f"anchor {name}: not among the players: {_list(names)}")
-        if not math.isfinite(known):
-            raise RlgoError(f"anchor {name}: {known:g}, expected a rating in Elo")
-    anchored = np.array([name in anchors for name in names])
-
+    _check_arguments(pairs.names, anchors, prior)
+    anchored = np.array([name in anchors for name in pairs.names])
+    given = np.array([anchors.get(name, 0.0) for name in pairs.names])
     draws = _virtual_draws(pairs, anchored, prior)
     _check_connected(pairs, anchored, prior)
-    # Without anchors, anyone serves as one until all are moved to mean 0.
-    fixed = anchored if anchors else np.arange(len(names)) == 0
-    given = np.array([anchors.get(name, 0.0) for name in names]) / _ELO
-    start = np.where(fixed, given, given[fixed].mean())
+
+    # Without anchors the first player serves as one, until all ratings are moved to mean 0.
+    fixed = anchored if anchors else np.arange(len(pairs.names)) == 0
+    start = np.where(fixed, given / _ELO, (given / _ELO)[fixed].mean())
     won, lost = pairs.score + draws / 2, pairs.games - pairs.score + draws / 2
     theta = _most_likely(pairs, won, lost, start, np.flatnonzero(~fixed))
-
-    d = (theta[pairs.i] - theta[pairs.j]) * _ELO
-    variance = expected_score(d) * expected_score(-d)  # of a game without draws
-    free = np.ix_(~fixed, ~fixed)
-    inverse = np.linalg.inv(pairs.laplacian((pairs.games + draws) * variance)[free])
-    scores = pairs.laplacian((pairs.games * pairs.design + draws) * variance)[free]
-    v = np.zeros((len(names), len(names)))
-    v[free] = inverse @ scores @ inverse
+    covariance = _covariance(pairs, theta, draws, fixed)
     if not anchors:
         theta -= theta.mean()
-        centre = np.eye(len(names)) - 1 / len(names)
-        v = centre @ v @ centre
-
-    elo = np.where(anchored, [anchors.get(name, 0.0) for name in names], theta * _ELO)
-    return _describe(pairs, elo, v * _ELO**2, anchored, prior)
+        centre = np.eye(len(theta)) - 1 / len(theta)
+        covariance = centre @ covariance @ centre
+    elo = np.where(anchored, given, theta * _ELO)
+    return _describe(pairs, elo, covariance * _ELO**2, anchored, prior)
 
 
 def rate_new(ratings: Ratings | Mapping[str, float], results: Iterable[PairResult], prior: float = 2.0) -> Rating:
-    """Rate one new player against opponents whose ratings are known: a point of a learning curve.
+    """Rate one new player against opponents whose ratings are known, such as a point of a learning curve.
 
-    `rate` with the opponents as anchors. So the interval tells what the new player's own games leave open, not
-    what is unknown about its opponents: that is the same for all points of a curve.
+    This is `rate` with the opponents as anchors. The interval covers what the new player's own games leave open. It
+    does not cover the uncertainty of its opponents, which is the same for all points of a curve.
 
     Parameters
     ----------
-    ratings : of the opponents, or of more players, or their Elo by name
-    results : of exactly one player who is not among `ratings`
-    prior : as in `rate`
+    ratings : of the opponents and possibly others, or Elo by name
+    results : of exactly one player who is not in `ratings`
+    prior : see `rate`
 
     Raises
     ------
-    RlgoError : as `rate`, and where none, or more than one, of the players is new.
+    RlgoError : as in `rate`, and if none or several of the players are new.
     """
     known = ratings.elo if isinstance(ratings, Ratings) else ratings
     results = list(results)
@@ -274,28 +249,30 @@ def rate_new(ratings: Ratings | Mapping[str, float], results: Iterable[PairResul
 
 
 def table(ratings: Ratings, los: bool = False) -> str:
-    """Ratings as text, with bayeselo's columns (Coulom 2005); `los`: and who is stronger, in per cent.
+    """Format ratings as text, in bayeselo's columns (Coulom 2005).
 
-    `+` and `-` lead to the ends of the 95 % interval; `oppo.` is the mean Elo of the opponents.
+    `+` and `-` lead to the ends of the 95 % interval; `oppo.` is the mean Elo of the opponents. With `los`, a second
+    table shows the likelihood of superiority in percent: how likely the player of the row is to be the stronger one.
     """
     players = ratings.players
-    width = max(4, *(len(player.name) for player in players))
-    lines = [f"Rank {'Name':{width}}   Elo    +    - games score oppo. draws"]
+    rows = []
     for rank, p in enumerate(players, 1):
         low, high = p.ci95
-        lines.append(
-            f"{rank:4} {p.name:{width}} {round(p.elo):5} {high - p.elo:4.0f} {p.elo - low:4.0f} {p.games:5.0f} "
-            f"{p.score:5.0%} {round(p.opponent):5} {p.draws:5.0%}"
+        interval = [f"{round(p.elo)}", f"{high - p.elo:.0f}", f"{p.elo - low:.0f}"]
+        rows.append(
+            [f"{rank}", p.name, *interval, f"{p.games:.0f}", f"{p.score:.0%}", f"{round(p.opponent)}", f"{p.draws:.0%}"]
         )
-    if los:
-        ranks = range(1, len(players) + 1)
-        lines += ["", f"LOS  {'in %':{width}} " + " ".join(f"{rank:3}" for rank in ranks)]
-        for rank, p in enumerate(players, 1):
-            row = " ".join(
-                "   " if other == rank else f"{100 * ratings.los[rank - 1, other - 1]:3.0f}" for other in ranks
-            )
-            lines.append(f"{rank:4} {p.name:{width}} {row}".rstrip())
-    return "\n".join(lines)
+    header = ["Rank", "Name", "Elo", "+", "-", "games", "score", "oppo.", "draws"]
+    text = console.table(header, rows, align="rlrrrrrrr")
+    if not los:
+        return text
+    ranks = range(len(players))
+    rows = [
+        [f"{i + 1}", p.name, *("" if i == j else f"{100 * ratings.los[i, j]:.0f}" for j in ranks)]
+        for i, p in enumerate(players)
+    ]
+    header = ["LOS", "in %", *(f"{i + 1}" for i in ranks)]
+    return f"{text}\n\n{console.table(header, rows, align='rl' + 'r' * len(players))}"
 
 
 # ---------------------------------------------------------------------------------------------
@@ -304,30 +281,56 @@ def table(ratings: Ratings, los: bool = False) -> str:
 
 
 def expected_score(difference: Any) -> Any:
-    """The mean score of a player who is `difference` Elo stronger: 1 / (1 + 10^(-difference / 400)); any shape."""
-    from scipy.special import expit
+    """Return the mean score of a player who is `difference` Elo stronger, 1 / (1 + 10^(-difference / 400)).
+
+    difference : a number or an array
+    """
+    from scipy.special import expit  # imported late: scipy is slow to load
 
     return expit(np.asarray(difference) / _ELO)
 
 
 def _log_likelihood(d: np.ndarray, won: np.ndarray, lost: np.ndarray) -> float:
-    """sum_pairs won log p + lost log(1 - p) with p = 1 / (1 + e^-d) (Hunter 2004); a draw is half of each."""
-    from scipy.special import log_expit
+    """Return sum_pairs won log p + lost log(1 - p) with p = 1 / (1 + e^-d) (Hunter 2004); a draw is half of each."""
+    from scipy.special import log_expit  # imported late: scipy is slow to load
 
     return float((won * log_expit(d) + lost * log_expit(-d)).sum())
 
 
 def _virtual_draws(pairs: _Pairs, anchored: np.ndarray, prior: float) -> np.ndarray:
-    """The prior of bayeselo: virtual draws, float64[pairs], prior / 2 (n_ij / n_i + n_ij / n_j).
+    """Return bayeselo's prior: virtual draws, float64[pairs], prior / 2 (n_ij / n_i + n_ij / n_j).
 
-    Every player, anchors too, brings prior / 2 of them, however much it plays, and spreads them over its opponents
-    like its games. n counts no games between two anchors, which say nothing about anyone else. (In bayeselo's
-    model, a draw weighs as much as a win and a loss; here half of that.)
+    Every player, anchors included, brings prior / 2 of them, no matter how much it plays, and spreads them over its
+    opponents in proportion to its games. n leaves out games between two anchors, which say nothing about the others.
+    (In bayeselo's model a draw weighs as much as a win and a loss; here half as much.)
     """
     n_ij = np.where(anchored[pairs.i] & anchored[pairs.j], 0, pairs.games)
     n = np.bincount(pairs.i, n_ij, len(pairs.names)) + np.bincount(pairs.j, n_ij, len(pairs.names))
     n = np.where(n > 0, n, 1)
     return prior / 2 * (n_ij / n[pairs.i] + n_ij / n[pairs.j])
+
+
+def _covariance(pairs: _Pairs, theta: np.ndarray, draws: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+    """Return the covariance of the ratings, float64[players, players], in units of _ELO squared.
+
+    The 95 % intervals are, like bayeselo's and ordo's, elo_i -+ 1.96 sqrt(V_ii) with
+
+        V = H^-1 M H^-1
+
+    H is the observed Fisher information: minus the second derivatives of the log-likelihood and the prior, over the
+    players that are not fixed. M is the variance of the first derivatives, where each pair's part is multiplied by its
+    `stats.design_effect` (the cluster-robust "sandwich", Cameron & Miller 2015). For independent games M = H, and
+    V = H^-1 is what bayeselo calls covariance. V belongs to the differences from the fixed players: an anchor's
+    interval has no width. Without anchors, `rate` turns it into that of the differences from the mean of all players.
+    """
+    d = (theta[pairs.i] - theta[pairs.j]) * _ELO
+    variance = expected_score(d) * expected_score(-d)  # of a game without draws
+    free = np.ix_(~fixed, ~fixed)
+    inverse = np.linalg.inv(pairs.laplacian((pairs.games + draws) * variance)[free])
+    scores = pairs.laplacian((pairs.games * pairs.design + draws) * variance)[free]
+    v = np.zeros((len(theta), len(theta)))
+    v[free] = inverse @ scores @ inverse
+    return v
 
 
 # ---------------------------------------------------------------------------------------------
@@ -337,18 +340,19 @@ def _virtual_draws(pairs: _Pairs, anchored: np.ndarray, prior: float) -> np.ndar
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Results added up by pairs that met; players and pairs in the order of their names."""
+    """Results added up by pair; players and pairs in the order of their names."""
 
     names: list[str]
-    i: np.ndarray  # int64[pairs], players; i < j
+    i: np.ndarray  # int64[pairs], numbers of players; i < j
     j: np.ndarray
     games: np.ndarray  # float64[pairs]
-    score: np.ndarray  # of i
-    draws: np.ndarray
-    design: np.ndarray  # the games' mean design effect
+    score: np.ndarray  # float64[pairs], of i
+    draws: np.ndarray  # float64[pairs]
+    design: np.ndarray  # float64[pairs], mean design effect of the games
 
     @staticmethod
     def of(results: Iterable[PairResult]) -> _Pairs:
+        """Add up results. RlgoError if there are none."""
         by_pair: dict[tuple[str, str], list[PairResult]] = {}
         for result in results:
             by_pair.setdefault((min(result.a, result.b), max(result.a, result.b)), []).append(result)
@@ -358,7 +362,7 @@ class _Pairs:
         number = {name: k for k, name in enumerate(names)}
         rows = []
         for (a, b), met in sorted(by_pair.items()):
-            # Openings pooled first: their design effect is the better known the more there are.
+            # Openings are pooled first: the more there are, the better their design effect is known.
             pooled = [opening for result in met for opening in _seen_by(a, result)]
             weighed = [(result.games, result.design) for result in met if not result.openings]
             if pooled:
@@ -371,14 +375,14 @@ class _Pairs:
         return _Pairs(names, i, j, *columns)
 
     def laplacian(self, weight: np.ndarray) -> np.ndarray:
-        """sum_pairs weight (e_i - e_j) (e_i - e_j)^T, float64[players, players]."""
+        """Return sum_pairs weight (e_i - e_j) (e_i - e_j)^T, float64[players, players]."""
         out = np.zeros((len(self.names), len(self.names)))
         out[self.i, self.j] = out[self.j, self.i] = -weight
         np.fill_diagonal(out, -out.sum(1))
         return out
 
     def totals(self, elo: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Each player's games, points, drawn games, and the sum of its opponents' Elo over games."""
+        """Return each player's games, points and drawn games, and the sum of its opponents' Elo over all games."""
 
         def both(of_i: np.ndarray, of_j: np.ndarray) -> np.ndarray:
             return np.bincount(self.i, of_i, len(self.names)) + np.bincount(self.j, of_j, len(self.names))
@@ -392,10 +396,10 @@ class _Pairs:
 
 
 def _describe(pairs: _Pairs, elo: np.ndarray, v: np.ndarray, anchored: np.ndarray, prior: float) -> Ratings:
-    """The ratings of players in the order of `pairs.names`, with their covariance, as `rate` returns them."""
-    from scipy.special import ndtr
+    """Turn ratings and their covariance, in the order of `pairs.names`, into what `rate` returns."""
+    from scipy.special import ndtr  # imported late: scipy is slow to load
 
-    # Rounding must not decide the order of equal players.
+    # Rounding errors must not decide the order of equal players.
     order = np.array(sorted(range(len(elo)), key=lambda k: (-round(float(elo[k]), 6), pairs.names[k])))
     half = NORMAL_975 * np.sqrt(v.diagonal().clip(0))
     games, score, drawn, opponent = pairs.totals(elo)
@@ -415,29 +419,29 @@ def _describe(pairs: _Pairs, elo: np.ndarray, v: np.ndarray, anchored: np.ndarra
     elo, v = elo[order], v[np.ix_(order, order)]
     difference = elo[:, None] - elo
     deviation = np.sqrt((v.diagonal()[:, None] + v.diagonal() - 2 * v).clip(0))
-    los = ndtr(difference / np.maximum(deviation, 1e-9))  # between two anchors nothing is uncertain
+    los = ndtr(difference / np.maximum(deviation, 1e-9))  # 0 between two anchors
     return Ratings(players, v, los, prior)
 
 
 def _seen_by(name: str, result: PairResult) -> Iterable[tuple[float, ...]]:
-    """The openings of a result with the scores of one of its two players."""
+    """Return the openings of a result with the scores of the player `name`."""
     if result.a == name:
         return result.openings
     return (tuple(1 - y for y in opening) for opening in result.openings)
 
 
 def _most_likely(pairs: _Pairs, won: np.ndarray, lost: np.ndarray, start: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """The ratings / _ELO of greatest likelihood, float64[players]: those of players in `free` vary.
+    """Return the ratings / _ELO of greatest likelihood, float64[players]; only the players in `free` vary.
 
-    Newton's method; steps are bounded, and halved until the likelihood does not fall. As they end up shrinking
-    quadratically, what remains after one below 1e-7 is rounding.
+    Newton's method, with bounded steps that are halved until the likelihood does not fall. In the end steps shrink
+    quadratically, so that after one below 1e-7 only rounding remains.
     """
     theta, n = start.copy(), len(pairs.names)
     if not len(free):
         return theta
     for _ in range(200):
         d = theta[pairs.i] - theta[pairs.j]
-        p, q = expected_score(d * _ELO), expected_score(-d * _ELO)  # not 1 - p, which has no digits where p is near 1
+        p, q = expected_score(d * _ELO), expected_score(-d * _ELO)  # 1 - p would lose all digits for p near 1
         residual = won * q - lost * p
         gradient = np.bincount(pairs.i, residual, n) - np.bincount(pairs.j, residual, n)
         step = np.zeros(n)
@@ -451,43 +455,54 @@ def _most_likely(pairs: _Pairs, won: np.ndarray, lost: np.ndarray, start: np.nda
         size = np.abs(step).max()
         if size < 1e-7:
             return theta + step
-        step *= min(1, 3 / size)  # far from the maximum, the quadratic model promises anything
+        step *= min(1, 3 / size)  # far from the maximum, the quadratic model is useless
         before = _log_likelihood(d, won, lost)
         while _log_likelihood(d + step[pairs.i] - step[pairs.j], won, lost) < before * (1 + 1e-14):
             step /= 2
         theta += step
-    raise RlgoError("ratings: the results do not determine them; anchors too far from each other, or a prior near 0?")
+    raise RlgoError("ratings: not determined by the results: are anchors too far apart, or is the prior near 0?")
+
+
+def _check_arguments(names: Sequence[str], anchors: Mapping[str, float], prior: float) -> None:
+    """Raise an RlgoError for a prior or for anchors that cannot be."""
+    if not (0 <= prior < math.inf):
+        raise RlgoError(f"prior = {prior:g}: expected a number of virtual draws, at least 0")
+    for name, elo in anchors.items():
+        if name not in names:
+            raise RlgoError(f"anchor {name}: not among the players: {_list(names)}")
+        if not math.isfinite(elo):
+            raise RlgoError(f"anchor {name}: {elo:g}, expected a rating in Elo")
 
 
 def _check_connected(pairs: _Pairs, anchored: np.ndarray, prior: float) -> None:
-    """Whether the greatest likelihood is at finite, unique ratings (Hunter 2004, Assumption 1); else an RlgoError."""
-    from scipy.sparse import coo_array
+    """Raise an RlgoError unless finite, unique ratings maximise the likelihood (Hunter 2004, Assumption 1)."""
+    from scipy.sparse import coo_array  # imported late: scipy is slow to load
     from scipy.sparse.csgraph import connected_components
 
     names, n = pairs.names, len(pairs.names)
     known = np.flatnonzero(anchored)
 
     def groups(edges: Iterable[tuple[np.ndarray, np.ndarray]], connection: str) -> list[list[str]]:
-        # Given ratings connect anchors like games would.
+        # Given ratings connect anchors as games would.
         heads, tails = (np.concatenate(ends) for ends in zip(*edges, (known, np.roll(known, 1)), strict=True))
         graph = coo_array((np.ones(len(heads)), (heads, tails)), (n, n))
         count, label = connected_components(graph, connection=connection)
         return [[names[k] for k in np.flatnonzero(label == c)] for c in range(count)]
 
-    def told(found: list[list[str]]) -> str:
-        return " | ".join(map(_list, sorted(found, key=lambda group: (-len(group), group))))
+    def listed(groups: list[list[str]]) -> str:
+        return " | ".join(map(_list, sorted(groups, key=lambda group: (-len(group), group))))
 
     met = groups([(pairs.i, pairs.j)], "weak")
     if len(met) > 1:
-        raise RlgoError(f"ratings: no games (and no anchors) connect these groups of players: {told(met)}")
+        raise RlgoError(f"ratings: no games (and no anchors) connect these groups of players: {listed(met)}")
     won, lost = pairs.score > 0, pairs.score < pairs.games
     scored = groups([(pairs.i[won], pairs.j[won]), (pairs.j[lost], pairs.i[lost])], "strong")
     if prior == 0 and len(scored) > 1:
         raise RlgoError(
-            f"ratings: infinite without a prior: these groups won or lost all games between them: {told(scored)}"
+            f"ratings: infinite without a prior: all games between these groups went one way: {listed(scored)}"
         )
 
 
 def _list(names: Sequence[str]) -> str:
-    """Names for an error message; the end of long lists is left out."""
+    """Join names for an error message; long lists are cut off."""
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rlgo.errors import RlgoError
+from train.arena.tournament import Standing
 from train.plots import FIRST, light_frame, make_figure
 
-if TYPE_CHECKING:
-    from train.arena.tournament import Standing
 
+def tournament_picture(path: str | Path, standing: Standing) -> None:
+    """Write a PNG of a tournament's ratings, best on top, with their 95 % intervals.
 
-def tournament_picture(path: str | Path, found: Standing) -> None:
-    """Write a PNG of a tournament's ratings, the best on top, with their 95 % intervals.
+    Parameters
+    ----------
+    path : of the PNG file
+    standing : of the tournament; must have ratings
 
-    Raises RlgoError without matplotlib.
+    Raises
+    ------
+    RlgoError : without ratings, and without matplotlib.
     """
-    assert found.ratings is not None
-    players = found.ratings.players[::-1]
+    if standing.ratings is None:
+        raise RlgoError(f"no ratings yet: {standing.unrated}")
+    players = standing.ratings.players[::-1]
     figure, axes = make_figure(1, 1, 8, max(2.0, 0.9 + 0.3 * len(players)))
     ax = axes[0, 0]
     for y, player in enumerate(players):
@@ -28,7 +34,7 @@ def tournament_picture(path: str | Path, found: Standing) -> None:
     ax.set_ylim(-0.7, len(players) - 0.3)
     anchors = ", ".join(player.name for player in players if player.anchor)
     ax.set_xlabel(f"Elo ({f'given: {anchors}' if anchors else 'mean 0'}), with 95 % intervals")
-    s = found.plan.settings
-    ax.set_title(f"{s.name}: {s.kind}, {s.size}x{s.size}, {found.games:,} games", fontsize=10, loc="left")
+    s = standing.plan.settings
+    ax.set_title(f"{s.name}: {s.kind}, {s.size}x{s.size}, {standing.games:,} games", fontsize=10, loc="left")
     light_frame(ax, "x")
     figure.savefig(path, format="png")

@@ -1,8 +1,8 @@
-"""Many games at a time: in this process, in others on this machine, or on a Ray cluster.
+"""Many games at a time: in this process, in other processes of this machine, or on a Ray cluster.
 
-Start reading at `GameWorker.play`, then `Farm.run`. A process that dies, whatever for, is replaced, and its game is
-played again by another. Players that are made from specs begin each game anew, with random numbers that belong to the
-game: so no result depends on who plays it, or when.
+Start reading at `GameWorker.play`, then `GamePool.run`. A process that dies is replaced, and its game is played again.
+Players made from specs start each game afresh, with random numbers that belong to the game. So no result depends on who
+plays it, or when.
 """
 
 from __future__ import annotations
@@ -20,216 +20,243 @@ from typing import Any
 
 from rlgo.errors import RlgoError
 from rlgo.player import Player
-from train.arena.referee import GameRecord, Rules, play_game
-from train.players.engines import GtpClient
+from train import console, ray_cluster
+from train.arena.referee import GameRecord, GameRules, play_game
 from train.players.spec import make_player
-from train.ray_cluster import connect, fingerprint
 
-_DEATHS = 3  # of processes over one game: something is wrong with it
-_JOIN_SECONDS = 300.0  # for the processes of a cluster to start
+_MOST_DEATHS = 3  # of processes during one game; then something is wrong with the game itself
+_START_SECONDS = 300.0  # for the processes of a cluster
 
 
 @dataclass(frozen=True)
 class GameTask:
     """A game to be played."""
 
-    number: int
+    number: int  # from 1, unique in a match or tournament
     black: str  # player specs
     white: str
-    opening: tuple[int, ...]
+    opening: tuple[int, ...]  # moves played before the players take over
     seed: int  # of players whose specs name none
-    rules: Rules
-    comment: str = ""  # for its SGF record
-    names: tuple[str, ...] = ()  # of the players there; (): their specs
-    opening_number: int = 1  # the games of one opening belong together
+    rules: GameRules
+    comment: str = ""  # for the SGF record
+    names: tuple[str, ...] = ()  # of Black and White in records; (): their specs
+    opening_number: int = 1  # games with the same opening belong together
 
 
 class GameWorker:
-    """Plays games one after the other, and keeps the engines that it has started, while they are needed."""
+    """Plays games one after the other, and keeps engines running as long as they are needed."""
 
-    def __init__(self, given: Mapping[str, Player] | None = None):
-        """given : players by the names that stand for specs of theirs; they stay as they are between games"""
-        self._given = given or {}
-        self._engines: dict[tuple[str, int], GtpClient] = {}
+    def __init__(self, players: Mapping[str, Player] | None = None) -> None:
+        """Make a worker.
+
+        players : player objects by the names that stand for them in place of specs; they are used in all games
+        """
+        self._players = players or {}
+        self._engines: dict[tuple[str, int], Player] = {}  # by spec and copy
 
     def play(self, task: GameTask) -> GameRecord:
         """Play one game. RlgoError for a bad spec, and for an engine that cannot be started."""
         kept = self._engines
-        # Of two equal specs each has an engine of its own.
+        # Two equal specs get an engine each.
         wanted = [(task.black, 0), (task.white, int(task.black == task.white))]
         self._engines = {key: kept.pop(key) for key in wanted if key in kept}
-        _close(kept.values())
+        for engine in kept.values():
+            engine.close()
         black, white = (self._player(key, side, task) for side, key in enumerate(wanted))
-        return play_game(black, white, task.opening, task.rules, task.comment, task.names or (task.black, task.white))
+        names = task.names or (task.black, task.white)
+        return play_game(black, white, task.opening, task.rules, comment=task.comment, names=names)
 
     def _player(self, key: tuple[str, int], side: int, task: GameTask) -> Player:
         spec = key[0]
-        if spec in self._given:
-            return self._given[spec]
+        if spec in self._players:
+            return self._players[spec]
         if key in self._engines:
             return self._engines[key]
         player = make_player(spec, task.rules.size, task.seed, (task.number, side))
-        if isinstance(player, GtpClient):
+        if player.persistent:
             self._engines[key] = player
         player.warm_up()
         return player
 
     def close(self) -> None:
-        """End the engines."""
+        """Stop the engines."""
         engines, self._engines = self._engines, {}
-        _close(engines.values())
+        for engine in engines.values():
+            engine.close()
 
 
-def _close(engines: Iterable[GtpClient]) -> None:
-    for engine in engines:
-        engine.close()
+class WorkerDied(Exception):
+    """The process that played a game is gone, and the game with it."""
 
 
-class Died(Exception):
-    """Whoever played a game is gone."""
+class GamePool:
+    """A number of places where games are played at the same time.
 
+    `run` is common to all pools. A pool defines how a game is started in a place (`start`), how to wait for games
+    (`wait`), how to get a finished one (`result`), and how to replace a worker that died (`replace`).
+    """
 
-class Farm:
-    """Those who play games, a place each. `run` is the same for all."""
-
-    places: int
+    places: int  # numbered from 0
 
     def run(self, tasks: Iterable[GameTask]) -> Iterator[tuple[GameTask, GameRecord]]:
-        """Play them all; each is handed out as soon as it is over, in whatever order.
+        """Play all games, and yield each as soon as it is over, in any order.
 
         Raises
         ------
-        RlgoError : see `GameWorker.play`, and for a game over which one process after the other dies.
+        RlgoError : see `GameWorker.play`; and for a game during which one process after another dies.
         """
         waiting, again, deaths = iter(tasks), deque[GameTask](), dict[int, int]()
         busy: dict[Any, tuple[int, GameTask]] = {}
 
-        def hand_out(place: int) -> None:
+        def start_next(place: int) -> None:
             task = again.popleft() if again else next(waiting, None)
             if task is not None:
-                busy[self._begin(place, task)] = place, task
+                busy[self.start(place, task)] = place, task
 
         for place in range(self.places):
-            hand_out(place)
+            start_next(place)
         while busy:
-            for call in self._ended(list(busy)):
-                place, task = busy.pop(call)
+            for handle in self.wait(list(busy)):
+                place, task = busy.pop(handle)
                 try:
-                    record = self._result(call)
-                except Died:
+                    record = self.result(handle)
+                except WorkerDied:
                     deaths[task.number] = deaths.get(task.number, 0) + 1
-                    if deaths[task.number] == _DEATHS:
-                        raise RlgoError(f"game {task.number}: its process died {_DEATHS} times") from None
-                    print(f"rlgo: game {task.number}: its process died; it is played again", file=sys.stderr)
-                    self._replace(place)
+                    if deaths[task.number] == _MOST_DEATHS:
+                        raise RlgoError(f"game {task.number}: its process died {_MOST_DEATHS} times") from None
+                    console.message(f"rlgo: game {task.number}: its process died; playing the game again")
+                    self.replace(place)
                     again.append(task)
-                    hand_out(place)
+                    start_next(place)
                 else:
-                    hand_out(place)
+                    start_next(place)
                     yield task, record
 
     def close(self) -> None:
-        """Give up whatever is under way."""
+        """Abandon the games in progress, and release all workers."""
 
-    def _begin(self, place: int, task: GameTask) -> Any:
-        """Have a game begin; returns what names it, while it lasts."""
+    def start(self, place: int, task: GameTask) -> Any:
+        """Start a game in a place; returns a handle of it."""
         raise NotImplementedError
 
-    def _ended(self, calls: list[Any]) -> list[Any]:
-        """Wait for games to end; returns which have, or none so far."""
-        return calls
+    def wait(self, handles: list[Any]) -> list[Any]:
+        """Wait for games; returns those that are over, possibly none yet."""
+        return handles
 
-    def _result(self, call: Any) -> GameRecord:
-        """The game. Died: there will be none."""
+    def result(self, handle: Any) -> GameRecord:
+        """Return a finished game. WorkerDied if its process is gone."""
         raise NotImplementedError
 
-    def _replace(self, place: int) -> None:
-        """Somebody new in the place of one who died."""
+    def replace(self, place: int) -> None:
+        """Put a new worker in the place of one that died."""
         raise NotImplementedError
 
 
-def make_farm(jobs: int, cluster: str, games: int, given: Mapping[str, Player] | None = None) -> Farm:
-    """Who plays some games, `jobs` at a time; on a Ray cluster, where one is named, at most, and 1 is for all its CPUs.
+def make_pool(jobs: int, cluster: str, games: int, players: Mapping[str, Player] | None = None) -> GamePool:
+    """Make the pool for some games. Close it in the end.
 
-    given : see `GameWorker`; only in this process. Close the farm at the end.
+    Parameters
+    ----------
+    jobs : games at a time. On a cluster, this is the limit, and 1 means as many as it has CPUs.
+    cluster : where to play, see `ray_cluster.connect`; "": on this machine
+    games : how many there are to play
+    players : see `GameWorker`; used in this process only
+
+    Raises
+    ------
+    RlgoError : for less than one job, and for a cluster that cannot be used.
     """
     if jobs < 1:
         raise RlgoError(f"jobs = {jobs}: expected at least 1")
     if games and cluster:
-        return RayFarm(cluster, jobs if jobs > 1 else None)
-    return Processes(min(jobs, games)) if min(jobs, games) > 1 else OwnProcess(given)
+        return RayPool(cluster, jobs if jobs > 1 else None)
+    return ProcessPool(min(jobs, games)) if min(jobs, games) > 1 else InProcess(players)
 
 
-class OwnProcess(Farm):
+class InProcess(GamePool):
     """One game at a time, in this process."""
 
     places = 1
 
-    def __init__(self, given: Mapping[str, Player] | None = None):
-        self._worker = GameWorker(given)
+    def __init__(self, players: Mapping[str, Player] | None = None) -> None:
+        """Make the pool; players : see `GameWorker`."""
+        self._worker = GameWorker(players)
 
-    def _begin(self, place: int, task: GameTask) -> GameTask:
+    def start(self, place: int, task: GameTask) -> GameTask:  # noqa: ARG002 - there is one place
+        """Do nothing yet: the game is played when its result is asked for."""
         return task
 
-    def _result(self, call: GameTask) -> GameRecord:
-        return self._worker.play(call)
+    def result(self, handle: GameTask) -> GameRecord:
+        """Play the game."""
+        return self._worker.play(handle)
 
     def close(self) -> None:
+        """Stop the engines."""
         self._worker.close()
 
 
-class Processes(Farm):
+class ProcessPool(GamePool):
     """n games at a time, each in a process of its own on this machine."""
 
-    def __init__(self, n: int):
-        # Not forked: this process may have threads.
-        self._context = multiprocessing.get_context("spawn")
+    def __init__(self, n: int) -> None:
+        """Start n processes."""
+        self._context = multiprocessing.get_context("spawn")  # not forked: this process may have threads
         self.places = n
-        self._crew = [self._hire() for _ in range(n)]
+        self._workers = [self._spawn() for _ in range(n)]
 
-    def _hire(self) -> tuple[Any, Connection]:
+    @property
+    def pids(self) -> list[int]:
+        """The ids of the processes, by place."""
+        return [process.pid for process, _ in self._workers]
+
+    def _spawn(self) -> tuple[Any, Connection]:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs,), daemon=True)
         process.start()
         theirs.close()
         return process, ours
 
-    def _begin(self, place: int, task: GameTask) -> Connection:
-        connection = self._crew[place][1]
-        with contextlib.suppress(OSError):  # dead already, which is seen in a moment
+    def start(self, place: int, task: GameTask) -> Connection:
+        """Send the game to the process of a place."""
+        connection = self._workers[place][1]
+        with contextlib.suppress(OSError):  # the process is dead already, which `result` will find
             connection.send(task)
         return connection
 
-    def _ended(self, calls: list[Connection]) -> list[Any]:
-        return wait(calls)
+    def wait(self, handles: list[Connection]) -> list[Any]:
+        """Wait for at least one game."""
+        return wait(handles)
 
-    def _result(self, call: Connection) -> GameRecord:
+    def result(self, handle: Connection) -> GameRecord:
+        """Receive a game, or raise what its process raised."""
         try:
-            answer = call.recv()
+            answer = handle.recv()
         except (EOFError, OSError):
-            raise Died from None
+            raise WorkerDied from None
         if isinstance(answer, Exception):
             raise answer
         assert isinstance(answer, GameRecord)
         return answer
 
-    def _replace(self, place: int) -> None:
-        self._crew[place][1].close()
-        self._crew[place] = self._hire()
+    def replace(self, place: int) -> None:
+        """Start a new process in a place."""
+        self._workers[place][1].close()
+        self._workers[place] = self._spawn()
 
     def close(self) -> None:
-        for process, connection in self._crew:
+        """End all processes."""
+        for process, connection in self._workers:
             connection.close()
             process.terminate()
-        for process, _ in self._crew:
+        for process, _ in self._workers:
             process.join(5)
             if process.is_alive():
                 process.kill()
 
 
 def _serve(connection: Connection) -> None:
-    """Play whatever games come, until the other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that we play for
+    """Play the games that come over a connection, until its other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process, which then ends this one
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     worker = GameWorker()
     try:
@@ -246,16 +273,23 @@ def _serve(connection: Connection) -> None:
         return
     finally:
         worker.close()
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # while Python cleans up, it would be told as an error
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # while Python cleans up, it would print a traceback
 
 
-class RayFarm(Farm):
+class RayPool(GamePool):
     """As many games at a time as a Ray cluster has free CPUs, or n at most."""
 
-    def __init__(self, cluster: str, n: int | None = None):
-        """cluster : see `ray_cluster.connect`; RlgoError where there is none, or a machine has another rlgo."""
+    def __init__(self, cluster: str, n: int | None = None) -> None:
+        """Start the workers.
+
+        cluster : see `ray_cluster.connect`
+
+        Raises
+        ------
+        RlgoError : if there is no such cluster, or one of its machines has another version of rlgo.
+        """
         name = f"--cluster {cluster}"
-        self._ray, self._is_ours = connect(cluster, n or 1, setting=name)
+        self._ray, self._is_ours = ray_cluster.connect(cluster, n or 1, setting=name)
         free = int(self._ray.available_resources().get("CPU", 0))
         self._actors: list[Any] = []
         if not free:
@@ -265,35 +299,40 @@ class RayFarm(Farm):
         self._kind = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")
         self._actors = [self._kind.remote() for _ in range(self.places)]
         try:
-            found = self._ray.get([actor.fingerprint.remote() for actor in self._actors], timeout=_JOIN_SECONDS)
+            fingerprints = self._ray.get([actor.fingerprint.remote() for actor in self._actors], timeout=_START_SECONDS)
         except self._ray.exceptions.RayError as error:
             self.close()
             raise RlgoError(f"{name}: its processes do not start: {str(error).splitlines()[0]}") from None
-        others = {one for one in found if one != fingerprint()}
+        others = set(fingerprints) - {ray_cluster.fingerprint()}
         if others:
             self.close()
-            raise RlgoError(f"{name}: a machine has {others.pop()}: expected {fingerprint()}, as here")
+            raise RlgoError(f"{name}: a machine has {others.pop()}: expected {ray_cluster.fingerprint()}, as here")
 
-    def _begin(self, place: int, task: GameTask) -> Any:
+    def start(self, place: int, task: GameTask) -> Any:
+        """Send the game to the actor of a place."""
         return self._actors[place].play.remote(task)
 
-    def _ended(self, calls: list[Any]) -> list[Any]:
-        return list(self._ray.wait(calls, timeout=1.0)[0])  # in steps, for Ctrl-C
+    def wait(self, handles: list[Any]) -> list[Any]:
+        """Wait for at least one game, for a second at most, so that Ctrl-C is seen."""
+        return list(self._ray.wait(handles, timeout=1.0)[0])
 
-    def _result(self, call: Any) -> GameRecord:
+    def result(self, handle: Any) -> GameRecord:
+        """Get a game, or raise what its actor raised."""
         errors = self._ray.exceptions
         try:
-            record: GameRecord = self._ray.get(call)
+            record: GameRecord = self._ray.get(handle)
         except errors.RayTaskError as error:
             raise (RlgoError(str(error.cause)) if isinstance(error.cause, RlgoError) else error) from None
         except errors.RayError:
-            raise Died from None
+            raise WorkerDied from None
         return record
 
-    def _replace(self, place: int) -> None:
+    def replace(self, place: int) -> None:
+        """Start a new actor in a place."""
         self._actors[place] = self._kind.remote()
 
     def close(self) -> None:
+        """End all actors, and the connection if it is ours."""
         for actor in self._actors:
             with contextlib.suppress(Exception):
                 self._ray.kill(actor)
@@ -305,4 +344,5 @@ class _Actor(GameWorker):
     """A `GameWorker` on any machine of a cluster."""
 
     def fingerprint(self) -> str:
-        return fingerprint()
+        """Return what must be equal on all machines."""
+        return ray_cluster.fingerprint()

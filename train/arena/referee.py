@@ -1,7 +1,8 @@
-"""One game between two players, and who has won it, by our own referee: legality, superko, time and area.
+"""One game between two players, judged by our own referee: legality, superko, time and area.
 
-Start reading at `play_game`. Whoever breaks the rules, crashes, falls silent, oversteps its time, or knows another
-board than the referee's at the end, forfeits the game. Games are scored by area as they stand; all stones are alive.
+Start reading at `play_game`, then `_Referee.play`. A player forfeits the game if it breaks the rules, crashes, stops
+answering, or exceeds its time, or if its own board differs from the referee's at the end. Games are scored by area as
+they stand: all stones count as alive.
 """
 
 from __future__ import annotations
@@ -14,165 +15,206 @@ from dataclasses import dataclass, field
 
 from rlgo.board import BLACK, WHITE
 from rlgo.clock import Clock, TimeSettings
-from rlgo.coords import from_vertex, to_vertex
+from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.player import RESIGN, Player
 from rlgo.sgf import write_sgf
-from train.players.engines import EngineError, GtpClient
-
-_PATIENCE = 5.0  # seconds that a player may overstep its time before it is stopped; it has lost anyway
+from train import console
+from train.players.engines import EngineError
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What the players of a game agree on."""
+class GameRules:
+    """What both players of a game agree on, and what is recorded of it."""
 
     size: int
     komi: float
-    max_moves: int  # plies, the opening included, after which a game is scored as it stands
-    time: TimeSettings | None = None  # of each side
-    check_scores: bool = False  # ask engines for their final_score, too
-    sgf: bool = False  # make a record of it
+    max_moves: int  # plies, including the opening, after which a game is scored as it stands
+    time: TimeSettings | None = None  # for each side; None: no clock
+    check_scores: bool = False  # also ask engines for their final_score
+    sgf: bool = False  # write an SGF record
 
 
 @dataclass(frozen=True)
 class GameRecord:
-    """A game that is over."""
+    """A finished game."""
 
-    moves: tuple[int, ...]  # the opening included
-    z: float  # 1 Black won, 0 White won, 0.5 a draw
-    result: str  # as SGF has it: B+3.5, W+R, B+T, W+F ...
-    capped: bool = False  # stopped at max_moves
-    forfeit: str = ""  # why the loser forfeited, in words
-    seconds: tuple[float, float] = (0.0, 0.0)  # Black's and White's, of all its moves
-    longest: tuple[float, float] = (0.0, 0.0)  # of one move
-    scores: dict[str, str] = field(default_factory=dict)  # what engines say of the final position, by colour
+    moves: tuple[int, ...]  # points and passes, including the opening
+    z: float  # 1: Black won, 0: White won, 0.5: a draw
+    result: str  # as in SGF: B+3.5, W+R, B+T, W+F ...
+    capped: bool = False  # stopped after max_moves
+    forfeit: str = ""  # why the loser forfeited, in words; "": it did not
+    seconds: tuple[float, float] = (0.0, 0.0)  # total time of Black and of White
+    longest: tuple[float, float] = (0.0, 0.0)  # longest move of Black and of White, in seconds
+    scores: dict[str, str] = field(default_factory=dict)  # what engines report as the final score, by colour
     sgf: bytes = b""
 
 
 def play_game(
-    black: Player, white: Player, opening: Sequence[int], rules: Rules, comment: str = "", names: Sequence[str] = ()
+    black: Player,
+    white: Player,
+    opening: Sequence[int],
+    rules: GameRules,
+    *,
+    comment: str = "",
+    names: Sequence[str] = (),
 ) -> GameRecord:
-    """Play one game.
+    """Play one game to its end and judge it.
 
     Parameters
     ----------
-    opening : moves that are played already
-    comment : on the game, for its SGF record; names : of the players there, Black's first
+    black, white : the players; they are told that a new game begins
+    opening : legal moves that are played before the players take over
+    rules : board, komi, length and clock
+    comment : added to the SGF record
+    names : of Black and White in the SGF record; by default the players' own
 
     Raises
     ------
-    EngineError : for an engine that cannot be started for the game.
+    EngineError : if an engine cannot be started for the game.
     """
-    game = Game(rules.size, rules.komi)
-    for p in opening:
-        game.play(p)
-    players = {BLACK: black, WHITE: white}
-    clock = Clock(rules.time)
-    seconds, longest = {BLACK: 0.0, WHITE: 0.0}, {BLACK: 0.0, WHITE: 0.0}
-    scores: dict[str, str] = {}
-    comments: dict[int, str] = {}
-    black_name, white_name = names or (black.name, white.name)
+    referee = _Referee({BLACK: black, WHITE: white}, opening, rules)
+    for player in (black, white):
+        player.start_clock(rules.time)
+        player.new_game()
+    try:
+        capped = referee.play()
+        if not capped:
+            referee.check_boards()
+            referee.end_game()
+        return referee.record(None, comment, names, capped=capped)
+    except _Forfeit as forfeit:
+        return referee.record(forfeit, comment, names)
 
-    def record(loser: int = 0, why: str = "", mark: str = "F", capped: bool = False) -> GameRecord:
-        z, result = game.outcome, game.result
-        if loser:
-            z, result = float(loser == WHITE), f"{COLOR_NAMES[3 - loser][0]}+{mark}"
-            why = f"{COLOR_NAMES[loser]} forfeits: {why}"
-        about = "\n".join(filter(None, [comment, why]))
+
+class _Forfeit(Exception):
+    """Ends a game that `color` loses, whatever the position."""
+
+    def __init__(self, color: int, reason: str, mark: str = "F") -> None:
+        super().__init__(reason)
+        self.color = color
+        self.mark = mark  # in the result: "F", or "T" for a loss on time
+
+
+class _Referee:
+    """A game in progress."""
+
+    def __init__(self, players: dict[int, Player], opening: Sequence[int], rules: GameRules) -> None:
+        self.players, self.rules = players, rules
+        self.game = Game(rules.size, rules.komi)
+        self.clock = Clock(rules.time)
+        self.seconds, self.longest = {BLACK: 0.0, WHITE: 0.0}, {BLACK: 0.0, WHITE: 0.0}
+        self.scores: dict[str, str] = {}
+        self.comments: dict[int, str] = {}  # by number of moves: what the player reported about the last one
+        for p in opening:
+            self.game.play(p)
+
+    def play(self) -> bool:
+        """Play to the end; returns whether the game was stopped after `max_moves`. Raises _Forfeit."""
+        game = self.game
+        while not game.is_over():
+            if len(game.moves) >= self.rules.max_moves:
+                return True
+            player = self.players[game.to_play]
+            p = self._next_move(player, game.to_play)
+            if p == RESIGN:
+                game.resign()
+            elif self.rules.sgf:
+                self.comments[len(game.moves)] = "\n".join(player.report())
+        return False
+
+    def _next_move(self, player: Player, color: int) -> int:
+        """Ask for a move and, unless it is RESIGN, play it. Raises _Forfeit."""
+        budget = player.read_clock(self.clock, color, self.game.size)
+        start = time.monotonic()
+        try:
+            p = int(player.genmove(self.game))
+            self._spend(player, color, time.monotonic() - start, budget)
+            if p != RESIGN:
+                self.game.play(p)
+        except EngineError as error:
+            late = self.rules.time is not None and time.monotonic() - start > (self.clock.allows(color) or 0.0)
+            raise _Forfeit(color, str(error), "T" if late else "F") from None
+        except RlgoError as error:
+            raise _Forfeit(color, f"{player.name}: {error}") from None
+        except _Forfeit:
+            raise
+        except Exception as error:
+            # A bug in a player loses its game, like a crash of an engine, but must not go unnoticed.
+            traceback.print_exc(file=sys.stderr)
+            raise _Forfeit(color, f"{player.name}: {type(error).__name__}: {error}") from None
+        finally:
+            player.limit = None
+        return p
+
+    def _spend(self, player: Player, color: int, seconds: float, budget: float | None) -> None:
+        """Count the time of a move. Raises _Forfeit if it was too long."""
+        self.clock.spend(color, seconds, budget)
+        self.seconds[color] += seconds
+        self.longest[color] = max(self.longest[color], seconds)
+        if self.clock.has_lost(color):
+            raise _Forfeit(color, f"{player.name}: out of time ({self.rules.time})", "T")
+
+    def check_boards(self) -> None:
+        """Compare the stones that engines see with the referee's. Raises _Forfeit for the first difference."""
+        for color, player in self.players.items():
+            difference = _board_difference(player, self.game)
+            if difference:
+                raise _Forfeit(color, difference)
+
+    def end_game(self) -> None:
+        """Tell the players that the game is over, and ask engines for its score where the rules say so."""
+        for color, player in self.players.items():
+            try:
+                player.end_game(self.game)
+            except RlgoError as error:
+                console.message(f"rlgo: {player.name}: {error}")
+            if self.rules.check_scores and not self.game.resigned:
+                try:
+                    score = player.final_score()
+                except EngineError as error:
+                    score = f"? {error}"
+                if score is not None:
+                    self.scores[COLOR_NAMES[color]] = score
+
+    def record(
+        self, forfeit: _Forfeit | None, comment: str, names: Sequence[str], *, capped: bool = False
+    ) -> GameRecord:
+        """Return the record of the game as it stands."""
+        z, result, reason = self.game.outcome, self.game.result, ""
+        if forfeit is not None:
+            z, result = float(forfeit.color == WHITE), f"{COLOR_NAMES[3 - forfeit.color][0]}+{forfeit.mark}"
+            reason = f"{COLOR_NAMES[forfeit.color]} forfeits: {forfeit}"
+        sgf = b""
+        if self.rules.sgf:
+            black, white = names or (self.players[BLACK].name, self.players[WHITE].name)
+            text = "\n".join(filter(None, [comment, reason]))
+            sgf = write_sgf(self.game, black, white, result, text, self.comments)
         return GameRecord(
-            moves=tuple(p for _, p in game.moves),
+            moves=tuple(p for _, p in self.game.moves),
             z=z,
             result=result,
             capped=capped,
-            forfeit=why,
-            seconds=(seconds[BLACK], seconds[WHITE]),
-            longest=(longest[BLACK], longest[WHITE]),
-            scores=scores,
-            sgf=write_sgf(game, black_name, white_name, result, about, comments) if rules.sgf else b"",
+            forfeit=reason,
+            seconds=(self.seconds[BLACK], self.seconds[WHITE]),
+            longest=(self.longest[BLACK], self.longest[WHITE]),
+            scores=self.scores,
+            sgf=sgf,
         )
 
-    for player in players.values():
-        player.limit = None
-        if isinstance(player, GtpClient):
-            player.time, player.patience = rules.time, None
-        player.new_game()
-    while not game.is_over():
-        if len(game.moves) >= rules.max_moves:
-            return record(capped=True)
-        color = game.to_play
-        player = players[color]
-        budget = None
-        if isinstance(player, GtpClient) and rules.time is not None:
-            player.time_left = clock.left(color)
-            player.patience = (clock.allows(color) or 0.0) + _PATIENCE
-        else:
-            budget = clock.budget(color, game.size)
-        start = time.monotonic()
-        try:
-            p = _ask(player, game, budget)
-            took = time.monotonic() - start
-            clock.spend(color, took, budget)
-            seconds[color] += took
-            longest[color] = max(longest[color], took)
-            if clock.has_lost(color):
-                return record(color, f"{player.name}: out of time ({rules.time})", "T")
-            if p != RESIGN:
-                game.play(p)
-        except EngineError as error:
-            late = rules.time is not None and time.monotonic() - start > (clock.allows(color) or 0.0)
-            return record(color, str(error), "T" if late else "F")
-        except RlgoError as error:
-            return record(color, f"{player.name}: {error}")
-        except Exception as error:
-            # A bug in a player loses its game, like a crash, but must not be overlooked.
-            traceback.print_exc(file=sys.stderr)
-            return record(color, f"{player.name}: {type(error).__name__}: {error}")
-        if p == RESIGN:
-            game.resign()
-        elif rules.sgf:
-            comments[len(game.moves)] = "\n".join(player.report())
-    for color, player in players.items():
-        wrong = _other_board(player, game)
-        if wrong:
-            return record(color, wrong)
-    for color, player in players.items():
-        try:
-            player.end_game(game)
-        except RlgoError as error:
-            print(f"rlgo: {player.name}: {error}", file=sys.stderr)
-        if rules.check_scores and isinstance(player, GtpClient) and not game.resigned:
-            try:
-                scores[COLOR_NAMES[color]] = player.send("final_score")
-            except EngineError as error:
-                scores[COLOR_NAMES[color]] = f"? {error}"
-    return record()
 
-
-def _ask(player: Player, game: Game, budget: float | None) -> int:
-    """A player's move, within `budget` seconds."""
-    player.limit = budget
+def _board_difference(player: Player, game: Game) -> str:
+    """Say how an engine's board differs from the game's; "" if it does not, or if the player has none of its own."""
     try:
-        return int(player.genmove(game))
-    finally:
-        player.limit = None
-
-
-def _other_board(player: Player, game: Game) -> str:
-    """What is wrong with the stones that an engine sees at the end, in words; "" if nothing, or if it cannot tell."""
-    if not isinstance(player, GtpClient):
-        return ""
-    try:
-        player.tell(game)
-        if not player.knows("list_stones"):
-            return ""
-        for color, name in COLOR_NAMES.items():
-            listed = {from_vertex(text, game.size) for text in player.send(f"list_stones {name.lower()}").split()}
-            here = {p for p, c in enumerate(game.board.color.tolist()) if c == color}
-            if listed != here:
-                vertex = to_vertex(min(listed ^ here), game.size)
-                return f"{player.name} sees other stones than the referee, at {vertex} for one"
+        for color in COLOR_NAMES:
+            theirs = player.stones(game, color)
+            if theirs is None:
+                return ""
+            ours = {p for p, c in enumerate(game.board.color.tolist()) if c == color}
+            if theirs != ours:
+                vertex = to_vertex(min(theirs ^ ours), game.size)
+                return f"{player.name}: its board differs from the referee's, for example at {vertex}"
     except RlgoError as error:
         return str(error)
     return ""

@@ -1,7 +1,7 @@
-"""Results of games in a JSONL file that grows with every game, and with which an interrupted match goes on.
+"""Results of games in a JSONL file that grows with every game, and from which an interrupted match continues.
 
-Start reading at `open_results`. The first line says what is played, the others are games; one that was being written
-when the machine went down is dropped, and its game played again.
+Start reading at `open_results`. The first line says what is being played, every other line is a game. A line that was
+being written when the process or the machine went down is dropped, and its game played again.
 """
 
 from __future__ import annotations
@@ -9,33 +9,33 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rlgo.archive import write_atomically
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
-from rlgo.sealed import write_atomically
-from train.arena.pool import Farm, GameTask
+from train import console
+from train.arena.pool import GamePool, GameTask
 from train.arena.referee import GameRecord
 
 FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Played:
-    """A game of a match or a tournament that is over."""
+class PlayedGame:
+    """A finished game of a match or tournament."""
 
     number: int  # from 1
-    opening: int  # the games of one opening belong together
-    black: str  # players, as the match calls them
+    opening: int  # number of the opening, from 1: games of one opening belong together
+    black: str  # the players, by their names in the match
     white: str
     record: GameRecord
 
     def to_json(self, size: int) -> dict[str, Any]:
-        """All but the SGF record."""
+        """Return everything except the SGF record as plain data for JSON."""
         r = self.record
         return {
             "game": self.number,
@@ -53,8 +53,8 @@ class Played:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any], size: int) -> Played:
-        """The same again. Raises whatever a line of another kind makes it raise."""
+    def from_json(cls, data: dict[str, Any], size: int) -> PlayedGame:
+        """Read what `to_json` returned. Other data raise errors of any kind."""
         record = GameRecord(
             tuple(from_vertex(text, size) for text in data["moves"].split()),
             float(data["z"]),
@@ -69,18 +69,28 @@ class Played:
 
 
 class Results:
-    """The games that are over, in memory and, where there is one, in a file; see `open_results`."""
+    """The finished games of a match, in memory and possibly in a file; see `open_results`.
 
-    def __init__(self, size: int, path: Path | None = None, games: list[Played] | None = None):
+    Attributes
+    ----------
+    games : in the order in which they ended
+    """
+
+    def __init__(self, size: int, path: Path | None = None, games: list[PlayedGame] | None = None) -> None:
+        """Start with some games; size : of the board; path : the file they are in; None: there is none."""
         self._size, self._path = size, path
         self.games = games or []
 
     @property
     def numbers(self) -> set[int]:
-        """Of the games that are over."""
+        """The numbers of the finished games."""
         return {game.number for game in self.games}
 
-    def add(self, game: Played) -> None:
+    def first(self, n: int) -> list[PlayedGame]:
+        """Return the finished games with numbers up to n, in order. The file of a longer match holds others, too."""
+        return sorted((game for game in self.games if game.number <= n), key=lambda game: game.number)
+
+    def add(self, game: PlayedGame) -> None:
         """Keep a game. It is on the disk when this returns."""
         self.games.append(game)
         if self._path is not None:
@@ -91,37 +101,45 @@ class Results:
 
 
 def play_into(
-    results: Results, farm: Farm, tasks: Iterable[GameTask], folder: Path | None, file: str, bar: Any
-) -> Iterator[Played]:
-    """Play games, keep each, and hand it out.
+    results: Results, pool: GamePool, tasks: Iterable[GameTask], progress: console.Progress, sgf: Path | None = None
+) -> Iterator[PlayedGame]:
+    """Play games, keep each one in `results`, and yield it.
 
-    folder, file : where the SGF record of each goes first, and its name with {} for the number; None: nowhere
-    bar : a progress bar, which is moved on, and tells of forfeits
+    Parameters
+    ----------
+    results : where the games are kept
+    pool : who plays them
+    tasks : the games to be played
+    progress : is moved on by each game
+    sgf : path of the SGF records, with ``{}`` in its name for the number of the game; None: there are none. A record is
+        written before its game is kept.
     """
-    for task, record in farm.run(tasks):
-        if folder is not None:
-            write_atomically(folder / file.format(task.number), record.sgf)
+    for task, record in pool.run(tasks):
+        if sgf is not None:
+            write_atomically(sgf.with_name(sgf.name.format(task.number)), record.sgf)
         black, white = task.names or (task.black, task.white)
-        game = Played(task.number, task.opening_number, black, white, record)
+        game = PlayedGame(task.number, task.opening_number, black, white, record)
         results.add(game)
         if record.forfeit:
-            bar.write(f"game {task.number}: {record.forfeit}", file=sys.stderr)
-        bar.update()
+            console.message(f"game {task.number}: {record.forfeit}")
+        progress.update()
         yield game
 
 
 @contextlib.contextmanager
-def open_results(path: Path | None, about: dict[str, Any], size: int) -> Iterator[Results]:
-    """The results file of a match, new or begun, for one process alone.
+def open_results(path: Path | None, header: dict[str, Any], size: int) -> Iterator[Results]:
+    """Open the results file of a match, new or begun, for this process alone.
 
     Parameters
     ----------
     path : None: keep results in memory only
-    about : what is played: of a file that is there already all of it must be the same
+    header : what is being played. A file that exists must have been begun with the same header.
+    size : of the board
 
     Raises
     ------
-    RlgoError : for a file of another match, or that is none, and where another process writes to it. It stays as it is.
+    RlgoError : if the file belongs to another match, is not a results file, or is being written by another process.
+        The file is left as it is.
     """
     if path is None:
         yield Results(size)
@@ -130,55 +148,72 @@ def open_results(path: Path | None, about: dict[str, Any], size: int) -> Iterato
 
     try:
         with FileLock(f"{path}.lock", timeout=0):
-            yield Results(size, path, read_results(path, about, size, repair=True))
+            yield Results(size, path, read_results(path, header, size, repair=True))
     except Timeout:
-        raise RlgoError(f"{path}: another process writes to it") from None
+        raise RlgoError(f"{path}: another process is writing to it") from None
 
 
-def read_results(path: Path, about: dict[str, Any], size: int, repair: bool = False) -> list[Played]:
-    """The games of a results file; see `open_results`.
+def read_results(path: Path, header: dict[str, Any], size: int, *, repair: bool = False) -> list[PlayedGame]:
+    """Read the games of a results file.
 
-    repair : begin a file that is not there, and cut a line off that was being written
+    Parameters
+    ----------
+    path : the file
+    header : what is being played, see `open_results`
+    size : of the board
+    repair : create a missing file, and cut off an unfinished last line
+
+    Raises
+    ------
+    RlgoError : as in `open_results`, and for lines that are not games.
     """
-    header = {"format": FORMAT, **about}
+    header = {"format": FORMAT, **header}
     if repair and (not path.exists() or path.stat().st_size == 0):
         write_atomically(path, (json.dumps(header) + "\n").encode())
         return []
     data = path.read_bytes()
-    # A line without its end was being written when the machine, or the process, went down.
+    # A last line without its end was being written when the process or the machine went down.
     whole = data[: data.rfind(b"\n") + 1]
-    try:
-        first, *lines = whole.decode("utf-8").split("\n")[:-1]
-        known = json.loads(first)
-        if not isinstance(known, dict) or "format" not in known:
-            raise ValueError
-    except ValueError:
-        raise RlgoError(f"{path}: expected a results file, this is none") from None
-    for key, value in json.loads(json.dumps(header)).items():
-        if known.get(key) != value:
-            was, now = _short(known.get(key)), _short(value)
-            raise RlgoError(f"{path}: results of another match: {key} is {was}, not {now}; remove it to begin anew")
+    lines = _check_header(path, whole, header)
     games = []
     for number, line in enumerate(lines, 2):
         try:
-            games.append(Played.from_json(json.loads(line), size))
+            games.append(PlayedGame.from_json(json.loads(line), size))
         except (ValueError, KeyError, TypeError, AttributeError, RlgoError):
-            raise RlgoError(f"{path}, line {number}: expected the result of a game") from None
-    twice = len(games) - len({game.number for game in games})
-    if twice:
-        raise RlgoError(f"{path}: {twice} games stand there twice")
+            raise RlgoError(f"{path}, line {number}: not the result of a game") from None
+    repeated = len(games) - len({game.number for game in games})
+    if repeated:
+        raise RlgoError(f"{path}: {repeated} games appear twice")
     if len(whole) < len(data) and repair:
         os.truncate(path, len(whole))
     return games
 
 
+def _check_header(path: Path, data: bytes, header: dict[str, Any]) -> list[str]:
+    """Compare the header of a results file; returns its other lines. RlgoError as in `open_results`."""
+    try:
+        first, *lines = data.decode("utf-8").split("\n")[:-1]
+        found = json.loads(first)
+        if not isinstance(found, dict) or "format" not in found:
+            raise ValueError
+    except ValueError:
+        raise RlgoError(f"{path}: not a results file") from None
+    for key, value in json.loads(json.dumps(header)).items():
+        if found.get(key) != value:
+            was, now = _short(found.get(key)), _short(value)
+            raise RlgoError(
+                f"{path}: results of another match: {key} is {was}, not {now}; remove the file to start over"
+            )
+    return lines
+
+
 def read_versions(path: Path) -> dict[str, str]:
-    """The versions of outside engines that a results file names. RlgoError for a file that is none."""
+    """Return the versions of external engines that a results file names. RlgoError if it is not a results file."""
     try:
         with path.open(encoding="utf-8") as file:
             versions: dict[str, str] = json.loads(file.readline())["versions"]
     except (ValueError, KeyError, TypeError):
-        raise RlgoError(f"{path}: expected a results file, this is none") from None
+        raise RlgoError(f"{path}: not a results file") from None
     return versions
 
 

@@ -1,8 +1,10 @@
 """When to stop a match: Wald's sequential probability ratio test of two Elo differences.
 
-Start reading at `llr`. A. Wald: Sequential tests of statistical hypotheses, 1945. The likelihood is that of a normal
-mean with the variance as observed (generalised likelihood ratio; M. Van den Bergh, "A practical introduction to the
-GSPRT", 2017), of the mean scores of openings, whose two games depend on each other.
+Start reading at `llr`. The test works on the mean scores of openings, because the two games of an opening depend on
+each other. Their likelihood is taken as normal, with the observed variance (the generalised test of Van den Bergh).
+
+A. Wald: Sequential tests of statistical hypotheses, Annals of Mathematical Statistics 16, 1945. M. Van den Bergh: A
+practical introduction to the GSPRT, 2017.
 """
 
 from __future__ import annotations
@@ -19,12 +21,17 @@ from train.arena.elo import expected_score
 
 @dataclass(frozen=True)
 class Sprt:
-    """The test of H0, A is elo0 stronger, against H1, A is elo1 stronger."""
+    """The test of H0, A is `elo0` Elo stronger than B, against H1, A is `elo1` stronger.
+
+    Raises
+    ------
+    RlgoError : for impossible hypotheses or error probabilities.
+    """
 
     elo0: float = 0.0
     elo1: float = 20.0
-    alpha: float = 0.05  # probability of accepting H1 where H0 is true
-    beta: float = 0.05  # probability of accepting H0 where H1 is true
+    alpha: float = 0.05  # probability of accepting H1 if H0 is true
+    beta: float = 0.05  # probability of accepting H0 if H1 is true
 
     def __post_init__(self) -> None:
         if not -1000 <= self.elo0 < self.elo1 <= 1000:
@@ -35,21 +42,34 @@ class Sprt:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """H0 is accepted where the log-likelihood ratio falls to the first, H1 where it rises to the second."""
+        """The log-likelihood ratios at which H0 and H1 are accepted: at most the first, at least the second."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How far the test is."""
+    """The state of a test."""
 
     llr: float  # log-likelihood ratio of H1 to H0
-    openings: int  # played to the end, up to the one that decided
-    accepted: str  # "H0", "H1", or "" for neither so far
+    openings: int  # finished openings, up to the one that decided
+    accepted: str  # "H0", "H1", or "" while undecided
+
+    def describe(self, sprt: Sprt) -> str:
+        """Return the state in words, one line."""
+        meaning = {
+            "H0": f"not {sprt.elo1:g} Elo stronger",
+            "H1": f"more than {sprt.elo0:g} Elo stronger",
+            "": "undecided",
+        }
+        bounds = ", ".join(f"{bound:.2f}" for bound in sprt.bounds)
+        return (
+            f"SPRT elo0={sprt.elo0:g}, elo1={sprt.elo1:g}: {meaning[self.accepted]} after {self.openings} openings "
+            f"(log-likelihood ratio {self.llr:.2f}, bounds {bounds})"
+        )
 
 
 def parse_sprt(text: str) -> Sprt:
-    """Read ``elo0=0,elo1=20[,alpha=0.05,beta=0.05]``. RlgoError says what is wrong."""
+    """Read a test written as ``elo0=0,elo1=20[,alpha=0.05,beta=0.05]``. RlgoError for anything else."""
     values: dict[str, float] = {}
     for part in text.split(","):
         name, _, number = part.partition("=")
@@ -63,27 +83,31 @@ def parse_sprt(text: str) -> Sprt:
 
 
 def llr(means: Sequence[float], sprt: Sprt) -> float:
-    """The log-likelihood ratio of H1 to H0 after some openings, n (s1 - s0) (2 x - s0 - s1) / (2 v).
+    """Return the log-likelihood ratio of H1 to H0 after n openings, n (s1 - s0) (2 x - s0 - s1) / (2 v).
 
-    means : of A's scores in the games of each opening, 0 to 1; x and v are their mean and variance, s0 and s1 the
-        `expected_score` of both hypotheses.
+    x and v are the mean and the variance of the scores; s0 and s1 are the `expected_score` of the two hypotheses.
+
+    means : A's mean score in each opening, 0 to 1
     """
     return float(_ratios(np.asarray(means, np.float64), sprt)[-1])
 
 
 def _ratios(means: np.ndarray, sprt: Sprt) -> np.ndarray:
-    """`llr` after each opening."""
+    """Return `llr` after each opening, float64[openings]."""
     s0, s1 = float(expected_score(sprt.elo0)), float(expected_score(sprt.elo1))
     n = np.arange(1, len(means) + 1)
     total, squares = np.cumsum(means), np.cumsum(means**2)
-    # With the two further openings, one won and one lost, that `stats.design_effect` has too: few openings that
-    # went the same way say little of the variance (without them, 9 % false alarms at 5 % where elo1 - elo0 = 100).
+    # Two more openings, one won and one lost, are added as in `stats.design_effect`: a few openings that went the same
+    # way say little about the variance. Without them, there are 9 % false alarms at 5 % for elo1 - elo0 = 100.
     v = (squares + 1) / (n + 2) - ((total + 1) / (n + 2)) ** 2
     return (s1 - s0) * (2 * total - n * (s0 + s1)) / (2 * v)
 
 
 def judge(means: Sequence[float], sprt: Sprt) -> Verdict:
-    """The test after each opening in turn, up to the first that decides it."""
+    """Apply the test after each opening in turn, up to the first that decides it.
+
+    means : see `llr`; may be empty
+    """
     low, high = sprt.bounds
     ratios = _ratios(np.asarray(means, np.float64), sprt)
     decided = np.flatnonzero((ratios <= low) | (ratios >= high))

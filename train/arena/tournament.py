@@ -1,7 +1,7 @@
-"""Many players, games between them, and one table of ratings.
+"""Tournaments: many players, games between them, and one table of ratings.
 
-Start reading at `read_tournament`, then `run_tournament`; who meets whom is `_rounds`. A tournament's file has a table
-[tournament] (`config.Tournament` names its keys), the players by name, and anchors, whose ratings are given:
+Start reading at `read_tournament`, then `run_tournament`; `rounds` decides who meets whom. A tournament's file has a
+table [tournament] (`config.Tournament` lists its keys), the players by name, and anchors, whose ratings are given:
 
     [tournament]
     name = "first"
@@ -16,34 +16,34 @@ Start reading at `read_tournament`, then `run_tournament`; who meets whom is `_r
     [anchors]
     gnugo = 1800
 
-Its folder holds the results, a line for each game, from which a tournament that was interrupted goes on, and the
-ratings as text, JSON and a picture. A meeting is an opening, played with both colours.
+The tournament's folder holds the results, one line per game, from which an interrupted tournament continues, and the
+ratings as text and JSON.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import json
 import math
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
+from rlgo.archive import write_atomically
 from rlgo.clock import parse_time
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path
-from rlgo.sealed import write_atomically
+from train import console
 from train.arena.elo import PairResult, Ratings, rate, table
-from train.arena.match import openings_of, programs_of, try_out
-from train.arena.pool import GameTask, make_farm
-from train.arena.referee import Rules
-from train.arena.results import Played, open_results, play_into, read_results, read_versions
+from train.arena.pool import GamePool, GameTask, make_pool
+from train.arena.prepare import make_openings, programs_of, try_players
+from train.arena.referee import GameRules
+from train.arena.results import PlayedGame, Results, open_results, play_into, read_results, read_versions
 from train.config import Tournament, read_toml, section_from
 from train.players.spec import parse_spec
 from train.provenance import versions
@@ -58,25 +58,53 @@ class Plan:
     settings: Tournament
     players: dict[str, str]  # specs by name
     anchors: dict[str, float]  # Elo by name
-    folder: Path
+    folder: Path  # for everything the tournament writes
     path: Path  # of the file
+
+    @property
+    def rules(self) -> GameRules:
+        """The rules of every game."""
+        s = self.settings
+        time = parse_time(s.time) if s.time else None
+        return GameRules(s.size, s.komi, s.max_moves or 3 * s.size * s.size, time, sgf=s.sgf)
+
+    @property
+    def total_games(self) -> int:
+        """The number of games of the whole tournament."""
+        if self.settings.kind == "swiss":
+            return len(self.players) // 2 * self.settings.games
+        return len(_fixed_pairs(self)) * self.settings.games
+
+    def header(self, engines: dict[str, str]) -> dict[str, Any]:
+        """Return what must be equal for results to belong to this tournament.
+
+        engines : versions of external engines by name
+        """
+        s = self.settings
+        keys = ("kind", "bias", "size", "komi", "opening_plies", "max_moves", "time", "seed")
+        settings = {key: getattr(s, key) for key in keys}
+        if s.kind != "swiss":  # the first rounds of a longer tournament are those of a shorter one
+            settings["challengers"] = list(s.challengers)
+        players = [list(player) for player in self.players.items()]  # a list, because the schedule depends on the order
+        programs = programs_of(list(self.players.values()))
+        return {"tournament": s.name, **settings, "players": players, "versions": engines, **programs}
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What a tournament says so far."""
+    """The state of a tournament: `str` for people, `to_json` for files."""
 
     plan: Plan
-    ratings: Ratings | None  # None where `unrated` tells why not
+    ratings: Ratings | None  # None if there are none yet; see `unrated`
     pairs: tuple[PairResult, ...]
-    games: int
-    forfeits: tuple[str, ...]
+    games: int  # finished games
+    forfeits: tuple[str, ...]  # which games were forfeited, and why
     interrupted: bool
-    versions: dict[str, str]
-    unrated: str = ""
+    versions: dict[str, str]  # of rlgo, what it runs on, and external engines
+    unrated: str = ""  # why there are no ratings
 
     def to_json(self) -> dict[str, Any]:
-        """As what `json` can write."""
+        """Return everything as plain data for JSON."""
         pairs = [{"a": r.a, "b": r.b, "score": r.score, "games": r.games, "draws": r.draws} for r in self.pairs]
         return {
             "tournament": dataclasses.asdict(self.plan.settings),
@@ -102,7 +130,7 @@ class Standing:
         if self.forfeits:
             lines.append(f"{len(self.forfeits)} of the games forfeited")
         if self.interrupted:
-            lines.append("interrupted; the same command goes on")
+            lines.append("interrupted; the same command continues")
         if self.ratings is None:
             names = list(self.plan.players)
             return "\n".join([*lines, f"no ratings yet: {self.unrated}", "", cross_table(names, self.pairs)])
@@ -110,183 +138,208 @@ class Standing:
         return "\n".join([*lines, "", table(self.ratings, los=True), "", cross_table(names, self.pairs)])
 
 
+# ---------------------------------------------------------------------------------------------
+# Reading
+# ---------------------------------------------------------------------------------------------
+
+
 def read_tournament(path: str | Path, out: str | None = None) -> Plan:
-    """Read a tournament's file, and check its players' specs.
+    """Read a tournament's file, and check the specs of its players.
 
     Parameters
     ----------
     path : a TOML file, or the name of a shipped one (see `resources.config_path`)
-    out : the folder for the tournament's folder; None: `out` of the file
+    out : where to make the tournament's folder; None: as the file says
 
     Raises
     ------
     RlgoError : naming the file, the key and what was expected.
     """
     file = config_path(str(path), "tournaments")
+    try:
+        return _read_plan(file, out)
+    except RlgoError as error:
+        text = str(error)
+        raise RlgoError(text if text.startswith(str(file)) else f"{file}: {text}") from None
+
+
+def _read_plan(file: Path, out: str | None) -> Plan:
+    """Read a tournament's file; errors need not name it."""
     data = read_toml(file)
     for key in data:
         if key not in ("tournament", "players", "anchors"):
-            raise RlgoError(f"{file}: unknown table [{key}]: expected [tournament], [players] and [anchors]")
+            raise RlgoError(f"unknown table [{key}]: expected [tournament], [players] and [anchors]")
         if not isinstance(data[key], dict):
-            raise RlgoError(f"{file}: {key}: expected a table [{key}]")
+            raise RlgoError(f"{key}: expected a table [{key}]")
     settings: Tournament = section_from(Tournament, data.get("tournament", {}), str(file))
     players, anchors = data.get("players", {}), data.get("anchors", {})
-    if len(players) < 2:
-        raise RlgoError(f"{file}: [players]: expected at least two, NAME = SPEC each")
-    for name, spec in players.items():
-        if not isinstance(spec, str):
-            raise RlgoError(f"{file}: players.{name}: expected a player spec in quotes")
-        if not name.isprintable() or not name.strip():
-            raise RlgoError(f"{file}: players.{name!r}: expected a printable name")
-        try:
-            parse_spec(spec)
-        except RlgoError as error:
-            raise RlgoError(f"{file}: players.{name}: {error}") from None
+    _check_players(players)
+    _check_settings(settings, players)
     for name, elo in anchors.items():
         if name not in players:
-            raise RlgoError(f"{file}: anchors.{name}: not among the players: {', '.join(players)}")
+            raise RlgoError(f"anchors.{name}: not among the players: {', '.join(players)}")
         if type(elo) not in (int, float) or not math.isfinite(elo):
-            raise RlgoError(f"{file}: anchors.{name} = {elo!r}: expected a rating in Elo")
-    for name in settings.challengers:
-        if name not in players:
-            raise RlgoError(f"{file}: tournament.challengers: {name}: not among the players: {', '.join(players)}")
-    if len(set(settings.challengers)) < len(settings.challengers):
-        raise RlgoError(f"{file}: tournament.challengers: expected different names")
-    if (settings.kind == "gauntlet") != bool(settings.challengers) or len(settings.challengers) == len(players):
-        raise RlgoError(f"{file}: tournament.challengers: expected some players, but not all, for a gauntlet alone")
-    if not settings.games:
-        raise RlgoError(f"{file}: tournament.games = 0: expected at least 2")
-    try:
-        settings.time and parse_time(settings.time)
-    except RlgoError as error:
-        raise RlgoError(f"{file}: tournament.time: {error}") from None
+            raise RlgoError(f"anchors.{name} = {elo!r}: expected a rating in Elo")
     folder = Path(settings.out if out is None else out) / settings.name
     return Plan(settings, players, {name: float(elo) for name, elo in anchors.items()}, folder, file)
 
 
-def run_tournament(plan: Plan, jobs: int | None = None, progress: bool = True) -> Standing:
+def _check_players(players: Mapping[str, Any]) -> None:
+    """Raise an RlgoError unless there are at least two players, with proper names and specs."""
+    if len(players) < 2:
+        raise RlgoError("[players]: expected at least two, NAME = SPEC each")
+    for name, spec in players.items():
+        if not isinstance(spec, str):
+            raise RlgoError(f"players.{name}: expected a player spec in quotes")
+        if not name.isprintable() or not name.strip():
+            raise RlgoError(f"players.{name!r}: expected a printable name")
+        try:
+            parse_spec(spec)
+        except RlgoError as error:
+            raise RlgoError(f"players.{name}: {error}") from None
+
+
+def _check_settings(settings: Tournament, players: Mapping[str, Any]) -> None:
+    """Raise an RlgoError for settings that do not fit each other or the players."""
+    challengers = settings.challengers
+    for name in challengers:
+        if name not in players:
+            raise RlgoError(f"tournament.challengers: {name}: not among the players: {', '.join(players)}")
+    if len(set(challengers)) < len(challengers):
+        raise RlgoError("tournament.challengers: expected different names")
+    if (settings.kind == "gauntlet") != bool(challengers) or len(challengers) == len(players):
+        raise RlgoError("tournament.challengers: expected some players, but not all, for a gauntlet only")
+    if not settings.games:
+        raise RlgoError("tournament.games = 0: expected at least 2")
+    try:
+        settings.time and parse_time(settings.time)
+    except RlgoError as error:
+        raise RlgoError(f"tournament.time: {error}") from None
+
+
+# ---------------------------------------------------------------------------------------------
+# Playing
+# ---------------------------------------------------------------------------------------------
+
+
+def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True) -> Standing:
     """Play what is left of a tournament, write its ratings, and return them.
 
     Parameters
     ----------
+    plan : see `read_tournament`
     jobs : games at a time; None: as the file says
-    progress : show a progress bar on stderr
+    progress : show progress on standard error
 
     Returns
     -------
-    the standing; after Ctrl-C, that of the games so far, marked `interrupted`.
+    the standing. After Ctrl-C it is that of the games finished so far, marked `interrupted`.
 
     Raises
     ------
-    RlgoError : for players that cannot play, for an engine that cannot be started, for a folder of another tournament.
-    KeyboardInterrupt : before the first game is over.
+    RlgoError : for players that cannot play, an engine that cannot be started, and the folder of another tournament.
+    KeyboardInterrupt : if Ctrl-C comes before the first game is finished.
     """
     s = plan.settings
-    versions = try_out(list(plan.players.values()), s.size, s.komi)
-    time = parse_time(s.time) if s.time else None
-    rules = Rules(s.size, s.komi, s.max_moves or 3 * s.size * s.size, time, sgf=s.sgf)
+    engines = try_players(list(plan.players.values()), s.size, s.komi)
     plan.folder.mkdir(parents=True, exist_ok=True)
     interrupted = False
-    with open_results(plan.folder / RESULTS, _about(plan, versions), s.size) as kept:
+    with open_results(plan.folder / RESULTS, plan.header(engines), s.size) as kept:
         write_atomically(plan.folder / "tournament.toml", plan.path.read_bytes())
-        openings = openings_of(s.size, s.games // 2, min(s.opening_plies, rules.max_moves), s.seed)
-        total = _n_games(plan)
-        done = len(_first(kept.games, total))
-        farm = make_farm(jobs or s.jobs, s.cluster, total - done)
-        folder = plan.folder / "sgf" if s.sgf else None
-        if folder is not None:
-            folder.mkdir(exist_ok=True)
-        bar = tqdm(total=total, initial=done, unit="game", file=sys.stderr, dynamic_ncols=True, disable=not progress)
-        try:
-            rounds = _rounds(plan, kept.games)
-            # A round begins when the one before is over: Swiss pairings depend on nobody's speed. Others need not wait.
-            for meetings in rounds if s.kind == "swiss" else [list(itertools.chain.from_iterable(rounds))]:
-                tasks = [task for task in _tasks(plan, meetings, openings, rules) if task.number not in kept.numbers]
-                for _ in play_into(kept, farm, tasks, folder, "game-{:06}.sgf", bar):
-                    pass
-        except KeyboardInterrupt:
-            if not kept.games:
-                raise
-            interrupted = True
-        finally:
-            bar.close()
-            farm.close()
-        standing = _stand(plan, _first(kept.games, total), interrupted, versions)
-    _write(standing)
+        left = plan.total_games - len(kept.first(plan.total_games))
+        with contextlib.closing(make_pool(jobs or s.jobs, s.cluster, left)) as pool:
+            try:
+                _play_rounds(plan, pool, kept, progress=progress)
+            except KeyboardInterrupt:
+                if not kept.games:
+                    raise
+                interrupted = True
+        standing = _make_standing(plan, kept.first(plan.total_games), engines, interrupted=interrupted)
+    write_atomically(plan.folder / RATINGS_TEXT, f"{standing}\n".encode())
+    write_atomically(plan.folder / RATINGS_JSON, (json.dumps(standing.to_json(), indent=2) + "\n").encode())
     return standing
 
 
+def _play_rounds(plan: Plan, pool: GamePool, kept: Results, *, progress: bool) -> None:
+    """Play all games that are not in `kept` yet."""
+    s, total = plan.settings, plan.total_games
+    openings = make_openings(s.size, s.games // 2, min(s.opening_plies, plan.rules.max_moves), s.seed)
+    sgf = plan.folder / "sgf" / "game-{:06}.sgf" if s.sgf else None
+    if sgf is not None:
+        sgf.parent.mkdir(exist_ok=True)
+    # A Swiss round begins when the one before is over, so that pairings do not depend on how fast single games are.
+    # The rounds of other tournaments need not wait for each other.
+    batches: Iterator[list[Pairing]] = rounds(plan, kept.games)
+    if s.kind != "swiss":
+        batches = iter([list(itertools.chain.from_iterable(batches))])
+    with console.Progress(total, "games", initial=len(kept.first(total)), enabled=progress) as bar:
+        for batch in batches:
+            finished = kept.numbers
+            tasks = [task for task in _tasks(plan, batch, openings) if task.number not in finished]
+            for _ in play_into(kept, pool, tasks, bar, sgf):
+                pass
+
+
 def standing_of(plan: Plan) -> Standing:
-    """The standing of a tournament that has begun, without playing. RlgoError where it has not."""
+    """Return the standing of a tournament without playing. RlgoError if it has not begun.
+
+    Another process may be playing it meanwhile.
+    """
     path = plan.folder / RESULTS
     if not path.is_file():
         raise RlgoError(f"{path}: no such file: this tournament has not begun")
-    versions = read_versions(path)
-    # Without a lock: somebody may be playing it.
-    total = _n_games(plan)
-    games = _first(read_results(path, _about(plan, versions), plan.settings.size), total)
-    return _stand(plan, games, len(games) < total, versions)
-
-
-def _first(games: Sequence[Played], n: int) -> list[Played]:
-    """Those among the first n: the file may hold more, of a longer tournament."""
-    return [game for game in games if game.number <= n]
-
-
-def _about(plan: Plan, versions: dict[str, str]) -> dict[str, Any]:
-    """What must be the same for results to belong to a tournament."""
-    kept = ("kind", "bias", "size", "komi", "opening_plies", "max_moves", "time", "seed")
-    settings = {key: getattr(plan.settings, key) for key in kept}
-    if plan.settings.kind != "swiss":  # of a longer round robin, the first rounds are those of a shorter one
-        settings["challengers"] = list(plan.settings.challengers)
-    players = [list(player) for player in plan.players.items()]  # whose order the schedule depends on
-    programs = programs_of(list(plan.players.values()))
-    return {"tournament": plan.settings.name, **settings, "players": players, "versions": versions, **programs}
+    engines = read_versions(path)
+    total = plan.total_games
+    games = Results(plan.settings.size, games=read_results(path, plan.header(engines), plan.settings.size)).first(total)
+    return _make_standing(plan, games, engines, interrupted=len(games) < total)
 
 
 # ---------------------------------------------------------------------------------------------
 # Who meets whom
 # ---------------------------------------------------------------------------------------------
 
-Meeting = tuple[int, int, str, str]  # number from 1, opening from 1, and two players; the first is Black first
+
+class Pairing(NamedTuple):
+    """Two players who meet: two games from the same opening, with the colours swapped."""
+
+    number: int  # from 1; its games are 2 * number - 1 and 2 * number
+    opening: int  # from 1
+    a: str  # Black in the first game
+    b: str
 
 
-def _n_games(plan: Plan) -> int:
-    s, n = plan.settings, len(plan.players)
-    if s.kind == "swiss":
-        return n // 2 * s.games
-    return len(_pairs(plan)) * s.games
+def rounds(plan: Plan, games: Sequence[PlayedGame]) -> Iterator[list[Pairing]]:
+    """Yield the pairings of each round.
 
-
-def _pairs(plan: Plan) -> list[tuple[str, str]]:
-    """Who meets whom in every round of a round robin or a gauntlet."""
-    names, first = list(plan.players), plan.settings.challengers
-    if first:
-        return [(a, b) for a in first for b in names if b not in first]
-    return list(itertools.combinations(names, 2))
-
-
-def _rounds(plan: Plan, games: Sequence[Played]) -> Iterator[list[Meeting]]:
-    """The meetings of each round; `games` must hold those of all rounds before when the next one is asked for."""
+    games : the finished games. When a Swiss round is asked for, it must hold all games of the rounds before. It may
+        hold games of later rounds, which have no effect.
+    """
     s = plan.settings
     number = 0
     for opening in range(1, s.games // 2 + 1):
-        pairs = _swiss_pairs(plan, games, opening) if s.kind == "swiss" else _pairs(plan)
-        yield [(number + i, opening, a, b) for i, (a, b) in enumerate(pairs, 1)]
+        pairs = _swiss_pairs(plan, games, opening) if s.kind == "swiss" else _fixed_pairs(plan)
+        yield [Pairing(number + i, opening, a, b) for i, (a, b) in enumerate(pairs, 1)]
         number += len(pairs)
 
 
-def _swiss_pairs(plan: Plan, games: Sequence[Played], opening: int) -> list[tuple[str, str]]:
-    """Everybody in random order draws an opponent among the rest, with a bias towards a similar number of wins.
+def _fixed_pairs(plan: Plan) -> list[tuple[str, str]]:
+    """Return who meets whom in every round of a round robin or a gauntlet."""
+    names, challengers = list(plan.players), plan.settings.challengers
+    if challengers:
+        return [(a, b) for a in challengers for b in names if b not in challengers]
+    return list(itertools.combinations(names, 2))
 
-    The probability falls by exp(-difference / bias). Of an odd number, one of those who have played most is left out.
+
+def _swiss_pairs(plan: Plan, games: Sequence[PlayedGame], opening: int) -> list[tuple[str, str]]:
+    """Draw the pairs of a Swiss round, with a bias towards a similar number of wins (TD paper, Section 4.5).
+
+    In random order, each player draws an opponent among the rest, with probabilities proportional to
+    exp(-difference / bias). Of an odd number of players, one of those who have played most is left out.
     """
-    rng = np.random.default_rng(
-        np.random.SeedSequence(plan.settings.seed, spawn_key=(opening,))
-    )  # not two: games have those
+    # The key of the sequence has one number; those of games have two.
+    rng = np.random.default_rng(np.random.SeedSequence(plan.settings.seed, spawn_key=(opening,)))
     wins, played = dict.fromkeys(plan.players, 0.0), dict.fromkeys(plan.players, 0)
-    # In the order of their numbers: nobody's speed must decide in what order floats are added.
-    for game in sorted(games, key=lambda game: game.number):
+    for game in sorted(games, key=lambda game: game.number):  # a fixed order, because floats are added
         if game.opening < opening:
             wins[game.black] += game.record.z
             wins[game.white] += 1 - game.record.z
@@ -304,39 +357,44 @@ def _swiss_pairs(plan: Plan, games: Sequence[Played], opening: int) -> list[tupl
     return pairs
 
 
-def _tasks(
-    plan: Plan, meetings: Sequence[Meeting], openings: Sequence[tuple[int, ...]], rules: Rules
-) -> list[GameTask]:
-    """The two games of each meeting."""
-    s, specs = plan.settings, plan.players
-    tasks = []
-    for number, opening, a, b in meetings:
-        for game, (black, white) in ((2 * number - 1, (a, b)), (2 * number, (b, a))):
-            comment = f"{s.name}: game {game}, {black} ({specs[black]}) against {white} ({specs[white]}), seed {s.seed}"
-            moves, names = openings[opening - 1], (black, white)
-            tasks.append(GameTask(game, specs[black], specs[white], moves, s.seed, rules, comment, names, opening))
-    return tasks
+def _tasks(plan: Plan, pairings: Sequence[Pairing], openings: Sequence[tuple[int, ...]]) -> Iterator[GameTask]:
+    """Yield the two games of each pairing."""
+    s, specs, rules = plan.settings, plan.players, plan.rules
+    for number, opening, a, b in pairings:
+        for n, (black, white) in ((2 * number - 1, (a, b)), (2 * number, (b, a))):
+            yield GameTask(
+                number=n,
+                black=specs[black],
+                white=specs[white],
+                opening=openings[opening - 1],
+                seed=s.seed,
+                rules=rules,
+                comment=f"{s.name}: game {n}, {black} ({specs[black]}) against {white} ({specs[white]}), seed {s.seed}",
+                names=(black, white),
+                opening_number=opening,
+            )
 
 
 # ---------------------------------------------------------------------------------------------
-# What came of it
+# Results
 # ---------------------------------------------------------------------------------------------
 
 
-def pair_results(games: Sequence[Played]) -> list[PairResult]:
-    """The results of each pair, by openings."""
-    found: dict[tuple[str, str], dict[int, list[float]]] = {}
+def pair_results(games: Sequence[PlayedGame]) -> list[PairResult]:
+    """Return the result of each pair of players, by openings."""
+    scores: dict[tuple[str, str], dict[int, list[float]]] = {}
     for game in sorted(games, key=lambda game: game.number):
         a, b = sorted((game.black, game.white))
         score = game.record.z if game.black == a else 1 - game.record.z
-        found.setdefault((a, b), {}).setdefault(game.opening, []).append(score)
-    return [PairResult.of_openings(a, b, list(scores.values())) for (a, b), scores in found.items()]
+        scores.setdefault((a, b), {}).setdefault(game.opening, []).append(score)
+    return [PairResult.of_openings(a, b, list(openings.values())) for (a, b), openings in scores.items()]
 
 
-def _stand(plan: Plan, games: Sequence[Played], interrupted: bool, engines: dict[str, str]) -> Standing:
+def _make_standing(plan: Plan, games: Sequence[PlayedGame], engines: dict[str, str], *, interrupted: bool) -> Standing:
+    """Rate the players by some games; engines : versions of external engines by name."""
     pairs = pair_results(games)
-    present = {name for pair in pairs for name in (pair.a, pair.b)}
-    anchors = {name: elo for name, elo in plan.anchors.items() if name in present}
+    names = {name for pair in pairs for name in (pair.a, pair.b)}
+    anchors = {name: elo for name, elo in plan.anchors.items() if name in names}
     ratings, unrated = None, ""
     try:
         ratings = rate(pairs, anchors, plan.settings.prior)
@@ -347,30 +405,13 @@ def _stand(plan: Plan, games: Sequence[Played], interrupted: bool, engines: dict
 
 
 def cross_table(names: Sequence[str], pairs: Sequence[PairResult]) -> str:
-    """Who scored what against whom, in per cent, and the games; rows and columns in the order of the names."""
+    """Format who scored what against whom: percent / games, with rows and columns in the order of the names."""
     scores: dict[tuple[str, str], tuple[float, float]] = {}
     for r in pairs:
         scores[r.a, r.b], scores[r.b, r.a] = (r.score, r.games), (r.games - r.score, r.games)
-    width = max(4, *map(len, names))
-    lines = [f"Score {'in % / games':{width}} " + " ".join(f"{rank:>9}" for rank in range(1, len(names) + 1))]
+    rows = []
     for rank, a in enumerate(names, 1):
-        cells = []
-        for b in names:
-            score, n = scores.get((a, b), (0.0, 0.0))
-            cells.append(f"{f'{100 * score / n:.1f}/{n:.0f}' if n else '':>9}")
-        lines.append(f"{rank:5} {a:{width}} {' '.join(cells)}".rstrip())
-    return "\n".join(lines)
-
-
-def _write(standing: Standing) -> None:
-    folder = standing.plan.folder
-    write_atomically(folder / RATINGS_TEXT, f"{standing}\n".encode())
-    write_atomically(folder / RATINGS_JSON, (json.dumps(standing.to_json(), indent=2) + "\n").encode())
-    if standing.ratings is None:
-        return
-    from train.arena.pictures import tournament_picture
-
-    try:
-        tournament_picture(folder / RATINGS_PNG, standing)
-    except RlgoError as error:
-        print(f"rlgo: no picture: {error}", file=sys.stderr)
+        met = [scores.get((a, b), (0.0, 0.0)) for b in names]
+        rows.append([f"{rank}", a, *(f"{100 * score / n:.1f}/{n:.0f}" if n else "" for score, n in met)])
+    header = ["Score", "in % / games", *(f"{rank}" for rank in range(1, len(names) + 1))]
+    return console.table(header, rows, align="rl" + "r" * len(names))

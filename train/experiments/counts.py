@@ -1,28 +1,26 @@
-"""What can be counted: the local shape features themselves, and how often they occur in a training run.
+"""Count local shape features, and how often they occur in a training run.
 
-Start reading at `run` (TD paper, Table 1) and `frequency` (Figure 4).
+Start reading at `count` (TD paper, Table 1) and `frequency` (Figure 4).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rlgo.errors import RlgoError
 from rlgo.settings import SIZES
 from rlgo.shapes import make_features
-from train.experiments.curves import OTHER_FOLDER, SHARED
-from train.runs.fleet import FAILED, Training, check_folders, train_all
-
-if TYPE_CHECKING:
-    from train.experiments.running import Experiment
+from train.experiments.model import Experiment
+from train.experiments.training import train
+from train.runs.fleet import FAILED, RunStatus
 
 BINS_A_DECADE = 4
 
 
-def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
-    """The numbers of features, weights and windows of each size, as raw results."""
+def count(e: Experiment) -> list[dict[str, Any]]:
+    """Count the features, weights and windows of each size, and return the numbers as raw results."""
     lines = []
     for k in SIZES:
         for sharing in ("LI", "LD"):
@@ -41,11 +39,10 @@ def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
 
 
 def frequency(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
-    """For each block of weights, how many of its classes occurred how often in the reference run, as raw results."""
+    """Train the reference run, and return how often the classes of each block of weights occurred, as raw results."""
     assert e.reference is not None
-    training = Training(e.reference)
-    check_folders([e.reference], OTHER_FOLDER, SHARED)
-    train_all([training], e.folder / "runs", jobs, progress)
+    training = RunStatus(e.reference)
+    train(e, [training], jobs, progress)
     if training.state == FAILED:
         raise RlgoError(f"{e.reference.folder.path}: {training.reason}")
     f = e.reference.config.features
@@ -57,7 +54,7 @@ def frequency(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
         {"number": "most occurrences of a block over least", "value": round(max(totals) / min(totals), 2)},
     ]
     for block in features.blocks:
-        name = block.name.replace("-", " ")  # as in `run`
+        name = block.name.replace("-", " ")  # as in `count`
         seen = state["occurrences"][block.start : block.stop]
         bins = np.floor(np.log10(seen[seen > 0]) * BINS_A_DECADE).astype(int)
         lines += [

@@ -1,106 +1,52 @@
-"""Raw results of an experiment, and what they say: ratings, differences with their intervals, verdicts on claims.
+"""What raw results say: ratings, differences with their intervals, and verdicts on claims.
 
-Start reading at `Findings.measure`. A file of raw results has a header, then a line for each training run, pair of
-players that met, or number; everything else is computed from them.
+Start reading at `analyze` and `Analysis.measure`.
 
-Intervals know two things: how many games there were (`elo.rate`), and that two runs of the same settings differ
-(`Repeats`). A single run of each setting cannot tell the second; the experiment `SCALE` repeats one setting eight
-times, and what it finds is taken for all (the TD paper, Section 3.3, argues the same way with its 100 Elo).
+Intervals account for the number of games (`elo.rate`), and for the fact that two runs with the same settings differ
+(`Repeats`). The second cannot be learned from one run of each setting; the experiment `SCALE_EXPERIMENT` repeats one
+setting eight times, and its scatter is used for all settings (the TD paper, Section 3.3, makes the same argument with
+its 100 Elo).
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from rlgo.errors import RlgoError
-from rlgo.sealed import write_atomically
 from train.arena.elo import PairResult, Ratings, rate
-from train.runs.strength import GNUGO_NAME
+from train.experiments.model import GNUGO_0, GNUGO_10, Claim
+from train.experiments.raw import RawResults, games_of, read_raw, run_point, scores_of
+from train.players.spec import parse_spec
 from train.stats import NORMAL_975, clustered_interval, normal_half_width, student_quantile
 
-if TYPE_CHECKING:
-    from train.experiments.running import Claim
-
-FORMAT = "rlgo-experiment-1"
-GNUGO_10, GNUGO_0 = "GNU Go level 10", GNUGO_NAME
 ANCHOR = {GNUGO_10: 1800.0}  # TD paper, Section 3.3
-# The experiments that link GNU Go's levels; and that repeat one setting, and meet GNU Go: its scale is that of all.
-LINK, SCALE = "gnugo", "learning_runs"
+# The experiment that links GNU Go's two levels, and the one that repeats one setting and meets GNU Go: all other curves
+# are put on its scale.
+LINK_EXPERIMENT, SCALE_EXPERIMENT = "gnugo", "learning_runs"
+# Verdicts on a claim.
 HELD, NOT_HELD, OPEN = "holds", "does not hold", "undecided"
 NOT_MEASURED, NOT_RUN = "not measured", "not run"
 _PAPER_SCATTER = 35.0  # Elo, see `Repeats`
-_DRAWS = 20_000  # of random numbers, for the interval of a spread
-
-
-@dataclass(frozen=True)
-class Raw:
-    """A file of raw results."""
-
-    header: dict[str, Any]
-    lines: list[dict[str, Any]]
-
-    def of(self, key: str) -> list[dict[str, Any]]:
-        """The lines that begin with this key: "run", "pair", "number" or "histogram"."""
-        return [line for line in self.lines if key in line]
-
-
-def write_raw(path: Path, raw: Raw) -> None:
-    """Write raw results, atomically: one JSON object on each line."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [{"format": FORMAT, **raw.header}, *raw.lines]
-        write_atomically(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def read_raw(path: Path) -> Raw | None:
-    """Raw results, or None where there are none. RlgoError for a file that is something else."""
-    try:
-        header, *lines = map(json.loads, path.read_text("utf-8").splitlines())
-        if header.pop("format") != FORMAT:
-            raise ValueError
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        raise RlgoError(f"{path}: expected raw results of an experiment, this is none") from None
-    return Raw(header, lines)
-
-
-def pair_line(a: str, b: str, scores: Iterable[Sequence[float]], **more: Any) -> dict[str, Any]:
-    """A line of raw results: what `a` scored against `b`, openings of the same result counted together.
-
-    ``WL`` is an opening that A won as Black and lost as White.
-    """
-    letters = {0.0: "L", 0.5: "D", 1.0: "W"}
-    counts = Counter("".join(letters[float(y)] for y in opening) for opening in scores)
-    return {"pair": [a, b], "openings": dict(sorted(counts.items())), **more}
-
-
-def scores_of(line: dict[str, Any]) -> list[tuple[float, ...]]:
-    """The other way round: A's scores in each opening."""
-    points = {"L": 0.0, "D": 0.5, "W": 1.0}
-    return [tuple(points[y] for y in text) for text, n in line["openings"].items() for _ in range(n)]
-
-
-def run_point(label: str, seed: int, games: int) -> str:
-    """The name of a checkpoint among the players."""
-    return f"{label} #{seed} @{games}"
+_DRAWS = 20_000  # random numbers for the interval of a spread
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A number with its 95 % interval, and the variance behind it where it is a rating."""
+    """A number with its 95 % interval.
+
+    Attributes
+    ----------
+    value, low, high : the number, and the ends of its interval
+    variance : the variance behind the interval if the number is a rating, Elo squared; else 0
+    """
 
     value: float
     low: float
@@ -109,12 +55,12 @@ class Measured:
 
     @classmethod
     def normal(cls, value: float, variance: float) -> Measured:
-        """With an interval of 1.96 standard deviations."""
+        """Return a number whose interval reaches 1.96 standard deviations to either side."""
         half = normal_half_width(variance)
         return cls(value, value - half, value + half, variance)
 
     def verdict(self, low: float, high: float) -> str:
-        """Whether it lies between these bounds: `HELD` or `NOT_HELD` where all of its interval says so."""
+        """Return `HELD` if the interval lies within these bounds, `NOT_HELD` if it lies outside, otherwise `OPEN`."""
         if self.low >= low and self.high <= high:
             return HELD
         return NOT_HELD if self.high < low or self.low > high else OPEN
@@ -122,23 +68,30 @@ class Measured:
 
 @dataclass(frozen=True)
 class Repeats:
-    """How much the ratings of runs that differ by their seed alone differ.
+    """How much the ratings of runs scatter that differ only in their seed.
 
-    elo : by games of self-play, the ratings of each seed's checkpoint; none where nobody has measured it: then it is
-        the paper's, which found eight runs within 100 Elo (the expected range of eight is 2.85 standard deviations)
+    Attributes
+    ----------
+    elo : by games of self-play, the ratings of each seed's checkpoint. If empty, the scatter is the paper's: its eight
+        runs lay within 100 Elo, and the expected range of eight is 2.85 standard deviations
     """
 
     elo: dict[int, list[float]] = field(default_factory=dict)
 
     def deviation(self, games: int) -> float:
-        """The standard deviation at the nearest age (on a log scale), Elo."""
+        """Return the standard deviation at the nearest age (on a log scale), Elo."""
         return float(np.std(self._at(games), ddof=1)) if self.elo else _PAPER_SCATTER
 
     def variance(self, games: int, before: int | None = None) -> float:
-        """What it adds to the variance of a run's rating, or of how much that is above its own at an earlier age.
+        """Return what the scatter adds to the variance of a run's rating, Elo squared.
 
-        The few seeds that it is known from are allowed for: 1.96 standard deviations are Student's quantile of them.
-        Games leave open a little of what is counted here, and count once more.
+        With few seeds the scatter itself is uncertain, so the variance is scaled such that 1.96 standard deviations are
+        Student's quantile. The uncertainty that games leave in the ratings is part of the scatter and is counted twice.
+
+        Parameters
+        ----------
+        games : age of the checkpoint, in games of self-play
+        before : an earlier age, for the gain of the same run since then
         """
         if not self.elo:
             return (1.0 if before is None else 2.0) * _PAPER_SCATTER**2
@@ -150,17 +103,22 @@ class Repeats:
 
 
 @dataclass(frozen=True)
-class Findings:
+class Analysis:
     """What raw results say.
 
+    A *point* is a label of training runs, at its end or at an age (``LABEL@GAMES``), or a player.
+
+    Attributes
+    ----------
+    raw : the results
     links : results of other experiments that put this one on the common scale
-    repeats : how much runs of the same settings differ
-    anchors : given ratings
-    anchor_variance : of what is unknown about them, Elo squared
-    levels : where GNU Go stands, if its games are in another experiment
+    repeats : how much runs with the same settings differ
+    anchors : given ratings, Elo
+    anchor_variance : variance of the given ratings, Elo squared
+    levels : ratings of GNU Go's levels if its games are in another experiment, Elo
     """
 
-    raw: Raw
+    raw: RawResults
     links: Sequence[PairResult] = ()
     repeats: Repeats = field(default_factory=Repeats)
     anchors: dict[str, float] = field(default_factory=dict)
@@ -173,21 +131,19 @@ class Findings:
 
     @cached_property
     def pairs(self) -> list[PairResult]:
-        """Who scored what against whom."""
-        found = []
-        for line in self.raw.of("pair"):
-            a, b = line["pair"]
-            found.append(PairResult.of_openings(a, b, scores_of(line)))
-        return found
+        """The scores of each pair of players."""
+        return [
+            PairResult.of_openings(a, b, scores_of(line)) for line in self.raw.of("pair") for a, b in [line["pair"]]
+        ]
 
     @cached_property
     def is_anchored(self) -> bool:
-        """Whether games lead to an anchor."""
+        """Whether a chain of games leads to an anchor."""
         return any(name in self.anchors for pair in [*self.pairs, *self.links] for name in (pair.a, pair.b))
 
     @cached_property
     def ratings(self) -> Ratings:
-        """Of everybody, on the scale of `anchors` where games lead there; else the mean is 0."""
+        """The ratings of all players, on the scale of `anchors` if they played; else with mean 0."""
         results = [*self.pairs, *self.links]
         there = {name for pair in results for name in (pair.a, pair.b)}
         return rate(results, {name: elo for name, elo in self.anchors.items() if name in there})
@@ -198,14 +154,14 @@ class Findings:
 
     @cached_property
     def runs(self) -> dict[str, list[dict[str, Any]]]:
-        """The runs of each label, by seed."""
+        """The lines of the training runs of each label."""
         found: dict[str, list[dict[str, Any]]] = {}
         for run in self.raw.of("run"):
             found.setdefault(run["run"], []).append(run)
         return found
 
     def checkpoints(self, label: str) -> list[int]:
-        """After how many games all runs of a label were rated."""
+        """Return the ages, in games of self-play, at which all runs of a label were rated."""
         of_runs = [
             {g for g in run["checkpoints"] if run_point(label, run["seed"], g) in self._index}
             for run in self.runs.get(label, [])
@@ -213,9 +169,9 @@ class Findings:
         return sorted(set.intersection(*of_runs)) if of_runs else []
 
     def age(self, point: str) -> int | None:
-        """After how many games of self-play a point of a label stands; None of a label that has no such checkpoint.
+        """Return the age of a label's point in games of self-play, or None if the label has no such checkpoint.
 
-        Without a number it is the end, which runs that diverged do not have.
+        Without a number it is the end of the runs. Runs that diverged have none.
         """
         label, _, games = point.partition("@")
         known = self.checkpoints(label)
@@ -224,11 +180,14 @@ class Findings:
         return known[-1] if known and not self.diverged(label) else None
 
     def diverged(self, label: str) -> int:
-        """How many runs of a label diverged."""
+        """Return how many runs of a label diverged."""
         return sum(run["state"] == "diverged" for run in self.runs.get(label, []))
 
     def players(self, point: str) -> list[int]:
-        """The numbers, in `ratings`, of those whose mean a point is: the seeds of a label; none where nobody played."""
+        """Return the places in `ratings` of the players whose mean a point is; empty if nobody played.
+
+        For a label these are its seeds.
+        """
         label = point.partition("@")[0]
         if label not in self.runs:
             return [self._index[point]] if point in self._index else []
@@ -236,9 +195,9 @@ class Findings:
         return [] if age is None else [self._index[run_point(label, run["seed"], age)] for run in self.runs[label]]
 
     def elo(self, a: str, b: str = "") -> Measured | None:
-        """The rating of a point, or how much it is above that of `b`; None where one of them has not played.
+        """Return the rating of a point, or its difference to the rating of `b`; None if one of them has not played.
 
-        Without b it is on the scale of the anchors; None where no games lead there.
+        Without `b`, the rating is on the scale of the anchors; None if no games lead there.
         """
         if not b and not self.is_anchored:
             return None
@@ -254,40 +213,44 @@ class Findings:
         return Measured.normal(value, variance)
 
     def _of_repeats(self, a: str, b: str) -> float:
-        """What other seeds would add to the variance of a difference."""
+        """Return what other seeds would add to the variance of a difference, Elo squared."""
         labels = [point.partition("@")[0] for point in (a, b)]
         ages = [self.age(point) if label in self.runs else None for point, label in zip((a, b), labels, strict=True)]
         now, before = ages
-        if labels[0] == labels[1] and now and before:  # of the same runs
+        if labels[0] == labels[1] and now and before:  # a gain of the same runs
             return self.repeats.variance(now, before) / len(self.runs[labels[0]]) if now != before else 0.0
         return sum(
             self.repeats.variance(age) / len(self.runs[label]) for age, label in zip(ages, labels, strict=True) if age
         )
 
     def seeds(self, point: str) -> list[float]:
-        """The ratings behind a point, one for each seed."""
+        """Return the ratings behind a point, one for each seed."""
         return [self.ratings.players[i].elo for i in self.players(point)]
 
     def rating(self, player: str) -> Measured:
-        """Of one player by name, whatever it is among the points."""
+        """Return the rating of one player by its name in the raw results."""
         i = self._index[player]
         return Measured.normal(self.ratings.players[i].elo, float(self.ratings.covariance[i, i]))
 
     def placed(self, point: str) -> Measured | None:
-        """The rating of a point, with the interval of its difference to the mean of all runs' checkpoints.
+        """Return the rating of a point, with the interval of its difference to the mean of all checkpoints.
 
-        It leaves out what is unknown about where the whole scale lies, and what another seed would change: for curves.
+        The interval, meant for learning curves, leaves out the uncertainty of the whole scale and that of other seeds.
+        None if the point has not played.
         """
         players = self.players(point)
         return self._among(players, [i for name, i in self._index.items() if " @" in name]) if players else None
 
     def rating_among(self, player: str) -> Measured | None:
-        """Of one player by name, with the interval of its difference to the mean of all who met; None: it has not."""
+        """Return the rating of one player, with the interval of its difference to the mean of all who played here.
+
+        None if the player did not.
+        """
         there = sorted({self._index[name] for pair in self.pairs for name in (pair.a, pair.b)})
         return self._among([self._index[player]], there) if self._index.get(player) in there else None
 
     def _among(self, players: list[int], there: list[int]) -> Measured:
-        """The mean of some ratings, with the interval of its difference to the mean of others."""
+        """Return the mean of some ratings, with the interval of its difference to the mean of others."""
         weights = np.zeros(len(self.ratings.players))
         weights[players] = 1 / len(players)
         value = float(weights @ [player.elo for player in self.ratings.players])
@@ -295,7 +258,7 @@ class Findings:
         return Measured.normal(value, float(weights @ self.ratings.covariance @ weights))
 
     def won(self, a: str, b: str) -> Measured | None:
-        """What `a` won of its games against `b`; None where there were none."""
+        """Return the share of its games that `a` won against `b`; None if there were none."""
         scores = [
             tuple(y if pair.a == a else 1 - y for y in opening)
             for pair in self.pairs
@@ -309,33 +272,30 @@ class Findings:
 
     @cached_property
     def speeds(self) -> dict[str, float]:
-        """Simulations a second of each player whose spec tells how many it makes of a move."""
-        from train.players.spec import parse_spec
-
+        """Simulations a second of each player whose spec says how many it makes for a move."""
         done: Counter[str] = Counter()
         seconds: Counter[str] = Counter()
         for line in self.raw.of("pair"):
-            games = sum(count * len(text) for text, count in line["openings"].items())
             for name, spec, spent in zip(line["pair"], line.get("specs", ()), line.get("seconds_of", ()), strict=False):
                 sims = parse_spec(spec).values.get("sims")
                 if type(sims) is int:
-                    # Both sides move as often; the opening is nobody's.
-                    done[name] += sims * games * (line["moves"] - self.raw.header["opening_plies"]) / 2
+                    # Both sides move equally often, and neither plays the opening.
+                    done[name] += sims * games_of(line) * (line["moves"] - self.raw.header["opening_plies"]) / 2
                     seconds[name] += spent
         return {name: done[name] / seconds[name] for name in done if seconds[name] > 0}
 
     def speed(self, a: str, b: str) -> Measured | None:
-        """Simulations a second of `a` over those of `b`; None where one of them has none. Without an interval."""
+        """Return simulations a second of `a` divided by those of `b`, with no interval; None if either is unknown."""
         if a not in self.speeds or b not in self.speeds:
             return None
         ratio = self.speeds[a] / self.speeds[b]
         return Measured(ratio, ratio, ratio)
 
     def spread(self, label: str) -> Measured | None:
-        """The best less the worst of the seeds of a label. The interval is that of the games alone.
+        """Return the best minus the worst seed of a label, with the interval of the games alone.
 
-        Noise has widened the range that was measured, so the interval reaches as far below it as a second helping of
-        the same noise widens it further.
+        Noise has widened the measured range. The interval reaches as far below it as the same noise, added once more,
+        widens it further. None with fewer than two seeds.
         """
         players = self.players(label)
         if len(players) < 2:
@@ -353,7 +313,7 @@ class Findings:
     # -----------------------------------------------------------------------------------------
 
     def measure(self, claim: Claim) -> Measured | None:
-        """The number that a claim is about; None where it was not found."""
+        """Return the number that a claim is about; None if it was not measured."""
         if claim.of == "elo":
             return self.elo(claim.a, claim.b)
         if claim.of == "won":
@@ -369,45 +329,45 @@ class Findings:
         return None if n is None else Measured(n, n, n)
 
 
-def find(folder: Path, name: str) -> Findings | None:
-    """What the raw results of an experiment in this folder say; None where there are none.
+def analyze(folder: Path, name: str) -> Analysis | None:
+    """Analyze the raw results of an experiment in this folder; None if there are none.
 
-    Curves are on the scale of `SCALE`, where the last weights of the reference run have a rating; that one, and games,
-    are on GNU Go's, where they met it.
+    Curves are on the scale of `SCALE_EXPERIMENT` if the last weights of the reference run have a rating there. That
+    experiment itself, and games, are on the scale of GNU Go if they met it. Otherwise the mean is 0.
     """
     raw = read_raw(folder / f"{name}.jsonl")
     if raw is None:
         return None
-    if raw.header["kind"] == "curves" and name != SCALE:
-        scale = find(folder, SCALE)
-        return Findings(raw) if scale is None else _on_the_scale_of(scale, raw)
-    found = Findings(raw, anchors=ANCHOR)
-    link = read_raw(folder / f"{LINK}.jsonl") if name != LINK else None
-    if link is not None and any(GNUGO_0 in (pair.a, pair.b) for pair in found.pairs):
-        found = replace(found, links=Findings(link).pairs)
-    return replace(found, repeats=repeats_of(found)) if name == SCALE else found
+    if raw.header["kind"] == "curves" and name != SCALE_EXPERIMENT:
+        scale = analyze(folder, SCALE_EXPERIMENT)
+        return Analysis(raw) if scale is None else _on_the_scale_of(scale, raw)
+    analysis = Analysis(raw, anchors=ANCHOR)
+    link = read_raw(folder / f"{LINK_EXPERIMENT}.jsonl") if name != LINK_EXPERIMENT else None
+    if link is not None and any(GNUGO_0 in (pair.a, pair.b) for pair in analysis.pairs):
+        analysis = replace(analysis, links=Analysis(link).pairs)
+    return replace(analysis, repeats=repeats_of(analysis)) if name == SCALE_EXPERIMENT else analysis
 
 
-def _on_the_scale_of(scale: Findings, raw: Raw) -> Findings:
-    """With the last weights of the reference run where the same weights stand there."""
-    here, there = reference(Findings(raw)), reference(scale)
+def _on_the_scale_of(scale: Analysis, raw: RawResults) -> Analysis:
+    """Analyze results with the last weights of the reference run where the same weights stand in `scale`."""
+    here, there = reference(Analysis(raw)), reference(scale)
     if not here or not there or here[1] != there[1] or not scale.is_anchored:
-        return Findings(raw, repeats=scale.repeats)
+        return Analysis(raw, repeats=scale.repeats)
     known = scale.rating(there[0])
     levels = {level: at.value for level in (GNUGO_0, GNUGO_10) if (at := scale.elo(level)) is not None}
-    return Findings(raw, (), scale.repeats, {here[0]: known.value}, known.variance, levels)
+    return Analysis(raw, (), scale.repeats, {here[0]: known.value}, known.variance, levels)
 
 
-def reference(found: Findings) -> tuple[str, str] | None:
-    """The name of the reference run's last weights, and their checksum; None where it has none."""
-    for run in found.raw.of("run"):
+def reference(analysis: Analysis) -> tuple[str, str] | None:
+    """Return the name of the reference run's last weights and their checksum; None if there are none."""
+    for run in analysis.raw.of("run"):
         if run["reference"] and run["checkpoints"]:
             return run_point(run["run"], run["seed"], run["checkpoints"][-1]), run["crc32"]
     return None
 
 
-def repeats_of(found: Findings) -> Repeats:
-    """How much the runs of the first label of an experiment differ, at every age that all of them reached."""
-    label = next(iter(found.runs), "")
-    elo = {age: found.seeds(f"{label}@{age}") for age in found.checkpoints(label)}
+def repeats_of(analysis: Analysis) -> Repeats:
+    """Return how much the runs of an experiment's first label differ, at each age that all of them reached."""
+    label = next(iter(analysis.runs), "")
+    elo = {age: analysis.seeds(f"{label}@{age}") for age in analysis.checkpoints(label)}
     return Repeats(elo if all(len(seeds) > 1 for seeds in elo.values()) else {})

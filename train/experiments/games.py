@@ -1,7 +1,7 @@
-"""The games of an experiment: a round robin, a gauntlet, or a Swiss tournament, as in the TD paper, Section 4.5.
+"""Games between players: a gauntlet, a round robin, or a Swiss tournament (TD paper, Section 4.5).
 
-Start reading at `run`. Games are kept in files as they are played, with which an interrupted experiment goes on;
-`collect` makes raw results of them.
+Start reading at `run`. Games go to files as they are played, from which an interrupted experiment continues; `collect`
+turns the files into raw results.
 """
 
 from __future__ import annotations
@@ -11,25 +11,23 @@ import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rlgo.errors import RlgoError
 from train.arena.match import play_match
-from train.arena.results import Played, read_results, read_versions
+from train.arena.results import PlayedGame, read_results, read_versions
 from train.arena.tournament import RESULTS, Plan, run_tournament
 from train.config import Tournament
-from train.experiments.curves import train_runs
-from train.experiments.findings import pair_line
+from train.experiments.model import Contestant, Experiment
+from train.experiments.raw import pair_line
+from train.experiments.training import labelled_runs, train_runs
 from train.players.spec import parse_spec
 
-if TYPE_CHECKING:
-    from train.experiments.running import Contestant, Experiment
-
-_PORTION = 20  # games of a pair, before the next one plays: so that all have about as many whenever it is stopped
+_PORTION = 20  # games of a pair before the next pair plays; so all pairs have about as many if the games are stopped
 
 
 def pairs(e: Experiment) -> list[tuple[Contestant, Contestant]]:
-    """Who meets whom in a round robin or a gauntlet."""
+    """Return who meets whom in a round robin or a gauntlet."""
     if e.settings.pairing == "round_robin":
         return list(itertools.combinations(e.contestants, 2))
     fixed = [c for c in e.contestants if c.x is None]
@@ -45,19 +43,21 @@ def pairs(e: Experiment) -> list[tuple[Contestant, Contestant]]:
 
 
 def total_games(e: Experiment) -> int:
-    """How many games the experiment asks for."""
+    """Return how many games the experiment asks for."""
     games = e.scaled(e.settings.games)
     return len(e.contestants) // 2 * games if e.settings.pairing == "swiss" else len(pairs(e)) * games
 
 
 def run(e: Experiment, jobs: int, progress: bool, play: bool = True) -> list[dict[str, Any]]:
-    """Train and play what is left, and return the raw results; see `experiment.run_experiment`."""
-    lines = train_runs(e, jobs, progress) if e.members else []
+    """Train and play what is left of an experiment of kind "games", and return its raw results.
+
+    See `running.run_experiment` for the parameters.
+    """
+    lines = train_runs(e, labelled_runs(e), jobs, progress)[1] if e.runs else []
     if play:
-        folder = _folder(e)
-        folder.mkdir(parents=True, exist_ok=True)
+        games_folder(e).mkdir(parents=True, exist_ok=True)
         if e.settings.pairing == "swiss":
-            if run_tournament(_plan(e), jobs, progress).interrupted:
+            if run_tournament(_plan(e), jobs, progress=progress).interrupted:
                 raise KeyboardInterrupt
         else:
             games = e.scaled(e.settings.games)
@@ -68,28 +68,30 @@ def run(e: Experiment, jobs: int, progress: bool, play: bool = True) -> list[dic
 
 
 def _play(e: Experiment, a: Contestant, b: Contestant, games: int, jobs: int, progress: bool) -> None:
+    """Play a pair up to a number of games."""
     s = e.settings
-    found = play_match(
-        a.spec, b.spec, games, a.size or s.size, s.komi, s.seed, s.opening_plies, progress=progress, jobs=jobs,
-        results=_file(e, a, b),
+    match = play_match(
+        a.spec, b.spec, games, size=a.size or s.size, komi=s.komi, seed=s.seed, opening_plies=s.opening_plies,
+        progress=progress, jobs=jobs, results=games_file(e, a, b),
     )  # fmt: skip
-    if found.interrupted:
+    if match.interrupted:
         raise KeyboardInterrupt
 
 
-def _folder(e: Experiment) -> Path:
+def games_folder(e: Experiment) -> Path:
+    """Return the folder that keeps an experiment's games."""
     return e.folder / "games" / e.name
 
 
-def _file(e: Experiment, a: Contestant, b: Contestant) -> Path:
-    """Where the games of a pair are kept."""
+def games_file(e: Experiment, a: Contestant, b: Contestant) -> Path:
+    """Return the file that keeps the games of a pair, in a round robin or a gauntlet."""
     names = f"{a.name} {b.name}"
-    return _folder(e) / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', names)}-{zlib.crc32(names.encode()):08x}.jsonl"
+    return games_folder(e) / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', names)}-{zlib.crc32(names.encode()):08x}.jsonl"
 
 
 def _plan(e: Experiment) -> Plan:
-    """The experiment as a Swiss tournament."""
-    s, folder = e.settings, _folder(e)
+    """Return the experiment as a Swiss tournament."""
+    s, folder = e.settings, games_folder(e)
     settings = Tournament(
         name=e.name, out=str(folder.parent), kind="swiss", games=e.scaled(s.games), size=s.size, komi=s.komi,
         opening_plies=s.opening_plies, seed=s.seed,
@@ -98,45 +100,51 @@ def _plan(e: Experiment) -> Plan:
 
 
 def collect(e: Experiment) -> list[dict[str, Any]]:
-    """The raw results of the games that have been played, a line for each pair. RlgoError where there are none."""
-    lines = []
-    for a, b, games, engines in _kept(e):
-        size = a.size or e.settings.size
-        scores: dict[int, list[float]] = {}
-        seconds = [0.0, 0.0]
-        for game, black in games:  # whether A was Black
-            scores.setdefault(game.opening, []).append(game.record.z if black else 1 - game.record.z)
-            for i, spent in enumerate(game.record.seconds if black else game.record.seconds[::-1]):
-                seconds[i] += spent
-        records = [game.record for game, _ in games]
-        lines.append(
-            pair_line(
-                a.name,
-                b.name,
-                scores.values(),
-                specs=[a.spec, b.spec],
-                **({} if size == e.settings.size else {"size": size}),
-                distinct=len({record.moves for record in records}),
-                moves=round(sum(len(record.moves) for record in records) / len(records), 1),
-                forfeits=sum(bool(record.forfeit) for record in records),
-                seconds_of=[round(spent, 3) for spent in seconds],
-                seconds=round(sum(seconds), 3),
-                engines={} if all(parse_spec(c.spec).name != "gtp" for c in (a, b)) else engines,
-            )
-        )
+    """Return the games that have been played so far as raw results, a line for each pair.
+
+    Raises RlgoError if there are none.
+    """
+    lines = [_pair_line(e, a, b, games, engines) for a, b, games, engines in _kept(e)]
     if not lines:
-        raise RlgoError(f"{_folder(e)}: no games have been played ({e.command})")
+        raise RlgoError(f"{games_folder(e)}: no games have been played ({e.command})")
     return lines
 
 
-def _kept(e: Experiment) -> Iterator[tuple[Contestant, Contestant, list[tuple[Played, bool]], dict[str, str]]]:
-    """The games of each pair that has met, whether A was Black in them, and the versions of outside engines."""
+def _pair_line(
+    e: Experiment, a: Contestant, b: Contestant, games: list[tuple[PlayedGame, bool]], engines: dict[str, str]
+) -> dict[str, Any]:
+    """Return the line of a pair; `games` and `engines` are those of `_kept`."""
+    size = a.size or e.settings.size
+    scores: dict[int, list[float]] = {}
+    seconds = [0.0, 0.0]
+    for game, a_is_black in games:
+        scores.setdefault(game.opening, []).append(game.record.z if a_is_black else 1 - game.record.z)
+        for i, spent in enumerate(game.record.seconds if a_is_black else game.record.seconds[::-1]):
+            seconds[i] += spent
+    records = [game.record for game, _ in games]
+    return pair_line(
+        a.name,
+        b.name,
+        scores.values(),
+        specs=[a.spec, b.spec],
+        **({} if size == e.settings.size else {"size": size}),
+        distinct=len({record.moves for record in records}),
+        moves=round(sum(len(record.moves) for record in records) / len(records), 1),
+        forfeits=sum(bool(record.forfeit) for record in records),
+        seconds_of=[round(spent, 3) for spent in seconds],
+        seconds=round(sum(seconds), 3),
+        engines={} if all(parse_spec(c.spec).name != "gtp" for c in (a, b)) else engines,
+    )
+
+
+def _kept(e: Experiment) -> Iterator[tuple[Contestant, Contestant, list[tuple[PlayedGame, bool]], dict[str, str]]]:
+    """Yield each pair that has met, its games with whether A was Black, and the versions of external engines."""
     s = e.settings
     if s.pairing == "swiss":
         players = [[c.name, c.spec] for c in e.contestants]
-        games, versions = _read(e, _folder(e) / RESULTS, {"players": players}, s.size, total_games(e))
+        games, versions = _read(e, games_folder(e) / RESULTS, {"players": players}, s.size, total_games(e))
         place = {c.name: i for i, c in enumerate(e.contestants)}
-        met: dict[tuple[int, int], list[tuple[Played, bool]]] = {}
+        met: dict[tuple[int, int], list[tuple[PlayedGame, bool]]] = {}
         for game in games:
             black, white = place[game.black], place[game.white]
             met.setdefault((min(black, white), max(black, white)), []).append((game, black < white))
@@ -145,15 +153,18 @@ def _kept(e: Experiment) -> Iterator[tuple[Contestant, Contestant, list[tuple[Pl
     else:
         for a, b in pairs(e):
             about = {"a": a.spec, "b": b.spec}
-            games, versions = _read(e, _file(e, a, b), about, a.size or s.size, e.scaled(s.games))
+            games, versions = _read(e, games_file(e, a, b), about, a.size or s.size, e.scaled(s.games))
             if games:
                 yield a, b, [(game, game.number % 2 == 1) for game in games], versions
 
 
 def _read(
     e: Experiment, path: Path, about: dict[str, Any], size: int, most: int
-) -> tuple[list[Played], dict[str, str]]:
-    """The games of a results file up to a number, in their order, and the versions of engines; none without a file."""
+) -> tuple[list[PlayedGame], dict[str, str]]:
+    """Return the first `most` games of a results file in their order, and the versions of external engines.
+
+    about : what the file's header must say besides the rules of play; RlgoError if it says something else
+    """
     if not path.is_file():
         return [], {}
     s = e.settings

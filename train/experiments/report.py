@@ -1,86 +1,106 @@
-"""The report on all experiments: docs/results.md, made from raw results alone.
+"""The report on all experiments, docs/results.md, and the summary of the papers' systems; both come from raw results.
 
-Start reading at `report`. Nothing in it is written by hand but what the experiments' files say about the papers and
-about the differences: every number, and every verdict on a claim, is computed.
+Start reading at `report` and `systems_table`. The only text written by hand is what the experiments' files say about
+the papers and the differences: every number and every verdict is computed.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
-from rlgo.sealed import write_atomically
-from train.experiments.counts import BINS_A_DECADE
 from train.experiments.findings import (
     HELD,
-    LINK,
+    LINK_EXPERIMENT,
     NOT_HELD,
     NOT_MEASURED,
     NOT_RUN,
     OPEN,
-    SCALE,
-    Findings,
+    SCALE_EXPERIMENT,
+    Analysis,
     Measured,
     Repeats,
-    find,
-    read_raw,
-    run_point,
+    analyze,
 )
-from train.experiments.games import total_games
-from train.experiments.running import Claim, Experiment, list_experiments, read_experiment
+from train.experiments.model import GNUGO_0, GNUGO_10, Claim, Experiment
+from train.experiments.raw import read_raw, scores_of
+from train.experiments.reading import list_experiments, read_experiment
+from train.experiments.tables import markdown, results_table
+from train.stats import clustered_interval, in_percent
 
-_AGES = (1_000, 10_000, 100_000)  # games of self-play that the tables of curves show, besides the last
 _INTRODUCTION = """# The papers, reproduced
 
-What Silver, Sutton & Müller 2012 (**TD**) and Gelly & Silver 2011 (**MC-RAVE**) claim, and what rlgo finds. This page
-is made by `rlgo experiment report` from the raw results in [{results}]({results}), which hold every score behind it;
-the verdicts are computed, too. `rlgo experiment run NAME` makes the raw results of one experiment anew; training runs
-come out bit for bit the same on processors of one kind, and so do games without outside engines and clocks.
+This page compares the claims of Silver, Sutton & Müller 2012 (**TD**) and Gelly & Silver 2011 (**MC-RAVE**) with what
+rlgo measures. `rlgo experiment report` generates it from the raw results in [{results}]({results}), which contain every
+score behind it; the verdicts are computed, too. `rlgo experiment run NAME` repeats one experiment:
+training runs come out bit-identical on the same type of CPU, and so do games without external engines and clocks.
 
-**How to read it.** A claim is a number that lies within bounds. It *holds* where the 95 % interval lies between them
-altogether, and *does not hold* where it lies outside altogether; else it is *undecided*. Ratings are Bradley-Terry's,
-in Elo, with GNU Go 3.8 level 10 at 1800 (the papers: 3.7.10): the runs of [{scale}](#{scale}) meet level 0, which
-meets level 10 in [{link}](#{link}); other runs have the first of these as their yardstick. Intervals count in that
-another seed would give another run: {scatter}.
+**How to read it.** A claim is a number within bounds. It *holds* if the whole 95 % interval lies within the bounds, and
+*does not hold* if the whole interval lies outside; otherwise it is *undecided*. Ratings are Bradley-Terry ratings in
+Elo, on a scale where GNU Go 3.8 level 10 has 1800 (the papers used 3.7.10): the runs of [{scale}](#{scale}) play
+against level 0, which plays against level 10 in [{link}](#{link}). All other runs are placed on this scale by the
+first of those runs. Intervals allow for the fact that another seed gives another run: {scatter}.
 
-Ratings among relatives exaggerate: what one search has learned to expect of another is no measure of what others do. On
-GNU Go's scale a tournament among searches stands by the games of those who met GNU Go, and says most about who is ahead
-of whom. The papers' tournaments were of this kind, too.
+Ratings from games between related programs exaggerate the differences, because each program has learned what to expect
+from the others. A tournament among searches is placed on GNU Go's scale by the players that met GNU Go; it mainly shows
+who is ahead of whom. The papers' tournaments were of this kind, too.
 """
 
 
 def report(results: Path, path: Path) -> str:
-    """The report on all shipped experiments, in Markdown, as the file `path` links to things.
+    """Return the report on all shipped experiments, in Markdown.
 
-    results : the folder of the raw results, and of the pictures
+    Parameters
+    ----------
+    results : folder of the raw results and the pictures
+    path : file that the report is for; links are relative to its folder
 
-    Raises RlgoError for files that are no raw results.
+    Raises RlgoError for files that are not raw results.
     """
     experiments = [read_experiment(name) for name in list_experiments()]
-    found = {e.name: find(results, e.name) for e in experiments}
+    analyses = {e.name: analyze(results, e.name) for e in experiments}
     here = Path(os.path.relpath(results, path.parent))
-    repeated = found.get(SCALE)
+    repeated = analyses.get(SCALE_EXPERIMENT)
     repeats = repeated.repeats if repeated is not None else Repeats()
     scatter = (
-        f"the standard deviation between the eight runs of [{SCALE}](#{SCALE}) is {repeats.deviation(1_000):.0f} Elo "
-        f"after a thousand games and {repeats.deviation(1_000_000):.0f} after a million, and is taken for all settings"
+        f"the standard deviation between the eight runs of [{SCALE_EXPERIMENT}](#{SCALE_EXPERIMENT}) is "
+        f"{repeats.deviation(1_000):.0f} Elo after a thousand games and {repeats.deviation(1_000_000):.0f} after a "
+        "million, and is used for all settings"
         if repeats.elo
-        else f"{repeats.deviation(1):.0f} Elo, as in the paper, for {SCALE} has not run here"
+        else f"{repeats.deviation(1):.0f} Elo, as in the paper, because {SCALE_EXPERIMENT} has not run here"
     )
     parts = [
-        _INTRODUCTION.format(results=here.as_posix(), link=LINK, scale=SCALE, scatter=scatter),
+        _INTRODUCTION.format(results=here.as_posix(), link=LINK_EXPERIMENT, scale=SCALE_EXPERIMENT, scatter=scatter),
         "## Summary\n",
-        _summary(experiments, found),
+        _summary(experiments, analyses),
         "## Experiments\n",
-        _status(experiments, found),
-        *(section(e, found[e.name], results, here) for e in experiments),
+        _status(experiments, analyses),
+        *(section(e, analyses[e.name], results, here) for e in experiments),
     ]
     return "\n".join(parts)
+
+
+def write_report(results: Path, path: Path) -> None:
+    """Write the report.
+
+    Raises RlgoError if `path` cannot be written, or is a file that is not such a report.
+    """
+    text = report(results, path)
+    try:
+        if path.exists():
+            first = path.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
+            if first != text.partition("\n")[0]:
+                raise RlgoError(f"{path}: not a report on experiments; name another file")
+        write_atomically(path, text.encode())
+    except OSError as error:
+        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 # ---------------------------------------------------------------------------------------------
@@ -88,30 +108,29 @@ def report(results: Path, path: Path) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
-def _summary(experiments: list[Experiment], found: dict[str, Findings | None]) -> str:
-    """All claims with their verdicts."""
+def _summary(experiments: list[Experiment], analyses: dict[str, Analysis | None]) -> str:
+    """Return all claims with their verdicts."""
     rows, verdicts = [("claim", "expected", "found", "verdict", "experiment")], Counter[str]()
     for e in experiments:
+        analysis = analyses[e.name]
         for claim in e.claims:
-            measured = _measure(claim, found[e.name])
-            absent = NOT_RUN if found[e.name] is None else NOT_MEASURED
-            said = absent if measured is None else measured.verdict(claim.low, claim.high)
-            verdicts[said] += 1
-            shown = "" if measured is None else _shown(claim, measured)
-            strong = f"**{said}**" if said == NOT_HELD else said
-            rows.append((claim.text, _expected(claim), shown, strong, f"[{e.name}](#{e.name})"))
-    told = ", ".join(
-        f"{said}: {verdicts[said]}" for said in (HELD, NOT_HELD, OPEN, NOT_MEASURED, NOT_RUN) if verdicts[said]
+            measured = None if analysis is None else analysis.measure(claim)
+            absent = NOT_RUN if analysis is None else NOT_MEASURED
+            verdict = absent if measured is None else measured.verdict(claim.low, claim.high)
+            verdicts[verdict] += 1
+            value = "" if measured is None else _format(claim, measured)
+            strong = f"**{verdict}**" if verdict == NOT_HELD else verdict
+            rows.append((claim.text, _expected(claim), value, strong, f"[{e.name}](#{e.name})"))
+    counts = ", ".join(
+        f"{verdict}: {verdicts[verdict]}"
+        for verdict in (HELD, NOT_HELD, OPEN, NOT_MEASURED, NOT_RUN)
+        if verdicts[verdict]
     )
-    return f"{sum(verdicts.values())} claims; {told}.\n\n{markdown(rows)}"
-
-
-def _measure(claim: Claim, found: Findings | None) -> Measured | None:
-    return None if found is None else found.measure(claim)
+    return f"{sum(verdicts.values())} claims; {counts}.\n\n{markdown(rows)}"
 
 
 def _expected(claim: Claim) -> str:
-    """The bounds of a claim, for people."""
+    """Return the bounds of a claim in words."""
     low, high = (_number(claim, bound) for bound in (claim.low, claim.high))
     if claim.low == claim.high:
         return low
@@ -121,6 +140,7 @@ def _expected(claim: Claim) -> str:
 
 
 def _number(claim: Claim, x: float) -> str:
+    """Format a number that a claim is about."""
     if claim.of == "won":
         return f"{x:.1%}"
     if claim.of in ("number", "speed") and math.isfinite(x) and not float(x).is_integer():
@@ -129,37 +149,38 @@ def _number(claim: Claim, x: float) -> str:
     return f"{x:+,.0f}" if signed and x else f"{x:,.0f}"
 
 
-def _shown(claim: Claim, m: Measured) -> str:
-    """A measured number with its interval, for people."""
+def _format(claim: Claim, m: Measured) -> str:
+    """Format a measured number with its interval and unit."""
     unit = {"elo": " Elo", "spread": " Elo", "speed": " times"}.get(claim.of, "")
     interval = "" if m.low == m.high else f" ({_number(claim, m.low)} to {_number(claim, m.high)})"
     return f"{_number(claim, m.value)}{interval}{unit}"
 
 
-def _status(experiments: list[Experiment], found: dict[str, Findings | None]) -> str:
-    """Which experiments have run, and how much of them."""
-    note = "Time is that of training runs and of players who think, added up; the machine had other work beside them.\n"
+def _status(experiments: list[Experiment], analyses: dict[str, Analysis | None]) -> str:
+    """Return which experiments have run, and with how many games."""
+    note = "Time adds up the training runs and the players' thinking. The machine had other work to do meanwhile.\n"
     rows = [("experiment", "source", "games", "run", "time")]
     for e in experiments:
-        f = found[e.name]
+        analysis = analyses[e.name]
         link = f"[{e.name}](#{e.name})"
-        if f is None:
+        if analysis is None:
             rows.append((link, e.settings.source, "", "**has not run**", ""))
             continue
-        h = f.raw.header
+        h = analysis.raw.header
         scale = "" if h["scale"] == 1 else f", **scale {h['scale']:g}**"
-        rows.append((link, e.settings.source, _games(f), h["finished"] + scale, _duration(h["seconds"])))
+        games, time = games_behind(analysis), _duration(h["seconds"])
+        rows.append((link, e.settings.source, games, h["finished"] + scale, time))
     return f"{markdown(rows)}\n{note}"
 
 
-def _games(f: Findings) -> str:
-    """How many games are behind an experiment, for people."""
-    told = []
-    if f.raw.of("run"):
-        told.append(f"{sum(run['games'] for run in f.raw.of('run')):,} of self-play")
-    if f.raw.of("pair"):
-        told.append(f"{sum(pair.games for pair in f.pairs):,.0f} for ratings")
-    return ", ".join(told)
+def games_behind(analysis: Analysis) -> str:
+    """Return in words how many games are behind an experiment."""
+    parts = []
+    if analysis.raw.of("run"):
+        parts.append(f"{sum(run['games'] for run in analysis.raw.of('run')):,} of self-play")
+    if analysis.raw.of("pair"):
+        parts.append(f"{sum(pair.games for pair in analysis.pairs):,.0f} for ratings")
+    return ", ".join(parts)
 
 
 def _duration(seconds: float) -> str:
@@ -168,35 +189,31 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def markdown(rows: Sequence[tuple[str, ...]]) -> str:
-    """A table in Markdown; the first row is its head."""
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    lines.insert(1, "|" + "---|" * len(rows[0]))
-    return "\n".join(lines) + "\n"
-
-
 # ---------------------------------------------------------------------------------------------
 # One experiment
 # ---------------------------------------------------------------------------------------------
 
 
-def section(e: Experiment, f: Findings | None, results: Path, here: Path) -> str:
-    """What an experiment asked and found, in Markdown.
+def section(e: Experiment, analysis: Analysis | None, results: Path, here: Path) -> str:
+    """Return the section on an experiment, in Markdown: what the paper says, and what was found.
 
-    results, here : the folder of raw results and pictures, and how a link names it
+    Parameters
+    ----------
+    analysis : its results; None if it has not run
+    results, here : folder of raw results and pictures, and how links name it
     """
     parts = [f"\n## {e.name}\n", f"*{e.settings.title}* ({e.settings.source})\n", f"**Paper.** {e.settings.paper}\n"]
-    if f is None:
+    if analysis is None:
         parts.append(f"**Not run.** `{e.command}`\n")
     else:
         if (results / f"{e.name}.png").is_file():
             parts.append(f"![{e.settings.title}]({(here / f'{e.name}.png').as_posix()})\n")
-        h = f.raw.header
+        h = analysis.raw.header
         if h["scale"] != 1:
-            parts.append(f"**Scale {h['scale']:g}**: of so many times the games; not to be compared with the paper.\n")
-        parts.append(f"**Found.** {_found(e, f)}")
+            parts.append(f"**Scale {h['scale']:g}**: this fraction of the games; not comparable with the paper.\n")
+        parts.append(f"**Found.** {results_table(e, analysis)}")
         parts.append(
-            f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} of {h['machine']}, "
+            f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {h['machine']}, "
             f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({(here / f'{e.name}.jsonl').as_posix()})\n"
         )
     if e.settings.remarks:
@@ -204,171 +221,151 @@ def section(e: Experiment, f: Findings | None, results: Path, here: Path) -> str
     return "\n".join(parts)
 
 
-def _found(e: Experiment, f: Findings) -> str:
-    if e.settings.kind == "curves":
-        return _curves(e, f)
-    if e.settings.kind == "games":
-        return _players(e, f)
-    numbers = f.raw.of("number")
-    if e.settings.kind == "counts":
-        rows: list[tuple[str, ...]] = [("number", "paper", "rlgo")]
-        for n in numbers:
-            known = e.expected.get(n["number"])
-            rows.append((n["number"], "" if known is None else f"{known:,}", f"{n['value']:,}"))
-        wrong = [n["number"] for n in numbers if n["value"] != e.expected.get(n["number"], n["value"])]
-        return f"{'All as in the paper' if not wrong else 'Other numbers: ' + ', '.join(wrong)}.\n\n{markdown(rows)}"
-    values = {n["number"]: n["value"] for n in numbers}
-    keys = ("weights", "occurrences", "most often", "seen 1,000 to 10,000 times", "never seen")
-    rows = [("block", *keys)]
-    for line in f.raw.of("histogram"):
-        block = line["histogram"]
-        rows.append((block, *(f"{values[f'{block} {key}']:,}" for key in keys)))
-    bins = f"each point of the picture is a bin of 1/{BINS_A_DECADE} decade"
-    return f"After {values['games']:,} games; {bins}.\n\n{markdown(rows)}"
-
-
-def _curves(e: Experiment, f: Findings) -> str:
-    """Elo by label and age, and at the end what of it games leave open and what another seed would change."""
-    least = min((p.games for p in f.ratings.players if " @" in p.name), default=0)
-    gnugo = {pair.a: pair for pair in f.pairs if pair.b.startswith("GNU Go")}
-    on_scale = "Elo" if f.is_anchored else "Elo (mean 0)"
-    rows = [
-        ("", "seeds", *(f"{on_scale} at {age:,} games" for age in _AGES), "at the end", "won against GNU Go level 0")
-    ]
-    for label in e.members:
-        ages, runs, diverged = f.checkpoints(label), f.runs.get(label, []), f.diverged(label)
-        seeds = f"{len(runs) or 'not run'}" + (f", {diverged} diverged" if diverged else "")
-        if not ages:
-            rows.append((label, seeds, *[""] * (len(_AGES) + 2)))
-            continue
-        cells = []
-        for age in _AGES:
-            at = f.placed(f"{label}@{age}")
-            cells.append("" if at is None else f"{at.value:,.0f}")
-        end = f"{label}@{ages[-1]}"
-        last = f.elo(end) or f.placed(end)
-        assert last is not None
-        names = [run_point(label, run["seed"], ages[-1]) for run in runs]
-        met = [gnugo[name] for name in names if name in gnugo]
-        games = sum(m.games for m in met)
-        won = f"{sum(m.score for m in met) / games:.1%} of {games:,.0f}" if met else ""
-        after = "" if ages[-1] == 1_000_000 else f" after {ages[-1]:,}"
-        cells += [f"{last.value:,.0f} ({last.low:,.0f} to {last.high:,.0f}){after}", won]
-        rows.append((label, seeds, *cells))
-    known = "how much runs of the same settings differ" + (
-        ", and what is unknown about the scale" if f.is_anchored else ""
-    )
-    return (
-        f"The mean of the seeds; {least:,.0f} or more games are behind every rating. The end is that of a million "
-        f"games, where nothing else is said; its intervals count in {known}. The bands of the picture are those of the "
-        f"games alone, thin lines are single runs.\n\n{markdown(rows)}"
-    )
-
-
-def _players(e: Experiment, f: Findings) -> str:
-    """Every player's rating, what it won of whom, and how fast it was."""
-    swiss = e.settings.pairing == "swiss"
-    there = {name for pair in f.pairs for name in (pair.a, pair.b)}
-    players = [c for c in e.contestants if c.name in there]
-    fixed = [c for c in players if c.x is None] or players[:1]
-    opponents = [] if swiss else [c.name for c in fixed if e.settings.pairing != "gauntlet" or c.x is None]
-    rated, against = e.settings.pairing != "gauntlet", any(c.against for c in players)
-    rows: list[tuple[str, ...]] = [
-        (
-            "player",
-            *(["Elo" if f.is_anchored else "Elo (mean 0)"] if rated else []),
-            "games",
-            *(f"won against {name}" for name in opponents),
-            *(["won against its opponent"] if against else []),
-            "seconds a game",
-            *(["simulations a second"] if f.speeds else []),
-        )
-    ]
-    seconds, games = Counter[str](), Counter[str]()
-    for line in f.raw.of("pair"):
-        n = sum(count * len(text) for text, count in line["openings"].items())
-        for name, spent in zip(line["pair"], line["seconds_of"], strict=True):
-            seconds[name] += spent
-            games[name] += n
-    rivals = {(c.series, c.x): c.name for c in players}
-    for c in players:
-        elo, rival = f.rating_among(c.name) if rated else None, rivals.get((c.against, c.x))
-        won = [f.won(c.name, name) for name in opponents]
-        if against:
-            won.append(f.won(c.name, rival) if rival else None)
-        rows.append(
-            (
-                c.name,
-                *([f"{elo.value:,.0f} ({elo.low:,.0f} to {elo.high:,.0f})"] if elo is not None else []),
-                f"{games[c.name]:,}",
-                *("" if m is None else f"{m.value:.1%} ({m.low:.1%} to {m.high:.1%})" for m in won),
-                f"{seconds[c.name] / games[c.name]:.2g}",
-                *([f"{f.speeds[c.name]:,.0f}" if c.name in f.speeds else ""] if f.speeds else []),
-            )
-        )
-    asked, each = total_games(e), f"{e.scaled(e.settings.games):,} games of each {'player' if swiss else 'pair'}"
-    played = sum(pair.games for pair in f.pairs)
-    so_far = f" (so far {played:,.0f} of {asked:,})" if played < asked else ""
-    told = [f"{'A Swiss tournament, ' if swiss else ''}{each}{so_far}."]
-    if rated:
-        told.append("Intervals of ratings are those of the difference to the mean of all players.")
-    told.append("Seconds are those that the player thought.")
-    return f"{' '.join(told)}\n\n{markdown(rows)}"
-
-
-def write_report(results: Path, path: Path) -> None:
-    """Make the report, and write it. RlgoError where it cannot be written, and for a file that is something else."""
-    text = report(results, path)
-    try:
-        if (
-            path.exists()
-            and path.read_bytes().partition(b"\n")[0].decode("utf-8", "replace") != text.partition("\n")[0]
-        ):
-            raise RlgoError(f"{path}: expected a report on experiments, or no such file: this is another one")
-        write_atomically(path, text.encode())
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
-
-
 def show(e: Experiment, results: Path) -> str:
-    """What an experiment found, for the screen; draws its picture, too, where matplotlib is there."""
+    """Return what an experiment found, for the screen; draw its picture, too, if matplotlib is installed."""
     if e.has_picture:
         try:
             plot(e, results)
         except RlgoError as error:
             print(f"rlgo: no picture: {error}", file=sys.stderr)
-    found = find(results, e.name)
+    analysis = analyze(results, e.name)
     claims = [("claim", "expected", "found", "verdict")]
     for claim in e.claims:
-        measured = _measure(claim, found)
+        measured = None if analysis is None else analysis.measure(claim)
         if measured is not None:
-            claims.append(
-                (claim.text, _expected(claim), _shown(claim, measured), measured.verdict(claim.low, claim.high))
-            )
-    return section(e, found, results, results) + ("\n" + markdown(claims) if len(claims) > 1 else "")
+            verdict = measured.verdict(claim.low, claim.high)
+            claims.append((claim.text, _expected(claim), _format(claim, measured), verdict))
+    return section(e, analysis, results, results) + ("\n" + markdown(claims) if len(claims) > 1 else "")
 
 
 def plot(e: Experiment, results: Path) -> Path:
-    """Draw an experiment from its raw results; returns where. RlgoError where there are none, or nothing to draw."""
-    from train.experiments.pictures import experiment_picture
+    """Draw an experiment from its raw results, and return the picture's path.
 
-    found = find(results, e.name)
-    if found is None:
+    Raises RlgoError if there are no results, or nothing to draw.
+    """
+    from train.experiments.pictures import experiment_picture  # only those who draw need it
+
+    analysis = analyze(results, e.name)
+    if analysis is None:
         raise RlgoError(f"{results / e.name}.jsonl: no such file: {e.name} has not run ({e.command})")
     if not e.has_picture:
         raise RlgoError(f"{e.name}: has no picture")
     path = results / f"{e.name}.png"
-    experiment_picture(path, e, found)
+    experiment_picture(path, e, analysis)
     return path
 
 
 def overview(results: Path) -> str:
-    """All experiments, one on each line."""
+    """Return all shipped experiments, one a line: whether they have run, and what they are about."""
     lines = []
     for name in list_experiments():
-        e, found = read_experiment(name), read_raw(results / f"{name}.jsonl")
-        state = "has not run" if found is None else f"run on {found.header['finished']}"
-        if found is not None and found.header["scale"] != 1:
-            state += f", scale {found.header['scale']:g}"
+        e, raw = read_experiment(name), read_raw(results / f"{name}.jsonl")
+        state = "has not run" if raw is None else f"run on {raw.header['finished']}"
+        if raw is not None and raw.header["scale"] != 1:
+            state += f", scale {raw.header['scale']:g}"
         lines.append(f"{name:20} {state:18} {e.settings.title} ({e.settings.source})")
     return "\n".join(lines)
+
+
+# ---------------------------------------------------------------------------------------------
+# The systems of the papers
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class System:
+    """A row of `systems_table`: a system of the papers against GNU Go.
+
+    Attributes
+    ----------
+    name : how the table calls it
+    opponent : name of the level of GNU Go
+    paper : what the paper says that it won
+    match : file of matches at the paper's number of simulations, in docs/results; "" for the training runs
+    label : label of those training runs in `SCALE_EXPERIMENT`
+    equal_time : experiment and player at equal time; empty for a system that does not search
+    """
+
+    name: str
+    opponent: str
+    paper: str
+    match: str = ""
+    label: str = ""
+    equal_time: tuple[str, str] | tuple[()] = ()
+
+
+SYSTEMS = (
+    System("TD learning, one ply", GNUGO_0, "5 %", label="paper's settings"),
+    System("the same with rlgo's defaults", GNUGO_0, "", label="rlgo's defaults"),
+    System(
+        "TD search, 10,000 simulations", GNUGO_0, "about 50 % (1700 Elo)", "td_search_10000.json",
+        equal_time=("equal_time_td", "TD search 0.25"),
+    ),
+    System("Dyna-2, 5,000", GNUGO_0, "above 50 %", "dyna2_5000.json", equal_time=("equal_time_td", "Dyna-2 0.25")),
+    System(
+        "two-phase search, 5,000", GNUGO_0, "almost 80 %", "two_phase_5000.json",
+        equal_time=("equal_time_td", "two-phase, depth 5 0.25"),
+    ),
+    System("UCT, 3,000", GNUGO_10, "24 %", "uct_level_10.json", equal_time=("equal_time_mc", "UCT 0.3")),
+    System(
+        "MC-RAVE, 3,000", GNUGO_10, "50 to 60 %", "mc_rave_level_10.json",
+        equal_time=("equal_time_mc", "MC-RAVE 0.3"),
+    ),
+    System(
+        "heuristic MC-RAVE, 3,000", GNUGO_10, "69 %", "heuristic_mc_rave_level_10.json",
+        equal_time=("equal_time_mc", "heuristic MC-RAVE 0.3"),
+    ),
+)  # fmt: skip
+
+
+def systems_table(results: Path, page: Path) -> str:
+    """Return the table of the papers' systems against GNU Go, in Markdown: the papers' figures and ours.
+
+    Parameters
+    ----------
+    results : folder of the experiments' raw results (docs/experiments); the matches' are beside it, in ``results``
+    page : file that the table is for; links are relative to its folder
+
+    Raises RlgoError if results are missing.
+    """
+    rows = [("system", "against", "the paper", "rlgo, as many simulations", "rlgo, equal time")]
+    for system in SYSTEMS:
+        if system.match:
+            file = results.parent / "results" / system.match
+            same = _won_of(_match_scores(file), file, page)
+        else:
+            file = results / f"{SCALE_EXPERIMENT}.jsonl"
+            same = _won_of(_scores_against(file, system.opponent, f"{system.label} #"), file, page)
+        timed = "does not search"
+        if system.equal_time:
+            file = results / f"{system.equal_time[0]}.jsonl"
+            timed = _won_of(_scores_against(file, system.opponent, system.equal_time[1]), file, page)
+        rows.append((system.name, system.opponent.removeprefix("GNU Go "), system.paper, same, timed))
+    return markdown(rows)
+
+
+def _match_scores(file: Path) -> list[tuple[float, ...]]:
+    """Return a player's scores in each opening, from a match written by ``rlgo match --json``, or a list of those."""
+    try:
+        data = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        raise RlgoError(f"{file}: not the results of a match") from None
+    return [tuple(opening) for portion in (data if isinstance(data, list) else [data]) for opening in portion["scores"]]
+
+
+def _scores_against(file: Path, opponent: str, player: str) -> list[tuple[float, ...]]:
+    """Return the scores, in each opening, of all players whose name begins like this, from an experiment's results."""
+    raw = read_raw(file)
+    lines = [] if raw is None else raw.of("pair")
+    scores = [scores_of(line) for line in lines if line["pair"][0].startswith(player) and line["pair"][1] == opponent]
+    if not scores:
+        raise RlgoError(f"{file}: no games of {player} against {opponent}")
+    return [opening for of_pair in scores for opening in of_pair]
+
+
+def _won_of(scores: list[tuple[float, ...]], file: Path, page: Path) -> str:
+    """Format what was won of how many games, with its interval and a link to the raw results."""
+    won, games = sum(map(sum, scores)), sum(map(len, scores))
+    win_rate = in_percent(won / games, clustered_interval(scores))
+    link = Path(os.path.relpath(file, page.parent)).as_posix()
+    return f"{won:,.0f} of {games:,}: {win_rate} [raw]({link})"

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from rlgo.archive import write_atomically
 from rlgo.board import BLACK, EMPTY, WHITE
 from rlgo.clock import Clock, TimeSettings, parse_time
 from rlgo.coords import from_vertex, to_vertex
@@ -26,7 +27,6 @@ from rlgo.game import COLOR_NAMES, Game
 from rlgo.gtp import GtpEngine
 from rlgo.ownership import PLAYOUTS, Ownership
 from rlgo.player import Candidate
-from rlgo.sealed import write_atomically
 from rlgo.sgf import write_sgf
 from train.play.analyze import describe_map
 from train.players.engines import GtpClient

@@ -16,56 +16,61 @@ import time
 from collections.abc import Callable
 from typing import IO, NamedTuple, NoReturn
 
-from rlgo.clock import TimeSettings
+from rlgo.clock import Clock, TimeSettings
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.player import RESIGN, Player
 
 ANSWER_TIMEOUT = 60.0  # seconds that an engine may take over one answer
-_STARTS = 3
-_NO_LIMIT = TimeSettings(0, 1, 0)  # as GTP says it
+GRACE_SECONDS = 5.0  # seconds that an engine may overstep its time before it is stopped; it has lost by then
+_STARTS = 3  # attempts to start a process
+_NO_LIMIT = TimeSettings(0, 1, 0)  # GTP's way to say that there is no clock
 
 
 class EngineError(RlgoError):
-    """An outside engine has died, is silent, or has answered with what it should not."""
+    """An outside engine died, fell silent, or gave an invalid answer."""
 
 
 def find_program(name: str) -> str | None:
-    """The path of a program, on PATH or in /usr/games; None where it is not installed."""
-    # Debian installs games, GNU Go among them, where PATH often does not look.
+    """Return the path of a program on PATH or in /usr/games, or None if it is not installed."""
+    # Debian installs GNU Go in /usr/games, which is often not on PATH.
     return shutil.which(name) or shutil.which(name, path="/usr/games")
 
 
 class GtpClient(Player):
     """An outside engine as a player, over its standard input and output.
 
-    It is told whatever it lacks of a game before each move: board size, komi, and all moves so far. Use it in
-    a ``with`` statement, or `close` it. After an EngineError the process may be gone; `new_game` starts
+    Before each move the engine is sent whatever it does not know of the game yet: board size, komi and moves. Use the
+    client in a ``with`` statement, or `close` it. After an EngineError the process may be gone; `new_game` starts
     another one.
 
     Attributes
     ----------
-    name, version : as the engine gives them
-    time : what each side may use; the engine is told of it with the next game
-    time_left : of the colour to play, as GTP's time_left has it; told before each move, where there is a `time`
-    patience : seconds that the next move may take
+    name, version : as reported by the engine
+    time : the time settings of each side; sent to the engine with the next game
+    time_left : of the side to play, as in GTP's time_left; sent before each move if there is a `time`
+    patience : seconds to wait for the next move; None: `timeout`
+    timeout : seconds to wait for any other answer
     """
 
+    persistent = True
     time: TimeSettings | None = None
     time_left: tuple[float, int] = (0.0, 0)
+    patience: float | None = None
 
     def __init__(self, command: str, size: int = 9, timeout: float = ANSWER_TIMEOUT) -> None:
-        """Start the engine and let it prepare a board.
+        """Start the engine and set its board size.
 
         Parameters
         ----------
-        command : split as a shell would; the program is looked for on PATH and in /usr/games.
-        timeout : seconds for one answer.
+        command : split as a shell would; the program is looked up on PATH and in /usr/games.
+        size : points along a side of the board
+        timeout : seconds to wait for one answer
 
         Raises
         ------
-        RlgoError : if it does not start, does not speak GTP, or refuses the size.
+        RlgoError : if the engine does not start, does not speak GTP, or refuses the size.
         """
         try:
             self._argv = shlex.split(command)
@@ -75,16 +80,15 @@ class GtpClient(Player):
             raise RlgoError(f"engine {command!r}: expected a command after gtp:")
         program = find_program(self._argv[0])
         if program is None:
-            raise RlgoError(f"engine {self._argv[0]!r} is not found, neither on PATH nor in /usr/games")
+            raise RlgoError(f"engine {self._argv[0]!r} is not found on PATH or in /usr/games")
         self._label = f"engine {self._argv[0]!r}"
         self._argv[0] = program
-        self._timeout = timeout
-        self.patience: float | None = None  # None: `timeout`
-        self._known: dict[str, bool] = {}
-        self._told_time = False  # whether the engine believes in a clock
+        self.timeout = timeout
+        self._known_commands: dict[str, bool] = {}
+        self._has_clock = False  # whether the engine was last sent a time limit
         self._process: subprocess.Popen[str] | None = None
         self._readers: list[threading.Thread] = []
-        self._told: _Told | None = None
+        self._sent_game: _SentGame | None = None
         try:
             self._start()
             self.send(f"boardsize {size}")
@@ -98,38 +102,66 @@ class GtpClient(Player):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def pid(self) -> int | None:
+        """The engine's process id, or None if no process is running."""
+        return None if self._process is None else self._process.pid
+
     # --- the player ---
 
     def genmove(self, game: Game) -> int:
-        """The engine's move. EngineError if there is none to be had."""
-        self.tell(game)
+        """Ask the engine for a move. EngineError if it gives none."""
+        self.send_game(game)
         color = game.to_play
         if self.time is not None:
             if self.knows("time_left"):
                 seconds, stones = self.time_left
                 self.send(f"time_left {_color(color)} {int(seconds)} {stones}")
-        elif self.limit is not None and self.knows("time_settings"):  # somebody else's clock: so long for this move
+        elif self.limit is not None and self.knows("time_settings"):  # a time for this move alone
             self.send(f"time_settings 0 {_whole(self.limit)} 1")
-            self._told_time = True
+            self._has_clock = True
         answer = self.send(f"genmove {_color(color)}", self.patience).lower()
         if answer == "resign":
             return RESIGN
         try:
             p = from_vertex(answer, game.size)
         except RlgoError:
-            self._told = None
+            self._sent_game = None
             raise EngineError(f"{self._label}: genmove: expected a vertex, found {answer[:40]!r}") from None
-        # The engine has played its move; if the game does not take it, all is told again.
-        assert self._told is not None
-        self._told.moves.append((color, p))
+        # The engine has played its move; if it is not in the game later, the whole game is sent again.
+        assert self._sent_game is not None
+        self._sent_game.moves.append((color, p))
         return p
 
-    def new_game(self) -> None:
-        """Start the engine anew if it is gone; it will be told the next game from the beginning.
+    def start_clock(self, settings: TimeSettings | None) -> None:
+        """Set the time settings of the next game. The engine manages its own time."""
+        self.time, self.patience, self.limit = settings, None, None
 
-        EngineError if it cannot be started, tried several times.
+    def read_clock(self, clock: Clock, color: int, size: int) -> float | None:
+        """Take the remaining time, which is sent to the engine before its move; returns None."""
+        if self.time is None:
+            return super().read_clock(clock, color, size)
+        self.time_left = clock.left(color)
+        self.patience = (clock.allows(color) or 0.0) + GRACE_SECONDS
+        return None
+
+    def final_score(self) -> str | None:
+        """Return the engine's answer to ``final_score``. EngineError if it fails."""
+        return self.send("final_score")
+
+    def stones(self, game: Game, color: int) -> set[int] | None:
+        """Return where the engine sees stones of a colour; None if it does not know ``list_stones``."""
+        self.send_game(game)
+        if not self.knows("list_stones"):
+            return None
+        return {from_vertex(text, game.size) for text in self.send(f"list_stones {_color(color)}").split()}
+
+    def new_game(self) -> None:
+        """Restart the engine if it is gone, and forget what it was sent of the last game.
+
+        EngineError if it cannot be started in several attempts.
         """
-        self._told = None
+        self._sent_game = None
         if self._process is not None and self._process.poll() is not None:
             self.close()
         for attempt in range(_STARTS):
@@ -140,38 +172,38 @@ class GtpClient(Player):
                     if attempt == _STARTS - 1:
                         raise
 
-    def tell(self, game: Game) -> None:
-        """Tell the engine whatever it lacks of a game."""
-        told = self._told
+    def send_game(self, game: Game) -> None:
+        """Send the engine whatever it does not know of a game yet."""
+        sent = self._sent_game
         if (
-            told is None
-            or (told.size, told.komi, told.setup) != (game.size, game.komi, game.setup)
-            or told.moves != game.moves[: len(told.moves)]
+            sent is None
+            or (sent.size, sent.komi, sent.setup) != (game.size, game.komi, game.setup)
+            or sent.moves != game.moves[: len(sent.moves)]
         ):
-            self._told = None
+            self._sent_game = None
             self.send(f"boardsize {game.size}")
             self.send("clear_board")
             self.send(f"komi {game.komi:g}")
-            self._tell_time()
-            told = _Told(game.size, game.komi, game.setup.copy(), [])
+            self._send_time()
+            sent = _SentGame(game.size, game.komi, game.setup.copy(), [])
             for color, p in game.setup:
                 self.send(f"play {_color(color)} {to_vertex(p, game.size)}")
-            self._told = told
-        for color, p in game.moves[len(told.moves) :]:
+            self._sent_game = sent
+        for color, p in game.moves[len(sent.moves) :]:
             self.send(f"play {_color(color)} {to_vertex(p, game.size)}")
-            told.moves.append((color, p))
+            sent.moves.append((color, p))
 
     def knows(self, command: str) -> bool:
-        """Whether the engine has a command."""
-        if command not in self._known:
-            self._known[command] = self.send(f"known_command {command}").lower() == "true"
-        return self._known[command]
+        """Return whether the engine has a command."""
+        if command not in self._known_commands:
+            self._known_commands[command] = self.send(f"known_command {command}").lower() == "true"
+        return self._known_commands[command]
 
-    def _tell_time(self) -> None:
-        if self.time is None and not self._told_time:
+    def _send_time(self) -> None:
+        if self.time is None and not self._has_clock:
             return
         main, period, stones, periods = self.time or _NO_LIMIT
-        self._told_time = self.time is not None
+        self._has_clock = self.time is not None
         if periods and self.knows("kgs-time_settings"):
             self.send(f"kgs-time_settings byoyomi {_whole(main)} {_whole(period)} {periods}")
         elif self.knows("time_settings"):
@@ -180,34 +212,34 @@ class GtpClient(Player):
     # --- the process ---
 
     def send(self, command: str, timeout: float | None = None) -> str:
-        """Send one command; returns the text of its answer. EngineError if it fails or none comes in time.
+        """Send one command and return the text of its answer. EngineError if it fails or does not answer in time.
 
-        timeout : seconds for this answer, instead of the usual ones
+        timeout : seconds to wait, in place of the client's `timeout`
         """
         if self._process is None:
-            raise EngineError(f"{self._label}: has been closed")
+            raise EngineError(f"{self._label}: is closed")
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(command + "\n")
             self._process.stdin.flush()
         except OSError:
             self._fail_ended(command)
-        lines = self._read_answer(command, self._timeout if timeout is None else timeout)
+        lines = self._read_answer(command, self.timeout if timeout is None else timeout)
         mark, text = lines[0][0], "\n".join([lines[0][1:].strip(), *lines[1:]]).strip()
         if mark == "?":
             raise EngineError(f"{self._label}: {command}: failed: {text or 'no reason given'}")
         return text
 
     def close(self) -> None:
-        """End the process: it is asked to quit, and killed if it does not."""
-        process, self._process, self._told = self._process, None, None
+        """End the process: ask it to quit, and kill it if it does not."""
+        process, self._process, self._sent_game = self._process, None, None
         if process is None:
             return
         assert process.stdin is not None
         with contextlib.suppress(OSError):
             process.stdin.write("quit\n")
             process.stdin.flush()
-        # A broken pipe keeps what it could not write, and says so again.
+        # Closing a broken pipe tries to flush it, and fails again.
         with contextlib.suppress(OSError):
             process.stdin.close()
         try:
@@ -227,18 +259,18 @@ class GtpClient(Player):
                 stderr=subprocess.PIPE,
                 encoding="utf-8",
                 errors="replace",
-                # Ctrl-C ends the match, which then ends its engines: not all at once.
+                # Ctrl-C must end the match first, which then closes its engines.
                 start_new_session=True,
             )
         except OSError as error:
             raise EngineError(f"{self._label}: cannot be started: {error.strerror}") from None
-        # Threads read, since not every system can wait for a pipe with a time limit. None is the end.
+        # Not every system can wait for a pipe with a timeout, so threads read. None marks the end.
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._last_words: collections.deque[str] = collections.deque(maxlen=1)
+        self._last_error: collections.deque[str] = collections.deque(maxlen=1)
         self._readers = [
             threading.Thread(target=_read_lines, args=(self._process.stdout, self._lines.put), daemon=True),
             threading.Thread(
-                target=_read_lines, args=(self._process.stderr, _keep_words(self._last_words)), daemon=True
+                target=_read_lines, args=(self._process.stderr, _keep_last(self._last_error)), daemon=True
             ),
         ]
         for reader in self._readers:
@@ -247,7 +279,7 @@ class GtpClient(Player):
         self.version = " ".join(self.send("version").split())
 
     def _read_answer(self, command: str, timeout: float) -> list[str]:
-        """The lines of one answer, without the empty line at its end."""
+        """Read the lines of one answer, without the empty line that ends it."""
         assert self._process is not None
         deadline = time.monotonic() + timeout
         lines: list[str] = []
@@ -266,7 +298,7 @@ class GtpClient(Player):
                 return lines
 
     def _fail_stopped(self, what: str) -> NoReturn:
-        """Stop the engine: whatever it says later would be taken for the answer to another command."""
+        """Kill the engine: a late answer would be taken for the answer to another command."""
         assert self._process is not None
         self._process.kill()
         self.close()
@@ -276,12 +308,12 @@ class GtpClient(Player):
         process = self._process
         assert process is not None
         self.close()
-        words = f"; its last words: {self._last_words[0][:100]}" if self._last_words else ""
+        words = f"; its last words: {self._last_error[0][:100]}" if self._last_error else ""
         raise EngineError(f"{self._label}: {command}: it ended with status {process.returncode}{words}")
 
 
-class _Told(NamedTuple):
-    """What an engine knows of a game."""
+class _SentGame(NamedTuple):
+    """The part of a game that an engine was sent."""
 
     size: int
     komi: float
@@ -290,7 +322,7 @@ class _Told(NamedTuple):
 
 
 def _whole(seconds: float) -> int:
-    """Seconds as GTP has them: whole ones, no more than there are, but where there are any, some."""
+    """Round down to GTP's whole seconds, but never from more than 0 to 0."""
     return max(1, int(seconds)) if seconds else 0
 
 
@@ -305,7 +337,7 @@ def _read_lines(pipe: IO[str], put: Callable[[str | None], None]) -> None:
     put(None)
 
 
-def _keep_words(kept: collections.deque[str]) -> Callable[[str | None], None]:
+def _keep_last(kept: collections.deque[str]) -> Callable[[str | None], None]:
     def put(line: str | None) -> None:
         if line and line.strip():
             kept.append(line.strip())

@@ -12,12 +12,11 @@ has the rules of `rlgo.board`: simple ko, no suicide, two passes, area score, al
 
 from __future__ import annotations
 
-import numpy as np
-
 from rlgo.board import PASS
 from rlgo.coords import from_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
+from rlgo.jit import seed_sequence
 from rlgo.player import RESIGN, Player, RandomPlayer, Seed, check_size
 
 try:
@@ -138,7 +137,7 @@ class OpenSpielSearch(Player):
         if simulations < 1:
             raise RlgoError(f"simulations = {simulations}: expected an integer of at least 1")
         self.name, self.sizes, self.simulations = name, (size,), simulations
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        sequence = seed_sequence(seed)
         self._seeds = [int(s) >> 1 for s in sequence.generate_state(2)]  # C++ takes 31 bits
         self._komi: float | None = None
 

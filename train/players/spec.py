@@ -179,7 +179,7 @@ class TdSearchKeys(Keys):
     def _settings(self) -> dict[str, Any]:
         """What `TdSearch` and `Dyna2` have in common, as they want it."""
         from rlgo.settings import EPSILON_GREEDY, STEP_SCHEDULES, VALUES, Learning, Policy
-        from rlgo.td_search import ALL, NEVER, Simulation
+        from rlgo.td_search import ALL_PLIES, THROUGHOUT, Simulation
 
         return {
             "simulations": None if self.sims == "none" else self.sims,
@@ -195,8 +195,8 @@ class TdSearchKeys(Keys):
                 value=VALUES[self.value],
             ),
             "simulation": Simulation(
-                NEVER if self.T == "never" else int(self.T),
-                ALL if self.learn == "all" else int(self.learn),
+                THROUGHOUT if self.T == "never" else int(self.T),
+                ALL_PLIES if self.learn == "all" else int(self.learn),
                 self.max_moves,
             ),
             "default": _default_policy(self),
@@ -253,10 +253,12 @@ class Dyna2Keys(TdSearchKeys):
             None if self.long == "none" else _load(self.long, size),
             self.sizes,
             self.sharing,
-            self.apart,
-            LONG_LEARNING._replace(alpha=self.long_alpha, lambda_=self.long_lambda) if self.long_learn else None,
-            self.long_epsilon,
-            self.long_save or None,
+            apart=self.apart,
+            long_learning=LONG_LEARNING._replace(alpha=self.long_alpha, lambda_=self.long_lambda)
+            if self.long_learn
+            else None,
+            long_epsilon=self.long_epsilon,
+            long_save=self.long_save or None,
             seed=seed,
             name=name,
             **self._settings(),
@@ -330,8 +332,9 @@ class SimulationKeys(Keys):
     def make(self, size: int, seed: Seed) -> Player:
         from mcts.player import ALGORITHMS, TreeSearch
         from mcts.search import NEVER
+        from rlgo.jit import seed_sequence
 
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        sequence = seed_sequence(seed)
         settings = ALGORITHMS[self.name]._replace(
             truncate=NEVER if self.truncate == "never" else int(self.truncate),
             virtual_loss=self.virtual_loss,
@@ -544,9 +547,10 @@ class TwoPhaseKeys(_Second, Dyna2Keys):
     limits: ClassVar[tuple[str, ...]] = ("sims", "depth", "seconds")
 
     def make(self, size: int, seed: Seed) -> Player:
+        from rlgo.jit import seed_sequence
         from rlgo.two_phase import TwoPhase
 
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        sequence = seed_sequence(seed)
         first, second = sequence.spawn(2)
         return TwoPhase(
             self._dyna2(size, first, "two_phase"), seconds=self.seconds or None, seed=second, **self._second()

@@ -1,30 +1,29 @@
-"""Ratings of checkpoints, weight files and whole runs: games between them, and one Bradley-Terry fit.
+"""Ratings of checkpoints, weight files and whole runs, from games between them and one Bradley-Terry fit.
 
-Start reading at `evaluate`, then `_pairs`: who meets whom.
+Start reading at `evaluate`, then `pairs_of`, which decides who plays whom.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.resources import version
-from rlgo.selfplay import meet
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.elo import PairResult, Ratings, rate, table
-from train.arena.match import on_common_features
+from train.arena.fast import on_common_features
+from train.console import Progress
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
-from train.runs.strength import GNUGO_NAME, RUNGS, has_gnugo, meet_gnugo
+from train.runs.strength import GNUGO_NAME, RUNGS, has_gnugo, play_gnugo
 from train.stats import NORMAL_975
 
 RANDOM = "random"
@@ -32,30 +31,30 @@ RANDOM = "random"
 
 @dataclass(frozen=True)
 class Entrant:
-    """A set of weights to be rated, which plays greedily."""
+    """Weights to be rated, which play greedily."""
 
-    name: str  # the run and its games, or the file as it was named
+    name: str  # the run and its number of games, or the file as given
     weights: Weights
-    run: str = ""  # of a run: its name
-    is_last: bool = False  # of a run: whether its last weights
+    run: str = ""  # name of the run, if they belong to one
+    is_last: bool = False  # whether they are the last weights of a run
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What `evaluate` finds."""
+    """The result of `evaluate`."""
 
     entrants: tuple[Entrant, ...]
-    # Of the entrants by name, `RANDOM`, which has 0 Elo, and `GNUGO_NAME` where it played. Intervals and covariance
-    # are those of the differences to the mean of the entrants.
+    # Of the entrants by name, of `RANDOM`, which has 0 Elo, and of `GNUGO_NAME` if it played. Intervals and covariance
+    # are those of differences from the mean of the entrants.
     ratings: Ratings
     results: tuple[PairResult, ...]
-    games: int  # of each pair
+    games: int  # per pair
     size: int
     komi: float
     seed: int
 
     def curves(self) -> dict[str, list[tuple[int, str]]]:
-        """For each run, the games and the names of its weights, ascending."""
+        """Return, for each run, the number of games and the name of each of its weights, ascending."""
         out: dict[str, list[tuple[int, str]]] = {}
         for entrant in self.entrants:
             if entrant.run:
@@ -63,7 +62,7 @@ class Evaluation:
         return out
 
     def to_json(self) -> dict[str, Any]:
-        """As what `json` can write."""
+        """Return everything as what `json` can write."""
         pairs = [{"a": r.a, "b": r.b, "score": r.score, "games": r.games, "draws": r.draws} for r in self.results]
         return {
             "games": self.games,
@@ -80,9 +79,9 @@ class Evaluation:
         los = len(self.ratings.players) <= 10
         lines = [
             f"{self.size}x{self.size}, komi {self.komi:g}, {self.games:,} games a pair, seed {self.seed}. "
-            "Random play has 0 Elo; + and - lead to the ends of",
-            "the 95 % interval of how well a player is placed among the weights"
-            + ("; LOS tells how likely it is the stronger one." if los else "."),
+            "Random play has 0 Elo; + and - give the",
+            "95 % interval of a player's place among the weights"
+            + ("; LOS is the likelihood that it is the stronger one." if los else "."),
         ]
         return "\n".join([*lines, "", table(self.ratings, los)])
 
@@ -99,18 +98,21 @@ def evaluate(
 
     Parameters
     ----------
-    targets : weight files, and run folders, which stand for all their checkpoints and their last weights; of one
-        board size. The best shipped weights of that size join them where they have the features of one of them.
-    games : of each pair, an even number, for every opening is played with both colours
-    seed : of the openings
-    komi : None: the one that the weights learned with
+    targets : weight files and run folders, all of one board size. A run folder stands for its checkpoints and its last
+        weights. The best shipped weights of that size take part if they share the features of one of them.
+    games : games per pair, an even number because each opening is played with both colours
+    seed : seed of the openings
+    komi : None: the komi that the weights were trained with
     gnugo : games of each file, and of each run's last weights, against GNU Go level 0; an even number
-    progress : show a progress bar on stderr; None: where stderr is a terminal
+    progress : show progress on standard error; None: as `console.Progress` decides
 
     Raises
     ------
-    RlgoError : for a target that is missing, damaged or neither, for different board sizes or komi, for odd numbers,
-        and where GNU Go is asked for and is not installed.
+    RlgoError
+        If a target is missing, damaged, or neither a run nor a weight file; for different board sizes or komi; for odd
+        numbers of games; if GNU Go is needed and not installed.
+    KeyboardInterrupt
+        After Ctrl-C.
     """
     for what, n, least in (("games", games, 2), ("gnugo", gnugo, 0)):
         if n < least or n % 2:
@@ -123,33 +125,33 @@ def evaluate(
     entrants = _with_shipped(entrants)
     features, thetas = on_common_features([None, *(entrant.weights for entrant in entrants)], size)
     names = [RANDOM, *(entrant.name for entrant in entrants)]
-    results, pairs = [], _pairs(entrants)
-    progress = sys.stderr.isatty() if progress is None else progress
-    with compiling(f"matches, {size}x{size}"), tqdm(total=len(pairs), unit=" pairs", disable=not progress) as bar:
+    results, pairs = [], pairs_of(entrants)
+    with compiling(f"matches, {size}x{size}"), Progress(len(pairs), "pairs", enabled=progress) as bar:
         for number, (i, j) in enumerate(pairs):
-            scores = meet(features, thetas[i], thetas[j], games, np.random.SeedSequence([seed, number]), komi)
+            seeds = np.random.SeedSequence([seed, number])
+            scores = play_fast(features, thetas[i], thetas[j], games, seeds, komi).scores
             results.append(PairResult.of_openings(names[i], names[j], scores))
             bar.update()
     for entrant in entrants if gnugo else []:
         if entrant.is_last or not entrant.run:
-            match = meet_gnugo(entrant.weights, gnugo, komi, seed, progress)
+            match = play_gnugo(entrant.weights, gnugo, komi, seed, progress)
             if match.interrupted:
                 raise KeyboardInterrupt
             results.append(PairResult.of_openings(entrant.name, GNUGO_NAME, match.scores))
-    # One set of weights alone has its place beside random play.
+    # A single set of weights can only be placed relative to random play.
     ratings = _placed(rate(results), names if len(entrants) == 1 else names[1:])
     return Evaluation(tuple(entrants), ratings, tuple(results), games, size, komi, seed)
 
 
 def _placed(ratings: Ratings, names: Collection[str]) -> Ratings:
-    """The same with random play at 0 Elo, and with intervals that tell how well the players of `names` are placed.
+    """Shift ratings so that random play has 0 Elo, and give intervals relative to the mean of the players in `names`.
 
-    They are those of the differences to the mean of these. How many hundred Elo the very first games are worth is the
-    least known of all: in differences to random play, or to a mean with it, that would hide all else.
+    How many hundred Elo separate random play from the first checkpoint is the least certain of all: in intervals
+    relative to random play, or to a mean that includes it, this uncertainty would hide everything else.
     """
     players, zero = ratings.players, ratings[RANDOM].elo
     share = np.array([player.name in names for player in players]) / len(names)
-    centre = np.eye(len(players)) - share  # of each row: the player, less the mean
+    centre = np.eye(len(players)) - share  # each row: a player minus the mean
     covariance = centre @ ratings.covariance @ centre.T
     half = NORMAL_975 * np.sqrt(covariance.diagonal().clip(0))
     moved = (
@@ -160,12 +162,12 @@ def _placed(ratings: Ratings, names: Collection[str]) -> Ratings:
     return replace(ratings, players=tuple(moved), covariance=covariance)
 
 
-def _pairs(entrants: Sequence[Entrant]) -> list[tuple[int, int]]:
-    """Who meets whom, by number from 1; 0 is random play.
+def pairs_of(entrants: Sequence[Entrant]) -> list[tuple[int, int]]:
+    """Return who plays whom, as pairs of numbers; entrants are numbered from 1, and 0 is random play.
 
-    A run's weights meet those before them, up to `RUNGS`, on a ladder that random play begins: they win too often
-    against those further down. The last weights of all runs meet each other. A file, which may be anywhere, meets
-    everybody.
+    Each set of weights of a run plays the `RUNGS` before it, on a ladder that starts with random play: against weights
+    further down it wins too often to learn anything. The last weights of all runs play each other. A file, whose
+    strength is unknown, plays everyone.
     """
     pairs: set[tuple[int, int]] = set()
     ladders: dict[str, list[int]] = {}
@@ -184,7 +186,7 @@ def _pairs(entrants: Sequence[Entrant]) -> list[tuple[int, int]]:
 
 
 def _entrants(targets: Sequence[str | Path]) -> list[Entrant]:
-    """The weights of all targets. Raises RlgoError, see `evaluate`."""
+    """Load the weights of all targets; RlgoError as in `evaluate`."""
     paths: dict[Path, Path] = {}
     for target in targets:
         paths.setdefault(Path(target).resolve(), Path(target))
@@ -204,24 +206,24 @@ def _entrants(targets: Sequence[str | Path]) -> list[Entrant]:
     for entrant in entrants:
         n, m = first.weights.features.size, entrant.weights.features.size
         if m != n:
-            raise RlgoError(f"{first.name} is for {n}x{n}, {entrant.name} for {m}x{m}: expected one board size")
+            raise RlgoError(f"{first.name} is for {n}x{n}, {entrant.name} for {m}x{m}: expected the same board size")
     return entrants
 
 
 def _run_entrants(path: Path, name: str) -> list[Entrant]:
-    """The checkpoints of a run and its last weights, by games."""
+    """Load the checkpoints of a run and its last weights, by number of games."""
     weights = {games: load_weights(file) for games, file in RunFolder(path).saved().items()}
     last = current_weights(path)
     if last.games:
         weights.setdefault(last.games, last)
     if not weights:
-        raise RlgoError(f"{path}: has no checkpoint yet")
+        raise RlgoError(f"{path}: no checkpoint yet")
     most = max(weights)
     return [Entrant(f"{name} {games:,}", weights[games], name, games == most) for games in sorted(weights)]
 
 
 def _with_shipped(entrants: list[Entrant]) -> list[Entrant]:
-    """And the best shipped weights, unless they are there already, or have no one's features."""
+    """Add the best shipped weights, unless they are present already or share no entrant's features."""
     features = entrants[0].weights.features
     try:
         path = shipped_weights(features.size)
@@ -238,12 +240,12 @@ def _with_shipped(entrants: list[Entrant]) -> list[Entrant]:
 
 
 def _komi(entrants: Sequence[Entrant]) -> float:
-    """The komi that all learned with. Raises RlgoError where there are several."""
+    """Return the komi that all were trained with; RlgoError if they differ."""
     first = entrants[0]
     for entrant in entrants:
         if entrant.weights.komi != first.weights.komi:
             raise RlgoError(
-                f"{first.name} learned with komi {first.weights.komi:g}, {entrant.name} with {entrant.weights.komi:g}: "
-                "expected --komi"
+                f"{first.name} was trained with komi {first.weights.komi:g}, {entrant.name} with "
+                f"{entrant.weights.komi:g}: expected --komi"
             )
     return first.weights.komi

@@ -1,20 +1,18 @@
 """Many training runs side by side, each in a process of its own.
 
-Start reading at `train_all`. Each run, a *member*, is an ordinary run folder, and there is no state besides: what is
-to be done follows from how the members' folders stand. So it goes on after anything, `kill -9` included, when it is
-started again.
+Start reading at `train_all`. Each run has an ordinary run folder, and a fleet keeps no state besides those folders:
+what remains to be done follows from how they stand. So a fleet that was interrupted, even by ``kill -9``, continues
+when it is started again.
 """
 
 from __future__ import annotations
 
-import _thread
+import contextlib
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,55 +20,58 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
-from rlgo.selfplay import meet
 from train.config import Config, flat, load_config, overrides
+from train.console import Progress, message
 from train.provenance import processors
 from train.runs.folder import RunFolder
-from train.runs.run import make_learner
-from train.runs.status import DAMAGED, FINISHED, INTERRUPTED, look
+from train.runs.run import SAVED, make_learner
+from train.runs.status import DAMAGED, FINISHED, INTERRUPTED, inspect
 
-_LONGEST_NAME = 150  # file systems take 255 characters
-_TRAIN = "import sys; from train.runs.fleet import train_member; sys.exit(train_member(sys.argv[1:]))"
 FAILED = "failed"
-_WIN_RATE = "strength/win_rate_"  # in the metrics of a run
+CHILD = "train.runs.child"  # the module that each process runs; it imports this package, never the reverse
+_LONGEST_NAME = 150  # file systems allow 255 characters
+_POLL_SECONDS = 0.05
+_WIN_RATE = "strength/win_rate_"  # prefix in the metrics of a run
 
 
 @dataclass(frozen=True)
-class Member:
-    """One run of many."""
+class RunSpec:
+    """One run of a fleet: its config, and the settings that set it apart from the others."""
 
-    values: dict[str, Any]  # of what tells it from the others, by section.key
-    config: Config  # whole
-    base: str  # name or path of the config that it starts from
+    values: dict[str, Any]  # those settings, by section.key
+    config: Config  # complete
+    base: str  # name or path of the config it was derived from
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """The name of the run folder."""
         return self.config.run.name
 
     @property
     def folder(self) -> RunFolder:
-        """Where it stands."""
+        """The run folder."""
         return RunFolder(Path(self.config.run.out) / self.name)
 
 
 @dataclass(eq=False)
-class Training:
-    """How the training of a member stands, or ended."""
+class RunStatus:
+    """How a run of a fleet stands, or how it ended."""
 
-    member: Member
-    state: str = INTERRUPTED  # `runs.FINISHED`, `runs.INTERRUPTED` or FAILED
+    spec: RunSpec
+    state: str = INTERRUPTED  # FINISHED, INTERRUPTED or FAILED
     reason: str = ""  # why it failed
-    games: int = 0  # of self-play
-    strength: dict[str, float] = field(default_factory=dict)  # its own last measurements: win rates by opponent
+    games: int = 0  # games of self-play so far
+    strength: dict[str, float] = field(default_factory=dict)  # its own last measurement: win rate by opponent
 
 
-def member_name(values: Mapping[str, Any], seed: int, prefix: str = "") -> str:
-    """The name of a member's folder: its values and its seed, after `prefix` where there is one."""
+def run_name(values: Mapping[str, Any], seed: int, prefix: str = "") -> str:
+    """Return the name of a run folder: its settings and its seed, after `prefix` if there is one.
+
+    A name longer than 150 characters is cut and ends with a checksum of the whole.
+    """
     parts = [f"{_leaf(key)}-{_file_text(value)}" for key, value in values.items()]
     name = "_".join([*([_file_text(prefix)] if prefix else []), *parts, f"seed-{seed}"])
     if len(name) > _LONGEST_NAME:
@@ -83,154 +84,176 @@ def _leaf(key: str) -> str:
 
 
 def _file_text(value: Any) -> str:
-    """A value as a part of a folder's name."""
+    """Format a value so that it can be part of a folder's name."""
     if isinstance(value, list | tuple):
         return "-".join(map(_file_text, value))
     return re.sub(r"[^A-Za-z0-9.-]+", "-", str(value))
 
 
-def train_all(trainings: Sequence[Training], folder: Path, jobs: int, progress: bool) -> None:
-    """Bring every member to its end, or to its failure, and fill in how it ended.
+def jobs_for(specs: Iterable[RunSpec]) -> int:
+    """Return how many runs can train at a time so that each of their workers has a processor."""
+    return max(1, processors() // max((spec.config.run.workers for spec in specs), default=1))
+
+
+def check_folders(specs: Iterable[RunSpec], hint: str, besides: Sequence[str] = ()) -> None:
+    """Raise RlgoError if the folder of a run already holds a run with another config.
 
     Parameters
     ----------
-    trainings : one for each member, as new
-    folder : of all of them; what they print goes to its folder logs
-    jobs : processes at a time
-    progress : show a progress bar on stderr
+    specs : the runs to check
+    hint : what to do about it, for the message
+    besides : settings that may differ, as section.key
     """
-    logs = folder / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
-    pending = [training for training in trainings if not _is_over(training)]
-    done = len(trainings) - len(pending)
-    n_finished = sum(training.state == FINISHED for training in trainings)
-    say(f"{len(trainings)} runs in {folder}, {n_finished} finished; {jobs} at a time")
-    for training in trainings:
-        if training.state == FAILED:
-            say(f"{training.member.name}: failed: {training.reason}")
-    if pending:
-        warm_up(pending[0].member.config)
-    working: list[_Process] = []
-    waiting = False
-    total = sum(training.member.config.run.games for training in trainings)
-    begun = sum(training.games for training in trainings)
-    with tqdm(total=total, initial=begun, unit=" games", smoothing=0.1, disable=not progress) as bar:
-        try:
-            while pending or working:
-                for process in [p for p in working if p.has_ended()]:
-                    working.remove(process)
-                    done += 1
-                    say(f"[{done}/{len(trainings)}] {process.told()}")
-                while len(working) < jobs and (ready := next(filter(_is_free, pending), None)) is not None:
-                    pending.remove(ready)
-                    if _is_over(ready):  # by another process, meanwhile
-                        done += 1
-                    else:
-                        working.append(_Process(ready, logs))
-                if pending and not working and not waiting:
-                    waiting = True
-                    say(f"{pending[0].member.folder.path}: in use by another process; waiting for it")
-                time.sleep(0.05)
-                bar.update(sum(training.games for training in trainings) - bar.n)
-                bar.set_postfix_str(_best(trainings), refresh=False)
-        finally:
-            # Asked all at once, then waited for: each saves its state.
-            for process in working:
-                process.stop()
-            for process in working:
-                process.wait()
-
-
-def jobs_for(members: Iterable[Member]) -> int:
-    """As many runs at a time as there are processors for their workers."""
-    return max(1, processors() // max((member.config.run.workers for member in members), default=1))
-
-
-def check_folders(members: Iterable[Member], way_out: str, besides: Sequence[str] = ()) -> None:
-    """Whether runs that stand in the members' folders are the members. RlgoError.
-
-    way_out : what to do otherwise, for people
-    besides : settings that may be others
-    """
-    for member in members:
-        if not member.folder.exists():
+    for spec in specs:
+        if not spec.folder.exists():
             continue
         try:
-            there = flat(load_config(member.folder.config))
+            found = flat(load_config(spec.folder.config))
         except RlgoError:
-            continue  # damaged: `train_all` tells
-        expected = flat(member.config)
-        free = {"run.out", *besides}  # the folder may have been moved
-        wrong = [key for key in expected if key not in free and there[key] != expected[key]]
-        if wrong:
-            key = wrong[0]
+            continue  # damaged: `train_all` reports it
+        expected = flat(spec.config)
+        may_differ = {"run.out", *besides}  # the folder may have been moved
+        differing = (key for key in expected if key not in may_differ and found[key] != expected[key])
+        if key := next(differing, ""):
             raise RlgoError(
-                f"{member.folder.path}: holds a run with {key} = {there[key]!r}, expected {expected[key]!r}; "
-                f"{way_out}, or remove that run"
+                f"{spec.folder.path}: already holds a run with {key} = {found[key]!r}, expected {expected[key]!r}; "
+                f"{hint}, or remove that run"
             )
 
 
-def say(line: str) -> None:
-    """On stderr, above a progress bar."""
-    tqdm.write(line, file=sys.stderr)
-
-
 def warm_up(config: Config) -> None:
-    """Compile once what all members need, before they would do it side by side."""
+    """Compile once what all runs need, so that they do not compile it side by side."""
     size = config.board.size
     with compiling(f"self-play and learning, {size}x{size}"):
         learner = make_learner(config, 0)
         learner.learn(1)
     with compiling(f"matches, {size}x{size}"):
-        meet(learner.features, learner.theta, learner.theta, 2, 0)
+        play_fast(learner.features, learner.theta, learner.theta, 2, 0)
 
 
-def _best(trainings: Sequence[Training]) -> str:
-    """The best by the runs' own measurements so far, against the strongest opponent that all of them have."""
-    measured = [training for training in trainings if training.strength]
-    opponent = "shipped" if all("shipped" in training.strength for training in measured) else "random"
-    if not measured:
-        return ""
-    best = max(measured, key=lambda training: training.strength.get(opponent, 0))
-    return f"best {best.member.name}: {best.strength.get(opponent, 0):.1%} against {opponent}"
+def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool | None) -> None:
+    """Train every run until it finishes or fails, and update its status.
+
+    Parameters
+    ----------
+    runs : the runs; those that are finished or damaged already are left alone
+    folder : their common folder; whatever they print goes to its subfolder logs
+    jobs : number of runs that train at a time
+    progress : show progress on standard error; None: as `console.Progress` decides
+    """
+    logs = folder / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    pending = [run for run in runs if not _is_over(run)]
+    n_finished = sum(run.state == FINISHED for run in runs)
+    message(f"{len(runs)} runs in {folder}, {n_finished} finished; {jobs} at a time")
+    for run in runs:
+        if run.state == FAILED:
+            message(f"{run.spec.name}: failed: {run.reason}")
+    if pending:
+        warm_up(pending[0].spec.config)
+    total, initial = sum(run.spec.config.run.games for run in runs), sum(run.games for run in runs)
+    with (
+        Progress(total, "games", initial=initial, enabled=progress) as bar,
+        contextlib.closing(_Fleet(pending, logs, len(runs))) as fleet,
+    ):
+        while fleet.is_busy():
+            fleet.collect()
+            fleet.launch(jobs)
+            time.sleep(_POLL_SECONDS)
+            bar.set_postfix(_best(runs))
+            bar.update(sum(run.games for run in runs) - bar.n)
 
 
-def _is_over(training: Training) -> bool:
-    """Whether a member needs no process (any more)."""
-    folder = training.member.folder
+def _is_over(run: RunStatus) -> bool:
+    """Update the status of a run from its folder; return whether it has finished or is damaged."""
+    folder = run.spec.folder
     if not folder.path.exists():
         return False
-    info = look(folder.path)
-    training.games = info.games
-    training.strength = {key: s["win_rate"] for key, s in info.strength.items() if "win_rate" in s}
+    info = inspect(folder.path)
+    run.games = info.games
+    run.strength = {key: s["win_rate"] for key, s in info.strength.items() if "win_rate" in s}
     if info.state == DAMAGED:
-        training.state, training.reason = FAILED, info.reason
+        run.state, run.reason = FAILED, info.reason
     if info.state == FINISHED:
-        training.state = FINISHED
+        run.state = FINISHED
     return info.state in (DAMAGED, FINISHED)
 
 
-def _is_free(training: Training) -> bool:
-    return not training.member.folder.in_use()
+def _best(runs: Sequence[RunStatus]) -> str:
+    """Name the best run so far, by the runs' own results against the strongest opponent all of them have met."""
+    measured = [run for run in runs if run.strength]
+    if not measured:
+        return ""
+    opponent = "shipped" if all("shipped" in run.strength for run in measured) else "random"
+    best = max(measured, key=lambda run: run.strength.get(opponent, 0))
+    return f"best {best.spec.name}: {best.strength.get(opponent, 0):.1%} against {opponent}"
+
+
+class _Fleet:
+    """The runs that wait for a process, and the processes at work.
+
+    pending : runs that have not finished
+    logs : folder for what the processes print
+    total : number of all runs, for messages
+    """
+
+    def __init__(self, pending: list[RunStatus], logs: Path, total: int):
+        self._pending, self._logs, self._total = pending, logs, total
+        self._working: list[_Process] = []
+        self._done = total - len(pending)
+        self._has_said_waiting = False
+
+    def is_busy(self) -> bool:
+        """Whether a run is waiting or at work."""
+        return bool(self._pending or self._working)
+
+    def collect(self) -> None:
+        """Report the processes that have ended."""
+        for process in [p for p in self._working if p.has_ended()]:
+            self._working.remove(process)
+            self._done += 1
+            message(f"[{self._done}/{self._total}] {process.report()}")
+
+    def launch(self, jobs: int) -> None:
+        """Start processes until `jobs` are at work, for runs that no other process is in."""
+        while len(self._working) < jobs:
+            ready = next((run for run in self._pending if not run.spec.folder.in_use()), None)
+            if ready is None:
+                break
+            self._pending.remove(ready)
+            if _is_over(ready):  # another process has finished it
+                self._done += 1
+            else:
+                self._working.append(_Process(ready, self._logs))
+        if self._pending and not self._working and not self._has_said_waiting:
+            self._has_said_waiting = True
+            message(f"{self._pending[0].spec.folder.path}: in use by another process; waiting for it")
+
+    def close(self) -> None:
+        """End the processes; each saves its state."""
+        for process in self._working:  # first ask them all, then wait
+            process.stop()
+        for process in self._working:
+            process.wait()
 
 
 class _Process:
-    """A member at work: `rlgo train` in a process that ends when its standard input does, by whatever cause."""
+    """A run at work: a child process that ends when its standard input is closed, for whatever reason."""
 
-    def __init__(self, training: Training, logs: Path):
-        member = training.member
-        if member.folder.path.exists():
-            argv = ["train", "--resume", str(member.folder.path)]
+    def __init__(self, run: RunStatus, logs: Path):
+        spec = run.spec
+        if spec.folder.path.exists():
+            argv = ["train", "--resume", str(spec.folder.path)]
         else:
-            argv = ["train", member.base, "--set", *overrides(load_config(member.base), member.config)]
-        self.training = training
-        self._log = logs / f"{member.name}.txt"
-        self._read = 0  # bytes of metrics.jsonl
+            argv = ["train", spec.base, "--set", *overrides(load_config(spec.base), spec.config)]
+        self._run = run
+        self._log = logs / f"{spec.name}.txt"
+        self._bytes_read = 0  # of metrics.jsonl
         with self._log.open("ab") as log:
-            self._begin = log.tell()
-            # In a session of its own, out of reach of the terminal's Ctrl-C: a second signal would not be polite.
+            self._log_start = log.tell()
+            # In its own session, so that Ctrl-C in the terminal does not reach it: it would be a second, rude signal.
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _TRAIN, *argv],
+                [sys.executable, "-m", CHILD, *argv],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -238,79 +261,64 @@ class _Process:
             )
 
     def has_ended(self) -> bool:
-        """Look how far it is, and whether it has ended."""
-        status = self._process.poll()
-        self._look()
-        if status is None:
+        """Update the status of the run, and return whether its process has ended."""
+        exit_status = self._process.poll()
+        self._read_metrics()
+        if exit_status is None:
             return False
-        info = look(self.training.member.folder.path)
-        self.training.games = info.games
-        self.training.state = FINISHED if info.state == FINISHED else FAILED
-        if self.training.state == FAILED:
-            self.training.reason = self._last_words(status)
+        info = inspect(self._run.spec.folder.path)
+        self._run.games = info.games
+        self._run.state = FINISHED if info.state == FINISHED else FAILED
+        if self._run.state == FAILED:
+            self._run.reason = self._failure(exit_status)
         self.stop()
         return True
 
-    def _look(self) -> None:
-        """Read on in metrics.jsonl."""
-        path = self.training.member.folder.metrics
+    def _read_metrics(self) -> None:
+        """Read the lines that were added to metrics.jsonl."""
+        path = self._run.spec.folder.metrics
         try:
-            if path.stat().st_size < self._read:
-                self._read = 0  # cut back to the state that it went on from
+            if path.stat().st_size < self._bytes_read:
+                self._bytes_read = 0  # cut back to the state that the run was resumed from
             with path.open("rb") as file:
-                file.seek(self._read)
+                file.seek(self._bytes_read)
                 lines = file.read().rpartition(b"\n")[0]
         except FileNotFoundError:
             return
-        self._read += len(lines) + 1 if lines else 0
+        self._bytes_read += len(lines) + 1 if lines else 0
         for line in lines.splitlines():
-            try:
+            with contextlib.suppress(ValueError):
                 point = json.loads(line)
-            except ValueError:
-                continue
-            self.training.games = point["games"]
-            rates = {k.removeprefix(_WIN_RATE): x for k, x in point.items() if k.startswith(_WIN_RATE)}
-            self.training.strength |= rates
+                self._run.games = point["games"]
+                rates = {k.removeprefix(_WIN_RATE): x for k, x in point.items() if k.startswith(_WIN_RATE)}
+                self._run.strength |= rates
 
-    def _last_words(self, status: int) -> str:
-        with self._log.open("rb") as log:
-            log.seek(self._begin)
-            lines = [line for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
-        if status < 0:
-            return f"killed by {signal.Signals(-status).name}"
-        if status == 128 + signal.SIGINT:
+    def _failure(self, exit_status: int) -> str:
+        """Return why the process failed: its signal, or the last line it printed."""
+        if exit_status < 0:
+            return f"killed by {signal.Signals(-exit_status).name}"
+        if exit_status == 128 + signal.SIGINT:
             return "interrupted"
-        # How to go on with one run alone is not the way of many.
-        words = lines[-1].removeprefix("rlgo: error: ").partition("; the run's state of ")[0] if lines else ""
-        return words or f"exit status {status}"
+        with self._log.open("rb") as log:
+            log.seek(self._log_start)
+            lines = [line for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
+        # Without the command that resumes this run alone: the fleet has its own.
+        reason = lines[-1].removeprefix("rlgo: error: ").partition(SAVED)[0] if lines else ""
+        return reason or f"exit status {exit_status}"
 
-    def told(self) -> str:
-        """How it ended, for people."""
-        name, games = self.training.member.name, self.training.games
-        if self.training.state == FAILED:
-            return f"{name}: failed: {self.training.reason}"
-        won = ", ".join(f"{x:.1%} against {key}" for key, x in self.training.strength.items())
-        return f"{name}: {games:,} games; won {won}"
+    def report(self) -> str:
+        """Return one line about how the run ended."""
+        run = self._run
+        if run.state == FAILED:
+            return f"{run.spec.name}: failed: {run.reason}"
+        won = ", ".join(f"{x:.1%} against {key}" for key, x in run.strength.items())
+        return f"{run.spec.name}: {run.games:,} games; won {won}"
 
     def stop(self) -> None:
-        """Ask it to save and end."""
+        """Ask the process to save its state and end."""
         if self._process.stdin is not None:
             self._process.stdin.close()
 
     def wait(self) -> None:
-        """Wait for its end."""
+        """Wait until the process has ended."""
         self._process.wait()
-
-
-def train_member(argv: list[str]) -> int:
-    """The process of a member: `rlgo` with these arguments, and Ctrl-C when standard input ends."""
-    from train.cli.main import main
-
-    def watch() -> None:
-        os.read(0, 1)
-        _thread.interrupt_main()
-
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may have been told to ignore it
-    sys.argv = ["rlgo", *argv]  # what a run tells of its command is what a person would type
-    threading.Thread(target=watch, daemon=True).start()
-    return main(argv)

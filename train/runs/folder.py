@@ -1,9 +1,9 @@
-"""The state of a training run on disk, and its lock.
+"""The folder of a training run: its files, its saved state, and its lock.
 
-Start reading at `RunFolder`. A run is resumed from `state.npz`, a sealed file that is replaced as a whole. It names
-the lengths that all files to which the run appends had at its moment; whatever was written after it is cut off
-before the run goes on, and is written again. So a run that was killed at any moment, with `kill -9` too, leaves
-the files of one that was not.
+Start reading at `RunFolder`. A run is resumed from `state.npz`, a checksummed archive that is replaced as a whole. The
+state records how long every file was that the run appends to. Whatever was appended later is cut off before the run
+continues, and is then written again. So a run that was killed at any moment, even by ``kill -9``, ends with the same
+files as one that was not.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from rlgo.archive import TEMPORARY, read_archive, write_archive
 from rlgo.errors import RlgoError
-from rlgo.sealed import TEMPORARY, read_sealed, write_sealed
 
 FORMAT, VERSION = "rlgo-run", 1
 _SERIES = (1, 2, 5)
@@ -29,16 +29,20 @@ _FIRST = 100
 
 
 class RunFolder:
-    """The folder of a training run.
+    """The files of a training run.
 
-    config.toml       the resolved config
-    run.json          seed, command, versions, git commit, start and end
-    state.npz         what a resumed run goes on from
+    config.toml       the complete config
+    run.json          seed, command, versions, git commit, and results at the end
+    state.npz         the state from which the run can be resumed
     checkpoints/      the weights after 100, 200, 500, 1,000, 2,000 ... games
-    metrics.jsonl     every logged number; the same in TensorBoard's event files beside it
-    config.tfevents   the config once more, for TensorBoard's table of runs
-    log.txt           what the run said
-    weights.npz       the weights, at the end or when interrupted
+    metrics.jsonl     all logged numbers; TensorBoard's event files beside it hold the same
+    config.tfevents   the config again, for TensorBoard's table of runs
+    log.txt           the messages of the run
+    weights.npz       the weights, written at the end or when the run is interrupted
+
+    Parameters
+    ----------
+    path : the folder, which need not exist yet
     """
 
     def __init__(self, path: str | Path):
@@ -53,29 +57,32 @@ class RunFolder:
         self._lock = self.path / ".lock"
 
     def checkpoint(self, games: int) -> Path:
-        """The weights after this many games; names sort by number."""
+        """Return the path of the weights after this many games; names sort by number."""
         return self.checkpoints / f"{games:012d}.npz"
 
     def saved(self) -> dict[int, Path]:
-        """The checkpoints that there are, by games, ascending."""
+        """Return the paths of the existing checkpoints by their number of games, ascending."""
         return {int(path.stem): path for path in sorted(self.checkpoints.glob("*.npz")) if path.stem.isdecimal()}
 
     def exists(self) -> bool:
-        """Whether a run stands here, in whatever state."""
+        """Return whether the folder holds a run, in whatever state."""
         return self.config.is_file()
 
-    def way_back(self) -> str:
-        """The command that goes on with the run."""
-        return f"{called()}rlgo train --resume {shlex.quote(str(self.path))}"
+    def resume_command(self) -> str:
+        """Return the command that resumes the run."""
+        return f"{command_prefix()}rlgo train --resume {shlex.quote(str(self.path))}"
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other processes out of the run. Raises RlgoError if one is in it. A dead process holds no lock."""
+        """Keep other processes out of the run while the context lasts; a process that dies releases its lock.
+
+        Raises RlgoError if another process is using the run, or if the folder cannot be written.
+        """
         from filelock import FileLock, Timeout
 
         lock = FileLock(self._lock, timeout=0.5)
         try:
-            # Not at the first refusal: it may be the look of `in_use`, which is over at once.
+            # Wait a moment: the holder may be `in_use`, which releases the lock at once.
             lock.acquire()
         except Timeout:
             raise RlgoError(f"{self.path}: in use by another process") from None
@@ -87,10 +94,10 @@ class RunFolder:
             lock.release()
 
     def in_use(self) -> bool:
-        """Whether a process is in the run. Writes nothing, and keeps no process out."""
+        """Return whether a process is using the run, without writing anything or keeping anyone out."""
         try:
             import fcntl
-        except ImportError:  # Windows, where locks cannot be looked at without taking them
+        except ImportError:  # Windows, where a lock can only be tested by taking it
             try:
                 with self.lock():
                     return False
@@ -101,7 +108,7 @@ class RunFolder:
         except FileNotFoundError:
             return False
         try:
-            # Shared: others who look do not see this look.
+            # A shared lock: two processes that test at once do not see each other.
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):
             return True
@@ -111,16 +118,16 @@ class RunFolder:
 
     @contextlib.contextmanager
     def build(self) -> Iterator[RunFolder]:
-        """Make the folder: fill the one that is given, and it takes its name at the end, so it is there whole or not.
+        """Create the folder atomically: yield a temporary folder to fill, and rename it at the end.
 
-        Raises RlgoError if it exists or cannot be made.
+        Raises RlgoError if the folder exists or cannot be created.
         """
         parent, name = self.path.parent, self.path.name
         temporary = None
         try:
             self._refuse_existing()
             parent.mkdir(parents=True, exist_ok=True)
-            for left in parent.glob(f".{name}.????????{TEMPORARY}"):  # by a process killed here
+            for left in parent.glob(f".{name}.????????{TEMPORARY}"):  # left behind by a process that was killed here
                 shutil.rmtree(left, ignore_errors=True)
             temporary = Path(tempfile.mkdtemp(TEMPORARY, f".{name}.", parent))
             temporary.chmod(0o755)
@@ -130,8 +137,8 @@ class RunFolder:
             os.rename(temporary, self.path)
         except OSError as error:
             where = f": {error.filename}" if error.filename else ""
-            raise RlgoError(f"{self.path}: cannot be made: {error.strerror}{where}") from None
-        except RlgoError as error:  # of a file under the name that is gone by now
+            raise RlgoError(f"{self.path}: cannot be created: {error.strerror}{where}") from None
+        except RlgoError as error:  # may name a file in the temporary folder, which is gone by now
             raise RlgoError(str(error).replace(str(temporary), str(self.path))) from None
         finally:
             if temporary is not None:
@@ -139,22 +146,32 @@ class RunFolder:
 
     def _refuse_existing(self) -> None:
         if self.path.exists():
-            raise RlgoError(f"{self.path}: holds a run already; expected a new name, --set run.name=NAME, or --resume")
+            raise RlgoError(
+                f"{self.path}: already holds a run; expected another name (--set run.name=NAME), or --resume to "
+                f"continue that run"
+            )
 
     def save(self, arrays: dict[str, np.ndarray], progress: dict[str, Any], lengths: dict[str, int]) -> None:
-        """Replace the state. `lengths`: of the files that are appended to, as they are on the disk by now."""
+        """Replace the saved state.
+
+        Parameters
+        ----------
+        arrays : the state of the learner
+        progress : all else that the run needs to continue, as JSON can hold it
+        lengths : length in bytes, on the disk, of each file that the run appends to
+        """
         meta = {"format": FORMAT, "version": VERSION, "progress": progress, "lengths": lengths}
-        write_sealed(self.state, meta, arrays)
+        write_archive(self.state, meta, arrays)
 
     def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The state as it was saved: (arrays, progress). The other files stay as they are."""
+        """Return the saved state, (arrays, progress), and leave all other files as they are."""
         meta, arrays = self._read()
         return arrays, meta["progress"]
 
     def rewind(self) -> None:
-        """Bring the files that are appended to back to the state, and remove what a killed process left half-written.
+        """Cut files that were appended to back to the saved state, and remove what a killed process left unfinished.
 
-        Raises RlgoError if one of these files is damaged, before anything is changed.
+        Raises RlgoError if one of these files is damaged; nothing is changed then.
         """
         meta, _ = self._read()
         lengths = meta["lengths"]
@@ -171,18 +188,18 @@ class RunFolder:
     def _read(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         if not self.exists():
             raise RlgoError(f"{self.path}: expected the folder of a training run")
-        return read_sealed(self.state, "run state", FORMAT, VERSION)
+        return read_archive(self.state, "run state", FORMAT, VERSION)
 
 
-def called() -> str:
-    """What to put before `rlgo` in commands to type: its folder, where the PATH does not have it (`make train`)."""
-    here = Path(sys.executable).parent  # scripts stand beside the interpreter
+def command_prefix() -> str:
+    """Return what must precede `rlgo` in a command to type: its folder and "/" if it is not on the PATH, else ""."""
+    here = Path(sys.executable).parent  # scripts are installed beside the interpreter
     hidden = shutil.which("rlgo") is None and (here / "rlgo").is_file()
     return f"{shlex.quote(os.path.relpath(here))}/" if hidden else ""
 
 
 def next_checkpoint(games: int) -> int:
-    """The first of 100, 200, 500, 1,000, 2,000 ... above `games`."""
+    """Return the first of 100, 200, 500, 1,000, 2,000 ... that is greater than `games`."""
     decade = _FIRST
     while True:
         for factor in _SERIES:

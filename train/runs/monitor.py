@@ -1,8 +1,8 @@
-"""What a training run writes while it runs: TensorBoard's event files, and the numbers in metrics.jsonl too.
+"""What a training run logs: TensorBoard's event files, and the same numbers in metrics.jsonl.
 
-Start reading at `Monitor.log`. Everything is written at once, in this thread: the lengths of the files are part
-of a run's state, and an error of the disk must reach the run. (tensorboardX's own `SummaryWriter` writes in a
-thread that dies without a word.)
+Start reading at `Monitor.log`. Everything is written immediately, in the calling thread: the lengths of the files are
+part of a run's state, and errors of the disk must reach the run. (tensorboardX's own `SummaryWriter` writes in a thread
+of its own, which dies silently.)
 """
 
 from __future__ import annotations
@@ -17,23 +17,29 @@ from typing import Any
 
 import numpy as np
 
+from rlgo.archive import write_atomically
 from rlgo.board import new_board
 from rlgo.draw import png, values_image
 from rlgo.errors import RlgoError
-from rlgo.sealed import write_atomically
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, show_image
 
-# The columns that TensorBoard's table of runs begins with; the other settings are there to be ticked.
+# The first columns of TensorBoard's table of runs; other settings can be ticked there.
 COLUMNS = ("features.sizes", "learning.alpha", "policy.epsilon", "run.games", "run.seed")
 METRICS = (*(f"strength/win_rate_{name}" for name in ("shipped", "gnugo", "earlier_self", "random")), "strength/elo")
 
 
 class Monitor:
-    """Writes points, by game, into a run folder.
+    """Writes logged numbers, distributions and pictures into a run folder, by number of games.
 
-    folder : of the run
-    session : number of times that the run was started before; each session has an event file of its own
+    Parameters
+    ----------
+    folder : the run folder
+    session : how often the run was started before; each session has its own event file
+
+    Raises
+    ------
+    RlgoError : if the folder cannot be written.
     """
 
     def __init__(self, folder: Path, session: int = 0):
@@ -47,7 +53,7 @@ class Monitor:
         self._folder = folder
 
     def log(self, games: int, scalars: dict[str, float]) -> None:
-        """One point: `scalars` after this many games. Names like ``selfplay/game_length`` make groups."""
+        """Log numbers after this many games. Names such as ``selfplay/game_length`` form groups."""
         from tensorboardX import summary
 
         for name, value in scalars.items():
@@ -55,9 +61,15 @@ class Monitor:
         print(json.dumps({"games": games, **scalars}), file=self._jsonl, flush=True)
 
     def learned(self, games: int, weights: Weights, occurrences: np.ndarray) -> None:
-        """For each block, how its weights are distributed, and how often they occurred (TD paper, Fig. 4).
+        """Log the distributions of each block's weights and of how often they occurred (TD paper, Fig. 4).
 
-        occurrences : int64[n_weights + 1], see `td.Scratch`. Weights that never occurred are left out of both.
+        Weights that never occurred are left out of both.
+
+        Parameters
+        ----------
+        games : number of games so far
+        weights : what the run has learned
+        occurrences : int64[n_weights + 1], see `td.UpdateScratch`
         """
         for block in weights.features.blocks:
             seen = occurrences[block.start : block.stop]
@@ -66,38 +78,39 @@ class Monitor:
                 self.histogram(games, f"occurrences/log10_{block.name}", np.log10(seen[seen > 0]))
 
     def pictures(self, games: int, weights: Weights) -> None:
-        """V after each first move, and the strongest shapes of each block."""
+        """Log pictures of V after each first move and of the strongest shapes of each block."""
         size = weights.features.size
         values = ValueFunction(weights).afterstates(new_board(size))[:-1].reshape(size, size)
         self.image(games, "V/after_each_first_move", values_image(values))
         self.image(games, "shapes/strongest", show_image(weights, 6))
 
     def histogram(self, games: int, name: str, values: np.ndarray, bins: int = 64) -> None:
-        """The distribution of an array of finite numbers, at least one."""
+        """Log the distribution of a non-empty array of finite numbers."""
         from tensorboardX import summary
 
         self._write(summary.histogram(name, values.astype(np.float64), bins), games)
 
     def image(self, games: int, name: str, rgb: np.ndarray) -> None:
-        """A picture, uint8[height, width, 3]."""
+        """Log a picture, uint8[height, width, 3]."""
         from tensorboardX.proto.summary_pb2 import Summary
 
-        # Not by tensorboardX's own `image`, which needs Pillow.
+        # tensorboardX's own `image` needs Pillow.
         height, width, _ = rgb.shape
         picture = Summary.Image(height=height, width=width, colorspace=3, encoded_image_string=png(rgb))
         self._write(Summary(value=[Summary.Value(tag=name, image=picture)]), games)
 
     def text(self, name: str, content: str) -> None:
-        """A text page of TensorBoard (Markdown)."""
+        """Log a page of text, in Markdown."""
         from tensorboardX import summary
 
         self._write(summary.text(name, content), 0)
 
     def hparams(self, values: Mapping[str, Any], is_finished: bool) -> None:
-        """The run's line in TensorBoard's table of runs: its settings, beside what `METRICS` were last.
+        """Write the run's line in TensorBoard's table of runs: its settings, next to the last values of `METRICS`.
 
-        In a file of its own, replaced as a whole, since TensorBoard keeps the first that it finds, and a run that
-        is resumed may go on to more games. TensorBoard leaves a file for the next one by name, so it comes first.
+        It has its own file, which is replaced as a whole: TensorBoard keeps the first line it finds, and a run that is
+        resumed may get more games. The file's name comes first, because TensorBoard reads files by name and does not
+        return to earlier ones.
         """
         from tensorboardX.proto.event_pb2 import Event
 
@@ -113,7 +126,7 @@ class Monitor:
         self._events.write_event(Event(wall_time=time.time(), step=games, summary=summary))
 
     def lengths(self) -> dict[str, int]:
-        """The length in bytes of every file written by this run so far, all of it on the disk."""
+        """Flush everything to the disk, and return the length in bytes of every file that the run appends to."""
         self._jsonl.flush()
         os.fsync(self._jsonl.fileno())
         self._events.flush()  # with fsync
@@ -121,7 +134,7 @@ class Monitor:
         return {path.name: path.stat().st_size for path in files}
 
     def close(self) -> None:
-        """Flush and close."""
+        """Flush and close the files."""
         try:
             self._events.close()
         finally:
@@ -135,7 +148,7 @@ class Monitor:
 
 
 def _record(data: bytes) -> bytes:
-    """A record of an event file: its length and its content, each with a checksum."""
+    """Encode a record of an event file: its length and its content, each with a checksum."""
     from tensorboardX.record_writer import masked_crc32c
 
     length = struct.pack("<Q", len(data))
@@ -143,7 +156,7 @@ def _record(data: bytes) -> bytes:
 
 
 def _hparams(values: Mapping[str, Any], is_finished: bool) -> list[Any]:
-    """The summaries of TensorBoard's plugin "hparams": all runs' columns, this run's settings, and its end."""
+    """Make the summaries of TensorBoard's plugin "hparams": columns of all runs, settings of this one, and its end."""
     from tensorboardX.proto.api_pb2 import DataType, Experiment, HParamInfo, MetricInfo, MetricName, Status
     from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData, SessionEndInfo, SessionStartInfo
     from tensorboardX.proto.summary_pb2 import Summary, SummaryMetadata
@@ -161,7 +174,7 @@ def _hparams(values: Mapping[str, Any], is_finished: bool) -> list[Any]:
         else:
             info.type, start.hparams[key].string_value = DataType.Value("DATA_TYPE_STRING"), str(value)
         if key in COLUMNS:
-            # Field 7, `differs`, which tensorboardX does not know: TensorBoard puts these first.
+            # Field 7, `differs`, is missing in tensorboardX; TensorBoard shows these columns first.
             info.MergeFromString(b"\x38\x01")
         experiment.hparam_infos.append(info)
     experiment.metric_infos.extend(MetricInfo(name=MetricName(tag=tag)) for tag in METRICS)

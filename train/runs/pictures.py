@@ -1,23 +1,24 @@
-"""Pictures of training runs: two that are compared, a sweep, and the ratings of their weights.
+"""Pictures of training runs: two runs compared, a sweep, and the ratings of weights.
 
-Start reading at `comparison_picture`, `sweep_picture` and `ratings_picture`.
+Start reading at `comparison_picture`, `sweep_picture` and `ratings_picture`. Commands draw them, from results that were
+computed without matplotlib.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from train.plots import FIRST, INK, SECOND, light_frame, make_figure, percent
+from rlgo.errors import RlgoError
+from train.console import message
+from train.plots import FIRST, INK, SECOND, light_frame, make_figure, need_matplotlib, percent
+from train.runs.compare import Comparison, Side
+from train.runs.evaluate import RANDOM, Evaluation
+from train.runs.sweep import METRICS, Outcome, Sweep
 from train.stats import clustered_interval
-
-if TYPE_CHECKING:
-    from train.runs.compare import Comparison, Side
-    from train.runs.evaluate import Evaluation
-    from train.runs.sweep import Outcome, Sweep
 
 # ---------------------------------------------------------------------------------------------
 # Two runs
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def comparison_picture(path: str | Path, found: Comparison) -> None:
-    """Write a PNG of what `compare.compare` found: who won by age, and what the logs of the two runs tell.
+    """Write a PNG of a comparison: A's win rate by games of self-play, and curves from the logs of both runs.
 
     Raises RlgoError without matplotlib.
     """
@@ -52,7 +53,8 @@ def comparison_picture(path: str | Path, found: Comparison) -> None:
 
 
 def _draw_curve(ax: Any, found: Comparison) -> None:
-    # A file has one age: the other's counts.
+    """Draw A's win rate over games of self-play, with its interval."""
+    # A weight file has no checkpoints: take the number of games of the run it plays.
     of_a = bool(found.a.checkpoints) or not found.b.checkpoints
     points = [*found.curve]
     ages = [point.games_a if of_a else point.games_b for point in points]
@@ -69,6 +71,7 @@ def _draw_curve(ax: Any, found: Comparison) -> None:
 
 
 def _draw_metric(ax: Any, side: Side, key: str, colour: str) -> None:
+    """Draw one number of the logs over games of self-play."""
     points = [(line["games"], line[key]) for line in side.metrics if key in line]
     if points:
         ax.plot(*zip(*points, strict=True), color=colour, label="A" if colour == FIRST else "B", linewidth=1.2)
@@ -80,8 +83,18 @@ def _draw_metric(ax: Any, side: Side, key: str, colour: str) -> None:
 # ---------------------------------------------------------------------------------------------
 
 
+def write_sweep_picture(sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
+    """Write plot.png into the folder of a sweep, or a message if matplotlib is missing."""
+    try:
+        need_matplotlib()
+    except RlgoError as error:
+        message(f"no picture: {error}")
+        return
+    sweep_picture(sweep.folder / "plot.png", sweep, outcomes)
+
+
 def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
-    """Write a PNG of what the runs of a sweep won: over one parameter a curve, over two a map, else a panel for each.
+    """Write a PNG of the win rates of a sweep: a map for two parameters, otherwise one panel for each parameter.
 
     Raises RlgoError without matplotlib.
     """
@@ -96,40 +109,34 @@ def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -
             _draw_parameter(ax, sweep, outcomes, key)
         for ax in axes.flat[len(keys) :]:
             ax.set_visible(False)
-    figure.suptitle(f"{sweep.folder.name}: {_won(sweep)}", fontsize=11)
+    figure.suptitle(f"{sweep.folder.name}: {METRICS[sweep.metric]}, of {sweep.games:,} games each", fontsize=11)
     figure.savefig(path, format="png")
 
 
-def _won(sweep: Sweep) -> str:
-    from train.runs.sweep import WON
-
-    return f"{WON[sweep.metric]}, of {sweep.games:,} games each"
-
-
 class _Scale:
-    """Where the values of a parameter stand along an axis: numbers where they belong, others side by side."""
+    """Positions of a parameter's values along an axis: numbers at their value, anything else side by side."""
 
     def __init__(self, sweep: Sweep, outcomes: Sequence[Outcome], key: str):
         self.key = key
         self.values = sorted({self._value(outcome) for outcome in outcomes})  # of one type
         self.numbers = type(self.values[0]) in (int, float) and key != "run.seed"
         self.log = self.numbers and self.values[0] > 0 and self.values[-1] >= 8 * self.values[0]
-        self._named = sweep.kind == "grid" or not self.numbers  # random numbers get an ordinary scale
+        self._named = sweep.kind == "grid" or not self.numbers  # drawn numbers get an ordinary scale
 
     def _value(self, outcome: Outcome) -> Any:
-        return outcome.member.values.get(self.key, outcome.member.config.run.seed)
+        return outcome.spec.values.get(self.key, outcome.spec.config.run.seed)
 
     def index(self, outcome: Outcome) -> int:
-        """Of the outcome's value among all, in order."""
+        """Return the index of an outcome's value among all values, in ascending order."""
         return self.values.index(self._value(outcome))
 
     def place(self, outcome: Outcome) -> float:
-        """Its coordinate."""
+        """Return the coordinate of an outcome's value."""
         return float(self._value(outcome)) if self.numbers else float(self.index(outcome))
 
     def label(self, ax: Any, axis: str, cells: bool = False) -> None:
-        """Name the axis "x" or "y" and its values; `cells`: numbers stand side by side too."""
-        from matplotlib.ticker import LogLocator, NullLocator
+        """Label the axis "x" or "y" and its values; `cells`: numbers stand side by side, too."""
+        from matplotlib.ticker import LogLocator, NullLocator  # slow to load
 
         side_by_side = cells or not self.numbers
         ticks = getattr(ax, f"{axis}axis")
@@ -146,13 +153,17 @@ class _Scale:
 
 
 def _name(value: Any) -> str:
+    """Format a value as the label of a tick."""
     if isinstance(value, tuple):
         return "+".join(map(str, value))
     return f"{value:g}" if type(value) is float else str(value)
 
 
 def _draw_parameter(ax: Any, sweep: Sweep, outcomes: Sequence[Outcome], key: str) -> None:
-    """Win rates over one parameter: a point with its interval for each run, and, of one, a line through the means."""
+    """Draw win rates over one parameter: a point with its interval for each run.
+
+    If it is the only parameter, a line connects the means of the seeds.
+    """
     scale = _Scale(sweep, outcomes, key)
     played = [outcome for outcome in outcomes if sweep.metric in outcome.scores]
     by_place: dict[float, list[float]] = {}
@@ -176,23 +187,14 @@ def _draw_parameter(ax: Any, sweep: Sweep, outcomes: Sequence[Outcome], key: str
 
 
 def _sweep_map(sweep: Sweep, outcomes: Sequence[Outcome]) -> Any:
-    """Draw the mean win rates of the seeds over two parameters: a heat map of a grid, points of a random choice."""
+    """Draw win rates over two parameters: a heat map of a grid, points for a random choice."""
     figure, axes = make_figure(1, 1, 7, 5)
     ax = axes[0, 0]
     x, y = (_Scale(sweep, outcomes, key) for key in sweep.keys)
     played = [outcome for outcome in outcomes if sweep.metric in outcome.scores]
     rates = [float(outcome.scores[sweep.metric].mean()) for outcome in played]
     if sweep.kind == "grid":
-        total, count = np.zeros((2, len(y.values), len(x.values)))
-        for outcome, rate in zip(played, rates, strict=True):
-            total[y.index(outcome), x.index(outcome)] += rate
-            count[y.index(outcome), x.index(outcome)] += 1
-        mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-        image = ax.imshow(mean, origin="lower", aspect="auto", cmap="viridis")
-        middle = (np.nanmin(mean) + np.nanmax(mean)) / 2 if len(played) else 0
-        for (row, column), rate in np.ndenumerate(mean):
-            text, colour = ("failed", "tab:red") if np.isnan(rate) else (f"{rate:.1%}", "w" if rate < middle else "k")
-            ax.text(column, row, text, ha="center", va="center", color=colour)
+        image = _heat_map(ax, x, y, played, rates)
     else:
         spots = [[scale.place(outcome) for outcome in played] for scale in (x, y)]
         image = ax.scatter(*spots, c=rates, cmap="viridis", s=60)
@@ -204,18 +206,31 @@ def _sweep_map(sweep: Sweep, outcomes: Sequence[Outcome]) -> Any:
     return figure
 
 
+def _heat_map(ax: Any, x: _Scale, y: _Scale, played: Sequence[Outcome], rates: Sequence[float]) -> Any:
+    """Draw the mean win rate of the seeds in each cell of a grid."""
+    total, count = np.zeros((2, len(y.values), len(x.values)))
+    for outcome, rate in zip(played, rates, strict=True):
+        total[y.index(outcome), x.index(outcome)] += rate
+        count[y.index(outcome), x.index(outcome)] += 1
+    mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    image = ax.imshow(mean, origin="lower", aspect="auto", cmap="viridis")
+    middle = (np.nanmin(mean) + np.nanmax(mean)) / 2 if len(played) else 0
+    for (row, column), rate in np.ndenumerate(mean):
+        text, colour = ("failed", "tab:red") if np.isnan(rate) else (f"{rate:.1%}", "w" if rate < middle else "k")
+        ax.text(column, row, text, ha="center", va="center", color=colour)
+    return image
+
+
 # ---------------------------------------------------------------------------------------------
 # Ratings
 # ---------------------------------------------------------------------------------------------
 
 
 def ratings_picture(path: str | Path, found: Evaluation) -> None:
-    """Write a PNG of what `evaluate.evaluate` found: a learning curve for each run, points for files, lines for others.
+    """Write a PNG of ratings: a learning curve for each run, points for weight files, lines for other players.
 
     Raises RlgoError without matplotlib.
     """
-    from train.runs.evaluate import RANDOM
-
     figure, axes = make_figure(1, 1, 8, 5)
     ax = axes[0, 0]
     curves, drawn = found.curves(), {RANDOM}

@@ -1,6 +1,7 @@
-"""What training runs there are, and how they stand.
+"""What training runs there are in a folder, and how they stand.
 
-Start reading at `look`. Everything is read off the folders as they are: nothing is written, no run is kept waiting.
+Start reading at `inspect`. Everything is read from the run folders as they are: nothing is written, and no run has to
+wait.
 """
 
 from __future__ import annotations
@@ -12,49 +13,52 @@ from pathlib import Path
 from typing import Any
 
 from rlgo.errors import RlgoError
+from train import console
 from train.config import Config, load_config
 from train.runs.folder import RunFolder
 
 RUNNING, INTERRUPTED, FINISHED, DAMAGED = "running", "interrupted", "finished", "damaged"
-_DEPTH = 2  # runs, and the runs of a sweep
+_DEPTH = 2  # a folder of runs, and the folder of a sweep in it
 
 
 @dataclass(frozen=True)
 class RunInfo:
-    """A run as its folder tells it; the numbers are those of the last saved state, seconds old where it runs."""
+    """A run as its folder describes it; numbers are those of the last saved state, seconds old if it is running."""
 
     path: Path
     state: str  # RUNNING, INTERRUPTED, FINISHED or DAMAGED
-    reason: str = ""  # why damaged
+    reason: str = ""  # why it is damaged
     config: Config | None = None
     games: int = 0
-    seconds: float = 0.0  # of self-play, learning and measuring
-    strength: dict[str, Any] = field(default_factory=dict)  # last measured, see `strength.Strength`
-    elo: float | None = None  # last measured, see `strength.elo`
+    seconds: float = 0.0  # spent on self-play, learning and measuring
+    strength: dict[str, Any] = field(default_factory=dict)  # last measurement by opponent, see `strength.Strength`
+    # The rating that `rlgo train` printed last, on the ladder of the run's own checkpoints (`strength.elo`); None
+    # before the first. Nothing is rated again, so both commands show the same number. `rlgo eval` re-rates runs.
+    elo: float | None = None
     started: str = ""  # ISO 8601, UTC
 
     @property
     def games_per_s(self) -> float:
-        """On average, measurements of strength included; 0 before the first saved state."""
+        """Average games per second, measurements included; 0 before the first saved state."""
         return self.games / self.seconds if self.seconds else 0.0
 
     @property
-    def way_back(self) -> str:
-        """The command that goes on with the run; empty where it needs none, or none helps."""
-        return RunFolder(self.path).way_back() if self.state == INTERRUPTED else ""
+    def resume_command(self) -> str:
+        """The command that resumes the run; empty unless it was interrupted."""
+        return RunFolder(self.path).resume_command() if self.state == INTERRUPTED else ""
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, as what `json` can write."""
+        """Return everything as what `json` can write."""
         return {
             **asdict(self),
             "path": str(self.path),
             "games_per_s": self.games_per_s,
-            "way_back": self.way_back,
+            "way_back": self.resume_command,
         }
 
 
-def look(path: str | Path) -> RunInfo:
-    """How a run stands. Whatever cannot be read makes it damaged; nothing raises."""
+def inspect(path: str | Path) -> RunInfo:
+    """Return how a run stands. It never raises: a run that cannot be read is reported as damaged."""
     folder = RunFolder(path)
     try:
         running = folder.in_use()
@@ -86,16 +90,16 @@ def _started(folder: RunFolder) -> str:
 
 
 def find_runs(path: str | Path) -> list[RunInfo]:
-    """All runs in a folder, and those of the sweeps in it, by name; or the run that the folder is.
+    """Return all runs in a folder and in the sweeps it holds, by name; or the one run that the folder is.
 
     Raises RlgoError if there is no such folder, or no run in it.
     """
     top = Path(path)
     if not top.is_dir():
         raise RlgoError(f"{path}: expected a folder of training runs" + (", found a file" if top.exists() else ""))
-    found = [look(top)] if _is_run(top) else _find(top, _DEPTH)
+    found = [inspect(top)] if _is_run(top) else _find(top, _DEPTH)
     if not found:
-        raise RlgoError(f"{path}: no training runs in it (rlgo train makes them)")
+        raise RlgoError(f"{path}: no training runs here; start one with rlgo train")
     return found
 
 
@@ -105,7 +109,7 @@ def _find(folder: Path, depth: int) -> list[RunInfo]:
         below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
         for path in below:
             if _is_run(path):
-                found.append(look(path))
+                found.append(inspect(path))
             elif depth > 1:
                 found += _find(path, depth - 1)
     except OSError as error:
@@ -114,32 +118,22 @@ def _find(folder: Path, depth: int) -> list[RunInfo]:
 
 
 def _is_run(path: Path) -> bool:
-    """Whether anything of a run is here, so that a damaged one is not passed over."""
+    """Return whether any file of a run is here, so that damaged runs are listed, too."""
     folder = RunFolder(path)
     return any(file.is_file() for file in (folder.config, folder.run_json, folder.state))
 
 
 # ---------------------------------------------------------------------------------------------
-# For people
+# As a table
 # ---------------------------------------------------------------------------------------------
+
+_HEADER = ("run", "state", "games", "games/s", "Elo", "won against", "board", "features", "started (UTC)", "")
 
 
 def table(runs: list[RunInfo], top: str | Path) -> str:
-    """One line a run; names are paths below `top`."""
-    rows: list[tuple[str, ...]] = [
-        ("run", "state", "games", "games/s", "Elo", "won against", "board", "features", "started (UTC)", "")
-    ]
-    rows += [_row(run, Path(top)) for run in runs]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    right = {"games/s", "Elo"}
-    lines = []
-    for row in rows:
-        cells = [
-            text.rjust(width) if rows[0][i] in right else text.ljust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    """Return a table with one line per run; names are paths relative to `top`."""
+    align = "".join("r" if name in ("games/s", "Elo") else "l" for name in _HEADER)
+    return console.table(_HEADER, [_row(run, Path(top)) for run in runs], align=align)
 
 
 def _row(run: RunInfo, top: Path) -> tuple[str, ...]:
@@ -157,5 +151,5 @@ def _row(run: RunInfo, top: Path) -> tuple[str, ...]:
         f"{c.board.size}x{c.board.size}",
         "+".join(map(str, c.features.sizes)) + " " + c.features.sharing,
         run.started[:16].replace("T", " "),
-        f"resume: {run.way_back}" if run.way_back else "",
+        f"resume: {run.resume_command}" if run.resume_command else "",
     )

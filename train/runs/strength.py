@@ -1,22 +1,23 @@
 """How strong a run's greedy player is: win rates, Elo against its own checkpoints, games against GNU Go.
 
-Start reading at `win_rates`, `elo` and `against_gnugo`. Games are played inside compiled code, thousands a second,
-but for those against GNU Go.
+Start reading at `win_rates`, `elo` and `against_gnugo`. Games are played in compiled code, thousands per second, except
+those against GNU Go.
 
-What comes out depends on the config, the weights and their number of games alone, not on what happened before: a
-run that was interrupted measures the same as one that was not.
+Results depend only on the config, the weights and their number of games, not on the history of the process: a run that
+was interrupted measures the same as one that was not.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
 
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.player import GreedyPlayer
-from rlgo.selfplay import meet
 from rlgo.shapes import FeatureSet
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, shipped_weights
@@ -27,7 +28,7 @@ from train.players.engines import find_program
 from train.runs.folder import RunFolder
 from train.stats import clustered_interval, in_percent
 
-RUNGS = 3  # how many checkpoints before it each set of weights meets
+RUNGS = 3  # number of earlier checkpoints that each set of weights plays
 GNUGO = "gnugo --mode gtp --level 0 --chinese-rules --capture-all-dead --positional-superko"
 GNUGO_NAME = "GNU Go level 0"
 _WIN_RATES, _ELO, _GNUGO = range(3)
@@ -37,7 +38,7 @@ _WIN_RATES, _ELO, _GNUGO = range(3)
 class Strength:
     """The measured strength of the greedy player: its win rate against one opponent."""
 
-    opponent: str  # for people
+    opponent: str  # its name, for messages
     games: int
     win_rate: float
     ci95: tuple[float, float]  # see `stats.clustered_interval`
@@ -47,17 +48,20 @@ class Strength:
 
 
 def seeds(config: Config) -> list[np.random.SeedSequence]:
-    """Of self-play, and of the measurements."""
+    """Return the two seeds of a run: for self-play and for measurements."""
     return np.random.SeedSequence(config.run.seed).spawn(2)
 
 
 def win_rates(config: Config, folder: RunFolder, weights: Weights) -> dict[str, Strength]:
-    """Against a random player, the checkpoint of half the games ago, and the shipped weights."""
+    """Measure win rates against random play, the checkpoint at half the games, and the shipped weights.
+
+    Returns the strengths by opponent: "random", "earlier_self" and "shipped", as far as they exist.
+    """
     opponents = {"random": ("random play", np.zeros_like(weights.theta))}
     earlier = [path for games_then, path in folder.saved().items() if games_then <= weights.games // 2]
     if earlier:
         half = load_weights(earlier[-1])
-        opponents["earlier_self"] = (f"itself of {half.games:,} games", half.theta)
+        opponents["earlier_self"] = (f"itself after {half.games:,} games", half.theta)
     shipped = _shipped(weights.features)
     if shipped is not None:
         opponents["shipped"] = shipped
@@ -69,25 +73,29 @@ def win_rates(config: Config, folder: RunFolder, weights: Weights) -> dict[str, 
 
 
 def elo(config: Config, folder: RunFolder, weights: Weights, ratings: dict[str, float]) -> Rating:
-    """The rating of `weights` on the ladder of the run's checkpoints, whose foot is random play with 0 Elo.
+    """Rate `weights` on the ladder of the run's checkpoints, where random play has 0 Elo.
 
-    They meet the last `RUNGS` checkpoints before them, or random play where there are not so many. Neighbours on the
-    ladder win some games from each other, while random play wins none from anyone of more than a few hundred games:
-    so it counts where it tells something, and further up the ladder carries the scale. The ratings of the rungs stay
-    as they were found. (Of a score of 100 %, the prior of `elo.rate` makes a finite rating.)
+    The weights play the last `RUNGS` checkpoints before them, and random play if there are fewer. Neighbours on the
+    ladder win games from each other, while random play never beats a player of more than a few hundred games: so it
+    plays where its games mean something, and further up the ladder carries the scale. Ratings of the rungs stay as they
+    were found. (The prior of `elo.rate` keeps the rating finite even after a score of 100 %.)
 
-    So Elo tells how far a run has come, not which of two runs is stronger: what the first few hundred games are worth
-    differs by some hundred Elo from run to run, and stays in all that follows. `evaluate` brings runs on one scale.
+    Elo therefore tells how far a run has come, not which of two runs is stronger: what the first few hundred games are
+    worth differs by some hundred Elo between runs, and carries over to all later ratings. `evaluate` rates runs on a
+    common scale.
 
     Parameters
     ----------
-    ratings : Elo by the checkpoint's number of games, those found so far; whatever is missing is found and added.
+    config : of the run
+    folder : of the run
+    weights : the weights to rate
+    ratings : Elo by number of games, as text, of the checkpoints rated so far; missing ones are rated and added
 
     Returns
     -------
-    the rating; its interval is that of these games, and leaves out what is unknown about the rungs.
+    the rating. Its interval covers these games, not the uncertainty of the rungs' own ratings.
     """
-    # Only those before: a run that was killed may have left later ones than it knows of.
+    # Only earlier ones: a killed run may have left checkpoints that are later than its saved state.
     rungs = {games: path for games, path in folder.saved().items() if games < weights.games}
     for games, path in rungs.items():
         if str(games) not in ratings:
@@ -99,33 +107,34 @@ def elo(config: Config, folder: RunFolder, weights: Weights, ratings: dict[str, 
     return rate_new({"0": 0.0, **ratings}, results)
 
 
-def against_gnugo(config: Config, weights: Weights, progress: bool) -> Strength | None:
-    """The win rate against GNU Go level 0; None after Ctrl-C. Raises as `meet_gnugo`."""
+def against_gnugo(config: Config, weights: Weights, progress: bool | None) -> Strength | None:
+    """Measure the win rate against GNU Go level 0; None after Ctrl-C. Raises what `play_gnugo` raises."""
     seed = int(_seed(config, weights.games, 0, _GNUGO).generate_state(1)[0])
-    match = meet_gnugo(weights, config.run.gnugo_games, config.board.komi, seed, progress)
+    match = play_gnugo(weights, config.run.gnugo_games, config.board.komi, seed, progress)
     return None if match.interrupted else Strength(GNUGO_NAME, match.games, match.win_rate, match.ci95)
 
 
-def meet_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: bool) -> MatchResult:
-    """A match of the greedy player of `weights` against GNU Go level 0, a game a second or so.
+def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: bool | None) -> MatchResult:
+    """Play a match of the greedy player of `weights` against GNU Go level 0, at about a game per second.
 
     Raises
     ------
-    RlgoError : if GNU Go is not there or does not start.
-    KeyboardInterrupt : for a Ctrl-C before the first game's end.
+    RlgoError : if GNU Go is not installed or does not start.
+    KeyboardInterrupt : after Ctrl-C before the end of the first game.
     """
     player = GreedyPlayer(ValueFunction(weights), seed)
-    engine = f"gtp:{GNUGO} --seed {seed % 2**31}"  # without it, GNU Go plays differently every time
-    return play_match(player, engine, games, weights.features.size, komi, seed, progress=progress)
+    engine = f"gtp:{GNUGO} --seed {seed % 2**31}"  # or GNU Go would play differently each time
+    progress = sys.stderr.isatty() if progress is None else progress
+    return play_match(player, engine, games, size=weights.features.size, komi=komi, seed=seed, progress=progress)
 
 
 def has_gnugo() -> bool:
-    """Whether GNU Go is installed."""
+    """Return whether GNU Go is installed."""
     return find_program("gnugo") is not None
 
 
 def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
-    """The best shipped weights of the board size, as a yardstick, where they have the same features."""
+    """Return name and theta of the best shipped weights for the board size, if they have the same features."""
     try:
         path = shipped_weights(features.size)
     except RlgoError:
@@ -135,12 +144,13 @@ def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
 
 
 def _scores(config: Config, weights: Weights, theta: np.ndarray, opponent: int, what: int) -> np.ndarray:
-    """Of `weights` against the opponent of this number, who plays with `theta`; see `selfplay.meet`."""
+    """Play `weights` against the opponent with this number, who plays with `theta`; return the scores by opening."""
     seed, size = _seed(config, weights.games, opponent, what), config.board.size
     with compiling(f"matches, {size}x{size}"):
-        return meet(weights.features, weights.theta, theta, config.run.eval_games, seed, config.board.komi)
+        games, komi = config.run.eval_games, config.board.komi
+        return play_fast(weights.features, weights.theta, theta, games, seed, komi).scores
 
 
 def _seed(config: Config, games: int, opponent: int, what: int) -> np.random.SeedSequence:
-    """Of the games against one opponent, measured after so many games of self-play."""
+    """Return the seed of the games against one opponent, measured after so many games of self-play."""
     return np.random.SeedSequence([seeds(config)[1].generate_state(1)[0], games, opponent, what])

@@ -1,7 +1,7 @@
-"""Sweeps: many training runs over a grid, or a random choice, of settings and seeds, and which of them is best.
+"""Sweeps: many training runs over a grid, or random choices, of settings and seeds, and which of them play best.
 
-Start reading at `read_sweep`, then `run_sweep`. A sweep's file has a table [sweep] (`config.Sweep` names its keys),
-what is swept, and settings that all runs share, on top of the base config:
+Start reading at `read_sweep`, then `run_sweep`. The file of a sweep has a table [sweep], whose keys `config.py`
+documents; the parameters to vary; and settings that all runs share, on top of the base config:
 
     [sweep]
     name = "step_size"
@@ -10,14 +10,13 @@ what is swept, and settings that all runs share, on top of the base config:
 
     [sweep.parameters]
     learning.alpha = [0.03, 0.1, 0.3]                        # a list of values
-    # policy.epsilon = {low = 0.01, high = 0.3, log = true}  # kind = "random": a range, evenly on a log scale
+    # policy.epsilon = {low = 0.01, high = 0.3, log = true}  # kind = "random": a range, here uniform on a log scale
 
     [run]
     games = 50_000
 
-Each run, a *member*, is an ordinary run folder below that of the sweep, trained by a process of its own. A sweep
-keeps no state besides: what is to be done follows from the file and from how the members' folders stand. So it goes
-on after anything, `kill -9` included, when it is started again.
+The runs are trained by `fleet.train_all`, each in an ordinary run folder inside that of the sweep. A sweep keeps no
+other state, so that it continues after anything, even ``kill -9``, when it is started again.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 import shlex
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,130 +33,156 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
+from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.resources import config_path
-from rlgo.sealed import write_atomically
-from rlgo.selfplay import hold_meeting, meet
 from rlgo.weights import Weights, load_weights, shipped_weights
-from train.arena.match import on_common_features
+from train import console
+from train.arena.fast import on_common_features
 from train.config import Config, canonical_key, change, flat, load_config, read_toml, section_from
-from train.config import Sweep as SweepTable
-from train.runs.fleet import FAILED, Member, Training, check_folders, jobs_for, member_name, say, train_all
-from train.runs.folder import RunFolder, called
-from train.runs.status import FINISHED, look
+from train.config import Sweep as SweepConfig
+from train.console import Progress, message
+from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, jobs_for, run_name, train_all
+from train.runs.folder import RunFolder, command_prefix
+from train.runs.status import FINISHED, inspect
 from train.stats import clustered_interval, in_percent
 
-_MOST_MEMBERS = 10_000
+MAX_RUNS = 10_000
 _FIXED = {  # settings that a sweep cannot vary
-    "run.name": "a sweep names its runs itself, below sweep.name",
-    "run.out": "all runs of a sweep stand in one folder",
-    "run.seed": "seeds stand in sweep.seeds",
-    "board.size": "weights for boards of different sizes cannot meet",
+    "run.name": "a sweep names its runs itself, after their parameters",
+    "run.out": "all runs of a sweep share one folder",
+    "run.seed": "list seeds in sweep.seeds",
+    "board.size": "weights for different board sizes cannot play each other",
 }
-WON = {"members": "won against the others", "shipped": "won against the shipped weights"}  # by metric, for people
+# What the runs are compared by, in words; the values of sweep.metric.
+METRICS = {"members": "won against the others", "shipped": "won against the shipped weights"}
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep, whole: what `read_sweep` makes of its file."""
+    """A sweep as its file describes it, with the config of every run."""
 
     path: Path  # of the file
-    way_back: str  # the command that goes on with it
-    folder: Path  # of the members' folders
-    base: str  # config that they start from
+    resume_command: str
+    folder: Path  # holds the run folders
+    base: str  # name or path of the config that the runs start from
     kind: str  # "grid" or "random"
     metric: str  # "members" or "shipped"
-    games: int  # of each member against each opponent, at the end
+    games: int  # of each run against each opponent, at the end
     seed: int
     komi: float  # of those games
-    keys: tuple[str, ...]  # what is swept
-    members: tuple[Member, ...]
+    keys: tuple[str, ...]  # the parameters, as section.key
+    runs: tuple[RunSpec, ...]
 
 
 # ---------------------------------------------------------------------------------------------
-# Reading
+# Reading the file
 # ---------------------------------------------------------------------------------------------
 
 
 def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
-    """Read a sweep's file, and check the config of every member.
+    """Read the file of a sweep, and check the config of every run.
 
     Parameters
     ----------
     path : a TOML file, or the name of a shipped sweep (see `resources.config_path`)
-    out : the folder for the sweep's folder; None: `run.out` of the config
+    out : where to create the folder of the sweep; None: in `run.out` of the config
 
     Raises
     ------
-    RlgoError : naming the file, the key and what was expected.
+    RlgoError : with the file, the key and what was expected.
     """
     file = config_path(str(path), "sweeps")
     data = read_toml(file)
     table = data.pop("sweep", None)
     if not isinstance(table, dict):
-        raise RlgoError(f"{file}: expected a table [sweep]: what it holds is explained in train/runs/sweep.py")
+        raise RlgoError(f"{file}: expected a table [sweep]; its keys are explained in train/runs/sweep.py")
     ranges = _ranges(table.pop("parameters", {}), str(file))
-    s = section_from(SweepTable, table, str(file))
+    s = section_from(SweepConfig, table, str(file))
     if s.games % 2:
-        raise RlgoError(f"{file}: sweep.games = {s.games}: expected an even number, for every opening is played twice")
-
-    # A base that stands beside the sweep's file is meant, wherever the command is given.
+        raise RlgoError(f"{file}: sweep.games = {s.games}: expected an even number (each opening is played twice)")
+    # A base config beside the file is found from any working directory.
     base = str(file.parent / s.base) if (file.parent / s.base).is_file() else s.base
-    run = data.get("run")
-    for key in ("name", "seed"):
-        if isinstance(run, dict) and key in run:
-            raise RlgoError(f"{file}: run.{key}: {_FIXED[f'run.{key}']}")
-    common = change(load_config(base), data, str(file))
-    folder = Path(common.run.out if out is None else out) / s.name
-
-    source = f"{file}: sweep.parameters"
-    if s.kind == "grid":
-        combinations = _grid(ranges, source)
-    else:
-        combinations = _draw(ranges, common, s.samples, s.seed, source)
-    if not 2 <= len(combinations) * len(s.seeds) <= _MOST_MEMBERS:
-        n = len(combinations) * len(s.seeds)
-        raise RlgoError(f"{file}: {n:,} runs by sweep.parameters and sweep.seeds: expected 2 to {_MOST_MEMBERS:,}")
-    members = tuple(
-        _member(common, base, folder, values, seed, source) for values, seed in itertools.product(combinations, s.seeds)
-    )
-    names = [member.name for member in members]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise RlgoError(f"{source}: expected different values, but two runs are {twice}")
-    if s.metric == "shipped" and _shipped(common.board.size) is None:
-        raise RlgoError(f"{file}: sweep.metric = shipped: none ship for {common.board.size}x{common.board.size}")
+    shared = _shared_config(base, data, str(file))
+    if s.metric == "shipped" and _shipped(shared.board.size) is None:
+        size = shared.board.size
+        raise RlgoError(f"{file}: sweep.metric = shipped: expected another metric (no weights ship for {size}x{size})")
+    folder = Path(shared.run.out if out is None else out) / s.name
     return Sweep(
         path=file,
-        way_back=f"{called()}rlgo sweep " + shlex.join([str(path), *([] if out is None else ["--out", out])]),
+        resume_command=f"{command_prefix()}rlgo sweep "
+        + shlex.join([str(path), *([] if out is None else ["--out", out])]),
         folder=folder,
         base=base,
         kind=s.kind,
         metric=s.metric,
         games=s.games,
         seed=s.seed,
-        komi=common.board.komi,
+        komi=shared.board.komi,
         keys=tuple(ranges),
-        members=members,
+        runs=_specs(s, ranges, shared, base, folder, str(file)),
     )
 
 
+def _shared_config(base: str, data: Mapping[str, Any], file: str) -> Config:
+    """Return the config that all runs have in common."""
+    run = data.get("run")
+    for key in ("name", "seed"):
+        if isinstance(run, dict) and key in run:
+            raise RlgoError(f"{file}: run.{key}: {_FIXED[f'run.{key}']}")
+    return change(load_config(base), data, file)
+
+
+def _specs(
+    s: SweepConfig, ranges: Mapping[str, Any], shared: Config, base: str, folder: Path, file: str
+) -> tuple[RunSpec, ...]:
+    """Return every combination of parameters with every seed."""
+    source = f"{file}: sweep.parameters"
+    combinations = _grid(ranges, source) if s.kind == "grid" else _draw(ranges, shared, s.samples, s.seed, source)
+    n = len(combinations) * len(s.seeds)
+    if not 2 <= n <= MAX_RUNS:
+        raise RlgoError(f"{file}: {n:,} runs by sweep.parameters and sweep.seeds: expected 2 to {MAX_RUNS:,}")
+    specs = []
+    for values, seed in itertools.product(combinations, s.seeds):
+        config = _with_values(shared, values, source)
+        complete = flat(config)
+        values = {key: complete[key] for key in values}
+        own = replace(config.run, name=run_name(values, seed), seed=seed, out=str(folder))
+        specs.append(RunSpec(values, replace(config, run=own), base))
+    names = [spec.name for spec in specs]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise RlgoError(f"{source}: expected distinct values, but two runs would be called {twice}")
+    return tuple(specs)
+
+
+def _with_values(config: Config, values: Mapping[str, Any], source: str) -> Config:
+    """Return `config` with the values of some section.keys."""
+    tables: dict[str, dict[str, Any]] = {}
+    for key, value in values.items():
+        section, _, leaf = key.partition(".")
+        tables.setdefault(section, {})[leaf] = value
+    return change(config, tables, source)
+
+
 def _ranges(tables: Any, file: str) -> dict[str, Any]:
-    """What [sweep.parameters] gives for each section.key, written ``section.key`` or ``"section.key"``: a list or
-    the table of a range."""
+    """Return the parameters by section.key: for each, a list of values, or the table of a range.
+
+    A key may be written ``section.key`` or ``"section.key"``.
+    """
     source = f"{file}: sweep.parameters"
     if not isinstance(tables, dict):
         raise RlgoError(f"{source}: expected a table [sweep.parameters]")
     given: dict[str, Any] = {}
     for name, value in tables.items():
-        nested = isinstance(value, dict) and "." not in name
-        given |= {f"{name}.{key}": inner for key, inner in value.items()} if nested else {name: value}
+        is_section = isinstance(value, dict) and "." not in name
+        given |= {f"{name}.{key}": inner for key, inner in value.items()} if is_section else {name: value}
     ranges = {}
-    for key, value in given.items():
-        key = canonical_key(key, source)
+    for name, value in given.items():
+        key = canonical_key(name, source)
         if key in _FIXED:
             raise RlgoError(f"{source}: {key}: {_FIXED[key]}")
         if isinstance(value, list):
@@ -171,39 +195,40 @@ def _ranges(tables: Any, file: str) -> dict[str, Any]:
 
 
 def _grid(ranges: Mapping[str, Any], source: str) -> list[dict[str, Any]]:
+    """Return all combinations of listed values."""
     for key, values in ranges.items():
         if not isinstance(values, list):
-            raise RlgoError(f'{source}: {key}: ranges need sweep.kind = "random"; expected a list of values')
+            raise RlgoError(f'{source}: {key}: expected a list of values (a range needs sweep.kind = "random")')
     n = math.prod(len(values) for values in ranges.values())
-    if n > _MOST_MEMBERS:
-        raise RlgoError(f"{source}: {n:,} combinations: expected at most {_MOST_MEMBERS:,}")
+    if n > MAX_RUNS:
+        raise RlgoError(f"{source}: {n:,} combinations: expected at most {MAX_RUNS:,}")
     return [dict(zip(ranges, values, strict=True)) for values in itertools.product(*ranges.values())]
 
 
-def _draw(ranges: Mapping[str, Any], common: Config, samples: int, seed: int, source: str) -> list[dict[str, Any]]:
-    """Different random combinations; the first n of more are those of n."""
+def _draw(ranges: Mapping[str, Any], shared: Config, samples: int, seed: int, source: str) -> list[dict[str, Any]]:
+    """Draw distinct random combinations; a larger number of samples begins with the same ones."""
     if not ranges:
         raise RlgoError(f'{source}: sweep.kind = "random": expected at least one parameter')
-    kinds = {key: _check_range(key, r, common, source) for key, r in ranges.items() if isinstance(r, dict)}
+    kinds = {key: _check_range(key, r, shared, source) for key, r in ranges.items() if isinstance(r, dict)}
     rng = np.random.default_rng(seed)
-    found: list[dict[str, Any]] = []
+    drawn: list[dict[str, Any]] = []
     for _ in range(100 * samples):
         values = {
             key: r[rng.integers(len(r))] if isinstance(r, list) else _draw_from(r, kinds[key], rng)
             for key, r in ranges.items()
         }
-        if values not in found:
-            found.append(values)
-        if len(found) == samples:
-            return found
-    raise RlgoError(f"{source}: found only {len(found)} different combinations, expected sweep.samples = {samples}")
+        if values not in drawn:
+            drawn.append(values)
+        if len(drawn) == samples:
+            return drawn
+    raise RlgoError(f"{source}: only {len(drawn)} distinct combinations, expected sweep.samples = {samples}")
 
 
-def _check_range(key: str, r: dict[str, Any], common: Config, source: str) -> type:
-    """Whether the ends of a range are values of its key, in order; returns their type, int or float."""
+def _check_range(key: str, r: dict[str, Any], shared: Config, source: str) -> type:
+    """Check that both ends of a range are valid values of its key, in order; return their type, int or float."""
     log = r.get("log", False)
     section, _, leaf = key.partition(".")
-    low, high = (flat(change(common, {section: {leaf: r[end]}}, source))[key] for end in ("low", "high"))
+    low, high = (flat(change(shared, {section: {leaf: r[end]}}, source))[key] for end in ("low", "high"))
     if type(low) not in (int, float):
         raise RlgoError(f"{source}: {key}: not a number; expected a list of values")
     if type(log) is not bool:
@@ -216,44 +241,32 @@ def _check_range(key: str, r: dict[str, Any], common: Config, source: str) -> ty
 
 
 def _draw_from(r: dict[str, Any], kind: type, rng: np.random.Generator) -> int | float:
+    """Draw a value from a range."""
     low, high, u = r["low"], r["high"], rng.random()
     top = high + 1 if kind is int else high
     x = low * (top / low) ** u if r.get("log", False) else low + (top - low) * u
-    # Four digits tell runs apart, and can be read.
+    # Four digits are enough to tell runs apart, and are easy to read.
     return min(int(x), high) if kind is int else min(max(float(f"{x:.4g}"), float(low)), float(high))
 
 
-def _member(common: Config, base: str, folder: Path, values: dict[str, Any], seed: int, source: str) -> Member:
-    tables: dict[str, dict[str, Any]] = {}
-    for key, value in values.items():
-        section, _, leaf = key.partition(".")
-        tables.setdefault(section, {})[leaf] = value
-    config = change(common, tables, source)
-    whole = flat(config)
-    values = {key: whole[key] for key in values}
-    name = member_name(values, seed)
-    config = replace(config, run=replace(config.run, name=name, seed=seed, out=str(folder)))
-    return Member(values, config, base)
-
-
 # ---------------------------------------------------------------------------------------------
-# A sweep from end to end
+# Running it
 # ---------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
-class Outcome(Training):
-    """How a member ended, and what it won of the games at the end."""
+class Outcome(RunStatus):
+    """How a run of a sweep ended, and what it won in the games at the end."""
 
-    # By opponent, "members" or "shipped": A's scores by opening, float64[openings, 2].
+    # By metric, "members" or "shipped": this run's scores by opening, float64[openings, 2].
     scores: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def win_rate(self, opponent: str) -> float | None:
-        """None where it played no such games."""
-        return float(self.scores[opponent].mean()) if opponent in self.scores else None
+    def win_rate(self, metric: str) -> float | None:
+        """Return the run's win rate, or None if it played no such games."""
+        return float(self.scores[metric].mean()) if metric in self.scores else None
 
     def to_json(self) -> dict[str, Any]:
-        """As a line of sweep.jsonl."""
+        """Return the line of sweep.jsonl for this run."""
         against = {
             key: {
                 "games": scores.size,
@@ -263,10 +276,10 @@ class Outcome(Training):
             for key, scores in self.scores.items()
         }
         return {
-            "name": self.member.name,
-            "folder": str(self.member.folder.path),
-            "parameters": self.member.values,
-            "seed": self.member.config.run.seed,
+            "name": self.spec.name,
+            "folder": str(self.spec.folder.path),
+            "parameters": self.spec.values,
+            "seed": self.spec.config.run.seed,
             "state": self.state,
             "reason": self.reason,
             "games": self.games,
@@ -277,167 +290,173 @@ class Outcome(Training):
 def run_sweep(
     sweep: Sweep, jobs: int | None = None, progress: bool | None = None, only_resume: bool = False
 ) -> list[Outcome]:
-    """Train all members that are not finished yet, let them meet, and write the table and the picture.
+    """Train all runs that are not finished, play them against each other, and write sweep.jsonl and table.md.
 
     Parameters
     ----------
     sweep : see `read_sweep`
-    jobs : processes at a time; None: as many as there are processors, over the workers of each
-    progress : show progress bars on stderr; None: where stderr is a terminal
-    only_resume : refuse to start a sweep of which there is nothing yet
+    jobs : runs that train at a time; None: one for each processor, divided by the workers of each run
+    progress : show progress on standard error; None: as `console.Progress` decides
+    only_resume : raise RlgoError if the sweep has not been started before
 
     Returns
     -------
-    the members, best first; those that failed last.
+    the outcomes, best settings first, failed runs last.
 
     Raises
     ------
-    RlgoError : if the folder is in use, or holds runs of other configs, or no member finished.
-    KeyboardInterrupt : after Ctrl-C, when the members are saved.
+    RlgoError
+        If the folder is in use or holds runs with other configs, or if all runs failed.
+    KeyboardInterrupt
+        After Ctrl-C, once the runs are saved.
     """
     if only_resume and not sweep.folder.is_dir():
-        raise RlgoError(f"{sweep.folder}: no such sweep to resume; without --resume it is started")
-    check_folders(sweep.members, "give the sweep a new name")
-    progress = os.isatty(2) if progress is None else progress
-    jobs = jobs or jobs_for(sweep.members)
+        raise RlgoError(f"{sweep.folder}: no such sweep to resume; leave out --resume to start it")
+    check_folders(sweep.runs, "give the sweep another name")
+    jobs = jobs or jobs_for(sweep.runs)
     try:
         sweep.folder.mkdir(parents=True, exist_ok=True)
         with RunFolder(sweep.folder).lock():
             write_atomically(sweep.folder / "sweep.toml", sweep.path.read_bytes())
-            outcomes = [Outcome(member) for member in sweep.members]
+            outcomes = [Outcome(spec) for spec in sweep.runs]
             train_all(outcomes, sweep.folder, jobs, progress)
             _play_all(sweep, outcomes, jobs, progress)
-            outcomes = _sorted(outcomes, sweep.metric)
-            _write(sweep, outcomes)
+            outcomes = ranked(outcomes, sweep.metric)
+            lines = "".join(json.dumps(outcome.to_json()) + "\n" for outcome in outcomes)
+            write_atomically(sweep.folder / "sweep.jsonl", lines.encode())
+            write_atomically(sweep.folder / "table.md", (table(sweep, outcomes) + "\n").encode())
     except KeyboardInterrupt:
-        done = sum(look(member.folder.path).state == FINISHED for member in sweep.members)
-        say(f"interrupted: {done} of {len(sweep.members)} runs are finished; go on with: {sweep.way_back}")
+        done = sum(inspect(spec.folder.path).state == FINISHED for spec in sweep.runs)
+        message(f"interrupted: {done} of {len(sweep.runs)} runs are finished; resume with: {sweep.resume_command}")
         raise
     except OSError as error:
         raise RlgoError(f"{error.filename or sweep.folder}: cannot be written: {error.strerror}") from None
     if all(outcome.state == FAILED for outcome in outcomes):
-        raise RlgoError(f"{sweep.folder}: all runs failed, the first one so: {outcomes[0].reason}")
+        raise RlgoError(f"{sweep.folder}: all runs failed; the first one: {outcomes[0].reason}")
     return outcomes
 
 
 # ---------------------------------------------------------------------------------------------
-# Who is best
+# Which runs play best
 # ---------------------------------------------------------------------------------------------
 
 
 def _shipped(size: int) -> Weights | None:
+    """Return the best shipped weights for a board size, or None."""
     try:
         return load_weights(shipped_weights(size))
     except RlgoError:
         return None
 
 
-def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bool) -> None:
-    """Let all finished members meet each other and the shipped weights, at equal conditions; fills in `scores`.
+@dataclass(frozen=True)
+class _Pairing:
+    """Two sets of weights that play each other; b is None for the shipped weights."""
 
-    Two members meet in the same games whoever else is in the sweep; against the shipped weights, all members play
-    the same openings.
-    """
-    players: dict[Outcome, Weights] = {}
-    for outcome in sorted(outcomes, key=lambda outcome: outcome.member.name):
-        if outcome.state == FINISHED:
-            try:
-                players[outcome] = load_weights(outcome.member.folder.weights)
-            except RlgoError as error:
-                outcome.state, outcome.reason = FAILED, str(error)
+    metric: str
+    a: Outcome
+    b: Outcome | None
+    seed: int | np.random.SeedSequence
+
+
+def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bool | None) -> None:
+    """Play all finished runs against each other and the shipped weights, and fill in their scores."""
+    players = _load_players(outcomes)
     if not players:
         return
-    size = sweep.members[0].config.board.size
-    meetings: list[tuple[str, Outcome, Outcome | None, Any]] = []
-    if sweep.metric == "members":
-        for a, b in itertools.combinations(players, 2):
-            names = [zlib.crc32(outcome.member.name.encode()) for outcome in (a, b)]
-            meetings.append(("members", a, b, np.random.SeedSequence([sweep.seed, *names])))
+    size = sweep.runs[0].config.board.size
     shipped = _shipped(size)
-    if shipped is not None:
-        meetings += [("shipped", a, None, sweep.seed) for a in players]
+    pairings = _pairings(sweep, list(players), shipped is not None)
     features, thetas = on_common_features([*players.values(), shipped], size)
-    by_outcome: dict[Outcome | None, np.ndarray] = dict(zip([*players, None], thetas, strict=True))
+    theta_of: dict[Outcome | None, np.ndarray] = dict(zip([*players, None], thetas, strict=True))
 
-    def play(meeting: tuple[str, Outcome, Outcome | None, Any]) -> np.ndarray:
-        _, a, b, seed = meeting
-        return hold_meeting(features, by_outcome[a], by_outcome[b], sweep.games, seed, sweep.komi).scores
+    def play(pairing: _Pairing) -> np.ndarray:
+        a, b = theta_of[pairing.a], theta_of[pairing.b]
+        return play_fast(features, a, b, sweep.games, pairing.seed, sweep.komi).scores
 
     found: dict[tuple[Outcome, str], list[np.ndarray]] = {}
     with compiling(f"matches, {size}x{size}"):
-        meet(features, thetas[0], thetas[0], 2, 0)
+        play_fast(features, thetas[0], thetas[0], 2, 0)
     pool = ThreadPoolExecutor(jobs)
     try:
-        played = tqdm(
-            pool.map(play, meetings), "games between them", len(meetings), disable=not progress, unit=" matches"
-        )
-        for (against, player, other, _), scores in zip(meetings, played, strict=True):
-            found.setdefault((player, against), []).append(scores)
-            if other is not None:
-                found.setdefault((other, against), []).append(1 - scores[:, ::-1])
+        with Progress(len(pairings), "matches", "games between runs", enabled=progress) as bar:
+            for pairing, scores in zip(pairings, bar.track(pool.map(play, pairings)), strict=True):
+                found.setdefault((pairing.a, pairing.metric), []).append(scores)
+                if pairing.b is not None:
+                    found.setdefault((pairing.b, pairing.metric), []).append(1 - scores[:, ::-1])
     finally:
         pool.shutdown(cancel_futures=True)
-    for (player, against), parts in found.items():
-        player.scores[against] = np.concatenate(parts)
+    for (outcome, metric), parts in found.items():
+        outcome.scores[metric] = np.concatenate(parts)
+
+
+def _load_players(outcomes: Iterable[Outcome]) -> dict[Outcome, Weights]:
+    """Load the weights of the finished runs, by name; a run whose weights cannot be read counts as failed."""
+    players: dict[Outcome, Weights] = {}
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.spec.name):
+        if outcome.state == FINISHED:
+            try:
+                players[outcome] = load_weights(outcome.spec.folder.weights)
+            except RlgoError as error:
+                outcome.state, outcome.reason = FAILED, str(error)
+    return players
+
+
+def _pairings(sweep: Sweep, players: Sequence[Outcome], has_shipped: bool) -> list[_Pairing]:
+    """Return who plays whom.
+
+    Two runs play the same games whichever other runs are in the sweep. All runs play the same openings against the
+    shipped weights.
+    """
+    pairings = []
+    if sweep.metric == "members":
+        for a, b in itertools.combinations(players, 2):
+            names = [zlib.crc32(outcome.spec.name.encode()) for outcome in (a, b)]
+            pairings.append(_Pairing("members", a, b, np.random.SeedSequence([sweep.seed, *names])))
+    if has_shipped:
+        pairings += [_Pairing("shipped", a, None, sweep.seed) for a in players]
+    return pairings
 
 
 def mean_of_seeds(outcomes: Iterable[Outcome], metric: str) -> dict[str, float]:
-    """The mean win rate of members that differ by their seed alone, by their values as `setting` writes them."""
+    """Return the mean win rate of runs that differ in their seed alone, by `setting`."""
     rates: dict[str, list[float]] = {}
     for outcome in outcomes:
         rate = outcome.win_rate(metric)
         if rate is not None:
-            rates.setdefault(setting(outcome.member), []).append(rate)
+            rates.setdefault(setting(outcome.spec), []).append(rate)
     return {key: sum(of_seeds) / len(of_seeds) for key, of_seeds in rates.items()}
 
 
-def setting(member: Member) -> str:
-    """The values of a member, as a key of dictionaries."""
-    return json.dumps(member.values)
+def setting(spec: RunSpec) -> str:
+    """Return the parameters of a run as a key for dictionaries."""
+    return json.dumps(spec.values)
 
 
-def _sorted(outcomes: list[Outcome], metric: str) -> list[Outcome]:
-    """Best settings first, their seeds together; what failed at the end."""
+def ranked(outcomes: Iterable[Outcome], metric: str) -> list[Outcome]:
+    """Sort outcomes: best settings first with their seeds together, failed runs last."""
+    outcomes = list(outcomes)
     means = mean_of_seeds(outcomes, metric)
-    return sorted(outcomes, key=lambda o: (o.state == FAILED, -means.get(setting(o.member), 0)))
+    return sorted(outcomes, key=lambda o: (o.state == FAILED, -means.get(setting(o.spec), 0)))
 
 
 def table(sweep: Sweep, outcomes: Sequence[Outcome]) -> str:
-    """The result in Markdown, in columns that line up."""
-    shown = [key for key in WON if any(key in outcome.scores for outcome in outcomes)]
+    """Return the results as a Markdown table, one line per run, with the reasons of failed runs below it."""
+    metrics = [key for key in METRICS if any(key in outcome.scores for outcome in outcomes)]
     means = mean_of_seeds(outcomes, sweep.metric)
-    several = len({outcome.member.config.run.seed for outcome in outcomes}) > 1
-    rows = [(*sweep.keys, "seed", *(WON[key] for key in shown), *(["mean of seeds"] if several else []))]
+    has_seeds = len({outcome.spec.config.run.seed for outcome in outcomes}) > 1
+    header = [*sweep.keys, "seed", *(METRICS[key] for key in metrics), *(["mean of seeds"] if has_seeds else [])]
+    rows = []
     for outcome in outcomes:
         won = [
-            in_percent(float(scores.mean()), clustered_interval(scores.tolist()))
-            if scores is not None
-            else outcome.state
-            for scores in map(outcome.scores.get, shown)
+            outcome.state if scores is None else in_percent(float(scores.mean()), clustered_interval(scores.tolist()))
+            for scores in map(outcome.scores.get, metrics)
         ]
-        mean = means.get(setting(outcome.member))
-        values = [json.dumps(value) for value in outcome.member.values.values()]
-        last = [] if not several else ["" if mean is None or outcome.state == FAILED else f"{mean:.1%}"]
-        rows.append((*values, str(outcome.member.config.run.seed), *won, *last))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["| " + " | ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)) + " |" for row in rows]
-    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
-    lines += ["", f"Of {sweep.games:,} games against each opponent. The 95 % intervals cover the games, not the seeds."]
-    failed = [f"* {o.member.name} failed: {o.reason}" for o in outcomes if o.state == FAILED]
+        mean = means.get(setting(outcome.spec))
+        values = [json.dumps(value) for value in outcome.spec.values.values()]
+        last = [] if not has_seeds else ["" if mean is None or outcome.state == FAILED else f"{mean:.1%}"]
+        rows.append([*values, str(outcome.spec.config.run.seed), *won, *last])
+    lines = [console.table(header, rows, style="markdown"), ""]
+    lines.append(f"{sweep.games:,} games against each opponent. The 95 % intervals cover the games, not the seeds.")
+    failed = [f"* {o.spec.name} failed: {o.reason}" for o in outcomes if o.state == FAILED]
     return "\n".join([*lines, *([""] if failed else []), *failed])
-
-
-def _write(sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
-    """sweep.jsonl, table.md and, with matplotlib, plot.png."""
-    lines = "".join(json.dumps(outcome.to_json()) + "\n" for outcome in outcomes)
-    write_atomically(sweep.folder / "sweep.jsonl", lines.encode())
-    write_atomically(sweep.folder / "table.md", (table(sweep, outcomes) + "\n").encode())
-    from train.plots import need_matplotlib
-    from train.runs.pictures import sweep_picture
-
-    try:
-        need_matplotlib()
-    except RlgoError as error:
-        say(f"no picture: {error}")
-        return
-    sweep_picture(sweep.folder / "plot.png", sweep, outcomes)

@@ -1,8 +1,8 @@
-"""A training run on a cluster: the same loop, with Ray actors in the place of threads.
+"""Training on a cluster: the same loop as on one machine, with Ray actors in place of threads.
 
-Start reading at `RayWorkers.learn`. Between two rounds the workers hold nothing that matters: with every call the
-driver sends weights and the state of the random numbers, and gets back new ones. So an actor that dies takes the games
-of one round with it and no more, and a run is saved and resumed without asking anybody.
+Start reading at `RayWorkers.learn`. Between two rounds the actors hold nothing of value: each call sends them the
+weights and the state of their random numbers, and brings both back changed. So an actor that dies costs the games of
+one round and no more, and a run is saved and resumed without asking any of them.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.jit import CACHE_DIR, compiling, make_rng
+from rlgo.jit import CACHE_DIR, compiling, make_rng, seed_sequence
 from rlgo.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.td import check_max_moves
 from train.ray_cluster import cluster_setting, connect, fingerprint, short_error
 
-_JOIN_SECONDS = 60.0  # for machines to join, where there are fewer CPUs than workers
-_TOLD_AFTER = 5.0  # seconds of waiting, before the reason is told
-_DEATHS = 3  # in a row in one place, without a game in between: something is wrong there
+JOIN_SECONDS = 60.0  # how long to wait for more machines, if there are fewer CPUs than workers
+MAX_DEATHS = 3  # of one slot's actors in a row, without a game in between: then something is wrong with it
+_NOTICE_SECONDS = 5.0  # how long to wait silently
 
 
 # ---------------------------------------------------------------------------------------------
-# What runs on the machines of the cluster
+# On the machines of the cluster
 # ---------------------------------------------------------------------------------------------
 
 
-class Hello(NamedTuple):
-    """Who a worker is."""
+class Handshake(NamedTuple):
+    """Who an actor is."""
 
     host: str
     pid: int
-    rlgo: str  # see `fingerprint`
+    rlgo: str  # see `ray_cluster.fingerprint`
 
 
 class Answer(NamedTuple):
-    """What a worker knows after its games."""
+    """What an actor returns after its games."""
 
     theta: np.ndarray  # float32[n + 1]
     rng: np.ndarray  # uint64[1]
-    occurrences: np.ndarray  # int64[n + 1], in these games; see `td.Scratch`
+    occurrences: np.ndarray  # int64[n + 1], in these games; see `td.UpdateScratch`
     tally: np.record
 
 
@@ -65,39 +65,39 @@ class ClusterWorker:
         komi: float,
         max_moves: int,
     ):
-        # Nothing is compiled here: `hello` comes first.
-        self._features, self._contract = (size, sizes, sharing), (learning, policy, komi, max_moves)
+        # Compile nothing yet, so that `shake_hands` answers at once.
+        self._features, self._arguments = (size, sizes, sharing), (learning, policy, komi, max_moves)
 
-    def hello(self) -> Hello:
-        """Answer as soon as there is a CPU for this worker."""
-        return Hello(socket.gethostname(), os.getpid(), fingerprint())
+    def shake_hands(self) -> Handshake:
+        """Answer as soon as this worker has a CPU."""
+        return Handshake(socket.gethostname(), os.getpid(), fingerprint())
 
-    def prepare(self) -> Hello:
-        """Compile whatever learning needs."""
-        from filelock import FileLock
+    def prepare(self) -> Handshake:
+        """Compile everything that learning needs."""
+        from filelock import FileLock  # needed only here
 
         size = self._features[0]
-        # One worker of a machine compiles, and the others load what it compiled.
+        # One worker of each machine compiles; the others load the result from its cache.
         with FileLock(CACHE_DIR / "cluster.lock"), compiling(f"self-play and learning, {size}x{size}"):
-            self._worker = LearnWorker(make_features(*self._features), *self._contract, seed=0)
+            self._worker = LearnWorker(make_features(*self._features), *self._arguments, seed=0)
             self.learn(np.zeros_like(self._worker.theta), self._worker.rng, 1, 0)
-        return self.hello()
+        return self.shake_hands()
 
     def learn(self, theta: np.ndarray, rng: np.ndarray, games: int, first: int) -> Answer:
-        """`learner.LearnWorker.learn`, from these weights and this state of the random numbers."""
-        worker = self._take_over(theta, rng)
+        """Play and learn as `LearnWorker.learn` does, from these weights and this state of the random numbers."""
+        worker = self._with_state(theta, rng)
         worker.occurrences[:] = 0
         tally = worker.learn(games, first)
         return Answer(worker.theta, worker.rng, worker.occurrences, tally)
 
     def play(self, theta: np.ndarray, rng: np.ndarray, games: int) -> tuple[np.ndarray, np.record]:
-        """`learner.LearnWorker.play`, likewise; returns (rng, tally)."""
-        worker = self._take_over(theta, rng)
+        """Play as `LearnWorker.play` does; returns (rng, tally)."""
+        worker = self._with_state(theta, rng)
         tally = worker.play(games)
         return worker.rng, tally
 
-    def _take_over(self, theta: np.ndarray, rng: np.ndarray) -> LearnWorker:
-        # Copied, since what comes from Ray is read-only: to numba another type, for which it would compile again.
+    def _with_state(self, theta: np.ndarray, rng: np.ndarray) -> LearnWorker:
+        # A copy, because arrays from Ray are read-only: for numba another type, which it would compile again.
         self._worker.adopt(np.array(theta))
         self._worker.rng[:] = rng
         return self._worker
@@ -109,51 +109,65 @@ class ClusterWorker:
 
 
 @dataclass
-class _Place:
-    """The place of a worker, and the actor that has it now."""
+class Slot:
+    """The place of one worker among all, and the actor that fills it at present."""
 
-    number: int  # for people, from 1
+    number: int  # from 1, for messages
     seed: np.random.SeedSequence
     rng: np.ndarray  # uint64[1]
-    replaced: int = 0  # actors that died here
-    deaths: int = 0  # the same, since games last came from here
+    replaced: int = 0  # how many of its actors have died
+    deaths: int = 0  # the same, since the last answer
     actor: Any = None
-    who: Hello | None = None
-    hello: Any = None  # Ray's reference to what `ClusterWorker.hello` returns
-    prepared: Any = None  # and to what `prepare` does; None as soon as it has: the actor is at work
+    who: Handshake | None = None
+    handshake: Any = None  # Ray's reference to the result of `ClusterWorker.shake_hands`
+    prepared: Any = None  # and of `prepare`; None once that has ended and the actor is at work
 
     def __str__(self) -> str:
         return f"worker {self.number}" + (f" (process {self.who.pid} on {self.who.host})" if self.who else "")
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether its actor is at work."""
+        return self.prepared is None
+
 
 class RayWorkers(LearnWorkers):
-    """Workers on a Ray cluster, who merge on the driver: while none dies, bit for bit what as many threads do.
+    """Workers on a Ray cluster, whose weights are merged on the driver.
 
+    Unless a worker dies, the result is bit-identical to running the same number of threads on the same type of CPU.
+
+    Parameters
+    ----------
     per_worker : what each `learner.LearnWorker` would be made with
     cluster : see `ray_cluster.connect`
-    timeout : seconds to wait for workers, for them to start and in each round; who has not answered then is replaced
+    timeout : seconds to wait for workers, at the start and in each round; one that does not answer in time is replaced
+
+    Attributes
+    ----------
+    slots : list of `Slot`
+    timeout : float
 
     Raises
     ------
-    RlgoError : see `ray_cluster.connect`; if there are fewer CPUs than workers; if the workers have another rlgo.
+    RlgoError : as `ray_cluster.connect` does; if there are fewer CPUs than workers, or a machine has another rlgo.
     """
 
     def __init__(self, per_worker: Sequence[WorkerArguments], cluster: str, timeout: float):
         features, learning, policy, komi, max_moves, _, theta = per_worker[0]
         terms = features.size, features.sizes, features.sharing, learning, policy, komi
         self._terms = (*terms, check_max_moves(max_moves, features.size))
-        self._name, self._timeout = cluster_setting(cluster), timeout
+        self._setting, self.timeout = cluster_setting(cluster), timeout
         self.theta = np.zeros(features.n_weights + 1, np.float32)
         if theta is not None:
             self.theta[:] = theta
         self._occurrences = np.zeros(features.n_weights + 1, np.int64)
         seeds = [arguments.seed for arguments in per_worker]
-        sequences = [s if isinstance(s, np.random.SeedSequence) else np.random.SeedSequence(s) for s in seeds]
-        self._places = [_Place(i, sequence, make_rng(sequence)) for i, sequence in enumerate(sequences, 1)]
+        sequences = [seed_sequence(seed) for seed in seeds]
+        self.slots = [Slot(i, sequence, make_rng(sequence)) for i, sequence in enumerate(sequences, 1)]
         self.log(f"connecting to Ray ({cluster}) ...")
         self._ray, self._is_ours = connect(cluster, len(per_worker), features.n_weights)
         try:
-            self.log(f"starting {len(per_worker)} workers, who compile where this rlgo is new ...")
+            self.log(f"starting {len(per_worker)} workers, which compile if this version of rlgo is new to them ...")
             self._start_all()
         except BaseException:
             self.close()
@@ -162,199 +176,212 @@ class RayWorkers(LearnWorkers):
     def learn(self, games: int, first: int) -> np.record:
         """Share out this many games, merge what the workers learn from them, and return their tally.
 
-        The games of workers that died, or gave no answer in time, are missing in it.
+        Games of workers that died or did not answer in time are missing from the tally.
         """
-        places = self._present()
+        slots = self.ready()
         theta = self._ray.put(self.theta)
         calls = {}
-        for place, (share, start) in zip(places, share_out(games, first, len(places)), strict=True):
+        for slot, (share, start) in zip(slots, share_out(games, first, len(slots)), strict=True):
             if share:
-                calls[place.actor.learn.remote(theta, place.rng, share, start)] = place, share
+                calls[slot.actor.learn.remote(theta, slot.rng, share, start)] = slot, share
         answered: dict[int, Answer] = {}
-        for call, (place, share) in self._ended(calls, self._timeout):
-            answer = self._get(call, place, share)
+        for call, (slot, share) in self._ended(calls, self.timeout):
+            answer = self._answer(call, slot, share)
             if answer is not None:
-                answered[place.number] = answer
-                place.rng, place.deaths = answer.rng, 0
+                answered[slot.number] = answer
+                slot.rng, slot.deaths = answer.rng, 0
                 self._occurrences += answer.occurrences
-        for place, share in calls.values():
-            self._replace(place, f"gave no answer for {self._timeout:g} s (run.cluster_timeout)", share)
-        # In the order of the places, whoever was first: sums of floats depend on it.
+        for slot, share in calls.values():
+            self._replace(slot, f"did not answer for {self.timeout:g} s (run.cluster_timeout)", share)
+        # In the order of the slots, not of arrival: sums of floats depend on the order.
         answers = [answer for _, answer in sorted(answered.items())]
         if answers:
-            # A worker without others is not rounded, as on threads.
-            alone = len(self._places) == 1
-            self.theta = answers[0].theta.copy() if alone else merged(self.theta, [a.theta for a in answers])
+            # A single worker's weights are not rounded by merging, as on threads.
+            is_alone = len(self.slots) == 1
+            self.theta = answers[0].theta.copy() if is_alone else merged(self.theta, [a.theta for a in answers])
         return add_up([answer.tally for answer in answers])
 
     def play(self, games: int) -> np.record:
-        """See `learner.LearnWorkers.play`."""
-        place = self._present()[0]
-        place.rng, tally = self._ray.get(place.actor.play.remote(self.theta, place.rng, games), timeout=self._timeout)
+        """Play without learning, by the first worker; return the tally."""
+        slot = self.ready()[0]
+        slot.rng, tally = self._ray.get(slot.actor.play.remote(self.theta, slot.rng, games), timeout=self.timeout)
         return tally
 
     def occurrences(self) -> np.ndarray:
-        """See `learner.LearnWorkers.occurrences`; lost games do not count."""
+        """Return int64[n + 1], how often each weight occurred, without lost games; see `td.UpdateScratch`."""
         return self._occurrences.copy()
 
     def state(self) -> dict[str, np.ndarray]:
-        """See `learner.LearnWorkers.state`."""
+        """Return the state that `restore` takes."""
         return {
             "theta": self.theta.copy(),
             "occurrences": self._occurrences.copy(),
-            "rng": np.concatenate([place.rng for place in self._places]),
-            "replaced": np.array([place.replaced for place in self._places]),
+            "rng": np.concatenate([slot.rng for slot in self.slots]),
+            "replaced": np.array([slot.replaced for slot in self.slots]),
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """See `learner.LearnWorkers.restore`; the state of as many threads will do."""
+        """Continue from a state, which may be that of as many threads."""
         self.theta[:] = state["theta"]
         self._occurrences[:] = state["occurrences"]
-        for i, place in enumerate(self._places):
-            place.rng = state["rng"][i : i + 1].copy()
-            place.replaced = int(state["replaced"][i]) if "replaced" in state else 0
+        for i, slot in enumerate(self.slots):
+            slot.rng = state["rng"][i : i + 1].copy()
+            slot.replaced = int(state["replaced"][i]) if "replaced" in state else 0
 
     def close(self) -> None:
-        """Let the actors go, and leave the cluster; one that was started here ends."""
-        for place in self._places:
-            self._dismiss(place)
+        """Stop the actors and leave the cluster; a cluster that was started here ends."""
+        for slot in self.slots:
+            self._dismiss(slot)
         if self._is_ours:
             self._is_ours = False
             self._ray.shutdown()
 
     # -----------------------------------------------------------------------------------------
-    # Actors come and go
+    # Actors start and die
     # -----------------------------------------------------------------------------------------
 
-    def _start(self, place: _Place) -> None:
+    def ready(self) -> list[Slot]:
+        """Return the slots whose actors are at work, and wait until there is one. Actors that have started join in.
+
+        Raises RlgoError if none appears within `timeout`.
+        """
+        begun, has_logged = time.monotonic(), False
+        while True:
+            for slot in self.slots:
+                if not slot.is_ready and self._ray.wait([slot.prepared], timeout=0)[0]:
+                    self._admit_replacement(slot)
+            ready = [slot for slot in self.slots if slot.is_ready]
+            if ready:
+                return ready
+            waited = time.monotonic() - begun
+            problem = "no worker is left; the cluster has {} CPUs, {} of them free".format(*self._cpus())
+            if waited > self.timeout:
+                raise RlgoError(
+                    f"{self._setting}: {problem}; none came within {self.timeout:g} s (run.cluster_timeout)"
+                )
+            if waited > _NOTICE_SECONDS and not has_logged:
+                has_logged = True
+                self.log(f"{problem}; waiting for one")
+            self._ray.wait([slot.prepared for slot in self.slots], timeout=1.0)
+
+    def _start(self, slot: Slot) -> None:
+        """Start an actor in a slot."""
         options = {"num_cpus": 1, "scheduling_strategy": "SPREAD", "max_restarts": 0, "max_task_retries": 0}
-        place.actor = self._ray.remote(ClusterWorker).options(**options).remote(*self._terms)
-        place.hello, place.prepared = place.actor.hello.remote(), place.actor.prepare.remote()
+        slot.actor = self._ray.remote(ClusterWorker).options(**options).remote(*self._terms)
+        slot.handshake, slot.prepared = slot.actor.shake_hands.remote(), slot.actor.prepare.remote()
 
     def _start_all(self) -> None:
-        """Start the first actors and wait until all of them are at work."""
-        for place in self._places:
-            self._start(place)
-        n, cpus = len(self._places), self._cpus()
-        limit = self._timeout if cpus[0] >= n else min(self._timeout, _JOIN_SECONDS)
-        hellos = {place.hello: place for place in self._places}
-        for call, place in self._ended(hellos, limit, f"of {n} workers"):
-            self._greet(call, place)
-        if hellos:
+        """Start the first actors, and wait until all of them are at work."""
+        for slot in self.slots:
+            self._start(slot)
+        n, cpus = len(self.slots), self._cpus()
+        limit = self.timeout if cpus[0] >= n else min(self.timeout, JOIN_SECONDS)
+        handshakes = {slot.handshake: slot for slot in self.slots}
+        for call, slot in self._ended(handshakes, limit, f"of {n} workers"):
+            self._admit(call, slot)
+        if handshakes:
             total, free = self._cpus()
             raise RlgoError(
-                f"{self._name}: {len(hellos)} of {n} workers (run.workers) found no CPU within {limit:g} s: "
+                f"{self._setting}: {len(handshakes)} of {n} workers (run.workers) found no CPU within {limit:g} s: "
                 f"the cluster has {total}, {free} of them still free"
             )
-        rest = {place.prepared: place for place in self._places}
-        for call, place in self._ended(rest, self._timeout):
-            self._greet(call, place)
-            place.prepared = None
+        rest = {slot.prepared: slot for slot in self.slots}
+        for call, slot in self._ended(rest, self.timeout):
+            self._admit(call, slot)
+            slot.prepared = None
         if rest:
             raise RlgoError(
-                f"{self._name}: {len(rest)} of {n} workers did not start within {self._timeout:g} s "
+                f"{self._setting}: {len(rest)} of {n} workers did not start within {self.timeout:g} s "
                 f"(run.cluster_timeout)"
             )
 
-    def _greet(self, call: Any, place: _Place) -> None:
-        """Read who one of the first actors is. Raises RlgoError if it did not start, or has another rlgo."""
+    def _admit(self, call: Any, slot: Slot) -> None:
+        """Read the handshake of one of the first actors. Raises RlgoError if it cannot start or has another rlgo."""
         try:
-            who = self._ray.get(call, timeout=self._timeout)
+            who = self._ray.get(call, timeout=self.timeout)
         except self._ray.exceptions.RayError as error:
             raise RlgoError(
-                f"{self._name}: {place} cannot start ({short_error(error)}): expected {fingerprint()} on every machine"
+                f"{self._setting}: {slot} cannot start ({short_error(error)}): "
+                f"expected {fingerprint()} on every machine"
             ) from None
-        self._check(who, place)
+        self._check(who, slot)
 
-    def _check(self, who: Hello, place: _Place) -> None:
-        if who.rlgo != fingerprint():
-            raise RlgoError(f"{self._name}: {who.host} has {who.rlgo}: expected {fingerprint()}, as here")
-        place.who = who
-
-    def _present(self) -> list[_Place]:
-        """The places whose actors are at work; waits for one."""
-        begun, is_told = time.monotonic(), False
-        while True:
-            for place in self._places:
-                if place.prepared is not None and self._ray.wait([place.prepared], timeout=0)[0]:
-                    self._let_in(place)
-            present = [place for place in self._places if place.prepared is None]
-            if present:
-                return present
-            waited = time.monotonic() - begun
-            told = "no worker is left; the cluster has {} CPUs, {} of them free".format(*self._cpus())
-            if waited > self._timeout:
-                raise RlgoError(f"{self._name}: {told}; none came within {self._timeout:g} s (run.cluster_timeout)")
-            if waited > _TOLD_AFTER and not is_told:
-                is_told = True
-                self.log(f"{told}; waiting for one")
-            self._ray.wait([place.prepared for place in self._places], timeout=1.0)
-
-    def _let_in(self, place: _Place) -> None:
-        """An actor that replaces another has started, or failed to."""
+    def _admit_replacement(self, slot: Slot) -> None:
+        """Take in an actor that replaces another, or replace it too if it failed to start."""
         try:
-            who = self._ray.get(place.prepared, timeout=self._timeout)
+            who = self._ray.get(slot.prepared, timeout=self.timeout)
         except self._ray.exceptions.RayError as error:
-            self._replace(place, f"cannot start ({short_error(error)})", 0)
+            self._replace(slot, f"cannot start ({short_error(error)})", 0)
             return
-        self._check(who, place)
-        place.prepared = None
-        self.log(f"{place} is at work")
+        self._check(who, slot)
+        slot.prepared = None
+        self.log(f"{slot} is at work")
 
-    def _get(self, call: Any, place: _Place, share: int) -> Answer | None:
-        """What the games of a worker taught it; None if it died, in whose place there is another then."""
+    def _check(self, who: Handshake, slot: Slot) -> None:
+        """Raise RlgoError if an actor has another rlgo; otherwise remember who it is."""
+        if who.rlgo != fingerprint():
+            raise RlgoError(f"{self._setting}: {who.host} has {who.rlgo}: expected {fingerprint()}, as here")
+        slot.who = who
+
+    def _answer(self, call: Any, slot: Slot, share: int) -> Answer | None:
+        """Return the answer of an actor; if it died, start another in its slot and return None."""
         errors = self._ray.exceptions
         try:
-            return self._ray.get(call, timeout=self._timeout)
+            return self._ray.get(call, timeout=self.timeout)
         except errors.RayTaskError:
-            raise  # a fault of the program: another actor would have it too
+            raise  # a bug: another actor would have it, too
         except errors.RayError as error:
-            self._replace(place, _reason(error), share)
+            self._replace(slot, _reason(error), share)
         return None
 
-    def _replace(self, place: _Place, reason: str, share: int) -> None:
-        """A new actor, with random numbers of its own, in the place of one that is lost with its share of games."""
-        told = f"{place} {reason}" + (f"; its {share:,} games are lost" if share else "")
-        self._dismiss(place)
-        place.deaths += 1
-        if place.deaths == _DEATHS:
-            raise RlgoError(f"{self._name}: {told}; that makes {_DEATHS} in a row")
-        self.log(f"{told}; another takes its place")
-        # The children of the place's seed are independent of it, of each other, and of all other places.
-        key = (*place.seed.spawn_key, place.replaced)
-        place.rng = make_rng(np.random.SeedSequence(place.seed.entropy, spawn_key=key))
-        place.replaced += 1
-        place.who = None
-        self._start(place)
+    def _replace(self, slot: Slot, reason: str, share: int) -> None:
+        """Start a new actor, with random numbers of its own, for one that is lost along with its share of games."""
+        problem = f"{slot} {reason}" + (f"; its {share:,} games are lost" if share else "")
+        self._dismiss(slot)
+        slot.deaths += 1
+        if slot.deaths == MAX_DEATHS:
+            raise RlgoError(f"{self._setting}: {problem}; that makes {MAX_DEATHS} in a row")
+        self.log(f"{problem}; another takes its place")
+        # Children of the slot's seed are independent of it, of each other, and of all other slots.
+        key = (*slot.seed.spawn_key, slot.replaced)
+        slot.rng = make_rng(np.random.SeedSequence(slot.seed.entropy, spawn_key=key))
+        slot.replaced += 1
+        slot.who = None
+        self._start(slot)
 
-    def _dismiss(self, place: _Place) -> None:
-        if place.actor is not None and self._ray.is_initialized():
+    def _dismiss(self, slot: Slot) -> None:
+        """End the actor of a slot, if there is one."""
+        if slot.actor is not None and self._ray.is_initialized():
             with contextlib.suppress(self._ray.exceptions.RayError):
-                self._ray.kill(place.actor)
-        place.actor = None
+                self._ray.kill(slot.actor)
+        slot.actor = None
 
     def _ended(self, calls: dict[Any, Any], seconds: float, waiting: str = "") -> Iterator[tuple[Any, Any]]:
-        """Take calls out of `calls` as they end, well or not; what is in it afterwards has not, within `seconds`.
+        """Remove calls from `calls` as they end, successfully or not, and yield them; the rest have timed out.
 
-        waiting : what for, to be told when it takes long
+        Parameters
+        ----------
+        calls : by Ray's reference, whatever belongs to it
+        seconds : until they time out
+        waiting : what is waited for; said when it takes long
         """
-        begun, is_told = time.monotonic(), not waiting
+        begun, has_logged = time.monotonic(), not waiting
         while calls and (waited := time.monotonic() - begun) < seconds:
-            if waited > _TOLD_AFTER and not is_told:
-                is_told = True
+            if waited > _NOTICE_SECONDS and not has_logged:
+                has_logged = True
                 self.log(f"waiting for {len(calls)} {waiting}; the cluster has {self._cpus()[0]} CPUs")
-            # In steps, for Ctrl-C.
+            # In short steps, so that Ctrl-C works.
             for call in self._ray.wait(list(calls), timeout=min(1.0, seconds - waited))[0]:
                 yield call, calls.pop(call)
 
     def _cpus(self) -> tuple[int, int]:
-        """CPUs of the cluster as Ray counts them: (all, free ones)."""
+        """Return the CPUs of the cluster as Ray counts them: (all, free ones)."""
         everything, free = self._ray.cluster_resources(), self._ray.available_resources()
         return int(everything.get("CPU", 0)), int(free.get("CPU", 0))
 
 
 class RayLearner(Learner):
-    """A `learner.Learner` with workers on a Ray cluster; see `RayWorkers` for `cluster` and `timeout`."""
+    """A `learner.Learner` whose workers run on a Ray cluster; see `RayWorkers` for `cluster` and `timeout`."""
 
     def __init__(self, *args: Any, cluster: str = "local", timeout: float = 300.0, **kwargs: Any):
         self._cluster, self._timeout = cluster, timeout
@@ -365,5 +392,5 @@ class RayLearner(Learner):
 
 
 def _reason(error: Exception) -> str:
-    """What became of an actor, after "worker 3"."""
+    """Return what became of an actor, to follow "worker 3"."""
     return "went down with its machine" if "node has died" in str(error) else "died"

@@ -1,0 +1,102 @@
+"""How much one search may do before it answers: the one place that ends searches and cuts them into slices.
+
+Start reading at `Budget`. Compiled code never looks at a clock. A search runs it in slices of about ten milliseconds,
+and asks its budget between them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from rlgo.errors import RlgoError, expect
+
+SLICE_SECONDS = 0.01
+
+
+def never() -> bool:
+    """Do not stop: what a search asks if nobody can interrupt it."""
+    return False
+
+
+def shorter(*seconds: float | None) -> float | None:
+    """Return the shortest of several time limits; None is no limit."""
+    return min((s for s in seconds if s is not None), default=None)
+
+
+class Budget:
+    """The budget of one search, which ends at the first limit it reaches.
+
+    The clock starts when the budget is made.
+
+    Parameters
+    ----------
+    simulations : None: no limit
+    seconds : wall-clock time; None: no limit
+    depth : plies of a search in depth; None: no limit
+    stop : asked between slices; True ends the search with what it has found by then
+
+    Attributes
+    ----------
+    done : simulations run so far
+    """
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        depth: int | None = None,
+        stop: Callable[[], bool] = never,
+    ):
+        self.simulations, self.seconds, self.depth, self.stop = simulations, seconds, depth, stop
+        self.done = 0
+        self._start = time.perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the search began."""
+        return time.perf_counter() - self._start
+
+    def left(self) -> int | None:
+        """Return the simulations that are left, or None if they are not limited."""
+        return None if self.simulations is None else max(0, self.simulations - self.done)
+
+    def seconds_left(self) -> float | None:
+        """Return the seconds that are left, 0 at least, or None if time is not limited."""
+        return None if self.seconds is None else max(0.0, self.seconds - self.elapsed)
+
+    def ends(self) -> bool:
+        """Return whether the search must end now: all simulations done, time up, or stopped."""
+        return self.left() == 0 or self.seconds_left() == 0.0 or self.stop()
+
+    def slices(self, least: int = 1, most: int | None = None, is_steady: bool = False) -> Iterator[int]:
+        """Cut the budget into slices: yield how many simulations to run next, until the budget ends.
+
+        There is always a first slice. Slices grow from `least` to what takes about ten milliseconds.
+
+        Parameters
+        ----------
+        least, most : bounds of a slice; the last one may be smaller
+        is_steady : every slice is as large as `most`, whatever time it takes
+        """
+        n = most if is_steady and most is not None else least
+        while True:
+            left = self.left()
+            n = n if left is None else min(n, left)
+            began = time.perf_counter()
+            yield n
+            self.done += n
+            if self.ends():
+                return
+            if not is_steady:
+                seconds = max(time.perf_counter() - began, 1e-9)
+                n = max(least, min(4 * n, int(n * SLICE_SECONDS / seconds)))
+                n = n if most is None else min(n, most)
+
+
+def check_budget(simulations: int | None, seconds: float | None) -> None:
+    """Raise `RlgoError` for a budget of a move that is out of range, or has no limit at all."""
+    if simulations is None and seconds is None:
+        raise RlgoError("expected a number of simulations (sims), or seconds, or both")
+    expect(simulations is None or simulations >= 1, "simulations", simulations, "an integer of at least 1")
+    expect(seconds is None or seconds > 0, "seconds", seconds, "a positive number")

@@ -1,0 +1,68 @@
+"""Compiled games between two value functions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
+from rlgo.learner import Learner
+from rlgo.settings import Learning, Policy
+from rlgo.shapes import make_features
+from rlgo.weights import Weights, save_weights
+from train.arena.match import play_match
+
+SIZE = 5
+
+
+def random_theta(features, seed):
+    theta = np.random.default_rng(seed).normal(size=features.n_weights + 1).astype(np.float32)
+    theta[0] = 0
+    return theta
+
+
+def test_games_are_reproducible_and_fair():
+    features = make_features(SIZE)
+    a, b = random_theta(features, 1), random_theta(features, 2)
+    first, again = (play_fast(features, a, b, 200, seed=5) for _ in range(2))
+    for x, y in zip(first, again, strict=True):
+        np.testing.assert_array_equal(x, y)
+    assert set(np.unique(first.scores)) <= {0.0, 1.0}
+    assert len(np.unique(first.digests)) > 100
+    # Seen from the other side, the same games: B's score as White where A was Black, and the other way round.
+    other = play_fast(features, b, a, 200, seed=5)
+    np.testing.assert_array_equal(other.scores, 1 - first.scores[:, ::-1])
+    np.testing.assert_array_equal(other.digests, first.digests[:, ::-1])
+    # A player against itself plays the same game with either colour.
+    alone = play_fast(features, a, a, 100, seed=6)
+    np.testing.assert_array_equal(alone.digests[:, 0], alone.digests[:, 1])
+    assert alone.scores.mean() == 0.5
+
+
+def test_cap_scores_as_it_stands():
+    features = make_features(SIZE)
+    games = play_fast(features, random_theta(features, 1), random_theta(features, 2), 20, 1, opening=4, max_moves=9)
+    assert (games.lengths == -9).all()
+
+
+def test_fast_match(tmp_path):
+    specs = []
+    for i, sizes in enumerate([(1, 2), (1, 2, 3)]):
+        features = make_features(SIZE, sizes)
+        learner = Learner(features, Learning(), Policy(), seed=i)
+        learner.learn(2000)
+        save_weights(tmp_path / f"{i}.npz", Weights(features, learner.theta))
+        specs.append(f"greedy,weights={tmp_path / f'{i}.npz'}")
+    result = play_match(specs[0], "random", games=200, size=SIZE, seed=1, fast=True)
+    assert (result.games, result.a, result.b) == (200, specs[0], "random")
+    assert result.win_rate > 0.8
+    mixed = play_match(specs[0], specs[1], games=200, size=SIZE, seed=1, fast=True)  # of different features
+    back = play_match(specs[1], specs[0], games=200, size=SIZE, seed=1, fast=True)
+    assert mixed.wins == 200 - back.wins
+    assert mixed.distinct > 100
+    slow = play_match(specs[0], "random", games=60, size=SIZE, seed=1)
+    assert abs(slow.win_rate - result.win_rate) < 0.2
+    for spec in ("greedy,epsilon=0.1,weights=x", "gtp:gnugo"):
+        with pytest.raises(RlgoError, match="a fast match takes greedy"):
+            play_match(spec, "random", games=2, size=SIZE, fast=True)

@@ -1,0 +1,302 @@
+"""Matches: openings, results, records, sequential tests, Ctrl-C, and external engines."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from stand_ins import ENGINE, FakeValues, Scripted, first_legal, is_running, passer, resigner, write_engine
+
+from rlgo.board import PASS
+from rlgo.clock import TimeSettings
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.player import GreedyPlayer
+from rlgo.sgf import read_sgf
+from train.arena.match import MatchResult, is_disputed, play_match
+from train.arena.prepare import random_opening
+from train.arena.referee import GameRecord
+from train.arena.sprt import Sprt
+from train.cli.main import main
+
+FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
+
+KEYS = """games distinct wins win_rate ci95 seed size komi a b black_wins capped forfeits draws mean_length
+opening_plies versions interrupted""".split()  # noqa: SIM905 - a list of strings would not fit
+
+
+def test_the_result_has_all_its_keys() -> None:
+    result = play_match("random,seed=1", "random", 10, size=5, komi=2.5, seed=3)
+    data = json.loads(json.dumps(result.to_json(), allow_nan=False))
+    assert set(KEYS) <= set(data)
+    assert (data["games"], data["seed"], data["size"], data["komi"]) == (10, 3, 5, 2.5)
+    assert (data["a"], data["b"], data["opening_plies"]) == ("random,seed=1", "random", 4)
+    assert data["win_rate"] == data["wins"] / 10
+    assert 0 <= data["ci95"][0] <= data["win_rate"] <= data["ci95"][1] <= 1
+    assert {"rlgo", "python", "numpy", "numba"} <= set(data["versions"])
+    assert data["interrupted"] is False
+    assert f"{result.win_rate:.1%}" in str(result)
+
+
+def test_progress_is_shown_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    result = play_match("random", "random", 10, size=5)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "10/10" in err
+    assert f"won {result.win_rate:.1%} (" in err
+    play_match("random", "random", 2, size=5, progress=False)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_seed_fixes_a_match() -> None:
+    first, again, other = (play_match("random", "random", 12, size=5, seed=seed).to_json() for seed in (1, 1, 2))
+    assert len(first["seconds"]) == 2
+    assert {**first, "seconds": None} == {**again, "seconds": None}  # all but the time it took
+    assert first["mean_length"] != other["mean_length"]
+
+
+def test_every_opening_is_played_with_both_colours() -> None:
+    a, b = passer("a"), passer("b")
+    result = play_match(a, b, 20, size=9, seed=5)
+    assert len(a.games) == len(b.games) == 20
+    openings = [seen[:4] for seen in a.games]
+    assert openings[::2] == openings[1::2]
+    assert len({tuple(opening) for opening in openings}) == 10
+    # A is Black, and first to move, in the even games: B then saw A's pass.
+    assert {len(seen) for seen in a.games[::2] + b.games[1::2]} == {4}
+    assert {len(seen) for seen in a.games[1::2] + b.games[::2]} == {5}
+    assert (result.mean_length, result.distinct) == (6, 10)
+    # The same position, won once by each.
+    assert result.wins == 10
+    assert result.black_wins in range(0, 21, 2)
+    longer = passer("a")
+    play_match(longer, b, 30, size=9, seed=5)
+    assert [seen[:4] for seen in longer.games[:20]] == openings
+
+
+def test_openings_are_uniform_and_sensible() -> None:
+    rng = np.random.default_rng(0)
+    seen = {random_opening(5, 1, rng)[0] for _ in range(400)}
+    assert seen == set(Game(5).sensible_moves())
+    assert random_opening(5, 0, rng) == []
+    assert len(random_opening(5, 40, rng)) == 40
+
+
+def test_a_shorter_match_is_the_beginning_of_a_longer_one() -> None:
+    long, short = (play_match("random", "open_spiel,sims=8", n, **FIVE).scores for n in (8, 4))
+    assert long[:2] == short
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"games": 3}, "games = 3: expected an even number"),
+        ({"games": 0}, "games = 0"),
+        ({"games": -2}, "games = -2"),
+        ({"games": 2, "size": 4}, "board size 4"),
+        ({"games": 2, "opening_plies": -1}, "opening_plies = -1"),
+        ({"games": 2, "max_moves": 0}, "max_moves = 0"),
+    ],
+)
+def test_bad_matches(kwargs: dict, message: str) -> None:
+    with pytest.raises(RlgoError, match=message):
+        play_match("random", "random", **kwargs)
+
+
+def test_players_of_another_size() -> None:
+    with pytest.raises(RlgoError, match="greedy: does not play on 9x9"):
+        play_match(GreedyPlayer(FakeValues(5), 1), "random", 2, size=9)
+
+
+def interrupter(after: int) -> Scripted:
+    """Presses Ctrl-C in the midst of the game that comes after so many."""
+
+    def choose(game: Game) -> int:
+        if len(player.games) > after and len(game.moves) > 6:
+            raise KeyboardInterrupt
+        return (game.sensible_moves() or [PASS])[0]
+
+    player = Scripted("interrupter", choose)
+    return player
+
+
+@pytest.mark.parametrize("after", [1, 2, 5])
+def test_ctrl_c_keeps_the_games_completed(after: int) -> None:
+    whole = play_match(first_legal(), "random", 10, size=5, seed=2)
+    result = play_match(interrupter(after), "random", 10, size=5, seed=2)
+    assert result.interrupted
+    assert not whole.interrupted
+    assert result.games == after
+    assert "interrupted" in str(result)
+    assert 0 <= result.ci95[0] < result.ci95[1] <= 1
+
+
+def test_ctrl_c_before_the_first_result() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        play_match(interrupter(0), "random", 10, size=5)
+
+
+def test_results_read_well() -> None:
+    result = play_match(passer("a"), resigner(), 2, size=5)
+    assert isinstance(result, MatchResult)
+    assert str(result).splitlines()[:2] == [
+        "a against resigner, 5x5, komi 7.5",
+        f"a won 2 of 2: 100.0% (95 % interval {result.ci95[0]:.1%} to 100.0%)",
+    ]
+
+
+def test_a_match_stops_when_the_test_is_decided(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    arguments: dict[str, Any] = {"a": "open_spiel,sims=64", "b": "random", "games": 400, "sprt": Sprt(0, 100), **FIVE}
+    result = play_match(**arguments, results=path)
+    assert result.verdict is not None
+    assert result.verdict.accepted == "H1"
+    assert result.games < 100
+    assert result.verdict.openings <= (result.games + 1) // 2
+    assert "SPRT elo0=0, elo1=100: more than 0 Elo stronger after" in str(result)
+    # Decided already: no further game. And by several processes, the same verdict.
+    assert play_match(**arguments, results=path).games == result.games
+    assert play_match(**arguments, jobs=3).verdict == result.verdict
+    undecided = play_match("random", "random", 2, sprt=Sprt(), **FIVE)
+    assert undecided.verdict is not None
+    assert "undecided" in str(undecided)
+
+
+def test_scores_are_compared_as_numbers() -> None:
+    def disputed(result: str, *scores: str) -> bool:
+        told = dict(zip(("Black", "White"), scores, strict=False))
+        return is_disputed(GameRecord((), 1.0, result, scores=told))
+
+    assert not disputed("W+3", "W+3.0", "w+3.")
+    assert not disputed("0", "0", "0.0")
+    assert not disputed("B+3.5")
+    assert not disputed("B+3.5", "? cannot score")
+    assert not disputed("B+3.5", "B+3.5", "? no")
+    assert disputed("B+3.5", "W+3.5")
+    assert disputed("B+3.5", "B+3.5", "B+4.5")
+    assert disputed("0", "B+1")
+
+
+def test_a_fast_match_has_nothing_of_this(tmp_path: Path) -> None:
+    for more in ({"jobs": 2}, {"results": tmp_path / "x"}, {"sprt": Sprt()}, {"time": TimeSettings(1)}):
+        with pytest.raises(RlgoError, match="a fast match has no clocks"):
+            play_match("random", "random", 2, fast=True, **FIVE, **more)
+    assert not (tmp_path / "x").exists()
+
+
+# ---------------------------------------------------------------------------------------------
+# Records
+# ---------------------------------------------------------------------------------------------
+
+
+def games_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
+
+
+def test_a_record_of_every_game(tmp_path: Path) -> None:
+    play_match("random", "greedy", 4, sgf=tmp_path / "games", results=tmp_path / "r.jsonl", progress=False)
+    paths = sorted((tmp_path / "games").iterdir())
+    assert [path.name for path in paths] == [f"game-{n:05}.sgf" for n in (1, 2, 3, 4)]
+    for path, told in zip(paths, games_of(tmp_path / "r.jsonl"), strict=True):
+        game = read_sgf(path.read_bytes())
+        assert (game.size, game.komi) == (9, 7.5)
+        text = path.read_text("utf-8")
+        assert f"RE[{told['result']}]" in text
+        assert "seed 1" in text
+        assert f"PB[{told['black']}]" in text
+        assert len(game.moves) == len(told["moves"].split())
+        assert text.count("C[V(s) = 0.") > 20  # what the player thought, before each of its moves
+
+
+def test_records_of_another_match_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "games"
+    play_match("random", "random", 2, sgf=folder, **FIVE)
+    before = [path.read_bytes() for path in sorted(folder.iterdir())]
+    with pytest.raises(RlgoError, match="games: holds the records of another match"):
+        play_match("random", "random", 4, seed=2, sgf=folder, **FIVE)
+    assert [path.read_bytes() for path in sorted(folder.iterdir())] == before
+    same = str(tmp_path / "x.json")
+    for options in (["--json", same, "--results", same], ["--sgf", str(folder / "game-00001.sgf")]):
+        assert main(["match", "random", "random", "--size", "5", "--games", "2", *options]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert not Path(same).exists()
+
+
+# ---------------------------------------------------------------------------------------------
+# External engines
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> str:
+    """A spec without its vertices."""
+    return write_engine(tmp_path)
+
+
+def test_a_match_with_an_engine(engine: str, log: Path) -> None:
+    result = play_match("random", engine, 2, size=5, opening_plies=2, seed=1)
+    assert (result.games, result.forfeits, result.b) == (2, 0, engine)
+    assert result.versions["Fake"] == "0.1"
+    lines = log.read_text().splitlines()
+    # Tried out first, then started for the match.
+    assert lines[:7] == ["name", "version", "boardsize 5", "quit", "name", "version", "boardsize 5"]
+    assert lines[7:10] == ["boardsize 5", "clear_board", "komi 7.5"]
+    # As White it is told the opening and Black's move, as Black the opening alone, which is the same.
+    games = " ".join(lines).split("clear_board komi 7.5 ")[1:]
+    opening = games[1].partition(" genmove black")[0]
+    assert opening.count("play") == 2
+    assert games[0].startswith(opening + " play black ")
+    assert lines[-1] == "quit"
+
+
+def test_engines_that_fail_forfeit_and_come_back(engine: str, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # Whenever it starts, it plays one stone and dies.
+    result = play_match(engine + "C3 DIE", passer(), 4, size=5, opening_plies=0, komi=0.5)
+    assert (result.games, result.wins, result.forfeits) == (4, 0, 4)
+    assert log.read_text().count("genmove") == 8
+    assert all("it ended with status 1" in why for why in result.forfeit_reasons)
+    assert "killed by a test" in capsys.readouterr().err
+
+
+def test_an_engine_that_does_not_come_back_ends_the_match(engine: str, tmp_path: Path) -> None:
+    script = tmp_path / "engine.py"
+    script.write_text("import os; os.remove(__file__)\n" + ENGINE)
+    with pytest.raises(RlgoError, match="it ended with status 2"):
+        play_match(engine + "DIE", "random", 4, size=5)
+
+
+def test_engines_are_closed_after_a_match(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pids = []
+    popen = subprocess.Popen
+
+    def note(*args, **kwargs) -> subprocess.Popen:
+        process = popen(*args, **kwargs)
+        pids.append(process.pid)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", note)
+    play_match(engine, engine, 2, size=5)
+    with pytest.raises(KeyboardInterrupt):
+        play_match(interrupter(0), engine, 2, size=5)
+    with pytest.raises(RlgoError):
+        play_match(engine, "gtp:true", 2, size=5)
+    assert len(pids) == 4 + 2 + 2
+    assert not any(is_running(pid) for pid in pids)
+
+
+def test_gnugo_beats_a_random_player(gnugo: str) -> None:
+    command = f"gtp:'{gnugo}' --mode gtp --level 0 --chinese-rules --capture-all-dead"
+    result = play_match("random", command, 2, size=7, seed=1)
+    assert (result.wins, result.forfeits, result.games) == (0, 0, 2)
+    assert result.versions["GNU Go"].startswith("3.")

@@ -1,0 +1,150 @@
+"""Many games at a time: whoever plays them, the results are the same, and what dies is replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlgo.errors import RlgoError
+from rlgo.player import RandomPlayer
+from train.arena.match import play_match
+from train.arena.pool import GamePool, GameTask, ProcessPool, WorkerDied
+from train.arena.referee import GameRecord, GameRules
+
+ROOT = Path(__file__).resolve().parents[3]
+FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
+
+
+@pytest.fixture(autouse=True)
+def _path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+def games_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
+
+
+def test_the_result_does_not_depend_on_who_plays_the_games() -> None:
+    one = play_match("random", "open_spiel,sims=8", 12, seed=4, **FIVE)
+    assert play_match("random", "open_spiel,sims=8", 12, seed=4, jobs=3, **FIVE) == one
+    assert play_match("random", "open_spiel,sims=8", 12, seed=5, **FIVE) != one
+    # The same for players with a seed of their own, who play a different game each time.
+    one = play_match("random,seed=7", "random,seed=7", 8, opening_plies=0, **FIVE)
+    assert one.distinct == 8
+    assert play_match("random,seed=7", "random,seed=7", 8, opening_plies=0, jobs=2, **FIVE) == one
+
+
+def test_players_that_are_objects_play_in_this_process() -> None:
+    with pytest.raises(RlgoError, match="expected player specs with jobs or a cluster"):
+        play_match(RandomPlayer(1), "random", 2, jobs=2, **FIVE)
+    result = play_match(RandomPlayer(1), RandomPlayer(2), 2, **FIVE)
+    assert (result.a, result.b) == ("random", "random")
+
+
+def test_a_player_meets_itself() -> None:
+    spec = "".join(["open_spiel", ",sims=4"])
+    again = "".join(["open_spiel", ",sims=4"])
+    assert spec is not again
+    result = play_match(spec, again, 4, **FIVE)
+    assert (result.a, result.b, result.forfeits) == (spec, spec, 0)
+    assert play_match(spec, again, 4, jobs=2, **FIVE) == result
+    mixed = play_match(RandomPlayer(1), "random", 2, **FIVE)
+    assert (mixed.a, mixed.b, mixed.forfeits) == ("random", "random", 0)
+
+
+def task(number: int, black: str = "random", white: str = "random") -> GameTask:
+    return GameTask(number, black, white, (), 1, GameRules(5, 2.5, 75))
+
+
+def test_a_process_that_dies_is_replaced_and_its_game_played_again(capfd: pytest.CaptureFixture[str]) -> None:
+    with contextlib.closing(ProcessPool(2)) as pool:
+        first = dict(moves_of(pool, 4))
+        os.kill(pool.pids[0], signal.SIGKILL)
+        again = dict(moves_of(pool, 12))
+    assert sorted(again) == list(range(1, 13))
+    assert {n: again[n] for n in first} == first  # what depends on nothing but the task
+    assert "its process died; playing the game again" in capfd.readouterr().err
+
+
+def moves_of(pool: GamePool, n: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    for done, record in pool.run(task(i) for i in range(1, n + 1)):
+        yield done.number, record.moves
+
+
+class Dying(GamePool):
+    """Nobody survives game 2."""
+
+    places = 1
+
+    def start(self, place: int, task: GameTask) -> GameTask:
+        assert place == 0
+        return task
+
+    def result(self, handle: GameTask) -> GameRecord:
+        if handle.number == 2:
+            raise WorkerDied
+        return GameRecord((), 1.0, "B+R")
+
+    def replace(self, place: int) -> None:
+        assert place == 0
+
+
+def test_a_game_that_nobody_survives_ends_the_match() -> None:
+    games = Dying().run(task(i) for i in (1, 2, 3))
+    assert next(games)[0].number == 1
+    with pytest.raises(RlgoError, match="game 2: its process died 3 times"):
+        next(games)
+
+
+def test_errors_of_processes_are_told() -> None:
+    with contextlib.closing(ProcessPool(2)) as pool, pytest.raises(RlgoError, match="player 'nobody': unknown"):
+        list(pool.run(task(i, "nobody") for i in (1, 2)))
+
+
+# An engine that kills itself now and then, at any point of the protocol: before it answers a command, or after. What it
+# does depends on how many commands it and those before it got, and on nothing else.
+MORTAL_ENGINE = """
+    import os, random, signal, sys
+    count = sys.argv[1]
+    free = []
+    for line in sys.stdin:
+        n = int(open(count).read() or 0) + 1 if os.path.exists(count) else 1
+        print(n, end="", file=open(count, "w"))
+        rng = random.Random(n)
+        dies, first = rng.random() < 0.03, rng.random() < 0.5
+        if dies and first:
+            os.kill(os.getpid(), signal.SIGKILL)
+        command, *args = line.split()
+        answer = {"name": "Mortal", "version": "1", "known_command": "false"}.get(command, "")
+        if command == "clear_board":
+            free = [a + str(b) for b in range(1, 6) for a in "ABCDE"]
+        elif command == "play" and args[1].upper() in free:
+            free.remove(args[1].upper())
+        elif command == "genmove":
+            answer = free.pop(0) if len(free) > 12 else "pass"
+        print("= " + answer, end="\\n\\n", flush=True)
+        if command == "quit":
+            break
+        if dies:
+            os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_match_with_engines_that_die_is_complete(tmp_path: Path) -> None:
+    (tmp_path / "mortal.py").write_text(textwrap.dedent(MORTAL_ENGINE))
+    engines = [f"gtp:'{sys.executable}' -S -E '{tmp_path / 'mortal.py'}' '{tmp_path / name}'" for name in ("a", "b")]
+    path = tmp_path / "r.jsonl"
+    result = play_match(engines[0], engines[1], 60, results=path, opening_plies=0, **FIVE)
+    assert [game["game"] for game in games_of(path)] == list(range(1, 61))
+    assert (result.games, result.interrupted) == (60, False)
+    assert 10 < result.forfeits < 60
+    assert all("it ended with status -9" in why for why in result.forfeit_reasons)

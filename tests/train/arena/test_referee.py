@@ -1,0 +1,237 @@
+"""One game: legality, superko, resignation, clocks, and what is wrong with engines."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stand_ins import TWO_STONES_SENT, Scripted, first_legal, passer, resigner
+
+from rlgo.board import PASS
+from rlgo.clock import TimeSettings
+from rlgo.coords import from_vertex
+from rlgo.game import Game
+from rlgo.player import Player
+from train.arena.match import play_match
+from train.arena.referee import GameRules, play_game
+from train.players.engines import GtpClient
+
+ROOT = Path(__file__).resolve().parents[3]
+FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
+
+
+@pytest.fixture(autouse=True)
+def _path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+def test_resigning_loses() -> None:
+    result = play_match(resigner(), passer(), 6, size=5)
+    assert (result.wins, result.black_wins, result.forfeits) == (0, 3, 0)
+    assert play_match(passer(), resigner(), 6, size=5).wins == 6
+
+
+def test_draws_count_half() -> None:
+    result = play_match(passer("a"), passer("b"), 4, size=5, komi=0, opening_plies=0)
+    assert (result.draws, result.wins, result.black_wins, result.win_rate) == (4, 2, 2, 0.5)
+    assert (result.distinct, result.mean_length) == (1, 2)
+
+
+def test_long_games_are_scored_as_they_stand() -> None:
+    result = play_match(first_legal(), first_legal(), 4, size=5, max_moves=9, komi=-30)
+    assert (result.capped, result.mean_length, result.black_wins, result.max_moves) == (4, 9, 4, 9)
+    assert play_match("random", "random", 2, size=5, max_moves=2).mean_length == 2
+    assert play_match(passer(), passer(), 2, size=5).max_moves == 75
+
+
+def test_illegal_moves_and_crashes_forfeit(capsys: pytest.CaptureFixture[str]) -> None:
+    def occupied(game: Game) -> int:
+        return game.moves[0][1]
+
+    result = play_match(Scripted("a", occupied), passer(), 4, size=5)
+    assert (result.wins, result.forfeits, result.black_wins) == (0, 4, 2)
+    assert "game 1: Black forfeits: a: illegal move Black" in result.forfeit_reasons[0]
+    assert result.forfeit_reasons[0].endswith(": occupied")
+    assert "game 2: White forfeits: a" in capsys.readouterr().err
+
+    def crash(_: Game) -> int:
+        raise ZeroDivisionError("oh")
+
+    result = play_match(passer(), Scripted("b", crash), 2, size=5)
+    assert (result.wins, result.forfeits) == (2, 2)
+    assert "b: ZeroDivisionError: oh" in result.forfeit_reasons[0]
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_the_referee_knows_superko() -> None:
+    script = TWO_STONES_SENT.split()
+
+    def sends_two(game: Game) -> int:
+        i = len(game.moves)
+        return from_vertex(script[i] if i < len(script) else "B1", 5)
+
+    result = play_match(Scripted("a", sends_two), Scripted("b", sends_two), 2, size=5, opening_plies=0)
+    assert (result.wins, result.forfeits, result.black_wins, result.mean_length) == (1, 2, 0, 8)
+    assert result.forfeit_reasons[0].endswith("a: illegal move Black B1: superko")
+
+
+# ---------------------------------------------------------------------------------------------
+# Clocks
+# ---------------------------------------------------------------------------------------------
+
+
+class HandClock:
+    """A clock that only moves by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Slow(Player):
+    """Plays seven plies and passes. Each move takes so many seconds by a `HandClock`."""
+
+    name = "slow"
+
+    def __init__(self, clock: HandClock, seconds: float) -> None:
+        self.clock, self.seconds = clock, seconds
+        self.limits: list[float | None] = []
+
+    def genmove(self, game: Game) -> int:
+        self.limits.append(self.limit)
+        self.clock.now += self.seconds
+        return PASS if len(game.moves) > 6 else game.legal_moves()[0]
+
+
+def test_who_oversteps_the_time_has_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = HandClock()
+    monkeypatch.setattr("train.arena.referee.time", clock)
+    slow, quick = Slow(clock, 0.3), Slow(clock, 0.01)
+    rules = GameRules(5, 2.5, 75, TimeSettings(0.7))
+    record = play_game(slow, quick, (), rules)
+    assert (record.z, record.result) == (0.0, "W+T")
+    assert "slow: out of time (0.7)" in record.forfeit
+    assert len(slow.limits) == 3
+    assert all(limit is not None for limit in slow.limits)
+    assert record.seconds == pytest.approx((0.9, 0.02))
+    assert record.longest == pytest.approx((0.3, 0.01))
+    assert play_game(quick, slow, (), rules).result == "B+T"
+    record = play_game(slow, quick, (), GameRules(5, 2.5, 75))
+    assert record.forfeit == ""
+    assert slow.limits[-1] is None
+
+
+def test_engines_are_told_the_time(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    engine = f"gtp:'{sys.executable}' -m rlgo gtp --size 5 --player random --log '{log}'"
+    play_match(engine, "random", 2, time=TimeSettings(60), **FIVE)
+    text = log.read_text()
+    assert "> time_settings 60 0 0" in text
+    assert "> time_left black 60 0\n" in text
+    assert "> time_left white 60 0\n" in text
+    log.unlink()
+    play_match(engine, "random", 2, time=TimeSettings(60, 10, 1, 3), **FIVE)
+    assert "> kgs-time_settings byoyomi 60 10 3" in log.read_text()
+
+
+def test_clocks_are_told_in_whole_seconds(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    engine = f"'{sys.executable}' -m rlgo gtp --size 5 --player random --log '{log}'"
+    with GtpClient(engine, 5) as client:
+        rules = GameRules(5, 2.5, 75, TimeSettings(0.5))
+        assert play_game(client, passer(), (), rules).result
+        assert "> time_settings 1 0 0\n" in log.read_text()
+        assert "> time_left black 0 0\n" in log.read_text()
+        assert client.patience is not None
+        assert client.limit is None
+        log.write_text("")
+        play_game(client, passer(), (), GameRules(5, 2.5, 75))
+        assert "> time_settings 0 1 0\n" in log.read_text()
+        assert "time_left" not in log.read_text()
+        assert client.patience is None
+        # Somebody else's clock: so long for one move.
+        log.write_text("")
+        client.limit = 2.7
+        client.genmove(Game(5))
+        assert (
+            "> time_settings 0 2 1\n> genmove black\n"
+            in "\n".join(
+                line[20:] for line in log.read_text().splitlines() if " > " in line and "known_command" not in line
+            )
+            + "\n"
+        )
+
+
+# ---------------------------------------------------------------------------------------------
+# Engines with something wrong
+# ---------------------------------------------------------------------------------------------
+
+# An engine that is our own, but with something wrong that its arguments name.
+WRONG = textwrap.dedent("""
+    import sys, time
+    from rlgo.gtp import GtpEngine, run
+    from rlgo.player import RandomPlayer
+    from rlgo.game import Game
+    wrong = sys.argv[1]
+    engine = GtpEngine(RandomPlayer(1), 5)
+    play = engine._commands["play"]
+    if wrong == "other-board":
+        engine._commands["list_stones"] = lambda args: "A1 B1 C1"
+    if wrong == "other-score":
+        engine._commands["final_score"] = lambda args: "B+99.5"
+    if wrong == "slow":
+        genmove = engine._commands["genmove"]
+        engine._commands["genmove"] = lambda args: time.sleep(1.5) or genmove(args)
+    if wrong == "deaf":
+        engine._commands["genmove"] = lambda args: time.sleep(600)
+    run(engine)
+""")
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> str:
+    path = tmp_path / "wrong.py"
+    path.write_text(WRONG)
+    return f"gtp:'{sys.executable}' '{path}' "
+
+
+def test_an_engine_with_another_board_has_lost(wrong: str) -> None:
+    result = play_match("random", wrong + "other-board", 2, **FIVE)
+    assert (result.wins, result.forfeits) == (2, 2)
+    assert "its board differs from the referee's, for example at" in result.forfeit_reasons[0]
+
+
+def test_scores_are_compared(wrong: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    result = play_match("random", wrong + "other-score", 2, check_scores=True, results=path, **FIVE)
+    assert result.disputed == 2
+    assert "2 of the games scored differently by an engine" in str(result)
+    assert [json.loads(line)["scores"] for line in path.read_text("utf-8").splitlines()[1:]] == [
+        {"White": "B+99.5"},
+        {"Black": "B+99.5"},
+    ]
+    ours = f"gtp:'{sys.executable}' -m rlgo gtp --size 5 --all-alive --player random"
+    result = play_match(ours, "random", 4, check_scores=True, **FIVE)
+    assert result.disputed == result.forfeits == 0
+
+
+@pytest.mark.parametrize("kind", ["slow", "deaf"])
+def test_engines_that_overstep_it_or_never_answer_lose_on_time(
+    kind: str, wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("train.players.engines.GRACE_SECONDS", 0.2)
+    rules = GameRules(5, 2.5, 75, TimeSettings(1))
+    with GtpClient(wrong.removeprefix("gtp:") + kind, 5) as client:
+        record = play_game(client, passer(), (), rules)
+        # On a busy machine, an answer that is too late may be there before anybody notices.
+        ways = ("no answer within 1.2 s", "out of time") if kind == "slow" else ("no answer within 1.2 s",)
+        assert record.result == "W+T"
+        assert any(way in record.forfeit for way in ways)
+        # The late answer is not taken for one to a command of the next game.
+        assert play_game(passer(), client, (Game(5).legal_moves()[0],), rules).result == "B+T"

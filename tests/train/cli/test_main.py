@@ -1,0 +1,284 @@
+"""The `rlgo` command: what it imports, and how it meets bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+import typer
+
+from rlgo.errors import RlgoError
+from rlgo.resources import version
+from train.cli.main import app, main
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def python(*args: str, **kwargs: Any) -> subprocess.CompletedProcess[str]:
+    """Run this Python on the sources, whether or not they are installed."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run([sys.executable, *args], env=env, capture_output=True, text=True, timeout=120, **kwargs)
+
+
+# ---------------------------------------------------------------------------------------------
+# Fast answers
+# ---------------------------------------------------------------------------------------------
+
+HEAVY = ("numba", "numpy", "scipy", "matplotlib", "tensorboard", "tensorboardX", "tqdm", "rich", "ray")
+LOADED = f"import sys; print([m for m in {HEAVY} if m in sys.modules], file=sys.stderr)"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import train.cli.main",
+        "from train.cli.main import main; main(['--version'])",
+        "from train.cli.main import main; main(['--help'])",
+        "from train.cli.main import main; main(['match', '--help'])",
+        "from train.cli.main import main; main(['match', 'random'])",
+        "from train.cli.main import main; main(['trian'])",
+    ],
+)
+def test_nothing_heavy_is_imported_before_it_is_needed(code: str) -> None:
+    done = python("-c", f"{code}\n{LOADED}")
+    assert done.returncode == 0
+    assert done.stderr.endswith("[]\n")
+
+
+@pytest.mark.process
+def test_the_list_of_commands_needs_no_pydantic() -> None:
+    code = "from train.cli.main import main; main(['--help']); import sys; print('pydantic' in sys.modules)"
+    assert python("-c", code).stdout.endswith("False\n")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "code", ["import rlgo", "import train.config; train.config.load_config('quick')", "import train.runs.status"]
+)
+def test_configs_and_runs_are_read_without_numba(code: str) -> None:
+    done = python("-c", f"{code}\nimport sys; print([m for m in ('numba', 'scipy', 'rich') if m in sys.modules])")
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.process
+def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
+    done = python("-m", "rlgo", "--version", cwd=tmp_path)
+    assert done.returncode == 0
+    assert re.fullmatch(r"rlgo \S+\n", done.stdout)
+    for command in ("train", "weights", "gtp", "match", "bench"):
+        assert f"\n  {command} " in python("-m", "rlgo", "--help", cwd=tmp_path).stdout
+
+
+# ---------------------------------------------------------------------------------------------
+# Bad input: one line, status 2
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ([], "missing command (see rlgo --help)"),
+        (["trian"], "no such command 'trian'; did you mean 'train'? (see rlgo --help)"),
+        (["--verson"], "no such option: --verson"),
+        (["train", "--sett", "a.b=1"], "no such option: --sett"),
+        (["train"], "train: expected either a CONFIG or --resume DIR (see rlgo train --help)"),
+        (["train", "nosuch"], "nosuch: no such config file; shipped configs: "),
+        (
+            ["train", "quick", "--set", "run.gamse=1"],
+            "unknown key run.gamse; the nearest valid key is run.games",
+        ),
+        (["train", "quick", "--set", "run.games=x"], 'run.games = "x": expected an integer of at least 1'),
+        (
+            ["train", "quick", "--set", "run.games=1", "board.size=4"],
+            "board.size = 4: expected an integer from 5",
+        ),
+        (["train", "quick", "--set", "run.games=1", "--set", "x"], "--set x: expected section.key=value"),
+        (["train", "--set", "a=b", "quick"], "unknown key a"),
+        (["train", "--resume", "r", "--out", "o"], "--out cannot be combined with --resume"),
+        (["train", "quick", "paper"], "got unexpected extra argument(s) (paper)"),
+        (["train", "quick", "--out", ""], 'run.out = "": expected the path of a folder'),
+        (["weights"], "missing command (see rlgo weights --help)"),
+        (["weights", "show", "f", "--top", "0"], "--top 0: expected an integer of at least 1"),
+        (["gtp", "--all-alive", "--early-pass"], "--early-pass cannot be combined with --all-alive"),
+        (["gtp", "--player", "random", "--size", "20"], "board.size = 20: expected an integer from 5 to 19"),
+        (["gtp", "--player", "random", "--komi", "inf"], "board.komi = inf: expected a number"),
+        (["match", "random", "random"], "missing --games (see rlgo match --help)"),
+        (["match", "random", "random", "--games", "0"], "--games 0: expected an integer of at least 1"),
+        (["match", "random", "random", "--games", "x"], "--games x: expected an integer of at least 1"),
+        (["match", "random", "random", "--games", "1.5"], "--games 1.5: expected an integer of at least 1"),
+        (["match", "random", "random", "--games", "1e400"], "--games 1e400: expected an integer of at least 1"),
+        (["match", "random", "random", "--games", "2", "--komi", "x"], "--komi x: expected a number"),
+        (["match", "random", "random", "--games"], "--games' requires an argument"),
+        (["play", "--color", "red"], "--color red: expected one of black, white (see rlgo play --help)"),
+        (["gtp", "--size", "9.5"], "--size 9.5: expected an integer (see rlgo gtp --help)"),
+        (["match", "random", "random", "--games", "2", "--seed", "-1"], "--seed -1: expected an integer"),
+        (["match", "random", "random", "--games", "2", "--size", "4"], "board.size = 4: expected an integer"),
+        (
+            ["match", "random", "random", "--games", "2", "--json", "no/such/f"],
+            "--json no/such/f: expected a file",
+        ),
+        (["bench", "--json", "."], "--json .: expected a file that can be written"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_line_and_status_2(
+    argv: list[str], message: str, capsys: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(argv) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"rlgo: error: .*\n", err)
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.process
+def test_bad_input_through_a_real_process(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("[learning]\nalhpa = 0.1\n", "utf-8")
+    done = python("-m", "rlgo", "train", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"rlgo: error: {path}: unknown key learning.alhpa; the nearest valid key is learning.alpha\n"
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# What handlers may raise
+# ---------------------------------------------------------------------------------------------
+
+
+def run_raising(error: BaseException, monkeypatch: Any) -> int:
+    def measure() -> NoReturn:
+        raise error
+
+    monkeypatch.setattr("train.bench.main", measure)
+    return main(["bench"])
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "err"),
+    [
+        (RlgoError("weights.npz: truncated"), 2, "rlgo: error: weights.npz: truncated\n"),
+        (RlgoError("two\nlines"), 2, "rlgo: error: two lines\n"),
+        (PermissionError(13, "Permission denied", "runs"), 2, "rlgo: error: runs: Permission denied\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (SystemExit(143), 143, ""),
+    ],
+)
+def test_errors_become_statuses(error: BaseException, status: int, err: str, monkeypatch: Any, capsys: Any) -> None:
+    assert run_raising(error, monkeypatch) == status
+    assert capsys.readouterr() == ("", err)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError(), EOFError(), OSError("no file"), ValueError("x")])
+def test_a_bug_keeps_its_traceback(error: Exception, monkeypatch: Any) -> None:
+    with pytest.raises(type(error)):
+        run_raising(error, monkeypatch)
+
+
+@pytest.mark.process
+@pytest.mark.skipif(os.name != "posix", reason="closes a pipe as POSIX does")
+def test_a_closed_pipe_is_quiet() -> None:
+    code = (
+        "import sys, train.bench\n"
+        "from train.cli.main import main\n"
+        "train.bench.main = lambda: print('x\\n' * 100_000)\n"
+        "sys.exit(main(['bench']))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+# ---------------------------------------------------------------------------------------------
+# Help and completion
+# ---------------------------------------------------------------------------------------------
+
+PINNED = json.loads(Path(__file__).with_name("command_line.json").read_text("utf-8"))
+GROUPS = ["rlgo", *{command.rpartition(" ")[0] for command in PINNED} - {"rlgo"}]
+
+
+def parameters(command: str) -> dict[str, Any]:
+    """What a command takes, in the form of command_line.json."""
+    parser: Any = typer.main.get_command(app)
+    for name in command.split()[1:]:
+        parser = parser.commands[name]
+    found = {}
+    for p in parser.params:
+        name = p.metavar if p.param_type_name == "argument" else " ".join(sorted(p.opts, key=len))
+        if p.nargs == -1 or p.multiple:
+            found[name] = "many"
+        elif p.param_type_name == "option" and p.is_flag:
+            found[name] = "flag"
+        else:
+            found[name] = "required" if p.required else str(p.default) if isinstance(p.default, Path) else p.default
+    return found
+
+
+@pytest.mark.parametrize("command", PINNED)
+def test_commands_and_options_stay(command: str) -> None:
+    """What command_line.json lists worked once, and people have scripts: it goes on working, with the same defaults."""
+    found = parameters(command)
+    assert {name: found.get(name, "missing") for name in PINNED[command]} == PINNED[command]
+
+
+@pytest.mark.parametrize("command", [*PINNED, *GROUPS])
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_fits_80_columns(command: str, option: str, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main([*command.split()[1:], option]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"Usage: {command} ")
+    assert err == ""
+    assert max(map(len, out.splitlines())) <= 80
+    assert not re.search(r"\w\.\.\.$", out, re.MULTILINE), "the summary of a command is too long for the list"
+
+
+def test_version(capsys: Any) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr() == (f"rlgo {version()}\n", "")
+
+
+def complete(line: str, monkeypatch: Any, capsys: Any) -> list[str]:
+    """What bash is offered behind a command line."""
+    words = line.split(" ")
+    monkeypatch.setenv("_RLGO_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    assert main([]) == 0
+    return capsys.readouterr().out.split()
+
+
+def test_completion_offers_commands_options_and_choices(monkeypatch: Any, capsys: Any) -> None:
+    assert complete("rlgo tr", monkeypatch, capsys) == ["train"]
+    assert complete("rlgo weights ", monkeypatch, capsys) == ["info", "show", "import", "export", "convert", "diff"]
+    assert "--opening-plies" in complete("rlgo match a b --o", monkeypatch, capsys)
+    assert complete("rlgo play --color w", monkeypatch, capsys) == ["white"]
+    assert complete("rlgo train qu", monkeypatch, capsys) == ["quick"]
+    assert complete("rlgo sweep s", monkeypatch, capsys) == ["step_size"]
+    assert complete("rlgo experiment run al", monkeypatch, capsys) == ["alphabeta_depth", "all"]
+
+
+def test_completion_can_be_shown(monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    status = main(["--show-completion", "bash"])
+    assert (status, "_RLGO_COMPLETE=complete_bash" in capsys.readouterr().out) == (0, True)

@@ -1,0 +1,48 @@
+"""`rlgo train` on the command line: what --set takes, and what it leaves alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from train.cli.main import main
+
+
+@pytest.fixture
+def loaded(monkeypatch: Any) -> list[tuple[str, list[str]]]:
+    """Configs and settings that `rlgo train` asked for; none of them is trained."""
+    asked: list[tuple[str, list[str]]] = []
+    monkeypatch.setattr("train.config.load_config", lambda name, settings: asked.append((name, list(settings))))
+    monkeypatch.setattr("train.runs.run.train", lambda config: None)  # noqa: ARG005, called with a keyword or without
+    return asked
+
+
+A, B, C = "run.games=1_000", "board.size=5", "learning.alpha=0.2"
+
+
+@pytest.mark.parametrize(
+    ("argv", "settings"),
+    [
+        (["quick"], []),
+        (["quick", "--set", A], [A]),
+        (["quick", "--set", A, B, C], [A, B, C]),
+        (["quick", "--set", A, "--set", B, C], [A, B, C]),
+        (["quick", f"--set={A}", B], [A, B]),
+        (["--set", A, "quick"], [A]),
+        (["--set", A, B, "quick", "--set", C], [A, B, C]),
+        (["--set", A, "--", "quick"], [A]),
+        (["--set", "features.sizes = [1, 2]", "quick"], ["features.sizes = [1, 2]"]),
+    ],
+    ids=" ".join,
+)
+def test_set_takes_settings_and_leaves_the_config(
+    argv: list[str], settings: list[str], loaded: list[tuple[str, list[str]]]
+) -> None:
+    assert main(["train", *argv]) == 0
+    assert loaded == [("quick", settings)]
+
+
+def test_a_path_with_an_equals_sign_is_a_config(loaded: list[tuple[str, list[str]]]) -> None:
+    assert main(["train", "--set", A, "sweeps/alpha=0.2/config.toml"]) == 0
+    assert loaded == [("sweeps/alpha=0.2/config.toml", [A])]

@@ -1,0 +1,214 @@
+"""Games of experiments: who meets whom, what is kept of them, and that they go on where they were stopped."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from experiment_files import GAMES, RIVALS, write
+
+from rlgo.errors import RlgoError
+from rlgo.weights import Weights, load_weights, save_weights
+from train.cli import main as cli
+from train.config import load_config
+from train.experiments.findings import analyze
+from train.experiments.games import games_file, pairs, run, total_games
+from train.experiments.model import Experiment
+from train.experiments.raw import scores_of
+from train.experiments.reading import read_experiment
+from train.experiments.report import games_behind, plot, section
+from train.experiments.running import run_experiment
+from train.runs.run import make_learner
+
+pytestmark = pytest.mark.usefixtures("sources")
+
+
+def test_who_meets_whom(tmp_path):
+    """In a round robin everybody; in a gauntlet those of the series meet those without."""
+    path = write(tmp_path, GAMES + '[[series]]\nlabel = "z"\nplayer = "random,seed={x}"\nx = [3]\n')
+    e = read_experiment(path)
+    names = ["chance", "greedy 0", "greedy 0.5", "z 3"]
+    assert [(a.name, b.name) for a, b in pairs(e)] == list(combinations(names, 2))
+    e = read_experiment(write(tmp_path, path.read_text("utf-8").replace('pairing = "round_robin"', "")))
+    assert [(a.name, b.name) for a, b in pairs(e)] == [(name, "chance") for name in names[1:]]
+
+
+@pytest.fixture
+def match(tmp_path) -> Experiment:
+    """Weights with and without exploration, and random play."""
+    text = GAMES.replace("nosuch.npz", str(tmp_path / "weights.npz"))
+    path = write(tmp_path, text, "match")
+    learner = make_learner(load_config(tmp_path / "base.toml"), 1)
+    learner.learn(250)
+    save_weights(tmp_path / "weights.npz", Weights(learner.features, learner.theta))
+    return read_experiment(path, out=tmp_path / "out")
+
+
+def test_a_round_robin_tells_who_won_and_how_long_it_took(match, tmp_path):
+    raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
+    assert [line["pair"] for line in raw.lines] == [
+        ["chance", "greedy 0"], ["chance", "greedy 0.5"], ["greedy 0", "greedy 0.5"]
+    ]  # fmt: skip
+    specs = {c.name: c.spec for c in match.contestants}
+    for line in raw.lines:
+        assert sum(line["openings"].values()) == 2
+        assert line["specs"] == [specs[name] for name in line["pair"]]
+        assert len(line["seconds_of"]) == 2
+        assert min(line["seconds_of"]) >= 0
+        assert line["seconds"] == pytest.approx(sum(line["seconds_of"]), abs=0.15)
+        assert 1 <= line["distinct"] <= 4
+        assert 4 < line["moves"] <= 75
+        assert line["forfeits"] == 0
+        assert line["engines"] == {}
+    assert analyze(tmp_path / "results", "match").won("chance", "greedy 0").value < 0.5
+
+    # Games that were played are kept: nothing is played again, and more games go on from them.
+    files = {path: path.read_bytes() for path in (tmp_path / "out" / "games" / "match").glob("*.jsonl")}
+    assert len(files) == 3
+    again = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
+    assert again.lines == raw.lines
+    assert {path: path.read_bytes() for path in files} == files
+    more = replace(match, settings=replace(match.settings, games=6))
+    for line, longer in zip(raw.lines, run(more, 1, False), strict=True):
+        assert sum(longer["openings"].values()) == 3
+        assert (
+            line["openings"].items() <= Counter(longer["openings"]).items()
+            or (Counter(longer["openings"]) - Counter(line["openings"])).total() == 1
+        )
+    for path, data in files.items():
+        assert path.read_bytes().startswith(data)
+
+
+def test_interrupted_matches_go_on(match, tmp_path, monkeypatch):
+    """A file cut off in the midst of a line, and one that is missing: what they told is played again, the same."""
+    raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
+    first, second, third = sorted((tmp_path / "out" / "games" / "match").glob("*.jsonl"))
+    lines = first.read_bytes().splitlines(keepends=True)
+    first.write_bytes(b"".join(lines[:-1]) + lines[-1][:20])
+    second.unlink()
+    kept = third.stat().st_mtime_ns
+    again = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
+    timing = ("seconds", "seconds_of")
+    assert [{k: v for k, v in line.items() if k not in timing} for line in again.lines] == [
+        {k: v for k, v in line.items() if k not in timing} for line in raw.lines
+    ]
+    assert third.stat().st_mtime_ns == kept
+
+    # Ctrl-C between two games leaves no results, until they are asked for.
+    (tmp_path / "results" / "match.jsonl").unlink()
+    monkeypatch.setattr("train.experiments.games.play_match", lambda *_, **__: type("Found", (), {"interrupted": True}))
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(match, tmp_path / "results", jobs=1, progress=False)
+    assert not (tmp_path / "results" / "match.jsonl").exists()
+
+
+def test_results_of_the_games_so_far(match, tmp_path, capsys):
+    """What has been played, with nothing added; the report says how much is missing."""
+    raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
+    first, second, third = (games_file(match, a, b) for a, b in pairs(match))
+    lines = second.read_bytes().splitlines(keepends=True)
+    second.write_bytes(b"".join(lines[:3]))  # of four games
+    third.unlink()
+    so_far = run_experiment(match, tmp_path / "results", jobs=1, progress=False, play=False)
+    assert [line["pair"] for line in so_far.lines] == [line["pair"] for line in raw.lines[:2]]
+    assert so_far.lines[0] == raw.lines[0]
+    assert sum(so_far.lines[1]["openings"].values()) == 1
+    assert not third.exists()
+    assert second.read_bytes() == b"".join(lines[:3])
+    assert "4 games per pair (6 of 12 played so far)." in section(
+        match, analyze(tmp_path / "results", "match"), tmp_path, tmp_path
+    )
+    # Of other players, or of nobody, there are none.
+    with pytest.raises(RlgoError, match="results of another match: seed is 1, not 2"):
+        run_experiment(replace(match, settings=replace(match.settings, seed=2)), tmp_path / "results", play=False)
+    for file in (first, second):
+        file.unlink()
+    with pytest.raises(RlgoError, match="no games have been played"):
+        run_experiment(match, tmp_path / "results", play=False)
+    with pytest.raises(RlgoError, match='plies: --played needs an experiment of kind = "games"'):
+        run_experiment(read_experiment("plies", out=tmp_path), tmp_path / "results", play=False)
+    assert cli.main(["experiment", "run", "gnugo", "--played", "--out", str(tmp_path / "o"), "--results", "r"]) == 2
+    assert capsys.readouterr().err.endswith("no games have been played (rlgo experiment run gnugo)\n")
+
+
+def test_a_swiss_tournament(match, tmp_path):
+    """Everybody plays so many games, and the results of each pair are those of its games."""
+    text = match.path.read_text("utf-8").replace("round_robin", "swiss")
+    text = text.replace('chance = "random"', 'chance = "random"\nother = "random,seed=3"')
+    swiss = read_experiment(write(tmp_path, text, "swiss"), out=tmp_path / "out")
+    raw = run_experiment(swiss, tmp_path / "results", jobs=1, progress=False)
+    assert total_games(swiss) == 8
+    played = Counter[str]()
+    scores: dict[tuple[str, str], list[float]] = {}
+    thought: dict[tuple[str, str], list[float]] = {}
+    file = tmp_path / "out" / "games" / "swiss" / "results.jsonl"
+    for line in map(json.loads, file.read_text("utf-8").splitlines()[1:]):
+        a, b = sorted((line["black"], line["white"]), key=[c.name for c in swiss.contestants].index)
+        scores.setdefault((a, b), []).append(line["z"] if line["black"] == a else 1 - line["z"])
+        played.update((a, b))
+        seconds = dict(zip((line["black"], line["white"]), line["seconds"], strict=True))
+        thought.setdefault((a, b), []).append(seconds[a] - seconds[b])
+    assert dict(played) == {c.name: 4 for c in swiss.contestants}
+    assert {tuple(line["pair"]): sum(map(sum, scores_of(line))) for line in raw.lines} == {
+        pair: sum(of_pair) for pair, of_pair in scores.items()
+    }
+    for line in raw.lines:
+        a, b = line["seconds_of"]
+        assert a - b == pytest.approx(sum(thought[tuple(line["pair"])]), abs=1e-6)
+    specs = {c.name: c.spec for c in swiss.contestants}
+    assert all(line["specs"] == [specs[name] for name in line["pair"]] for line in raw.lines)
+    # Cut off in the second round, it goes on; nobody plays against another than before.
+    data = file.read_bytes()
+    lines = data.splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[:7]))
+    so_far = run_experiment(swiss, tmp_path / "results", jobs=1, progress=False, play=False)
+    assert sum(sum(map(len, scores_of(line))) for line in so_far.lines) == 6
+    run_experiment(swiss, tmp_path / "results", jobs=1, progress=False)
+    games = [[json.loads(line)[key] for key in ("game", "black", "white", "moves")] for line in lines[1:]]
+    again = [json.loads(line) for line in file.read_text("utf-8").splitlines()[1:]]
+    assert sorted([game[key] for key in ("game", "black", "white", "moves")] for game in again) == sorted(games)
+
+
+def test_rivals_of_the_same_x_meet_on_their_board(tmp_path):
+    e = read_experiment(write(tmp_path, RIVALS), out=tmp_path / "out")
+    assert [(a.name, b.name, a.size) for a, b in pairs(e)] == [
+        ("left 5", "right 5", 5), ("left 7", "right 7", 7)
+    ]  # fmt: skip
+    raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
+    assert [(line["pair"], line["size"]) for line in raw.lines] == [
+        (["left 5", "right 5"], 5), (["left 7", "right 7"], 7)
+    ]  # fmt: skip
+    first, second = (games_file(e, a, b) for a, b in pairs(e))
+    for file, size in ((first, 5), (second, 7)):
+        about, *games = map(json.loads, file.read_text("utf-8").splitlines())
+        assert about["size"] == size
+        assert all(f"{'ABCDEFGHJ'[size]}1" not in game["moves"].split() for game in games)
+        assert any(vertex[1:] == str(size) for game in games for vertex in game["moves"].split())
+    assert "won against its opponent" in section(e, analyze(tmp_path / "results", "tiny"), tmp_path, tmp_path)
+    plot(e, tmp_path / "results")
+
+
+def test_players_with_weights_of_a_run(tmp_path):
+    """The run is trained first, and its last weights play."""
+    text = GAMES.replace("nosuch.npz", "{weights small}").replace("games = 4", 'games = 2\nbase = "BASE"')
+    e = read_experiment(write(tmp_path, text + "[runs.small]\nrun.games = 100\n"), out=tmp_path / "out")
+    (member,) = e.runs["small"]
+    assert [c.spec.split(",")[1] for c in e.contestants[1:]] == [f"weights={member.folder.weights}"] * 2
+    raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
+    assert [line.get("run", line.get("pair", [""])[0]) for line in raw.lines] == [
+        "small",
+        "chance",
+        "chance",
+        "greedy 0",
+    ]
+    weights = load_weights(member.folder.weights)
+    assert raw.lines[0]["crc32"] == f"{zlib.crc32(weights.theta.tobytes()):08x}"
+    assert raw.lines[0]["games"] == 100
+    assert raw.lines[0]["reference"] is False
+    found = analyze(tmp_path / "results", "tiny")
+    assert found.elo("greedy 0", "chance").value > 0
+    assert "100 of self-play" in games_behind(found)

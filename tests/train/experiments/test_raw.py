@@ -1,0 +1,60 @@
+"""Files of raw results: what is written comes back, and other files are refused."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlgo.errors import RlgoError
+from train.experiments.raw import RawResults, pair_line, read_raw, scores_of, write_raw
+
+
+def test_a_pair_line_by_hand():
+    line = pair_line("A", "B", [(1, 0), (0.5, 1.0), (1, 0), (0, 0)], forfeits=2)
+    assert line == {"pair": ["A", "B"], "openings": {"DW": 1, "LL": 1, "WL": 2}, "forfeits": 2}
+    assert scores_of(line) == [(0.5, 1.0), (0.0, 0.0), (1.0, 0.0), (1.0, 0.0)]
+
+
+RESULT = st.sampled_from([0.0, 0.5, 1.0])
+
+
+OPENINGS = st.lists(st.lists(RESULT, min_size=1, max_size=2).map(tuple), min_size=1, max_size=30)
+
+
+@given(OPENINGS)
+def test_scores_come_back(openings):
+    line = json.loads(json.dumps(pair_line("A", "B", openings)))
+    assert Counter(scores_of(line)) == Counter(openings)
+    assert list(line["openings"]) == sorted(line["openings"])
+
+
+def test_raw_results_come_back(tmp_path):
+    path = tmp_path / "new" / "x.jsonl"
+    assert read_raw(path) is None
+    raw = RawResults({"kind": "games"}, [{"number": "größe", "value": 3}, {"pair": ["a", "b"], "openings": {"W": 1}}])
+    write_raw(path, raw)
+    assert read_raw(path) == raw
+    assert raw.of("number") == raw.lines[:1]
+    assert raw.of("run") == []
+    first, *rest = path.read_text("utf-8").splitlines()
+    assert json.loads(first) == {"format": "rlgo-experiment-1", "kind": "games"}
+    assert len(rest) == 2
+
+
+@pytest.mark.parametrize("text", ["", "no JSON\n", '{"format": "rlgo-results-1"}\n', "{}\n", "3\n", '{"a": \n', "\xff"])
+def test_other_files_are_refused(tmp_path, text):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(RlgoError, match=rf"^{path}: not the raw results of an experiment$"):
+        read_raw(path)
+
+
+def test_a_list_is_refused(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text("[1]\n")
+    with pytest.raises(RlgoError, match="not the raw results"):
+        read_raw(path)

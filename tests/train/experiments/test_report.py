@@ -1,0 +1,305 @@
+"""The report: that it lists everything, and says what the results say; the table of the papers' systems."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from experiment_files import PNG, curves_of, header, run_line
+
+from rlgo.errors import RlgoError
+from train.experiments.findings import (
+    HELD,
+    NOT_HELD,
+    NOT_MEASURED,
+    NOT_RUN,
+    OPEN,
+    Analysis,
+    analyze,
+)
+from train.experiments.model import GNUGO_0
+from train.experiments.raw import RawResults, write_raw
+from train.experiments.reading import list_experiments, read_experiment
+from train.experiments.report import overview, report, section, systems_table, write_report
+from train.experiments.tables import markdown
+from train.stats import clustered_interval
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def cells(line: str) -> list[str]:
+    assert re.fullmatch(r"\| .* \|", line), line
+    return [cell.strip() for cell in line[1:-1].split("|")]
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """All tables; every row has as many cells as the head."""
+    found = []
+    for part in re.split(r"\n(?!\|)", text):
+        lines = [line for line in part.splitlines() if line.startswith("|")]
+        if lines:
+            head, rule, *rows = lines
+            assert rule == "|" + "---|" * len(cells(head)), part
+            assert all(len(cells(row)) == len(cells(head)) for row in rows), part
+            found.append([cells(head), *map(cells, rows)])
+    return found
+
+
+def test_a_table_by_hand():
+    assert markdown([("a", "b"), ("1", ""), ("2", "x")]) == "| a | b |\n|---|---|\n| 1 |  |\n| 2 | x |\n"
+
+
+RUN = ("shape_counts", "gnugo", "plies", "learning_runs", "alphabeta_depth", "shape_frequency")
+
+
+@pytest.fixture(scope="module")
+def folder(results, tmp_path_factory) -> Path:
+    """The results, with pictures."""
+    folder = tmp_path_factory.mktemp("report") / "experiments"
+    shutil.copytree(results, folder)
+    for name in RUN:
+        if read_experiment(name).has_picture:
+            (folder / f"{name}.png").write_bytes(PNG)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def text(folder) -> str:
+    return report(folder, folder.parent / "results.md")
+
+
+def test_the_report_tells_which_experiments_have_run(text):
+    summary, status, *_ = tables(text)
+    experiments = [read_experiment(name) for name in list_experiments()]
+    assert summary[0] == ["claim", "expected", "found", "verdict", "experiment"]
+    assert status[0][:4] == ["experiment", "source", "games", "run"]
+    assert {row[0] for row in status[1:]} == {f"[{e.name}](#{e.name})" for e in experiments}
+    for e in experiments:
+        (row,) = (row for row in status if row[0] == f"[{e.name}](#{e.name})")
+        assert row[1] == e.settings.source
+        assert ("**has not run**" in row) == (e.name not in RUN)
+        part = text.partition(f"\n## {e.name}\n")[2].partition("\n## ")[0]
+        assert f"**Paper.** {e.settings.paper}" in part
+        assert (f"**Not run.** `rlgo experiment run {e.name}`" in part) == (e.name not in RUN)
+        assert (f"[{e.name}.jsonl](experiments/{e.name}.jsonl)" in part) == (e.name in RUN)
+        assert e.settings.remarks in part
+        assert ("**Remarks.**" in part) == bool(e.settings.remarks)
+
+
+def test_every_claim_has_a_verdict_and_they_add_up(text, results):
+    summary = tables(text)[0][1:]
+    claims = {(claim.text, e.name): claim for e in map(read_experiment, list_experiments()) for claim in e.claims}
+    assert Counter((row[0], re.sub(r"\[(.*)\].*", r"\1", row[4])) for row in summary) == Counter(claims.keys())
+    total, told = re.search(r"^(\d+) claims; (.*)\.$", text, re.MULTILINE).groups()
+    by_name = {name: int(n) for name, n in (part.split(": ") for part in told.split(", "))}
+    assert int(total) == len(claims) == sum(by_name.values())
+    assert by_name == Counter(row[3].strip("*") for row in summary)
+    assert set(by_name) <= {HELD, NOT_HELD, OPEN, NOT_MEASURED, NOT_RUN}
+    assert by_name[HELD] >= 2
+    for row in summary:
+        name = re.sub(r"\[(.*)\].*", r"\1", row[4])
+        found = analyze(results, name)
+        m = None if found is None else found.measure(claims[row[0], name])
+        claim = claims[row[0], name]
+        absent = NOT_RUN if found is None else NOT_MEASURED
+        verdict = absent if m is None else m.verdict(claim.low, claim.high)
+        assert row[3] == (f"**{verdict}**" if verdict == NOT_HELD else verdict), row
+        assert bool(row[2]) == (m is not None)
+    assert ["969,894 features in all", "969,894", "969,894", HELD, "[shape_counts](#shape_counts)"] in summary
+
+
+def test_pictures_are_linked_where_there_are_some(text, folder):
+    linked = set(re.findall(r"!\[.*\]\((.*)\)", text))
+    assert linked == {f"experiments/{name}.png" for name in RUN if read_experiment(name).has_picture}
+    assert all((folder.parent / link).is_file() for link in linked)
+    for link in re.findall(r"[^!]\[[^]]*\]\(([^#)]+)\)", text):
+        assert (folder.parent / link).exists(), link
+    headings = set(re.findall(r"^## (.*)$", text, re.MULTILINE))
+    assert set(re.findall(r"\]\(#([^)]*)\)", text)) <= headings
+
+
+def test_a_picture_that_was_not_drawn_is_not_linked(tmp_path):
+    write_raw(tmp_path / "plies.jsonl", curves_of(read_experiment("plies"), openings=2))
+    assert "plies.png" not in report(tmp_path, tmp_path / "results.md")
+
+
+def test_what_the_sections_tell(text, results):
+    """Some numbers of each kind, computed anew."""
+
+    def part(name: str) -> str:
+        return text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+
+    assert "All numbers match the paper's." in part("shape_counts")
+    found = analyze(results, "plies")
+    (table,) = tables(part("plies"))
+    assert table[0][2:5] == [f"Elo at {n} games" for n in ("1,000", "10,000", "100,000")]
+    by_label = {row[0]: row for row in table[1:]}
+    m = found.elo("one-ply")
+    shown = f"{m.value:,.0f} ({m.low:,.0f} to {m.high:,.0f}) after 1,000"
+    assert by_label["one-ply"][1:] == ["1", f"{m.value:,.0f}", "", "", shown, ""]
+    eight = analyze(results, "learning_runs")
+    met = [p for p in eight.pairs if p.b == GNUGO_0 and p.a.startswith("paper's settings")]
+    (table,) = tables(part("learning_runs"))
+    assert table[1][-1] == f"{sum(p.score for p in met) / 160:.1%} of 160"
+    assert [row[1] for row in table[1:]] == ["8", "4"]
+    assert f"is {found.repeats.deviation(1000):.0f} Elo after a thousand games" in text.replace("\n", " ")
+
+    (table,) = tables(part("alphabeta_depth"))
+    depth = analyze(results, "alphabeta_depth")
+    by_name = {row[0]: row for row in table[1:]}
+    assert table[0] == ["player", "Elo", "games", "won against GNU Go level 0", "seconds a game"]
+    assert len(by_name) == 7
+    assert by_name[GNUGO_0][3] == ""
+    m = depth.won("depth 3", GNUGO_0)
+    assert by_name["depth 3"][2:4] == ["240", f"{m.value:.1%} ({m.low:.1%} to {m.high:.1%})"]
+    # Each has met those after it, 2 s for 40 games, and those before it, 4 s: depth 3 three of each.
+    assert float(by_name["depth 3"][4]) == pytest.approx((3 * 2 + 3 * 4) / 240, rel=0.05)
+    assert "1,000 games" in part("shape_frequency")
+    assert part("shape_frequency").count("12,345") == 10
+
+
+def test_a_report_of_nothing(tmp_path):
+    text = report(tmp_path, tmp_path / "results.md")
+    total = sum(len(read_experiment(name).claims) for name in list_experiments())
+    assert f"{total} claims; not run: {total}.\n" in text
+    assert "35 Elo, as in the paper, because learning_runs has not run here" in text.replace("\n", " ")
+    assert text.count("**has not run**") == text.count("**Not run.**") == len(list_experiments())
+    assert "![" not in text
+    assert len(tables(text)) == 2
+    assert all("has not run" in line for line in overview(tmp_path).splitlines())
+
+
+def test_the_report_is_written_and_written_again(tmp_path):
+    path = tmp_path / "results.md"
+    write_report(tmp_path, path)
+    assert path.read_text("utf-8") == report(tmp_path, path)
+    write_report(tmp_path, path)
+    (tmp_path / "plies.jsonl").write_text("other\n")
+    with pytest.raises(RlgoError, match=r"plies.jsonl: not the raw results of an experiment"):
+        write_report(tmp_path, path)
+
+
+def test_counts_that_differ_are_told():
+    e = read_experiment("shape_counts")
+    lines = [{"number": name, "value": int(n) + (name == "all weights")} for name, n in e.expected.items()]
+    text = section(e, Analysis(RawResults(header(e.name, "counts"), lines)), Path("nowhere"), Path("x"))
+    assert "These numbers differ from the paper's: all weights." in text
+    assert "| all weights | 63,303 | 63,304 |" in text
+    assert tables(text)[0][1:] == [[name, f"{n:,.0f}", f"{v['value']:,}"] for (name, n), v in
+                                   zip(e.expected.items(), lines, strict=True)]  # fmt: skip
+
+
+def test_diverged_runs_are_told():
+    e = read_experiment("plies")
+    raw = curves_of(e, openings=4)
+    assert raw.lines[8]["run"] == "one-ply"
+    raw.lines[8] |= {"state": "diverged"}
+    rows = {row[0]: row for row in tables(section(e, Analysis(raw), Path("nowhere"), Path("x")))[0]}
+    assert rows["one-ply"][1] == "1, 1 diverged"
+    assert rows["two-ply"][1] == "8"
+    # It has no end to compare with, but what it was until then can be compared.
+    found = Analysis(raw)
+    assert found.elo("two-ply", "one-ply") is None
+    assert found.elo("two-ply", "one-ply@1000") is not None
+    # Before it has a checkpoint, there is nothing to rate.
+    gone = [line for line in raw.lines if not any("one-ply" in name for name in line.get("pair", []))]
+    gone[8] = run_line("one-ply", 1, [], "diverged")
+    rows = {
+        row[0]: row for row in tables(section(e, Analysis(RawResults(raw.header, gone)), Path("nowhere"), Path("x")))[0]
+    }
+    assert rows["one-ply"] == ["one-ply", "1, 1 diverged", *[""] * 5]
+
+
+def test_labels_that_came_later_are_told():
+    """Results that are older than a label of their experiment's file."""
+    e = read_experiment("plies")
+    raw = curves_of(replace(e, runs={"two-ply": e.runs["two-ply"]}), openings=4)
+    text = section(e, Analysis(raw), Path("nowhere"), Path("x"))
+    rows = {row[0]: row for row in tables(text)[0]}
+    assert rows["one-ply"] == ["one-ply", "not run", *[""] * 5]
+    assert rows["two-ply"][1] == "8"
+    assert Analysis(raw).measure(e.claims[0]) is None
+
+
+@pytest.mark.skipif(not list((ROOT / "docs" / "experiments").glob("*.jsonl")), reason="no raw results here")
+def test_the_shipped_report_is_that_of_the_shipped_results(monkeypatch):
+    """Whoever adds raw results makes it anew: `rlgo experiment report`."""
+    monkeypatch.chdir(ROOT)
+    text = report(Path("docs/experiments"), Path("docs/results.md"))
+    assert Path("docs/results.md").read_text("utf-8") == text
+    assert tables(text)
+    for link in re.findall(r"\]\(([^#)]+)\)", text):
+        assert Path("docs", link).exists(), link
+
+
+# ---------------------------------------------------------------------------------------------
+# The systems of the papers
+# ---------------------------------------------------------------------------------------------
+
+
+RESULTS = ROOT / "docs" / "experiments"
+
+
+def test_the_systems_are_those_of_the_raw_results():
+    """Every score is counted again from the file that is linked beside it, and nothing is shown that has no file."""
+    (table,) = tables(systems_table(RESULTS, ROOT / "README.md"))
+    assert table[0] == ["system", "against", "the paper", "rlgo, as many simulations", "rlgo, equal time"]
+    systems = ("TD learning", "TD search", "Dyna-2", "two-phase", "UCT", "MC-RAVE", "heuristic MC-RAVE")
+    assert all(any(row[0].startswith(system) for row in table[1:]) for system in systems)
+    checked = 0
+    for name, level, _, *found in table[1:]:
+        for cell in found:
+            if cell == "does not search":
+                continue
+            won, games, rate, low, high, link = re.fullmatch(
+                r"(\d+) of (\d+): ([\d.]+)% \(([\d.]+)%-([\d.]+)%\) \[raw\]\((.*)\)", cell
+            ).groups()
+            assert (float(won), int(games)) in scores_in(ROOT / link, f"GNU Go {level}", name), cell
+            assert float(rate) == pytest.approx(100 * int(won) / int(games), abs=0.051)
+            assert float(low) < float(rate) < float(high)
+            checked += 1
+    assert checked == 14
+
+
+def scores_in(path: Path, opponent: str, system: str) -> set[tuple[float, int]]:
+    """What was won of how many games by each player against this opponent, in a file of raw results."""
+    if path.suffix == ".json":
+        portions = json.loads(path.read_text("utf-8"))
+        portions = portions if isinstance(portions, list) else [portions]
+        assert all(f"--{opponent.removeprefix('GNU Go ')} " in portion["b"] for portion in portions)
+        return {(sum(p["wins"] for p in portions), sum(p["games"] for p in portions))}
+    won: dict[str, tuple[float, int]] = {}
+    for line in map(json.loads, path.read_text("utf-8").splitlines()[1:]):
+        if line.get("pair", ["", ""])[1] == opponent:
+            name = line["pair"][0].partition(" #")[0]  # the seeds of a label are counted together
+            letters = "".join(text * n for text, n in line["openings"].items())
+            before = won.get(name, (0.0, 0))
+            won[name] = (before[0] + letters.count("W") + letters.count("D") / 2, before[1] + len(letters))
+    assert won, system
+    return set(won.values())
+
+
+def test_the_systems_by_hand():
+    """Portions of a match add up; the interval is that of all their openings."""
+    (table,) = tables(systems_table(RESULTS, ROOT / "docs" / "strength.md"))
+    by_name = {row[0]: row for row in table}
+    portions = json.loads((ROOT / "docs" / "results" / "uct_level_10.json").read_text("utf-8"))
+    scores = [opening for portion in portions for opening in portion["scores"]]
+    low, high = clustered_interval(scores)
+    expected = f"31 of 100: 31.0% ({low:.1%}-{high:.1%}) [raw](results/uct_level_10.json)"
+    assert by_name["UCT, 3,000"][:4] == ["UCT, 3,000", "level 10", "24 %", expected]
+    assert by_name["TD learning, one ply"][3].startswith("52 of 800: 6.5% (")
+    assert "(experiments/learning_runs.jsonl)" in by_name["TD learning, one ply"][3]
+
+
+def test_systems_without_results_are_refused(tmp_path):
+    with pytest.raises(RlgoError, match=r"learning_runs.jsonl: no games of paper's settings # against GNU Go level 0"):
+        systems_table(tmp_path / "experiments", tmp_path / "README.md")
+    shutil.copytree(RESULTS, tmp_path / "experiments")
+    with pytest.raises(RlgoError, match=r"td_search_10000.json: not the results of a match"):
+        systems_table(tmp_path / "experiments", tmp_path / "README.md")

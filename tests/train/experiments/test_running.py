@@ -1,0 +1,159 @@
+"""Running experiments: what results tell of themselves, where they go, and what the command line shows."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from experiment_files import CURVES, on_the_same_runs
+
+from rlgo.errors import RlgoError
+from rlgo.resources import config_path
+from train.cli import main as cli
+from train.experiments.raw import read_raw
+from train.experiments.reading import list_experiments, read_experiment
+from train.experiments.running import run_experiment
+
+ROOT = Path(__file__).resolve().parents[3]
+
+pytestmark = pytest.mark.usefixtures("sources")
+
+
+def test_what_the_results_tell_of_themselves(ran):
+    folder, e, raw = ran
+    header = raw.header
+    assert (header["experiment"], header["kind"], header["scale"], header["seed"]) == ("tiny", "curves", 1, 1)
+    assert header["command"] == e.command
+    assert header["versions"]["numpy"] == np.__version__
+    assert header["seconds"] == pytest.approx(sum(run["seconds"] for run in raw.of("run")), abs=0.05)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", header["finished"])
+    assert re.match(r"\d+ x .", header["machine"])
+    assert read_raw(folder / "results" / "tiny.jsonl") == raw
+    # Nothing is left beside the results.
+    assert [path.name for path in (folder / "results").iterdir()] == ["tiny.jsonl"]
+
+
+def without_date(path: Path) -> list[str]:
+    text = path.read_text("utf-8")
+    return re.sub(r'"finished": "[^"]*"', '"finished": ""', text).splitlines()
+
+
+def test_again_trains_nothing_and_finds_the_same(ran, capsys):
+    folder, e, _ = ran
+    results = folder / "results" / "tiny.jsonl"
+    before = without_date(results)
+    finished = [m.folder.state for label in "ab" for m in e.runs[label]]
+    states = [path.stat().st_mtime_ns for path in finished]
+    results.unlink()
+    run_experiment(e, folder / "results", jobs=2, progress=False)
+    assert "5 runs in" in (err := capsys.readouterr().err)
+    assert "4 finished" in err
+    assert without_date(results) == before
+    assert [path.stat().st_mtime_ns for path in finished] == states
+
+
+def test_results_of_another_scale_stay(tmp_path):
+    run_experiment(read_experiment("shape_counts", out=tmp_path), tmp_path / "results", progress=False)
+    before = (tmp_path / "results" / "shape_counts.jsonl").read_bytes()
+    quick = read_experiment("shape_counts", scale=0.5, out=tmp_path)
+    with pytest.raises(RlgoError, match=r"shape_counts.jsonl: holds results at scale 1; name another folder by --res"):
+        run_experiment(quick, tmp_path / "results", progress=False)
+    assert (tmp_path / "results" / "shape_counts.jsonl").read_bytes() == before
+
+
+# ---------------------------------------------------------------------------------------------
+# The command line
+# ---------------------------------------------------------------------------------------------
+
+
+def test_list_tells_what_has_run(tmp_path, capsys):
+    shutil.copy(ROOT / "docs" / "experiments" / "shape_counts.jsonl", tmp_path)
+    assert cli.main(["experiment", "list", "--results", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split()[0] for line in lines} == set(list_experiments())
+    assert len(lines) == len(list_experiments())
+    for line in lines:
+        name = line.split()[0]
+        expected = "run on 20" if name == "shape_counts" else "has not run"
+        assert expected in line
+        assert read_experiment(name).settings.title in line
+
+
+def test_where_results_go(tmp_path, monkeypatch, capsys):
+    """In a source tree to its docs, elsewhere below the folder; at another scale, always beside its runs."""
+    monkeypatch.chdir(tmp_path)
+    name = "shape_counts"
+    for argv, path in (
+        ([], "experiments/results"),
+        (["--scale", "0.5"], "experiments/scale-0.5/results"),
+        (["--scale", "0.5", "--out", "x"], "x/scale-0.5/results"),
+        (["--results", "y"], "y"),
+    ):
+        assert cli.main(["experiment", "run", name, *argv]) == 0
+        assert Path(path, f"{name}.jsonl").is_file()
+        Path(path, f"{name}.jsonl").unlink()
+    Path("docs/experiments").mkdir(parents=True)
+    assert cli.main(["experiment", "run", name]) == 0
+    assert Path("docs/experiments", f"{name}.jsonl").is_file()
+    capsys.readouterr()
+    assert cli.main(["experiment", "report"]) == 0
+    assert capsys.readouterr().out == "docs/results.md\n"
+    assert Path("docs/results.md").read_text("utf-8").startswith("# The papers, reproduced\n")
+
+
+def test_run_shows_what_was_found(ran, tmp_path, capsys):
+    """Through the command line, picture included; `plot` draws it again."""
+    strong = '[[claims]]\ntext = "b is strong"\na = "b"\nb = "a"\nlow = -9000\n'
+    never = '[[claims]]\ntext = "never"\na = "b@500"\nlow = 0\n'
+    e = on_the_same_runs(ran, tmp_path, CURVES.partition("[runs.wild]")[0] + strong + never)
+    argv = ["--results", str(tmp_path / "results")]
+    assert cli.main(["experiment", "run", str(e.path), "--out", str(tmp_path / "out"), *argv]) == 0
+    out = capsys.readouterr().out
+    assert "## tiny" in out
+    assert re.search(r"^\| b \| 2 \|", out, re.MULTILINE)
+    assert re.search(r"^\| b is strong \| at least -9,000 \| [+-]?\d+ \(.*\) Elo \| holds \|$", out, re.MULTILINE)
+    assert "never" not in out  # what was not found is not shown
+    picture = tmp_path / "results" / "tiny.png"
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    picture.unlink()
+    assert cli.main(["experiment", "plot", str(e.path), *argv]) == 0
+    assert capsys.readouterr().out == f"{picture}\n"
+    assert picture.is_file()
+
+
+def test_plot_needs_results_and_something_to_draw(tmp_path, capsys):
+    def refused(*names: str) -> str:
+        assert cli.main(["experiment", "plot", *names, "--results", str(tmp_path)]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.count("\n") == 1
+        return err
+
+    assert refused("plies") == (
+        f"rlgo: error: {tmp_path}/plies.jsonl: no such file: plies has not run (rlgo experiment run plies)\n"
+    )
+    shutil.copy(ROOT / "docs" / "experiments" / "shape_counts.jsonl", tmp_path)
+    assert refused("shape_counts") == "rlgo: error: shape_counts: has no picture\n"
+    (tmp_path / "plies.jsonl").write_text('{"format": "another"}\n')
+    assert refused("plies") == (f"rlgo: error: {tmp_path}/plies.jsonl: not the raw results of an experiment\n")
+    assert config_path("plies", "experiments").is_file()
+
+
+def test_results_that_cannot_be_written(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    argv = ["experiment", "run", "shape_counts", "--out", str(tmp_path / "out"), "--results", str(tmp_path / "file")]
+    assert cli.main(argv) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"rlgo: error: {tmp_path}/file")
+    assert err.count("\n") == 1
+    assert cli.main(["experiment", "report", "--results", str(tmp_path), "-o", str(tmp_path / "no" / "x.md")]) == 2
+    err = capsys.readouterr().err
+    assert re.fullmatch(rf"rlgo: error: {tmp_path}/no/x.md: cannot be written: .*No such file or directory.*\n", err)
+    mine = tmp_path / "mine.md"
+    mine.write_text("# My notes\n")
+    assert cli.main(["experiment", "report", "--results", str(tmp_path), "-o", str(mine)]) == 2
+    assert "mine.md: not a report on experiments" in capsys.readouterr().err
+    assert mine.read_text() == "# My notes\n"

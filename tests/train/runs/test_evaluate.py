@@ -1,0 +1,267 @@
+"""`rlgo eval`: who meets whom, what comes out, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_runs import interrupt_before_the_first_game
+
+from rlgo.errors import RlgoError
+from rlgo.exchange import without_sharing
+from rlgo.shapes import make_features
+from rlgo.weights import Weights, load_weights, save_weights
+from train.arena.elo import expected_score
+from train.cli import main as cli
+from train.config import Config, config_from_dict
+from train.runs import evaluate as evaluating
+from train.runs.evaluate import RANDOM, Entrant, Evaluation, evaluate, pairs_of
+from train.runs.run import train
+from train.runs.strength import GNUGO_NAME
+
+
+def config(out: Path, name: str, games: int, sizes: tuple[int, ...], **board: Any) -> Config:
+    run = {"out": str(out), "name": name, "games": games, "log_every": 500, "eval_every": 0, "eval_games": 20}
+    return config_from_dict({"run": run, "board": {"size": 5, "komi": 0.5, **board}, "features": {"sizes": [*sizes]}})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A folder with two runs, of 550 and of 200 games, and what is neither."""
+    out = tmp_path_factory.mktemp("runs")
+    train(config(out, "long", 550, (1, 2)), progress=False)
+    train(config(out, "short", 200, (1,)), progress=False)
+    learned = load_weights(out / "long" / "weights.npz")
+    save_weights(out / "unshared.npz", without_sharing(learned))
+    save_weights(out / "komi.npz", Weights(learned.features, learned.theta, 1.5, games=550))
+    save_weights(out / "six.npz", weights(6))
+    (out / "damaged.npz").write_bytes((out / "long" / "weights.npz").read_bytes()[:-100])
+    (out / "text").write_text("no weights")
+    return out
+
+
+def weights(size: int, first: float = 0.0, games: int = 0) -> Weights:
+    theta = np.zeros(make_features(size, (1,)).n_weights + 1, np.float32)
+    theta[1] = first
+    return Weights(make_features(size, (1,)), theta, 0.5, games=games)
+
+
+@pytest.fixture(scope="module")
+def found(made) -> Evaluation:
+    return evaluate([made / "long", made / "short"], games=200, progress=False)
+
+
+# ---------------------------------------------------------------------------------------------
+# Who meets whom
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_its_checkpoints_and_its_last_weights(found):
+    ages = {"long": [100, 200, 500, 550], "short": [100, 200]}
+    assert found.curves() == {run: [(n, f"{run} {n}") for n in games] for run, games in ages.items()}
+    assert {p.name for p in found.ratings.players} == {RANDOM, *(f"{run} {n}" for run in ages for n in ages[run])}
+
+
+def test_neighbours_meet_and_ends_meet(found):
+    pairs = [{r.a, r.b} for r in found.results]
+    ladder = [RANDOM, "long 100", "long 200", "long 500", "long 550"]
+    expected = [{a, b} for i, b in enumerate(ladder) for a in ladder[max(0, i - 3) : i]]
+    expected += [{RANDOM, "short 100"}, {RANDOM, "short 200"}, {"short 100", "short 200"}, {"long 550", "short 200"}]
+    assert sorted(map(sorted, pairs)) == sorted(map(sorted, expected))
+    assert {r.games for r in found.results} == {200}
+
+
+def test_a_file_meets_everybody():
+    entrants = [Entrant("x 1", weights(5), "x"), Entrant("file", weights(5)), Entrant("x 2", weights(5), "x", True)]
+    assert pairs_of(entrants) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    ladder = [Entrant(str(i), weights(5), "x", i == 9) for i in range(10)]
+    assert (1, 10) not in pairs_of(ladder)
+    assert {(i, 11) for i in range(11)} <= set(pairs_of([*ladder, Entrant("file", weights(5))]))
+
+
+def test_the_same_target_counts_once(made):
+    file = made / "long" / "weights.npz"
+    once = evaluate([file, str(file), made / "long" / ".." / "long" / "weights.npz"], games=2, progress=False)
+    assert [e.name for e in once.entrants] == [str(file)]
+
+
+def test_runs_of_one_name_are_told_apart(made, tmp_path):
+    train(config(tmp_path, "short", 50, (1,)), progress=False)
+    both = evaluate([made / "short", tmp_path / "short"], games=2, progress=False)
+    assert list(both.curves()) == [str(made / "short"), str(tmp_path / "short")]
+
+
+def test_shipped_weights_join_those_of_their_features(made, monkeypatch):
+    monkeypatch.setattr(evaluating, "shipped_weights", lambda _: made / "long" / "checkpoints" / "000000000500.npz")
+
+    def files(target: str) -> list[str]:
+        return [e.name for e in evaluate([made / target], games=2, progress=False).entrants if not e.run]
+
+    assert files("komi.npz") == [str(made / "komi.npz"), "shipped 000000000500"]
+    assert files("short") == []  # other features
+    assert files("long") == []  # among them already
+
+
+# ---------------------------------------------------------------------------------------------
+# What comes out
+# ---------------------------------------------------------------------------------------------
+
+
+def test_ratings_are_those_behind_the_scores(tmp_path, monkeypatch):
+    """Players of known strength, whose scores are exactly the expected ones."""
+    true = {"a": 250.0, "b": 500.0, "c": 420.0}
+    for name, elo in true.items():
+        save_weights(tmp_path / f"{name}.npz", weights(5, elo, games=7))
+
+    seeds = []
+
+    def play(_features, theta_a, theta_b, games, seed, _komi):
+        seeds.append(tuple(seed.entropy))
+        return SimpleNamespace(scores=np.full((games // 2, 2), expected_score(float(theta_a[1] - theta_b[1]))))
+
+    monkeypatch.setattr(evaluating, "play_fast", play)
+    found = evaluate([tmp_path / f"{name}.npz" for name in true], games=20_000, progress=False)
+    for name, elo in true.items():
+        rating = found.ratings[str(tmp_path / f"{name}.npz")]
+        assert rating.elo == pytest.approx(elo, abs=2)
+        assert rating.ci95[0] < rating.elo < rating.ci95[1]
+        others = [0.0, *(e for n, e in true.items() if n != name)]
+        assert rating.opponent == pytest.approx(np.mean(others), abs=2)
+    assert len(set(seeds)) == len(found.results) == 6  # openings of its own for each pair
+    assert found.ratings[RANDOM].elo == 0
+    assert found.ratings[RANDOM].ci95[0] < 0 < found.ratings[RANDOM].ci95[1]
+
+
+def test_intervals_tell_the_place_among_the_weights(tmp_path, monkeypatch):
+    """Random play loses everything: how far it is behind is not known, and widens no other interval."""
+
+    def play(_features, theta_a, theta_b, games, _seed, _komi):
+        score = np.ones((games // 2, 2)) if theta_b[1] == 0 else np.zeros((games // 2, 2))
+        return SimpleNamespace(scores=score if theta_a[1] * theta_b[1] == 0 else np.tile([1.0, 0.0], (games // 2, 1)))
+
+    monkeypatch.setattr(evaluating, "play_fast", play)
+    for n, name in enumerate("abc", 1):
+        save_weights(tmp_path / f"{name}.npz", weights(5, n, games=7))
+    found = evaluate([tmp_path / f"{name}.npz" for name in "abc"], games=1_000, progress=False)
+    best, *_, random = found.ratings.players
+    assert random.name == RANDOM
+    assert random.ci95[1] - random.ci95[0] > 300
+    assert 1 < best.ci95[1] - best.ci95[0] < 30
+    alone = evaluate([tmp_path / "a.npz"], games=1_000, progress=False).ratings.players[0]
+    assert alone.ci95[1] - alone.ci95[0] > 300
+
+
+def test_training_climbs(found):
+    elo = found.ratings.elo
+    assert elo[RANDOM] == 0 < elo["long 100"] < elo["long 550"]
+    assert found.ratings["long 550"].score > 0.5 > found.ratings[RANDOM].score
+
+
+def test_the_seed_decides(made, found):
+    def again(seed: int) -> list[float]:
+        targets = [made / "long", made / "short"]
+        return [r.score for r in evaluate(targets, games=200, seed=seed, progress=False).results]
+
+    assert again(1) == [r.score for r in found.results]
+    assert again(2) != again(1)
+
+
+def test_other_features_play_the_same(made):
+    """A value function without weight sharing is the same player."""
+    shared, unshared = made / "long" / "weights.npz", made / "unshared.npz"
+    found = evaluate([shared, unshared], games=1_000, progress=False)
+    scores = {(r.a, r.b): r.score / r.games for r in found.results}
+    assert scores[str(shared), str(unshared)] == pytest.approx(0.5, abs=0.05)
+    assert scores[RANDOM, str(shared)] == pytest.approx(scores[RANDOM, str(unshared)], abs=0.05)
+    assert scores[RANDOM, str(shared)] < 0.3
+
+
+@pytest.mark.gnugo
+@pytest.mark.usefixtures("gnugo")
+def test_gnugo_plays_files_and_ends(made):
+    found = evaluate([made / "short", made / "unshared.npz"], games=20, gnugo=2, progress=False)
+    met = [(r.a, r.games) for r in found.results if r.b == GNUGO_NAME]
+    assert met == [("short 200", 2), (str(made / "unshared.npz"), 2)]
+    assert found.ratings[GNUGO_NAME].games == 4
+
+
+# ---------------------------------------------------------------------------------------------
+# The command
+# ---------------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_writes_and_draws(made, found, tmp_path, capsys):
+    from matplotlib.image import imread
+
+    files = {"--json": tmp_path / "eval.json", "--png": tmp_path / "eval.png"}
+    options = [str(word) for pair in files.items() for word in pair]
+    assert cli.main(["eval", str(made / "long"), str(made / "short"), "--games", "200", *options]) == 0
+    out, _ = capsys.readouterr()
+    assert out == f"{found}\n"
+    assert "5x5, komi 0.5, 200 games a pair, seed 1" in out
+    best = found.ratings.players[0]
+    line = next(line for line in out.splitlines() if best.name in line)
+    assert line.split()[0] == "1"
+    assert f" {best.elo:.0f} " in line
+    assert f" {best.games:.0f} " in line
+    data = json.loads(files["--json"].read_text("utf-8"))
+    assert [p["name"] for p in data["players"]] == [p.name for p in found.ratings.players]
+    assert data["players"][0]["ci95"] == list(best.ci95)
+    assert [(p["a"], p["b"], p["score"]) for p in data["pairs"]] == [(r.a, r.b, r.score) for r in found.results]
+    assert (data["games"], data["size"], data["komi"], data["seed"]) == (200, 5, 0.5, 1)
+    assert data["selfplay_games"]["long 550"] == 550
+    assert imread(files["--png"]).std() > 0.05
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.npz"], "none.npz: "),
+        (["damaged.npz"], "damaged.npz: "),
+        (["text"], "text: "),
+        (["."], ".: expected the folder of a training run, or a weight file"),
+        (["long", "six.npz"], "long 100 is for 5x5, six.npz for 6x6: expected the same board size"),
+        (["long", "komi.npz"], "long 100 was trained with komi 0.5, komi.npz with 1.5: expected --komi"),
+        (["long", "--games", "7"], "games = 7: expected an even number of at least 2"),
+        (["long", "--gnugo", "3"], "gnugo = 3: expected an even number of at least 0"),
+        (["long", "--games", "0"], "--games 0: expected an integer of at least 2"),
+        (["long", "--png", "no/such/file"], "--png no/such/file: expected a file that can be written"),
+        ([], "missing RUN|FILE"),
+    ],
+    ids=" ".join,
+)
+def test_refusals_are_one_line(made, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(made)
+    assert cli.main(["eval", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("rlgo: error: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_komi_can_be_given(made):
+    found = evaluate([made / "long", made / "komi.npz"], games=2, komi=2.5, progress=False)
+    assert found.komi == 2.5
+
+
+def test_a_run_without_games(tmp_path, monkeypatch):
+    interrupt_before_the_first_game(monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        train(config(tmp_path, "new", 100, (1,)), progress=False)
+    with pytest.raises(RlgoError, match="new: no checkpoint yet"):
+        evaluate([tmp_path / "new"], progress=False)
+
+
+def test_what_is_missing_is_told_before_any_game(made, monkeypatch, tmp_path):
+    monkeypatch.setattr(evaluating, "play_fast", None)
+    monkeypatch.setattr(evaluating, "has_gnugo", lambda: False)
+    with pytest.raises(RlgoError, match="GNU Go is not installed"):
+        evaluate([made / "long"], gnugo=2)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert cli.main(["eval", str(made / "long"), "--png", str(tmp_path / "eval.png")]) == 2

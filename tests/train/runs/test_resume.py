@@ -1,0 +1,610 @@
+"""Runs that are killed, interrupted, or run out of disk: nothing is lost, and they end as if nothing had happened.
+
+Start reading at `attempt`. Most faults strike in a forked child of this process, which has everything imported and
+compiled already: so hundreds of runs can be broken, at any call of any function. Some strike processes from outside.
+"""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import io
+import itertools
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+
+from rlgo.archive import read_archive, write_archive
+from rlgo.learner import Learner
+from rlgo.weights import load_weights
+from train.cli import main as cli
+from train.runs import run
+from train.runs.folder import FORMAT, VERSION, RunFolder
+
+resource = pytest.importorskip("resource", reason="forks, and limits files, as POSIX does")
+pytestmark = [
+    pytest.mark.process,
+    # Threads of tests before these wait for nothing that a child holds.
+    pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning"),
+]
+
+# Points of the logs, measurements, merges, checkpoints and the end fall together here and apart there.
+GAMES = 1_000
+TINY = """
+[run]
+name = "tiny"
+games = 1_000
+log_every = 90
+eval_every = 300
+eval_games = 10
+merge_every = 60
+[board]
+size = 5
+komi = 0.5
+[features]
+sizes = [1, 2]
+"""
+RUN = Path("my runs/tiny")  # to be quoted in a command
+RESUME = ["train", "--resume", str(RUN)]
+
+
+def config(place: Path, **settings: Any) -> list[str]:
+    """Write a config; returns the command line that starts its run."""
+    (place / "tiny.toml").write_text(TINY, "utf-8")
+    sets = [f"{key.replace('__', '.')}={value}" for key, value in settings.items()]
+    return ["train", "tiny.toml", "--out", str(RUN.parent), *(["--set", *sets] if sets else [])]
+
+
+# ---------------------------------------------------------------------------------------------
+# One attempt at a run, with a fault in it. A fault is a function that the child calls before it starts.
+# ---------------------------------------------------------------------------------------------
+
+Fault = Callable[[], None]
+
+
+def attempt(argv: list[str], place: Path, *faults: Fault) -> tuple[int, str]:
+    """Run the command `argv` in a forked child, in the folder `place`; returns (status or -signal, standard error)."""
+    told = place / "stderr"
+    child = os.fork()
+    if child == 0:
+        _child(argv, place, told, faults)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), told.read_text("utf-8")
+
+
+def _child(argv: list[str], place: Path, told: Path, faults: tuple[Fault, ...]) -> NoReturn:
+    status = 99  # of an exception that nobody catches
+    try:
+        signal.alarm(100)  # one that hangs fails, too
+        os.chdir(place)
+        sys.stderr = told.open("w", buffering=1, encoding="utf-8")
+        os.dup2(sys.stderr.fileno(), 2)
+        for fault in faults:
+            fault()
+        status = cli.main(argv)
+    except SystemExit as end:
+        status = int(str(end.code))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def often() -> None:
+    """Slices of a few games, and a saved state after each."""
+    run.SLICE_SECONDS, run.SAVE_SECONDS = 0.002, 0.0
+    os.fsync = os.fstat  # type: ignore[assignment]  # slow, and seen only where the power goes
+
+
+# What a run calls to write, and where.
+WRITING = {"write", "print", "flush", "fsync", "fstat", "replace", "rename", "open", "truncate", "mkdir", "chmod"}
+OURS = {"run.py", "folder.py", "monitor.py", "archive.py", "record_writer.py", "tempfile.py", "pathlib.py"}
+
+
+def at_call(n: int, act: Callable[[], None], writing: bool = False) -> Fault:
+    """Act when, for the n-th time, any function is called or returns; `writing`: any of those that write."""
+
+    def fault() -> None:
+        left = n
+
+        def step(frame: Any, event: str, arg: Any) -> None:
+            nonlocal left
+            if writing and not (
+                event in ("c_call", "c_return")
+                and arg.__name__ in WRITING
+                and os.path.basename(frame.f_code.co_filename) in OURS
+            ):
+                return
+            left -= 1
+            if left < 0:
+                sys.setprofile(None)
+                act()
+
+        sys.setprofile(step)
+
+    return fault
+
+
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def press(number: int, times: int = 1) -> Callable[[], None]:
+    """Ctrl-C, or a polite kill, again and again."""
+
+    def act() -> None:
+        if times > 1:
+            at_call(500, press(number, times - 1))()
+        os.kill(os.getpid(), number)
+
+    return act
+
+
+def no_space() -> NoReturn:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def full_disk(room: int) -> Fault:
+    """A disk with room for so many bytes, and for none thereafter."""
+    opened, left = io.open, room
+
+    class Full(io.FileIO):
+        def write(self, data: Any) -> int:
+            nonlocal left
+            data = bytes(data)
+            n = min(left, len(data))
+            left -= n
+            if data and n == 0:
+                no_space()
+            return super().write(data[:n])
+
+    def open_(file: Any, mode: str = "r", buffering: int = -1, encoding: str | None = None, *more: Any, **named: Any):
+        if not set(mode) & set("wxa+"):
+            return opened(file, mode, buffering, encoding, *more, **named)
+        buffer = io.BufferedWriter(Full(file, mode.strip("bt")))
+        return buffer if "b" in mode else io.TextIOWrapper(buffer, encoding)
+
+    def fault() -> None:
+        io.open = builtins.open = open_  # type: ignore[assignment]
+
+    return fault
+
+
+def at_games(games: int, act: Callable[[], None]) -> Fault:
+    """Act at the end of the slice that reaches this number of games."""
+    learn = Learner.learn
+
+    def learn_and_act(self: Learner, n: int) -> Any:
+        tally = learn(self, n)
+        if self.games - n < games <= self.games:
+            act()
+        return tally
+
+    def fault() -> None:
+        Learner.learn = learn_and_act  # type: ignore[method-assign]
+
+    return fault
+
+
+# ---------------------------------------------------------------------------------------------
+# What a run leaves
+# ---------------------------------------------------------------------------------------------
+
+
+def events(folder: Path) -> list[tuple[str, int, bytes]]:
+    """(tag, step, value) of all that stands in the event files; nothing twice."""
+    # TensorBoard's way to read one file, which leaves out nothing.
+    loader = pytest.importorskip("tensorboard.backend.event_processing.event_file_loader")
+    found = [
+        (value.tag, event.step, value.SerializeToString())
+        for path in folder.glob("events.out.tfevents.*")
+        for event in loader.LegacyEventFileLoader(str(path)).Load()
+        for value in event.summary.value
+    ]
+    assert len({event[:2] for event in found}) == len(found)
+    return sorted(found)
+
+
+def outcome(folder: Path) -> dict[str, Any]:
+    """All that a run leaves and that must not depend on what happened to it: all but speeds, times and log.txt."""
+    points = [json.loads(line) for line in (folder / "metrics.jsonl").read_text("utf-8").splitlines()]
+    logged = events(folder)
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("events.")]
+    return {
+        "weights": {
+            path.stem: (weights.games, weights.theta.tobytes())
+            for path in files
+            if path.suffix == ".npz" and path.name != "state.npz"
+            for weights in [load_weights(path)]
+        },
+        "metrics": [{k: v for k, v in point.items() if not k.startswith("speed/")} for point in points],
+        "events": [event[:2] if event[0].startswith("speed/") else event for event in logged],
+        "files": sorted(str(path.relative_to(folder)) for path in files),
+        "beside": sorted(path.name for path in folder.parent.iterdir()),
+    }
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Every file but the lock: what is in it, and when that was written."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: Any) -> dict[int, Any]:
+    """By the number of workers, the outcome of a run that nothing happened to."""
+    place = tmp_path_factory.mktemp("warm")
+    with pytest.MonkeyPatch.context() as patch:  # compiles outside of children
+        patch.chdir(place)
+        assert cli.main(config(place)) == 0
+    out = {1: outcome(place / RUN)}
+    place = tmp_path_factory.mktemp("two")
+    status, told = attempt(config(place, run__workers=2), place)
+    assert status == 0, told
+    return out | {2: outcome(place / RUN)}
+
+
+@pytest.fixture(scope="module")
+def _interrupted(whole: Any, tmp_path_factory: Any) -> Path:
+    assert whole  # everything is compiled
+    place = tmp_path_factory.mktemp("interrupted")
+    status, told = attempt(config(place), place, at_games(500, press(signal.SIGINT)))
+    assert status == 130, told
+    return place
+
+
+@pytest.fixture
+def interrupted(_interrupted: Path, tmp_path: Path, monkeypatch: Any) -> RunFolder:
+    """A run after Ctrl-C, below the current folder."""
+    shutil.copytree(_interrupted, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return RunFolder(RUN)
+
+
+# ---------------------------------------------------------------------------------------------
+# Storms
+# ---------------------------------------------------------------------------------------------
+
+# About as many calls, calls that write, and bytes, a run takes. What is to strike later does not strike.
+CALLS, WRITES, BYTES = 200_000, 3_000, 500_000
+
+
+def strike(kind: str, rng: np.random.Generator) -> tuple[Fault, int]:
+    """A fault of this kind, at any moment, more often an early one."""
+    moment = rng.random() / rng.choice([1, 2, 4, 8, 16])
+    calls, writes, room = (int(n * moment) for n in (CALLS, WRITES, BYTES))
+    return {
+        "kill": (at_call(calls, kill), calls),
+        "kill at a write": (at_call(writes, kill, writing=True), writes),
+        "Ctrl-C": (at_call(calls, press(signal.SIGINT)), calls),
+        "Ctrl-C thrice": (at_call(calls, press(signal.SIGINT, 3)), calls),
+        "polite kill": (at_call(calls, press(signal.SIGTERM)), calls),
+        "full disk": (full_disk(room), room),
+        "failing disk": (at_call(writes, no_space, writing=True), writes),
+    }[kind]
+
+
+STATUS = {
+    "kill": {-signal.SIGKILL},
+    "kill at a write": {-signal.SIGKILL},
+    "Ctrl-C": {130},
+    "Ctrl-C thrice": {130},
+    "polite kill": {143, -signal.SIGTERM},  # the latter outside of the run, where nothing is to be saved
+    "full disk": {2},
+    "failing disk": {2},
+}
+
+
+def storm(place: Path, counts: dict[str, int], workers: int, expected: dict[str, Any]) -> None:
+    """Break runs, one after the other, until so many faults of each kind have struck."""
+    rng = np.random.default_rng(workers)
+    todo = [kind for kind, n in counts.items() for _ in range(n)]
+    rng.shuffle(todo)
+    for n in itertools.count():
+        home = place / str(n)
+        home.mkdir()
+        folder = RunFolder(home / RUN)
+        start = argv = config(home, run__workers=workers)
+        history: list[Any] = []
+        while True:
+            faults, at = [], 0
+            if todo:
+                fault, at = strike(todo[-1], rng)
+                faults = [often, fault] if rng.random() < 0.8 else [fault]
+            status, told = attempt(argv, home, *faults)
+            history.append((todo[-1:], at, status))
+            if status == 0:
+                break
+            assert todo, (history, told)
+            assert status in STATUS[todo.pop()], (history, told)
+            assert not re.search("Traceback|Exception ignored", told), (history, told)
+            if status == 2:
+                one_clear_line(told)
+                assert not [path for path in home.rglob(".*") if path.name != ".lock"], history
+            if folder.exists() and folder.load()[1]["finished"]:
+                break
+            argv = resume_command(told) or (RESUME if folder.exists() else start)
+            if status == -signal.SIGKILL and folder.exists() and rng.random() < 0.5:  # in the middle of a write
+                for path in [folder.metrics, *sorted(folder.path.glob("events.out.tfevents.*"))[-1:]]:
+                    with path.open("ab") as file:
+                        file.write(rng.bytes(20))
+        assert outcome(folder.path) == expected, history
+        if not todo:
+            return
+
+
+def one_clear_line(told: str) -> str:
+    """The error at the end of what was told, which names the run."""
+    line = told.splitlines()[-1]
+    assert told.count("rlgo: error:") == 1, told
+    assert line.startswith(f"rlgo: error: {RUN}"), told
+    return line
+
+
+def resume_command(told: str) -> list[str] | None:
+    """The arguments of the command that goes on with the run, as it was told."""
+    found = re.search(r"resume with: (.*)", told)
+    return shlex.split(found[1])[1:] if found else None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("workers", "n"), [(1, 50), (2, 8)])
+def test_a_storm_of_kills(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
+    storm(tmp_path, {"kill": n, "kill at a write": n}, workers, whole[workers])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("workers", "n"), [(1, 8), (2, 5)])
+def test_a_storm_of_signals(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
+    storm(tmp_path, {"Ctrl-C": n, "Ctrl-C thrice": n, "polite kill": n, "kill": n}, workers, whole[workers])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("workers", "n"), [(1, 12), (2, 4)])
+def test_a_storm_of_full_disks(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
+    storm(tmp_path, {"full disk": n, "failing disk": n, "kill at a write": n // 2}, workers, whole[workers])
+
+
+@pytest.mark.slow
+def test_a_start_that_is_killed(whole: Any, tmp_path: Path) -> None:
+    folder, kills = RunFolder(tmp_path / RUN), 0
+    start = config(tmp_path)
+    while not folder.exists():
+        assert attempt(start, tmp_path, at_call(kills, kill, writing=True))[0] == -signal.SIGKILL
+        kills += 1
+    assert kills > 20
+    assert attempt(RESUME, tmp_path)[0] == 0
+    assert outcome(folder.path) == whole[1]
+
+
+@pytest.mark.parametrize("most", [300, 3_000, 8_000, 30_000])
+def test_files_that_may_not_grow(most: int, whole: Any, tmp_path: Path) -> None:
+    def fault() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    start = config(tmp_path)
+    status, told = attempt(start, tmp_path, often, fault)
+    assert status == 2
+    assert "File too large" in one_clear_line(told)
+    status, told = attempt(resume_command(told) or start, tmp_path)
+    assert status == 0, told
+    assert outcome(tmp_path / RUN) == whole[1]
+
+
+# ---------------------------------------------------------------------------------------------
+# Processes, from outside
+# ---------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parents[3]
+# Long enough to be found at work.
+LONG = {"run__games": 20_000, "run__log_every": 40, "run__eval_every": 0}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("whole")
+def test_processes_are_killed(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    home, calm = tmp_path / "home", tmp_path / "calm"
+    home.mkdir()
+    calm.mkdir()
+    assert attempt(config(calm, **LONG), calm)[0] == 0
+    folder = RunFolder(home / RUN)
+
+    def grown(by: int) -> Callable[[], bool]:
+        now = folder.metrics.stat().st_size if folder.metrics.exists() else 0
+        return lambda: folder.metrics.exists() and folder.metrics.stat().st_size > now + by
+
+    moments: list[tuple[int, Callable[[], Callable[[], bool]]]] = [
+        (signal.SIGKILL, lambda: folder.path.exists),
+        (signal.SIGKILL, lambda: folder.checkpoint(100).exists),
+        (signal.SIGINT, lambda: grown(int(rng.integers(20_000)))),
+        (signal.SIGKILL, lambda: grown(int(rng.integers(20_000)))),
+        (signal.SIGTERM, lambda: grown(int(rng.integers(20_000)))),
+        (signal.SIGKILL, lambda: grown(0)),
+    ]
+    argv, command, environment = config(home, **LONG), "", {**os.environ, "PYTHONPATH": str(ROOT)}
+    for number, until in moments:
+        reached = until()
+        with (home / "told").open("w") as file:
+            start = [sys.executable, "-m", "rlgo", *argv]
+            process = subprocess.Popen(start, cwd=home, env=environment, stderr=file)
+        while process.poll() is None and not reached():
+            time.sleep(0.001)
+        process.send_signal(number)
+        status, told = process.wait(), (home / "told").read_text("utf-8")
+        assert status == {signal.SIGKILL: -9, signal.SIGINT: 130, signal.SIGTERM: 143}[number], told
+        if status > 0:
+            assert f"interrupted after {folder.load()[1]['games']:,} games" in told
+            assert resume_command(told) == RESUME
+            command = told.rpartition("resume with: ")[2]
+        argv = RESUME
+    # As it was told, in a shell.
+    done = subprocess.run(command, shell=True, cwd=home, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    expected = outcome(calm / RUN)
+    assert outcome(folder.path) == expected
+
+
+def test_ctrl_c_twice_stops_at_once(whole: Any, tmp_path: Path) -> None:
+    def twice() -> None:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    status, told = attempt(config(tmp_path), tmp_path, at_games(700, twice))
+    assert status == 130
+    assert "stopped at once; saved up to 0 games; resume with: " in told
+    assert resume_command(told) == RESUME
+    assert attempt(RESUME, tmp_path)[0] == 0
+    assert outcome(tmp_path / RUN) == whole[1]
+
+
+def test_two_processes_in_one_run(interrupted: RunFolder, whole: Any, tmp_path: Path) -> None:
+    before = contents(interrupted.path)
+    with interrupted.lock():
+        status, told = attempt(RESUME, tmp_path)
+    assert status == 2
+    assert one_clear_line(told) == f"rlgo: error: {RUN}: in use by another process"
+    assert contents(interrupted.path) == before
+    assert attempt(RESUME, tmp_path)[0] == 0
+    assert outcome(interrupted.path) == whole[1]
+
+
+# ---------------------------------------------------------------------------------------------
+# Damage, and what else cannot go on: one line, status 2, and nothing is changed
+# ---------------------------------------------------------------------------------------------
+
+
+def refused(argv: list[str], capsys: Any, *words: str) -> None:
+    before = contents(Path())
+    assert cli.main(argv) == 2
+    out, told = capsys.readouterr()
+    assert (out, told.count("\n")) == ("", 1)
+    assert told.startswith("rlgo: error: ")
+    for word in words:
+        assert word in told
+    assert contents(Path()) == before
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 1)
+
+
+def flip(path: Path, bit: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(data)
+
+
+def renew(folder: RunFolder) -> None:
+    meta, arrays = read_archive(folder.state, "run state", FORMAT, VERSION)
+    write_archive(folder.state, {**meta, "version": VERSION + 1}, arrays)
+
+
+def log_of_events(folder: RunFolder) -> Path:
+    return next(folder.path.glob("events.out.tfevents.*"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda f: flip(f.state, 9_999), ["state.npz: damaged"]),
+        (lambda f: cut(f.state), ["state.npz: not a run state of rlgo, or a damaged or truncated one"]),
+        (lambda f: f.state.unlink(), ["state.npz: cannot be read: No such file"]),
+        (lambda f: shutil.copy(f.weights, f.state), ["state.npz: expected a run state of rlgo"]),
+        (renew, [f"state.npz: run state version {VERSION + 1}: this rlgo reads up to {VERSION}"]),
+        (lambda f: f.metrics.unlink(), ["metrics.jsonl: missing or damaged"]),
+        (lambda f: cut(f.metrics), ["metrics.jsonl: missing or damaged: expected at least "]),
+        (lambda f: log_of_events(f).unlink(), ["events.out.tfevents.", "missing or damaged"]),
+        (lambda f: cut(log_of_events(f)), ["events.out.tfevents.", "missing or damaged"]),
+        (lambda f: f.run_json.unlink(), ["run.json: missing or damaged"]),
+        (lambda f: f.run_json.write_text("{"), ["run.json: missing or damaged"]),
+        (lambda f: f.run_json.write_text("[]"), ["run.json: missing or damaged"]),
+        (lambda f: f.config.unlink(), ["tiny: expected the folder of a training run"]),
+        (lambda f: f.config.write_text("x"), ["config.toml: not valid TOML"]),
+        (lambda f: replace(f.config, "alpha =", "alhpa ="), ["config.toml: unknown key learning.alhpa"]),
+        (lambda f: replace(f.config, "seed = 1", "seed = 2"), ["config.toml: expected run.seed=1 as at the start"]),
+        (lambda f: replace(f.config, "[1, 2]", "[1, 2, 3]"), ["config.toml: expected features.sizes=[1, 2] as"]),
+        (lambda f: replace(f.config, "workers = 1", "workers = 2"), ["config.toml: expected run.workers=1 as"]),
+        (lambda f: replace(f.config, "games = 1000", "games = 90"), ["tiny: expected run.games of at least the "]),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_damaged_run(damage: Any, words: list[str], interrupted: RunFolder, capsys: Any) -> None:
+    damage(interrupted)
+    refused(RESUME, capsys, *words)
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["tiny.toml", "--resume", str(RUN)], ["expected either a CONFIG or --resume DIR"]),
+        (["--resume", str(RUN), "--out", "."], ["--out cannot be combined with --resume"]),
+        (["--resume", str(RUN), "--set", "run.seed=2"], ["--set run.seed=2: expected run.games or run.cluster"]),
+        (["--resume", str(RUN), "--set", "run.games=2000", "x=1"], ["--set x=1: expected run.games or run.cluster"]),
+        (["--resume", str(RUN), "--set", "run.games=no"], ['run.games = "no": expected an integer']),
+        (["--resume", str(RUN), "--set", "run.games=90"], ["tiny: expected run.games of at least the "]),
+        (["--resume", str(RUN.parent)], ["my runs: expected the folder of a training run"]),
+        (["--resume", "tiny.toml"], ["tiny.toml: expected the folder of a training run"]),
+        (["--resume", "nothing"], ["nothing: expected the folder of a training run"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+@pytest.mark.usefixtures("interrupted")
+def test_commands_that_are_refused(argv: list[str], words: list[str], capsys: Any) -> None:
+    refused(["train", *argv], capsys, *words)
+
+
+# ---------------------------------------------------------------------------------------------
+# More games, and checkpoints
+# ---------------------------------------------------------------------------------------------
+
+
+def test_going_on_with_more_games(whole: Any, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = RunFolder(RUN)
+    assert attempt(config(tmp_path, run__games=450), tmp_path)[0] == 0
+    refused(RESUME, capsys, "tiny: finished at 450 games; to continue, --set run.games=N")
+    assert attempt([*RESUME, "--set", "run.games=900"], tmp_path)[0] == 0
+    replace(folder.config, "games = 900", "games = 1000")  # does the same
+    assert attempt(RESUME, tmp_path)[0] == 0
+    refused(RESUME, capsys, "tiny: finished at 1,000 games; to continue, --set run.games=N")
+    found, expected = outcome(folder.path), whole[1]
+    assert found["weights"] == expected["weights"]
+    # 450 is a point of the logs, but strength was measured then, too.
+    extra = [point for point in found["metrics"] if point not in expected["metrics"]]
+    assert [point["games"] for point in extra] == [450]
+    assert [point for point in found["metrics"] if point not in extra] == expected["metrics"]
+    assert json.loads(folder.run_json.read_text("utf-8"))["config"] == folder.config.read_text("utf-8")
+
+
+def test_a_schedule_that_ends_with_the_run(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    start = config(tmp_path, run__games=90, learning__alpha_schedule="linear")
+    assert attempt(start, tmp_path)[0] == 0
+    refused([*RESUME, "--set", "run.games=180"], capsys, 'learning.alpha_schedule = "linear" ends at run.games = 90')
+
+
+def test_checkpoints_of_a_run(whole: Any) -> None:
+    for outcome in whole.values():
+        names = {f"{n:012d}": n for n in (100, 200, 500, 1_000)}
+        assert {name: games for name, (games, _) in outcome["weights"].items()} == {**names, "weights": GAMES}
+        assert outcome["weights"]["weights"] == outcome["weights"]["000000001000"]

@@ -1,0 +1,254 @@
+"""Training runs: what they leave in their folder, what they refuse, and that they make players stronger."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_runs import BLOCKS, contents, interrupt, metrics, tiny
+
+from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
+from rlgo.weights import load_weights
+from train.config import Config, load_config, to_toml
+from train.runs.run import Result, make_learner, train
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> tuple[Config, Result]:
+    config = tiny(tmp_path_factory.mktemp("runs"), learning={"alpha": 0.1, "alpha_schedule": "linear"})
+    return config, train(config, progress=False)
+
+
+LOGGED = {
+    "speed/games_per_s",
+    "speed/evaluations_per_s",
+    "selfplay/game_length",
+    "selfplay/black_win_rate",
+    "selfplay/discarded",
+    "learning/mean_abs_delta",
+    "learning/alpha",
+    *(f"weights/norm_{block}" for block in BLOCKS),
+}
+MEASURED = {"strength/elo", "strength/win_rate_random", *(f"occurrences/never_seen_{block}" for block in BLOCKS)}
+
+
+# ---------------------------------------------------------------------------------------------
+# The folder of a run
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_run_leaves_its_files(finished):
+    config, result = finished
+    assert result.folder == Path(config.run.out) / "tiny"
+    names = {p.name for p in result.folder.iterdir()}
+    events = {name for name in names if name.startswith("events.out.tfevents")}
+    assert len(events) == 1
+    expected = {"config.toml", "run.json", "state.npz", "checkpoints", "metrics.jsonl", "log.txt", "weights.npz"}
+    assert names - events == expected | {".lock", "config.tfevents"}
+    assert sorted(p.name for p in (result.folder / "checkpoints").iterdir()) == [f"{n:012d}.npz" for n in (100, 200)]
+    assert list(Path(config.run.out).iterdir()) == [result.folder]
+
+
+def test_the_config_can_be_run_again(finished):
+    config, result = finished
+    assert load_config(result.folder / "config.toml") == config
+
+
+def test_the_weights_are_those_of_the_learner(finished):
+    config, result = finished
+    weights = load_weights(result.folder / "weights.npz", 5)
+    assert weights.theta.tobytes() == result.weights.theta.tobytes()
+    assert (weights.games, weights.komi, weights.value) == (300, 0.5, "logistic")
+    assert weights.features.name == "5x5 1x1+2x2 LI+LD"
+    assert weights.provenance["seed"] == config.run.seed
+    # Logging and measuring in between change nothing: one call to a learner of the same seed does the same.
+    learner = make_learner(config, np.random.SeedSequence(config.run.seed).spawn(2)[0])
+    learner.learn(300)
+    assert weights.theta.tobytes() == learner.theta.tobytes()
+
+
+def test_metrics(finished):
+    _, result = finished
+    points = metrics(result.folder)
+    logs, strengths = [p for p in points if "learning/alpha" in p], [p for p in points if "learning/alpha" not in p]
+    assert [p["games"] for p in points] == sorted(p["games"] for p in points)
+    assert [p["games"] for p in logs] == [50, 100, 150, 200, 250, 300]
+    assert [p["games"] for p in strengths] == [100, 200, 300]
+    for p in logs:
+        assert set(p) == {"games", *LOGGED}
+        assert p["speed/games_per_s"] > 0
+        assert 10 < p["selfplay/game_length"] <= 75
+        assert 0 <= p["selfplay/black_win_rate"] <= 1
+        assert 0 < p["learning/mean_abs_delta"] < 0.5
+        # alpha of the last game before the point: 0.1 - 0.09 game / 300.
+        assert p["learning/alpha"] == pytest.approx(0.1 - 0.09 * (p["games"] - 1) / 300)
+    # An earlier self is the snapshot of half the games ago, if there is one.
+    earlier = "strength/win_rate_earlier_self"
+    assert [set(p) - {"games"} for p in strengths] == [MEASURED, MEASURED | {earlier}, MEASURED | {earlier}]
+    for block in result.weights.features.blocks:
+        norm = np.linalg.norm(result.weights.block(block))
+        assert logs[-1][f"weights/norm_{block.name}"] == pytest.approx(float(norm), rel=1e-5)
+    assert set(result.strength) == {"random", "earlier_self"}
+    assert "100 games" in result.strength["earlier_self"].opponent
+    for name, strength in result.strength.items():
+        low, high = strength.ci95
+        assert strengths[-1][f"strength/win_rate_{name}"] == strength.win_rate
+        assert strength.games == 40
+        assert low <= strength.win_rate <= high
+        assert low < high
+
+
+def test_metrics_count_what_was_played(finished):
+    config, result = finished
+    learner = make_learner(config, np.random.SeedSequence(config.run.seed).spawn(2)[0])
+    for p in (p for p in metrics(result.folder) if "learning/alpha" in p):
+        tally = learner.learn(50)
+        assert p["selfplay/discarded"] == tally.discarded
+        assert p["selfplay/game_length"] == pytest.approx(tally.moves / tally.games)
+        assert p["selfplay/black_win_rate"] == pytest.approx(tally.black_wins / tally.games)
+        assert p["learning/mean_abs_delta"] == pytest.approx(tally.error / tally.moves)
+
+
+def test_tensorboard_reads_the_same_numbers(finished):
+    event_accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    _, result = finished
+    reader = event_accumulator.EventAccumulator(str(result.folder), size_guidance={"scalars": 0, "tensors": 0})
+    reader.Reload()
+    assert set(reader.Tags()["scalars"]) == LOGGED | MEASURED | {"strength/win_rate_earlier_self"}
+    points = metrics(result.folder)
+    for name in reader.Tags()["scalars"]:
+        expected = [(p["games"], pytest.approx(p[name], rel=1e-5)) for p in points if name in p]
+        assert [(e.step, e.value) for e in reader.Scalars(name)] == expected
+
+
+def test_run_json_says_how_it_came_about(finished):
+    config, result = finished
+    run = json.loads((result.folder / "run.json").read_text("utf-8"))
+    assert run["seed"] == config.run.seed
+    assert (run["python"], run["numpy"]) == (platform.python_version(), np.__version__)
+    assert {"rlgo", "numba", "commit", "command", "started", "machine", "seconds"} <= set(run)
+    assert run["config"] == (result.folder / "config.toml").read_text("utf-8")
+    assert run["strength"]["random"]["win_rate"] == result.strength["random"].win_rate
+
+
+def test_the_log_names_what_to_do_next(finished):
+    _, result = finished
+    log = (result.folder / "log.txt").read_text("utf-8")
+    assert "300 games in" in log
+    assert f"{result.strength['random'].win_rate:.1%}" in log
+    assert f"rlgo weights show {result.folder / 'weights.npz'}" in log
+
+
+# ---------------------------------------------------------------------------------------------
+# Seeds, and what makes a player stronger
+# ---------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_weights(finished, tmp_path):
+    config, result = finished
+
+    def theta(name: str, **run) -> bytes:
+        again = dataclasses.replace(config, run=dataclasses.replace(config.run, out=str(tmp_path), name=name, **run))
+        return train(again, progress=False).weights.theta.tobytes()
+
+    # Whatever is logged and measured, and whenever.
+    assert theta("same", log_every=300, eval_every=0) == result.weights.theta.tobytes()
+    assert theta("other", seed=2) != result.weights.theta.tobytes()
+
+
+@pytest.mark.parametrize(("size", "komi"), [(5, 0.5), (9, 7.5)])
+def test_training_makes_players_stronger(size, komi):
+    papers = {"learning": {"alpha": 0.1}, "policy": {"epsilon": 0.1}}
+    config = tiny(Path("nowhere"), board={"size": size, "komi": komi}, run={"games": 3_000}, **papers)
+    learner = make_learner(config, 1)
+    learner.learn(300)
+    early = learner.theta.copy()
+    learner.learn(2_700)
+    against = {"random": np.zeros_like(early), "its early self": early}
+    rates = {
+        name: float(play_fast(learner.features, learner.theta, theta, 400, 1, komi).scores.mean())
+        for name, theta in against.items()
+    }
+    assert rates["random"] > 0.9
+    assert rates["its early self"] > 0.5
+
+
+def test_a_meeting_swaps_colours():
+    learner = make_learner(tiny(Path("nowhere")), 1)
+    learner.learn(500)
+    theta, zero = learner.theta, np.zeros_like(learner.theta)
+    scores = play_fast(learner.features, theta, zero, 400, 3, 0.5).scores
+    assert scores.shape == (200, 2)
+    assert set(np.unique(scores)) == {0.0, 1.0}
+    # Stronger with either colour; and the weaker player loses what the stronger one wins.
+    assert (scores.mean(0) > 0.6).all()
+    assert play_fast(learner.features, zero, theta, 400, 3, 0.5).scores.mean() < 0.4
+    # Under a komi that nobody can overcome, White wins all, whoever that is.
+    assert (play_fast(learner.features, theta, zero, 20, 3, 25.5).scores == [0, 1]).all()
+    assert (play_fast(learner.features, theta, zero, 20, 3, -25.5).scores == [1, 0]).all()
+    assert (play_fast(learner.features, theta, zero, 400, 3, 0.5).scores == scores).all()
+    assert (play_fast(learner.features, theta, zero, 400, 4, 0.5).scores != scores).any()
+
+
+# ---------------------------------------------------------------------------------------------
+# What goes wrong
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_holds_a_run(finished):
+    config, result = finished
+    before = contents(result.folder)
+    with pytest.raises(RlgoError, match=r"tiny: already holds a run; expected another name"):
+        train(config, progress=False)
+    assert contents(result.folder) == before
+
+
+def test_a_folder_under_a_file(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(RlgoError, match=r"file.tiny: cannot be created: File exists: .*file$"):
+        train(tiny(tmp_path / "file"), progress=False)
+    assert contents(tmp_path) == {str(tmp_path / "file"): b"in the way"}
+
+
+@pytest.mark.process
+def test_divergence_names_the_step_size(tmp_path):
+    # In a process of its own: compiled self-play with broken weights could not be stopped from here.
+    path = tmp_path / "diverging.toml"
+    path.write_text(to_toml(tiny(tmp_path, learning={"alpha": 100.0, "value": "linear", "normalise": "none"})))
+    command = [sys.executable, "-m", "rlgo", "train", str(path)]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert found.returncode == 2
+    assert "diverged" in found.stderr.splitlines()[-1]
+    assert "learning.alpha than 100" in found.stderr.splitlines()[-1]
+    assert "Traceback" not in found.stderr
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, monkeypatch, capsys):
+    interrupt(monkeypatch, at=100)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny(tmp_path), progress=False)
+    weights = load_weights(tmp_path / "tiny" / "weights.npz")
+    assert 100 <= weights.games < 300
+    assert f"interrupted after {weights.games} games" in capsys.readouterr().err
+    log = (tmp_path / "tiny" / "log.txt").read_text("utf-8")
+    assert f"rlgo train --resume {tmp_path / 'tiny'}" in log
+    assert metrics(tmp_path / "tiny")[-1]["games"] == 100
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_nothing_goes_to_standard_output(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    train(tiny(tmp_path, run={"games": 20}), progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "20/20" in err
+    assert "20 games in" in err

@@ -1,0 +1,470 @@
+"""Sweeps: what their files may hold, what they train, and that they go on after whatever happens."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rlgo.errors import RlgoError
+from rlgo.fast_games import play_fast
+from rlgo.resources import config_path, list_configs
+from rlgo.weights import load_weights
+from train.cli import main as cli
+from train.config import flat, load_config
+from train.runs.fleet import FAILED, RunSpec
+from train.runs.folder import RunFolder
+from train.runs.pictures import write_sweep_picture
+from train.runs.run import train
+from train.runs.status import find_runs
+from train.runs.sweep import Outcome, Sweep, ranked, read_sweep, run_sweep, table
+from train.stats import clustered_interval
+
+ROOT = Path(__file__).resolve().parents[3]
+BASE = """
+[run]
+log_every = 50
+eval_every = 0
+eval_games = 10
+[board]
+size = 5
+komi = 0.5
+[features]
+sizes = [1, 2]
+"""
+
+
+pytestmark = [pytest.mark.usefixtures("sources"), pytest.mark.process]
+
+
+def write(folder: Path, text: str, games: int = 150) -> Path:
+    """A sweep's file, its base beside it, and all folders below."""
+    (folder / "base.toml").write_text(BASE, "utf-8")
+    path = folder / "some.toml"
+    head = '[sweep]\nname = "some"\nbase = "base.toml"\ngames = 60\n'
+    tail = f'\n[run]\ngames = {games}\nout = "{folder}"\n'
+    path.write_text(head + text + tail, "utf-8")
+    return path
+
+
+def names(sweep: Sweep) -> list[str]:
+    return [spec.name for spec in sweep.runs]
+
+
+# ---------------------------------------------------------------------------------------------
+# The file
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_grid_has_every_combination_with_every_seed(tmp_path):
+    path = write(
+        tmp_path, 'seeds = [3, 5]\n[sweep.parameters]\nlearning.lambda = [0, 0.5]\n"features.sharing" = ["LI+LD", "LI"]'
+    )
+    sweep = read_sweep(path)
+    assert sweep.keys == ("learning.lambda_", "features.sharing")
+    assert names(sweep) == [
+        f"lambda-{x}_sharing-{s}_seed-{n}" for x in ("0.0", "0.5") for s in ("LI-LD", "LI") for n in (3, 5)
+    ]
+    base = flat(load_config(tmp_path / "base.toml"))
+    for spec in sweep.runs:
+        own = {"run.name": spec.name, "run.out": str(tmp_path / "some"), "run.games": 150}
+        seed = {"run.seed": int(spec.name[-1])}
+        assert flat(spec.config) == base | spec.values | own | seed
+    assert read_sweep(path, out="elsewhere").runs[0].folder.path == Path("elsewhere/some") / names(sweep)[0]
+
+
+def test_a_number_of_seeds(tmp_path):
+    sweep = read_sweep(write(tmp_path, "seeds = 3"))
+    assert names(sweep) == ["seed-1", "seed-2", "seed-3"]
+
+
+RANDOM = """
+kind = "random"
+samples = {samples}
+seed = {seed}
+[sweep.parameters]
+learning.alpha = {{low = 0.001, high = 1, log = true}}
+policy.epsilon = {{low = 0.2, high = 0.4}}
+policy.max_moves = {{low = 40, high = 41}}
+features.sizes = [[1], [1, 2]]
+"""
+
+
+def test_random_choices(tmp_path):
+    def drawn(samples: int, seed: int = 1) -> list[dict]:
+        sweep = read_sweep(write(tmp_path, RANDOM.format(samples=samples, seed=seed)))
+        return [spec.values for spec in sweep.runs]
+
+    values = drawn(400)
+    assert len({json.dumps(v) for v in values}) == 400
+    # A sweep may be made longer, and keeps its runs.
+    assert drawn(7) == values[:7]
+    assert drawn(7, seed=2) != values[:7]
+    alpha, epsilon = (np.array([v[key] for v in values]) for key in ("learning.alpha", "policy.epsilon"))
+    assert 0.001 <= alpha.min() < 0.0013
+    assert 0.75 < alpha.max() <= 1
+    assert np.histogram(np.log10(alpha), [-3, -2, -1, 0])[0] == pytest.approx([133] * 3, abs=35)
+    assert epsilon.min() >= 0.2
+    assert epsilon.max() <= 0.4
+    assert np.histogram(epsilon, [0.2, 0.3, 0.4])[0] == pytest.approx([200] * 2, abs=40)
+    assert {v["policy.max_moves"] for v in values} == {40, 41}
+    assert {v["features.sizes"] for v in values} == {(1,), (1, 2)}
+    assert all(len(str(x)) <= 8 for x in alpha)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sedes = 2", r"unknown key sweep.sedes; the nearest valid key is sweep.seeds"),
+        ("seeds = 0", r"sweep.seeds = 0: expected a number of seeds, or a list"),
+        ("seeds = [1, 1]", r"sweep.seeds = \[1, 1\]: expected a number of seeds, or a list of different"),
+        ("seeds = 1", r"1 runs by sweep.parameters and sweep.seeds: expected 2 to 10,000"),
+        ("seeds = 2\nmetric = 'elo'", r'sweep.metric = "elo": expected one of "members", "shipped"'),
+        (
+            "seeds = 2\nmetric = 'shipped'",
+            r"sweep.metric = shipped: expected another .*no weights ship for 5x5",
+        ),
+        ("seeds = 2\nkind = 'all'", r'sweep.kind = "all": expected one of "grid", "random"'),
+        ("seeds = 2\nkind = 'random'", r'sweep.kind = "random": expected at least one parameter'),
+        (
+            "[sweep.parameters]\nlearning.alhpa = [1]",
+            r"unknown key learning.alhpa; the nearest valid key is learning.alp",
+        ),
+        (
+            "[sweep.parameters]\nlearning.alpha = [0.1, 0]",
+            r"sweep.parameters: learning.alpha = 0: expected a number above",
+        ),
+        ("[sweep.parameters]\nlearning.alpha = [0.1, '0']", r'learning.alpha = "0": expected .*, found a string'),
+        ("[sweep.parameters]\nlearning.alpha = [0.1, 0.10]", r"two runs would be called alpha-0.1_seed-1"),
+        ("[sweep.parameters]\nlearning.alpha = []", r"learning.alpha = \[\]: expected at least one value"),
+        ("[sweep.parameters]\nlearning.alpha = 0.1", r"learning.alpha: expected a list of values, or {low = "),
+        ("[sweep.parameters]\nlearning.alpha = {low = 1}", r"learning.alpha: expected a list of values, or {low = "),
+        (
+            "[sweep.parameters]\nlearning.alpha = {low = 1, high = 2}",
+            r'list of values .a range needs sweep.kind = "random"',
+        ),
+        (
+            "[sweep.parameters]\nboard.size = [5, 6]",
+            r"board.size: weights for different board sizes cannot play",
+        ),
+        ("[sweep.parameters]\nrun.seed = [1, 2]", r"run.seed: list seeds in sweep.seeds"),
+        ("[sweep]", r"not valid TOML"),
+        ("parameters = 3", r"expected a table \[sweep.parameters\]"),
+    ],
+)
+def test_a_bad_file_is_one_line_and_runs_nothing(tmp_path, capsys, text, message):
+    path = write(tmp_path, text)
+    before = sorted(tmp_path.rglob("*"))
+    assert cli.main(["sweep", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith(f"rlgo: error: {path}: ")
+    assert re.search(message, err), err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("learning.alpha", "{low = 0, high = 1}", r"learning.alpha = 0: expected a number above 0"),
+        ("learning.alpha", "{low = 2, high = 1}", r"low = 2, high = 1: expected low < high"),
+        ("policy.epsilon", "{low = 0, high = 1, log = true}", r"low = 0: expected a number above 0 for log"),
+        ("policy.epsilon", "{low = 0.1, high = 1, log = 1}", r"log = 1: expected true or false"),
+        ("policy.epsilon", "{low = 0.1, high = 1.5}", r"policy.epsilon = 1.5: expected a number from 0 to 1"),
+        ("run.games", "{low = 1.5, high = 3}", r"run.games = 1.5: expected an integer of at least 1, found a float"),
+        ("policy.kind", "{low = 'a', high = 'b'}", r'policy.kind = "a": expected one of'),
+        ("policy.kind", "{low = 'greedy', high = 'softmax'}", r"policy.kind: not a number; expected a list"),
+        ("learning.plies", "[1, 2]", r"only 2 distinct combinations, expected sweep.samples = 20"),
+    ],
+)
+def test_bad_ranges(tmp_path, key, value, message):
+    path = write(tmp_path, f"kind = 'random'\n[sweep.parameters]\n{key} = {value}")
+    with pytest.raises(RlgoError, match=message):
+        read_sweep(path)
+
+
+def test_bad_places(tmp_path, capsys):
+    path = write(tmp_path, "seeds = 2")
+    for find, put, message in (
+        ('name = "some"', 'name = "../x"', 'sweep.name = "../x": expected a folder name'),
+        ("base.toml", "bsae", "bsae: no such config file"),
+        ("games = 150", 'games = 150\nname = "x"', "run.name: a sweep names its runs itself, after their parameters"),
+        ("games = 150", "games = 150\nseed = 1", "run.seed: list seeds in sweep.seeds"),
+        ("games = 150", "gamse = 150", "unknown key run.gamse"),
+        ("games = 60", "games = 61", "sweep.games = 61: expected an even number"),
+        ("[sweep]", "[sweeep]", "expected a table [sweep]"),
+    ):
+        changed = tmp_path / "changed.toml"
+        changed.write_text(path.read_text("utf-8").replace(find, put, 1), "utf-8")
+        assert cli.main(["sweep", str(changed)]) == 2
+        assert message in capsys.readouterr().err
+    assert cli.main(["sweep", "nosuch"]) == 2
+    assert "nosuch: no such config file; shipped configs: step_size" in capsys.readouterr().err
+
+
+def test_every_shipped_sweep_can_be_read_and_says_its_purpose_and_budget(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "step_size" in list_configs("sweeps")
+    for name in list_configs("sweeps"):
+        assert read_sweep(name).runs
+        assert read_sweep(f"configs/sweeps/{name}.toml").path == config_path(name, "sweeps")
+        head = config_path(name, "sweeps").read_text("utf-8").partition("\n[")[0]
+        assert head.startswith("# "), name
+        assert "# Budget: " in head, name
+        assert f"rlgo sweep {name}\n" in head
+        # Training takes them for what they are not.
+        assert name not in list_configs()
+
+
+# ---------------------------------------------------------------------------------------------
+# A sweep from end to end
+# ---------------------------------------------------------------------------------------------
+
+ALPHAS = 'seeds = 2\n[sweep.parameters]\nlearning.alpha = [0.02, 1000.0]\n[learning]\nvalue = "linear"\n'
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory) -> tuple[Path, Sweep, list[Outcome]]:
+    """A sweep of four runs, of which those with a step size of 1000 diverge."""
+    path = write(tmp_path_factory.mktemp("sweep"), ALPHAS)
+    sweep = read_sweep(path)
+    return path, sweep, run_sweep(sweep, jobs=2, progress=False)
+
+
+def test_its_runs_are_ordinary_runs(swept, tmp_path):
+    _, sweep, _ = swept
+    states = {run.path.name: run.state for run in find_runs(sweep.folder)}
+    expected = {name: "interrupted" if "1000" in name else "finished" for name in names(sweep)}
+    assert states == expected
+    for spec in sweep.runs[:2]:
+        assert spec.values == {"learning.alpha": 0.02}
+        assert load_config(spec.folder.config) == spec.config
+        again = train(_elsewhere(spec, tmp_path), progress=False)
+        assert again.weights.theta.tobytes() == load_weights(spec.folder.weights).theta.tobytes()
+    command = json.loads(sweep.runs[1].folder.run_json.read_text("utf-8"))["command"]
+    assert command.startswith("rlgo train ")
+    assert "learning.alpha=0.02" in command
+    assert "run.seed=2" in command
+
+
+def _elsewhere(spec: RunSpec, out: Path):
+    path = out / "again.toml"
+    path.write_bytes(spec.folder.config.read_bytes())
+    return load_config(path, [f'run.out="{out}"'])
+
+
+def test_who_diverges_is_recorded_and_stops_nobody(swept):
+    _, _, outcomes = swept
+    assert [outcome.state for outcome in outcomes] == ["finished", "finished", "failed", "failed"]
+    for outcome in outcomes[2:]:
+        assert outcome.spec.values == {"learning.alpha": 1000.0}
+        assert re.fullmatch(
+            "diverged: weights grow without bound after [0-9]+ games; expected a smaller learning.alpha than 1000",
+            outcome.reason,
+        )
+        assert outcome.scores == {}
+
+
+def test_runs_meet_at_equal_conditions(swept):
+    _, _, (first, second, *_) = swept
+    x, y = (load_weights(o.spec.folder.weights) for o in (first, second))
+    names = [o.spec.name for o in (first, second)]
+    assert names == sorted(names)
+    seed = np.random.SeedSequence([1, *(zlib.crc32(name.encode()) for name in names)])
+    scores = play_fast(x.features, x.theta, y.theta, 60, seed, 0.5).scores
+    assert (first.scores["members"] == scores).all()
+    assert 0 < scores.mean() < 1
+    assert set(scores[:, 0] - scores[:, 1]) != {0}
+    # What the one wins as Black, the other loses as White.
+    assert (second.scores["members"] == 1 - scores[:, ::-1]).all()
+
+
+def test_the_best_settings_come_first_with_their_seeds_together(swept):
+    _, sweep, _ = swept
+
+    def outcome(alpha: float, seed: int, won: float | None) -> Outcome:
+        spec = dataclasses.replace(sweep.runs[seed - 1], values={"learning.alpha": alpha})
+        found = Outcome(spec, FAILED if won is None else "finished")
+        found.scores = {} if won is None else {"members": np.full((10, 2), won)}
+        return found
+
+    played = [outcome(1.0, 1, 0.9), outcome(1.0, 2, None), outcome(2.0, 1, 0.2), outcome(2.0, 2, 0.4)]
+    played += [outcome(3.0, 1, 0.6), outcome(3.0, 2, 0.1)]
+    order = [(o.spec.values["learning.alpha"], o.spec.config.run.seed) for o in ranked(played, "members")]
+    assert order == [(1, 1), (3, 1), (3, 2), (2, 1), (2, 2), (1, 2)]
+    means = [line.split("|")[-2].strip() for line in table(sweep, ranked(played, "members")).splitlines()[2:8]]
+    assert means == ["90.0%", "35.0%", "35.0%", "30.0%", "30.0%", ""]
+
+
+def test_the_table_and_the_picture(swept):
+    _, sweep, outcomes = swept
+    text = (sweep.folder / "table.md").read_text("utf-8")
+    assert text == table(sweep, outcomes) + "\n"
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    assert lines[0] == ["learning.alpha", "seed", "won against the others", "mean of seeds"]
+    best = outcomes[0]
+    low, high = clustered_interval(best.scores["members"].tolist())
+    assert lines[2] == ["0.02", "1", f"{best.win_rate('members'):.1%} ({low:.1%}-{high:.1%})", "50.0%"]
+    assert lines[4] == ["1000.0", "1", "failed", ""]
+    assert "* alpha-1000.0_seed-1 failed: diverged" in text
+    assert not (sweep.folder / "plot.png").exists()  # drawn by the command
+    write_sweep_picture(sweep, outcomes)
+    assert (sweep.folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+    data = [json.loads(line) for line in (sweep.folder / "sweep.jsonl").read_text("utf-8").splitlines()]
+    assert [d["name"] for d in data] == [o.spec.name for o in outcomes]
+    assert data[0]["against"]["members"] == {"games": 60, "win_rate": best.win_rate("members"), "ci95": [low, high]}
+    assert (data[0]["parameters"], data[0]["seed"], data[0]["games"]) == ({"learning.alpha": 0.02}, 1, 150)
+    assert (data[2]["state"], data[2]["against"]) == ("failed", {})
+    assert tomllib.loads((sweep.folder / "sweep.toml").read_text("utf-8"))["sweep"]["seeds"] == 2
+
+
+def test_again_trains_only_what_is_not_finished(swept, capsys, monkeypatch):
+    path, sweep, _ = swept
+    kept = {f: f.read_bytes() for name in ("table.md", "sweep.jsonl") for f in [sweep.folder / name]}
+    states = {spec.folder.state: spec.folder.state.stat().st_mtime_ns for spec in sweep.runs[:2]}
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    (sweep.folder / "plot.png").unlink()
+    assert cli.main(["sweep", str(path), "--jobs", "2", "--resume"]) == 0
+    out, err = capsys.readouterr()
+    assert out == (sweep.folder / "table.md").read_text("utf-8")
+    assert "4 runs in" in err
+    assert "2 finished" in err
+    assert "[4/4] alpha-1000" in err
+    assert {f: f.read_bytes() for f in kept} == kept
+    assert {state: state.stat().st_mtime_ns for state in states} == states
+    # Without matplotlib there is no picture, and all the rest.
+    assert "no picture: pictures need matplotlib: pip install 'rlgo[plot]'" in err
+    assert not (sweep.folder / "plot.png").exists()
+
+
+def test_runs_of_other_configs_are_refused(swept):
+    path, *_ = swept
+    other = path.with_name("other.toml")
+    other.write_text(path.read_text("utf-8").replace('"linear"', '"logistic"'), "utf-8")
+    message = r"alpha-0.02_seed-1: already holds a run with learning.value = 'linear', expected 'logistic'; give"
+    with pytest.raises(RlgoError, match=message):
+        run_sweep(read_sweep(other), progress=False)
+
+
+def test_one_sweep_at_a_time(swept):
+    _, sweep, _ = swept
+    with RunFolder(sweep.folder).lock(), pytest.raises(RlgoError, match="some: in use by another process"):
+        run_sweep(sweep, progress=False)
+
+
+def test_resume_needs_something_to_resume(tmp_path):
+    sweep = read_sweep(write(tmp_path, "seeds = 2"))
+    with pytest.raises(RlgoError, match="some: no such sweep to resume; leave out --resume to start it"):
+        run_sweep(sweep, progress=False, only_resume=True)
+    assert not sweep.folder.exists()
+
+
+def test_all_runs_fail(tmp_path, monkeypatch):
+    """A process that is killed, and a run that is damaged, are recorded like any other failure."""
+    sweep = read_sweep(write(tmp_path, "seeds = 2"))
+    damaged = sweep.runs[1].folder
+    damaged.path.mkdir(parents=True)
+    damaged.run_json.write_text("{}")
+    (tmp_path / "dies.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("train.runs.fleet.CHILD", "dies")
+    with pytest.raises(RlgoError, match="some: all runs failed; the first one: killed by SIGKILL"):
+        run_sweep(sweep, progress=False)
+    data = [json.loads(line) for line in (sweep.folder / "sweep.jsonl").read_text("utf-8").splitlines()]
+    assert [(d["name"], d["state"]) for d in data] == [("seed-1", FAILED), ("seed-2", FAILED)]
+    assert data[1]["reason"].endswith("config.toml: missing")
+
+
+# ---------------------------------------------------------------------------------------------
+# Interruptions
+# ---------------------------------------------------------------------------------------------
+
+
+def begin(path: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "rlgo", "sweep", str(path), "--jobs", "1"]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def wait_for_games(process: subprocess.Popen[str], spec: RunSpec, more_than: int) -> None:
+    """Until the log of a run shows it at work."""
+    metrics = spec.folder.metrics
+    while process.poll() is None:
+        if metrics.exists() and any(p["games"] > more_than for p in points(metrics)):
+            return
+        time.sleep(0.02)
+    raise AssertionError(process.communicate()[1])
+
+
+def points(metrics: Path) -> list[dict]:
+    return [json.loads(line) for line in metrics.read_text("utf-8").splitlines() if line.endswith("}")]
+
+
+def test_runs_in_use_are_waited_for(swept):
+    """By a process that outlives a killed sweep for a moment, or by whoever trains one of them alone."""
+    path, sweep, _ = swept
+    with sweep.runs[3].folder.lock():
+        process = begin(path)
+        said = ""
+        while "waiting for it" not in said:
+            line = process.stderr.readline()
+            assert line, said
+            said += line
+    _, rest = process.communicate()
+    assert process.returncode == 0
+    assert f"{sweep.runs[3].folder.path}: in use by another process; waiting for it" in said
+    assert "[3/4] alpha-1000.0_seed-1: failed: diverged" in said
+    assert "[4/4] alpha-1000.0_seed-2: failed: diverged" in rest
+
+
+@pytest.mark.slow
+def test_a_sweep_goes_on_after_ctrl_c_and_after_kill_9(tmp_path):
+    path = write(tmp_path, "[sweep.parameters]\nrun.games = [200, 30_000]")
+    sweep = read_sweep(path)
+    short, long = sweep.runs
+
+    process = begin(path)
+    wait_for_games(process, long, 0)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 128 + signal.SIGINT
+    assert "Traceback" not in err
+    assert "[1/2] games-200_seed-1: 200 games; won" in err
+    assert f"interrupted: 1 of 2 runs are finished; resume with: {sweep.resume_command}" in err
+    # The run saved its state, and is no longer at work.
+    assert not long.folder.in_use()
+    saved = long.folder.load()[1]["games"]
+    assert 0 < saved < 30_000
+    assert load_weights(long.folder.weights).games == saved
+    finished = short.folder.state.stat().st_mtime_ns
+
+    process = begin(path)
+    wait_for_games(process, long, saved)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+
+    # At once: runs of the killed sweep may still be saving their states.
+    process = begin(path)
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert "2 runs in" in err
+    assert "1 finished" in err
+    assert out.startswith("| run.games |")
+    assert short.folder.state.stat().st_mtime_ns == finished
+    whole = train(_elsewhere(long, tmp_path), progress=False)
+    assert load_weights(long.folder.weights).theta.tobytes() == whole.weights.theta.tobytes()
+    metrics = [[(p["games"], p.get("learning/alpha")) for p in points(f / "metrics.jsonl")]
+               for f in (long.folder.path, whole.folder)]  # fmt: skip
+    assert metrics[0] == metrics[1]

@@ -1,0 +1,89 @@
+"""Preparations for games: players that work, random openings, and digests of the files that players use.
+
+Matches and tournaments share these.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlgo.board import PASS
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.player import Player
+from train import provenance
+from train.players.spec import make_player, nested_spec, parse_spec, weights_file
+
+
+def try_players(players: Sequence[str | Player], size: int, komi: float) -> dict[str, str]:
+    """Check that all players can play, and compile what they need.
+
+    Parameters
+    ----------
+    players : player specs, or players
+    size, komi : of the games
+
+    Returns
+    -------
+    the versions of external engines, by name.
+
+    Raises
+    ------
+    RlgoError : for a bad spec, an engine that does not start, or a player of another board size.
+    """
+    Game(size, komi)  # checks the size, and compiles the board before any clock runs
+    versions = {}
+    for given in players:
+        player = make_player(given, size, 0) if isinstance(given, str) else given
+        try:
+            if player.sizes is not None and size not in player.sizes:
+                raise RlgoError(f"player {player.name}: does not play on {size}x{size}")
+            player.warm_up()
+            if player.version is not None:
+                versions[player.name] = player.version
+        finally:
+            if player is not given:
+                player.close()
+    return versions
+
+
+def make_openings(size: int, n: int, plies: int, seed: int) -> list[tuple[int, ...]]:
+    """Return n random openings. Those of a smaller n are the first ones of a larger n."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
+    return [tuple(random_opening(size, plies, rng)) for _ in range(n)]
+
+
+def random_opening(size: int, plies: int, rng: np.random.Generator) -> list[int]:
+    """Return uniformly random sensible moves from the empty board; a pass where there is none."""
+    game = Game(size)
+    for _ in range(plies):
+        moves = game.sensible_moves()
+        game.play(moves[rng.integers(len(moves))] if moves else PASS)
+    return [p for _, p in game.moves]
+
+
+def programs_of(specs: Sequence[str]) -> dict[str, Any]:
+    """Return digests of what plays besides the specs: rlgo's sources, and the weight files that specs name.
+
+    See `provenance.programs`.
+    """
+    files: dict[str, Path] = {}
+    for name in itertools.chain.from_iterable(map(_named_files, specs)):
+        path = weights_file(name, 0)
+        if path.is_file():
+            files[name] = path
+    return provenance.programs(files)
+
+
+def _named_files(spec: str) -> list[str]:
+    """Return what may be file names in a player's spec, and in that of the player who searches first for it."""
+    if "@" in spec:  # the name of a player object
+        return []
+    values = parse_spec(spec).values
+    names = [text for key in ("weights", "long", "first") if (text := str(values.get(key, "")))]
+    return names + (_named_files(nested_spec(values["first"])) if values.get("first") else [])

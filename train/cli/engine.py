@@ -1,0 +1,217 @@
+"""Commands that put a player behind an interface: play, gtp, cgos, analyze."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlgo.errors import RlgoError
+from train.cli.options import (
+    ENGINE,
+    Force,
+    JsonFile,
+    Komi,
+    Player,
+    PngFile,
+    Seed,
+    Size,
+    Top,
+    board,
+    check_picture,
+    check_writable,
+    count,
+    one_of,
+    write_json,
+)
+from train.console import interruptible, message, stoppable, timestamped, unicode_output
+
+app = typer.Typer()
+
+# ---------------------------------------------------------------------------------------------
+# rlgo play
+# ---------------------------------------------------------------------------------------------
+
+_Color = Annotated[
+    str | None,
+    typer.Option(
+        "--color",
+        show_default="black; white with a handicap",
+        help="Your colour.",
+        **one_of("black", "white"),
+    ),
+]
+_Handicap = Annotated[
+    int, typer.Option("--handicap", parser=count(0), metavar="N", help="Stones that Black begins with.")
+]
+_Time = Annotated[
+    str | None,
+    typer.Option("--time", metavar="T", help="The engine's time: 60 s, 60+30/5 (5 moves in 30 s) or 60+3x10."),
+]
+_GameSeed = Annotated[
+    int | None,
+    typer.Option("--seed", parser=count(0), metavar="N", show_default="another every time", help="Seed of the engine."),
+]
+
+
+@app.command("play")
+def play(
+    *,
+    player: Player = ENGINE,
+    size: Size = 9,
+    komi: Komi = 7.5,
+    color: _Color = None,
+    handicap: _Handicap = 0,
+    time: _Time = None,
+    sgf: Annotated[Path | None, typer.Option("--sgf", metavar="FILE", help="Record the game in this file.")] = None,
+    force: Force = False,
+    seed: _GameSeed = None,
+    no_color: Annotated[bool, typer.Option("--no-color", help="Draw the board in plain text.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show what the engine thinks.")] = False,
+) -> None:
+    """Play against the engine in the terminal.
+
+    A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Enter a move as a vertex, such as
+    D4; type help for other commands. Set NO_COLOR for a board without colours.
+    """
+    checked = board(size, komi)
+    check_writable(sgf, "--sgf")
+
+    from train.play.terminal import play_in_terminal
+
+    with stoppable():
+        play_in_terminal(
+            player,
+            checked.size,
+            checked.komi,
+            color=color,
+            handicap=handicap,
+            record=sgf,
+            force=force,
+            seed=seed,
+            time=time,
+            no_color=no_color,
+            quiet=quiet,
+        )
+
+
+# ---------------------------------------------------------------------------------------------
+# rlgo gtp, rlgo cgos
+# ---------------------------------------------------------------------------------------------
+
+
+@app.command("gtp")
+def gtp(
+    *,
+    player: Player = ENGINE,
+    size: Size = 9,
+    komi: Komi = 7.5,
+    ponder: Annotated[bool, typer.Option("--ponder", help="Think in the opponent's time.")] = False,
+    all_alive: Annotated[
+        bool,
+        typer.Option(
+            "--all-alive", help="Count all stones as alive at the end, as CGOS does; by default, playouts tell."
+        ),
+    ] = False,
+    early_pass: Annotated[
+        bool,
+        typer.Option("--early-pass", help="Answer a pass by a pass in a won game, even with dead stones on the board."),
+    ] = False,
+    log: Annotated[
+        Path | None, typer.Option("--log", metavar="FILE", help="Append commands, answers and searches to this file.")
+    ] = None,
+) -> None:
+    """Run a GTP engine on standard input and output.
+
+    A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. For games with a clock, give it
+    seconds (at most, for each move) rather than simulations: --player heuristic_mc_rave,seconds=30.
+    """
+    checked = board(size, komi)
+    if all_alive and early_pass:
+        raise RlgoError("--early-pass cannot be combined with --all-alive")
+
+    from rlgo.gtp import GtpEngine, run
+    from train.players.spec import make_player
+
+    with contextlib.ExitStack() as stack:
+        options = {"log": timestamped(stack.enter_context(log.open("a", 1, encoding="utf-8")))} if log else {}
+        engine = GtpEngine(
+            make_player(player, checked.size),
+            checked.size,
+            checked.komi,
+            ponders=ponder,
+            all_alive=all_alive,
+            early_pass=early_pass,
+            **options,
+        )
+        message(f"rlgo: {engine.player.name} is ready")
+        run(engine)
+
+
+@app.command("cgos")
+def cgos(
+    config: Annotated[
+        str, typer.Option("--config", metavar="FILE", help="A TOML file, such as configs/cgos/example.toml.")
+    ],
+) -> None:
+    """Play on a Computer Go Server (protocol e1) until stopped.
+
+    The file names server, user, password and player; no address is built in. configs/cgos/example.toml explains every
+    key. Ctrl-C leaves after the current game; press it again to leave at once.
+    """
+    from train.play.cgos import main
+
+    main(config)
+
+
+# ---------------------------------------------------------------------------------------------
+# rlgo analyze
+# ---------------------------------------------------------------------------------------------
+
+
+@app.command("analyze")
+def analyze(
+    file: Annotated[Path, typer.Argument(metavar="POSITION.sgf", help="A game record; its last position is analysed.")],
+    *,
+    player: Player = "dyna2",
+    move: Annotated[
+        int | None, typer.Option("--move", parser=count(0), metavar="N", help="Analyse the position after N moves.")
+    ] = None,
+    komi: Komi = 7.5,
+    seed: Seed = 1,
+    top: Top = 10,
+    json_file: JsonFile = None,
+    png: PngFile = None,
+) -> None:
+    """Show the value of every move, and what a search learned.
+
+    A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Dyna-2 also shows the moves as its
+    long-term memory alone values them, and the shapes whose short-term weights moved most. --komi is for records that
+    do not name theirs. Ctrl-C ends the search, and shows what it has found so far.
+    """
+    check_writable(json_file)
+    check_picture(png)
+
+    from rlgo.sgf import load_sgf
+    from train.config import Board
+    from train.play.analyze import analyze as analyze_position
+    from train.players.spec import make_player
+
+    game = load_sgf(file, Board(komi=komi).komi, move)
+    if move is not None and len(game.moves) < move:
+        raise RlgoError(f"--move {move}: the record has {len(game.moves)} moves")
+    asked = make_player(player, game.size, seed)
+    asked.warm_up()
+    try:
+        with interruptible(asked):
+            result = analyze_position(game, asked)
+    finally:
+        asked.close()
+    print(result.text(top, unicode_output()))
+    write_json(json_file, result.to_json())
+    if png is not None:
+        from train.play.pictures import analysis_picture
+
+        analysis_picture(png, result, top)

@@ -1,0 +1,132 @@
+"""Commands about experiments: rlgo experiment list, run, plot, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from train.cli.options import count, number, shipped
+from train.console import message, stoppable
+
+app = typer.Typer(help="Reproduce the papers' tables and figures.")
+
+_SHIPPED = shipped("experiments")
+_Names = Annotated[
+    list[str], typer.Argument(metavar="NAME", autocompletion=_SHIPPED, help="Experiments, or TOML files.")
+]
+_Scale = Annotated[
+    float, typer.Option("--scale", parser=number, metavar="X", help="Factor on all games: 0.1 for a quick look.")
+]
+_Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Folder to work in.")]
+_Results = Annotated[
+    str | None,
+    typer.Option(
+        "--results",
+        metavar="DIR",
+        show_default="docs/experiments if it exists, at scale 1 in the default folder; else results below --out",
+        help="Folder of raw results and pictures.",
+    ),
+]
+
+
+@app.command("list")
+def list_all(scale: _Scale = 1.0, out: _Out = "experiments", results: _Results = None) -> None:
+    """List the experiments, and which have run."""
+    from train.experiments.report import overview
+
+    print(overview(_folder(scale, out, results)))
+
+
+@app.command("run")
+def run(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=lambda: [*_SHIPPED(), "all"],
+            help="Experiments, TOML files, or all.",
+        ),
+    ],
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", parser=count(1), metavar="N", show_default="one a processor", help="Runs or games at a time."
+        ),
+    ] = None,
+    played: Annotated[
+        bool, typer.Option("--played", help="Play nothing: write the results of the games played so far.")
+    ] = False,
+    scale: _Scale = 1.0,
+    out: _Out = "experiments",
+    results: _Results = None,
+) -> None:
+    """Run experiments, then write results, pictures and report.
+
+    Run the same command again to continue what was interrupted. Experiments share their training runs.
+    """
+    from train.experiments.reading import list_experiments, read_experiment
+    from train.experiments.report import show, write_report
+    from train.experiments.running import run_experiment
+
+    experiments = [read_experiment(name, scale, out) for name in (list_experiments() if names == ["all"] else names)]
+    folder = _folder(scale, out, results)
+    with stoppable():
+        for e in experiments:
+            try:
+                run_experiment(e, folder, jobs, play=not played)
+            except KeyboardInterrupt:
+                message(f"interrupted; continue with: {e.command}")
+                raise
+            print(show(e, folder), flush=True)
+    write_report(folder, _report(folder))
+
+
+@app.command("plot")
+def plot(names: _Names, scale: _Scale = 1.0, out: _Out = "experiments", results: _Results = None) -> None:
+    """Draw experiments from their raw results."""
+    from train.experiments.reading import read_experiment
+    from train.experiments.report import plot as draw
+
+    for name in names:
+        print(draw(read_experiment(name, scale, out), _folder(scale, out, results)))
+
+
+@app.command("report")
+def report(
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--file",
+            metavar="FILE",
+            show_default="results.md beside the folder of results",
+            help="File to write.",
+        ),
+    ] = None,
+    scale: _Scale = 1.0,
+    out: _Out = "experiments",
+    results: _Results = None,
+) -> None:
+    """Write the report on all experiments from raw results."""
+    from train.experiments.report import write_report
+
+    folder = _folder(scale, out, results)
+    path = file or _report(folder)
+    write_report(folder, path)
+    print(path)
+
+
+def _report(results: Path) -> Path:
+    return results.parent / "results.md"
+
+
+def _folder(scale: float, out: str, results: str | None) -> Path:
+    """Return the folder of raw results: the one named, or the published ones in a source tree, or one below `out`."""
+    if results is not None:
+        return Path(results)
+    docs = Path("docs", "experiments")
+    if out == "experiments" and scale == 1 and docs.is_dir():
+        return docs
+    return Path(out, *([] if scale == 1 else [f"scale-{scale:g}"]), "results")

@@ -1,0 +1,165 @@
+"""Commands that play players against each other: match, tournament."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlgo.errors import RlgoError
+from train.cli.options import JsonFile, Komi, Seed, Size, board, check_writable, count, shipped, write_json
+from train.console import message, stoppable
+
+app = typer.Typer()
+
+# ---------------------------------------------------------------------------------------------
+# rlgo match
+# ---------------------------------------------------------------------------------------------
+
+_Games = Annotated[int, typer.Option("--games", parser=count(1), metavar="N", help="Number of games.")]
+_OpeningPlies = Annotated[
+    int, typer.Option("--opening-plies", parser=count(0), metavar="N", help="Random moves at the start of each game.")
+]
+_MaxMoves = Annotated[
+    int | None,
+    typer.Option(
+        "--max-moves",
+        parser=count(1),
+        metavar="N",
+        show_default="3 for each point",
+        help="Score a game as it stands after N moves.",
+    ),
+]
+_Time = Annotated[
+    str | None,
+    typer.Option("--time", metavar="T", help="Time of each side: 60 s, 60+30/5 (5 moves in 30 s) or 60+3x10."),
+]
+_Jobs = Annotated[int, typer.Option("--jobs", parser=count(1), metavar="N", help="Games at a time.")]
+_Cluster = Annotated[
+    str, typer.Option("--cluster", metavar="C", help="Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).")
+]
+_Sprt = Annotated[str | None, typer.Option("--sprt", metavar="TEST", help="Stop when this is decided: elo0=0,elo1=20.")]
+_ResultsFile = Annotated[
+    Path | None,
+    typer.Option("--results", metavar="FILE", help="Append games to this JSONL file, and continue from its end."),
+]
+_SgfFolder = Annotated[Path | None, typer.Option("--sgf", metavar="DIR", help="Write a record of each game here.")]
+_CheckScores = Annotated[bool, typer.Option("--check-scores", help="Compare the engines' final_score with ours.")]
+_Fast = Annotated[bool, typer.Option("--fast", help="Play in compiled code: greedy and random players, simple ko.")]
+
+
+@app.command("match")
+def match(
+    a: Annotated[str, typer.Argument(metavar="A", help="A player; the results are A's.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Its opponent.")],
+    *,
+    games: _Games,
+    size: Size = 9,
+    komi: Komi = 7.5,
+    seed: Seed = 1,
+    opening_plies: _OpeningPlies = 4,
+    max_moves: _MaxMoves = None,
+    time: _Time = None,
+    jobs: _Jobs = 1,
+    cluster: _Cluster = "",
+    sprt: _Sprt = None,
+    results: _ResultsFile = None,
+    sgf: _SgfFolder = None,
+    check_scores: _CheckScores = False,
+    fast: _Fast = False,
+    json_file: JsonFile = None,
+) -> None:
+    """Play two players against each other.
+
+    A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE; gtp:COMMAND runs another engine.
+    Every opening is played twice, with colours swapped.
+    """
+    checked = board(size, komi)
+    _check_files(json_file, results, sgf)
+
+    from rlgo.clock import parse_time
+    from train.arena.match import play_match
+    from train.arena.sprt import parse_sprt
+
+    with stoppable():
+        result = play_match(
+            a,
+            b,
+            games=games,
+            size=checked.size,
+            komi=checked.komi,
+            seed=seed,
+            opening_plies=opening_plies,
+            max_moves=max_moves,
+            fast=fast,
+            time=None if time is None else parse_time(time),
+            jobs=jobs,
+            cluster=cluster,
+            results=results,
+            sgf=sgf,
+            sprt=None if sprt is None else parse_sprt(sprt),
+            check_scores=check_scores,
+        )
+    print(result)
+    write_json(json_file, result.to_json())
+
+
+def _check_files(json_file: Path | None, results: Path | None, sgf: Path | None) -> None:
+    check_writable(json_file)
+    check_writable(results, "--results")
+    if json_file is not None and results is not None and json_file.resolve() == results.resolve():
+        raise RlgoError(f"--json {json_file}: expected another file than --results")
+    if sgf is not None and sgf.exists() and not sgf.is_dir():
+        raise RlgoError(f"--sgf {sgf}: expected a folder")
+
+
+# ---------------------------------------------------------------------------------------------
+# rlgo tournament
+# ---------------------------------------------------------------------------------------------
+
+
+@app.command("tournament")
+def tournament(
+    config: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONFIG",
+            autocompletion=shipped("tournaments"),
+            help="A TOML file, or a shipped tournament: example, ladder.",
+        ),
+    ],
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", parser=count(1), metavar="N", show_default="as the config says", help="Games at a time."
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", metavar="DIR", show_default="as the config says", help="Folder for the tournament's own folder."
+        ),
+    ] = None,
+    table: Annotated[bool, typer.Option("--table", help="Only print the ratings as they stand.")] = False,
+) -> None:
+    """Play a tournament, and rate the players in Elo.
+
+    The tournament's folder keeps results, ratings and a picture. Run the same command again to continue an interrupted
+    tournament. train/arena/tournament.py explains the CONFIG.
+    """
+    from train.arena.pictures import tournament_picture
+    from train.arena.tournament import RATINGS_PNG, read_tournament, run_tournament, standing_of
+
+    plan = read_tournament(config, out)
+    if table:
+        print(standing_of(plan))
+        return
+    with stoppable():
+        standing = run_tournament(plan, jobs)
+    if standing.ratings is not None:
+        try:
+            tournament_picture(plan.folder / RATINGS_PNG, standing)
+        except RlgoError as error:
+            message(f"rlgo: no picture: {error}")
+    print(standing)

@@ -1,0 +1,149 @@
+"""What several commands share: types of options, checks of what they name, and where results are written.
+
+An option's value is parsed by a function made here (`count`, `number`, `one_of`), so that all usage errors read alike:
+``--games x: expected an integer of at least 1``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rlgo.errors import RlgoError
+
+if TYPE_CHECKING:
+    from train.config import Board
+
+PLAYERS = "A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE."
+ENGINE = "heuristic_mc_rave"  # who plays where no player is named
+
+# ---------------------------------------------------------------------------------------------
+# Values
+# ---------------------------------------------------------------------------------------------
+
+
+def _parse_count(text: str) -> int:
+    """Read a whole number, which may be written 20_000 or 2e4; ValueError for anything else."""
+    try:
+        return int(text)
+    except ValueError:
+        value = float(text)
+        if not value.is_integer():
+            raise
+        return int(value)
+
+
+def count(low: int) -> Callable[[Any], int]:
+    """Make a parser of whole numbers of at least `low`. They may be written 20_000 or 2e4."""
+
+    def parse(text: Any) -> int:
+        try:
+            value = _parse_count(str(text))
+        except (ValueError, OverflowError):
+            value = low - 1
+        if value < low:
+            raise typer.BadParameter(f"{text}: expected an integer of at least {low}")
+        return value
+
+    return parse
+
+
+def integer(text: Any) -> int:
+    """Parse a whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text}: expected an integer") from None
+
+
+def number(text: Any) -> float:
+    """Parse a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text}: expected a number") from None
+
+
+def one_of(*choices: str) -> dict[str, Any]:
+    """Return the settings of an option that takes one of a few words: how it is parsed, completed and shown in help."""
+
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise typer.BadParameter(f"{text}: expected one of {', '.join(choices)}")
+        return text
+
+    return {"parser": parse, "autocompletion": lambda: list(choices), "metavar": "|".join(choices)}
+
+
+def shipped(kind: str = "") -> Callable[[], list[str]]:
+    """Make a function that lists the shipped configs of one kind, for completion; see `rlgo.resources.list_configs`."""
+
+    def names() -> list[str]:
+        from rlgo.resources import list_configs
+
+        return list_configs(kind)
+
+    return names
+
+
+# ---------------------------------------------------------------------------------------------
+# Options
+# ---------------------------------------------------------------------------------------------
+
+Size = Annotated[int, typer.Option("--size", parser=integer, metavar="N", help="Board size, 5 to 19.")]
+Komi = Annotated[float, typer.Option("--komi", parser=number, metavar="K", help="White's bonus.")]
+Seed = Annotated[int, typer.Option("--seed", parser=count(0), metavar="N", help="Seed of the random numbers.")]
+Player = Annotated[str, typer.Option("--player", metavar="SPEC", help="Who plays.")]
+PairGames = Annotated[int, typer.Option("--games", parser=count(2), metavar="N", help="Games of each pair.")]
+Top = Annotated[int, typer.Option("--top", parser=count(0), metavar="N", help="Shapes to draw of each block.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the result to this file as JSON, too.")
+]
+PngFile = Annotated[
+    Path | None, typer.Option("--png", metavar="FILE", help="Draw the result into this file (needs matplotlib).")
+]
+
+
+def board(size: int, komi: float) -> Board:
+    """Return board size and komi, checked like those of a config."""
+    from train.config import Board
+
+    return Board(size=size, komi=komi)
+
+
+# ---------------------------------------------------------------------------------------------
+# Files to write
+# ---------------------------------------------------------------------------------------------
+
+
+def check_writable(path: Path | None, option: str = "--json") -> None:
+    """Fail before the hours of work whose result would go to `path`."""
+    if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
+        raise RlgoError(f"{option} {path}: expected a file that can be written")
+
+
+def check_picture(path: Path | None, option: str = "--png") -> None:
+    """Fail before the hours of work whose picture could not be drawn to `path`."""
+    if path is not None:
+        check_writable(path, option)
+
+        from train.plots import need_matplotlib
+
+        need_matplotlib()
+
+
+def write_json(path: Path | None, data: Any) -> None:
+    """Write `data` to `path` as JSON, if there is a path."""
+    if path is not None:
+        path.write_text(as_json(data) + "\n", "utf-8")
+
+
+def as_json(data: Any) -> str:
+    """Return `data` as the JSON text that every command writes."""
+    return json.dumps(data, indent=2)

@@ -1,0 +1,254 @@
+"""Commands about training runs: train, runs, compare, eval, sweep."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from rlgo.errors import RlgoError
+from train.cli.options import (
+    JsonFile,
+    PairGames,
+    PngFile,
+    Seed,
+    as_json,
+    check_picture,
+    check_writable,
+    count,
+    number,
+    shipped,
+    write_json,
+)
+
+app = typer.Typer()
+
+# ---------------------------------------------------------------------------------------------
+# rlgo train
+# ---------------------------------------------------------------------------------------------
+
+
+class _SettingsCommand(TyperCommand):
+    """A command whose --set takes several settings: ``--set run.games=1000 learning.alpha=0.2``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat --set before each of its further settings, which the parser knows only one at a time."""
+        return super().parse_args(ctx, list(_repeat_set(args)))
+
+
+def _repeat_set(args: Sequence[str]) -> Iterator[str]:
+    """Yield `args` with --set in front of every setting that follows another one.
+
+    A setting is what looks like ``section.key=value``; anything else, such as the name of the config, ends the list.
+    """
+    is_setting, in_list = re.compile(r"[\w.]+=").match, False
+    rest = iter(args)
+    for arg in rest:
+        if in_list and is_setting(arg):
+            yield f"--set={arg}"
+            continue
+        yield arg
+        if arg == "--":
+            break
+        in_list = arg == "--set" or arg.startswith("--set=")
+        if arg == "--set":
+            yield from itertools.islice(rest, 1)
+    yield from rest
+
+
+@app.command("train", cls=_SettingsCommand)
+def train(
+    config: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CONFIG",
+            autocompletion=shipped(),
+            help="A TOML file, or the name of a shipped config: quick, default, paper ...",
+        ),
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option("--resume", metavar="DIR", help="Continue the interrupted run in this folder.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change settings of the config: --set run.games=50_000 learning.alpha=0.2.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="DIR", help="Folder for the run's own folder (run.out in the config)."),
+    ] = None,
+) -> None:
+    """Train a value function by self-play.
+
+    Start a run from a CONFIG, or continue one with --resume: it goes on exactly where it was interrupted. A resumed run
+    may be made longer (--set run.games=N) or moved to another cluster (--set run.cluster=C); nothing else can change.
+    """
+    if (config is None) == (resume is None):
+        raise RlgoError("train: expected either a CONFIG or --resume DIR (see rlgo train --help)")
+    if resume is not None:
+        if out is not None:
+            raise RlgoError("--out cannot be combined with --resume: a resumed run stays in its folder")
+        changes = _changes(settings or [])
+
+        from train.runs.run import resume as resume_run
+
+        resume_run(resume, **changes)
+        return
+
+    from train.config import load_config
+
+    loaded = load_config(config or "", settings or [])
+    if out is not None:
+        loaded = dataclasses.replace(loaded, run=dataclasses.replace(loaded.run, out=out))
+
+    from train.runs.run import train as train_run
+
+    train_run(loaded)
+
+
+def _changes(overrides: Sequence[str]) -> dict[str, Any]:
+    """Return the new ``run.games`` and ``run.cluster`` of a resumed run, all that --set may change."""
+    from train.config import config_from_dict, parse_override
+
+    changes = {}
+    for text in overrides:
+        data = parse_override(text)
+        key = next(iter(data["run"])) if [*data] == ["run"] and isinstance(data["run"], dict) else ""
+        if key not in ("games", "cluster"):
+            raise RlgoError(f"--set {text}: expected run.games or run.cluster: a resumed run can change nothing else")
+        changes[key] = getattr(config_from_dict(data, "--set").run, key)
+    return changes
+
+
+# ---------------------------------------------------------------------------------------------
+# Comparisons of runs
+# ---------------------------------------------------------------------------------------------
+
+
+@app.command("runs")
+def runs(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to look.")] = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
+) -> None:
+    """List training runs and their progress.
+
+    Interrupted runs are listed with the command that continues them.
+    """
+    from train.runs.status import find_runs, table
+
+    found = find_runs(folder)
+    print(as_json([run.to_json() for run in found]) if json else table(found, folder))
+
+
+@app.command("compare")
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="A run's folder or a weight file; the results are A's.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another run's folder or weight file.")],
+    games: PairGames = 1_000,
+    seed: Seed = 1,
+    json_file: JsonFile = None,
+    png: PngFile = None,
+) -> None:
+    """Play the weights of two runs against each other.
+
+    The runs meet as they stand now, and at every number of training games that both have passed. They may be finished,
+    interrupted or at work, and may use different features, but the same board size. A weight file can take the place
+    of a run: it meets every stage of the other.
+    """
+    check_writable(json_file)
+    check_picture(png)
+
+    from train.runs.compare import compare as compare_runs
+
+    comparison = compare_runs(a, b, games, seed)
+    print(comparison)
+    write_json(json_file, comparison.to_json())
+    if png is not None:
+        from train.runs.pictures import comparison_picture
+
+        comparison_picture(png, comparison)
+
+
+@app.command("eval")
+def evaluate(
+    targets: Annotated[list[str], typer.Argument(metavar="RUN|FILE", help="Folders of runs, or weight files.")],
+    games: PairGames = 1_000,
+    seed: Seed = 1,
+    komi: Annotated[
+        float | None,
+        typer.Option(
+            "--komi", parser=number, metavar="K", show_default="the one the weights learned with", help="White's bonus."
+        ),
+    ] = None,
+    gnugo: Annotated[
+        int,
+        typer.Option(
+            "--gnugo",
+            parser=count(0),
+            metavar="N",
+            help="Games against GNU Go level 0, for each file and each run's last weights.",
+        ),
+    ] = 0,
+    json_file: JsonFile = None,
+    png: PngFile = None,
+) -> None:
+    """Rate weights, or whole runs, in Elo.
+
+    A run takes part with all its checkpoints and its last weights, which gives a learning curve; several runs share one
+    scale. Random play has 0 Elo. The best shipped weights join in if they have the same features.
+    """
+    check_writable(json_file)
+    check_picture(png)
+
+    from train.runs.evaluate import evaluate as rate
+
+    result = rate(targets, games, seed, komi, gnugo)
+    print(result)
+    write_json(json_file, result.to_json())
+    if png is not None:
+        from train.runs.pictures import ratings_picture
+
+        ratings_picture(png, result)
+
+
+@app.command("sweep")
+def sweep(
+    config: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONFIG", autocompletion=shipped("sweeps"), help="A TOML file, or a shipped sweep: step_size."
+        ),
+    ],
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", parser=count(1), metavar="N", show_default="one a processor", help="Runs to train at a time."
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Only continue a sweep; refuse to start one.")] = False,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="DIR", help="Folder for the sweep's own folder (run.out).")
+    ] = None,
+) -> None:
+    """Train over a range of settings and seeds, and rank them.
+
+    The settings form a grid or are drawn at random; train/runs/sweep.py explains the CONFIG. Run the same command again
+    to continue an interrupted sweep: finished runs are left alone.
+    """
+    from train.runs.pictures import write_sweep_picture
+    from train.runs.sweep import read_sweep, run_sweep, table
+
+    plan = read_sweep(config, out)
+    outcomes = run_sweep(plan, jobs, only_resume=resume)
+    write_sweep_picture(plan, outcomes)
+    print(table(plan, outcomes))

@@ -1,0 +1,193 @@
+"""Commands about weight files: rlgo weights info, show, import, export, convert, diff."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlgo.errors import RlgoError
+from train.cli.options import Force, Komi, PngFile, Top, check_writable, count, integer, one_of
+from train.console import unicode_output
+
+app = typer.Typer(help="Inspect, compare and convert weight files.")
+
+_OwnFile = Annotated[Path, typer.Argument(metavar="FILE", help="A weight file of rlgo.")]
+_AnyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A weight file of rlgo, or a .w file.")]
+_NewSize = Annotated[
+    int | None, typer.Option("--size", parser=integer, metavar="N", help="Board size, 5 to 19; checked if FILE tells.")
+]
+
+
+def _out(default: str) -> typer.models.OptionInfo:
+    return typer.Option("-o", "--out", metavar="OUT", show_default=default, help="File to write.")
+
+
+@app.command("info")
+def info(file: _OwnFile) -> None:
+    """Print what a weight file holds and where it comes from."""
+    from rlgo.weights import describe, load_weights
+
+    print(describe(load_weights(file)))
+
+
+@app.command("show")
+def show(
+    file: _OwnFile,
+    top: Annotated[int, typer.Option("--top", parser=count(1), metavar="N", help="Shapes to draw of each block.")] = 10,
+    png: PngFile = None,
+) -> None:
+    """Draw the strongest shapes of each block."""
+    check_writable(png, "--png")
+
+    from rlgo.draw import png as encode_png
+    from rlgo.weights import load_weights, show_image
+    from rlgo.weights import show as show_text
+
+    weights = load_weights(file)
+    print(show_text(weights, top, unicode_output()))
+    if png is not None:
+        png.write_bytes(encode_png(show_image(weights, top)))
+
+
+@app.command("import")
+def import_weights(
+    file: Annotated[Path, typer.Argument(metavar="FILE.w", help="A weight file of the original RLGO.")],
+    out: Annotated[Path | None, _out("FILE.npz in this folder")] = None,
+    force: Force = False,
+    size: _NewSize = None,
+    komi: Komi = 7.5,
+    games: Annotated[
+        int, typer.Option("--games", parser=count(0), metavar="N", help="Training games; 0 if not known.")
+    ] = 0,
+    value: Annotated[str, typer.Option("--value", help="Kind of value function.", **one_of("logistic", "linear"))] = (
+        "logistic"
+    ),
+) -> None:
+    """Read a weight file of the original RLGO.
+
+    The header names the features and, by NumSaved, the board size; sets of LI shapes alone need --size. Komi, number of
+    games and kind of value are not recorded. The file that comes with the original was trained on a million games with
+    komi 6.5: use --komi 6.5 --games 1_000_000.
+    """
+    from train.config import Board
+
+    path, komi = _new_file(out, f"{file.stem}.npz", force), Board(komi=komi).komi
+
+    from rlgo.exchange import import_w
+    from rlgo.weights import save_weights
+
+    weights = import_w(file, size, komi, games, value)
+    save_weights(path, weights)
+    print(f"{path}: {weights.features.name}, {weights.features.n_weights:,} weights")
+    print(
+        f"assumed komi {komi:g}, {games:,} games, {value} value (not recorded in .w files; set them with --komi, "
+        "--games, --value)"
+    )
+
+
+@app.command("export")
+def export(
+    file: _AnyFile,
+    out: Annotated[Path | None, _out("FILE.w in this folder")] = None,
+    force: Force = False,
+    unshared: Annotated[
+        bool, typer.Option("--unshared", help="Write the same values without weight sharing, one weight a shape.")
+    ] = False,
+) -> None:
+    """Write a weight file for the original RLGO.
+
+    The format does not record komi, number of games and kind of value. What `rlgo weights import` read is written back
+    byte for byte.
+    """
+    path = _new_file(out, f"{file.stem}.w", force)
+
+    from rlgo.exchange import export_w, load_any, without_sharing
+
+    weights = load_any(file)
+    if unshared:
+        weights = without_sharing(weights)
+    export_w(path, weights)
+    print(f"{path}: {weights.features.name}")
+    left_out = f"komi {weights.komi:g}, {weights.games:,} games, {weights.value} value"
+    print(f"left out: {left_out} (.w files do not record them)")
+
+
+@app.command("convert")
+def convert(
+    file: _AnyFile,
+    out: Annotated[Path | None, _out("FILE-SIZE-SHARING.npz in this folder")] = None,
+    force: Force = False,
+    size: Annotated[
+        int | None, typer.Option("--size", parser=integer, metavar="N", help="New board size, 5 to 19.")
+    ] = None,
+    sharing: Annotated[
+        str | None,
+        typer.Option("--sharing", metavar="S", help="New weight sharing: LI, LD, LI+LD, inversion or none."),
+    ] = None,
+) -> None:
+    """Carry weights over to another board size or sharing.
+
+    To another size, LI weights carry over as they are. LD weights beside them belong to fixed places: they start from
+    0, ready for more training. Sets without LI cannot change size.
+
+    Another sharing gives every position the same value, or is refused. With both options, the size changes first.
+    """
+    if size is None and sharing is None:
+        raise RlgoError("weights convert: expected --size, --sharing, or both (see rlgo weights convert --help)")
+    marks = [*([] if size is None else [f"{size}x{size}"]), *([sharing] if sharing else [])]
+    path = _new_file(out, "-".join([file.stem, *marks]) + ".npz", force)
+
+    from rlgo.exchange import convert as convert_weights
+    from rlgo.exchange import load_any
+    from rlgo.weights import save_weights
+
+    old = load_any(file)
+    try:
+        new = convert_weights(old, size, sharing)
+    except RlgoError as error:
+        raise RlgoError(f"{file}: {error}") from None
+    save_weights(path, new)
+    print(f"{path}: {new.features.name}, {new.features.n_weights:,} weights")
+    if new.features.size != old.features.size:
+        rest = "; LD weights start from 0" if old.features.sharing == "LI+LD" else ""
+        print(f"LI weights carried over from {old.features.size}x{old.features.size}{rest}")
+
+
+@app.command("diff")
+def diff(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A weight file of rlgo, or a .w file.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another weight file.")],
+    top: Top = 0,
+) -> int:
+    """Print what differs between two weight files.
+
+    Files with other window sizes or sharing are compared shape by shape, without sharing. --top draws the shapes that
+    differ most.
+
+    The exit status is 0 if all weights and the kind of value are equal, 1 if they are not, and 2 if the files cannot be
+    compared.
+    """
+    from rlgo.diff import describe_difference
+    from rlgo.diff import diff as compare
+    from rlgo.exchange import load_any
+
+    weights_a, weights_b = load_any(a), load_any(b)
+    try:
+        difference = compare(weights_a, weights_b)
+    except RlgoError as error:
+        raise RlgoError(f"{a} and {b}: {error}") from None
+    print(describe_difference(difference, (str(a), str(b)), top, unicode_output()))
+    return int(not difference.is_same)
+
+
+def _new_file(out: Path | None, default: str, force: bool) -> Path:
+    """Return the file to write: `out`, or `default` in the current folder; an existing one only with `force`."""
+    path = out or Path(default)
+    suffix = Path(default).suffix
+    if path.suffix != suffix:
+        raise RlgoError(f"{path}: expected a name that ends in {suffix}")
+    if path.exists() and not force:
+        raise RlgoError(f"{path}: the file exists; use --force to overwrite it, or -o to name another file")
+    return path

@@ -1,0 +1,97 @@
+"""Raw results of an experiment: a file with a header, then one line for each training run, pair of players, or number.
+
+Everything that a report says is computed from these files; see `findings`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rlgo.archive import write_atomically
+from rlgo.errors import RlgoError
+
+FORMAT = "rlgo-experiment-1"
+
+
+@dataclass(frozen=True)
+class RawResults:
+    """A file of raw results.
+
+    Attributes
+    ----------
+    header : name, kind, scale, date, machine and versions
+    lines : the results; the first key of each says what it is: "run", "pair", "number" or "histogram"
+    """
+
+    header: dict[str, Any]
+    lines: list[dict[str, Any]]
+
+    def of(self, key: str) -> list[dict[str, Any]]:
+        """Return the lines that have this key: "run", "pair", "number" or "histogram"."""
+        return [line for line in self.lines if key in line]
+
+
+def write_raw(path: Path, raw: RawResults) -> None:
+    """Write raw results, atomically: one JSON object a line.
+
+    Raises RlgoError if the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [{"format": FORMAT, **raw.header}, *raw.lines]
+        write_atomically(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
+    except OSError as error:
+        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def read_raw(path: Path) -> RawResults | None:
+    """Read raw results; return None if there is no such file.
+
+    Raises RlgoError for a file that is something else.
+    """
+    try:
+        header, *lines = map(json.loads, path.read_text("utf-8").splitlines())
+        if header.pop("format") != FORMAT:
+            raise ValueError
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        raise RlgoError(f"{path}: not the raw results of an experiment") from None
+    return RawResults(header, lines)
+
+
+def pair_line(a: str, b: str, scores: Iterable[Sequence[float]], **more: Any) -> dict[str, Any]:
+    """Return a line of raw results: the scores of `a` against `b`, with a count for each result of an opening.
+
+    ``WL`` is an opening that `a` won as Black and lost as White.
+
+    Parameters
+    ----------
+    a, b : names of the players
+    scores : for each opening, the scores of `a` in its games: 0, 0.5 or 1
+    more : further keys of the line
+    """
+    letters = {0.0: "L", 0.5: "D", 1.0: "W"}
+    counts = Counter("".join(letters[float(y)] for y in opening) for opening in scores)
+    return {"pair": [a, b], "openings": dict(sorted(counts.items())), **more}
+
+
+def scores_of(line: dict[str, Any]) -> list[tuple[float, ...]]:
+    """Return the scores that `pair_line` counted: those of the first player, for each opening."""
+    points = {"L": 0.0, "D": 0.5, "W": 1.0}
+    return [tuple(points[y] for y in text) for text, n in line["openings"].items() for _ in range(n)]
+
+
+def games_of(line: dict[str, Any]) -> int:
+    """Return how many games are behind a line that `pair_line` made."""
+    return sum(n * len(text) for text, n in line["openings"].items())
+
+
+def run_point(label: str, seed: int, games: int) -> str:
+    """Return the name of a checkpoint among the players: ``LABEL #SEED @GAMES``."""
+    return f"{label} #{seed} @{games}"

@@ -1,0 +1,197 @@
+"""Tables of one experiment's results, in Markdown, each with a line that says how to read it.
+
+Start reading at `results_table`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from train.experiments.counts import BINS_A_DECADE
+from train.experiments.findings import Analysis, Measured
+from train.experiments.games import total_games
+from train.experiments.model import Contestant, Experiment
+from train.experiments.raw import games_of, run_point
+
+_AGES = (1_000, 10_000, 100_000)  # columns of learning curves, in games of self-play, besides the end
+_MILLION = 1_000_000
+
+
+def results_table(e: Experiment, analysis: Analysis) -> str:
+    """Return what an experiment found: a few sentences and a table."""
+    match e.settings.kind:
+        case "curves":
+            return _curves(e, analysis)
+        case "games":
+            return _players(e, analysis)
+        case "counts":
+            return _counts(e, analysis)
+        case _:
+            return _frequency(analysis)
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown, whose first row is the header.
+
+    Cells are not padded, unlike in `console.table`: a result that changes leaves the other lines of a document alone.
+    """
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|" + "---|" * len(rows[0]))
+    return "\n".join(lines) + "\n"
+
+
+# ---------------------------------------------------------------------------------------------
+# Counts
+# ---------------------------------------------------------------------------------------------
+
+
+def _counts(e: Experiment, analysis: Analysis) -> str:
+    """Return the numbers beside the paper's."""
+    rows = [("number", "paper", "rlgo")]
+    wrong = []
+    for line in analysis.raw.of("number"):
+        name, value, expected = line["number"], line["value"], e.expected.get(line["number"])
+        rows.append((name, "" if expected is None else f"{expected:,}", f"{value:,}"))
+        if expected not in (None, value):
+            wrong.append(name)
+    verdict = f"These numbers differ from the paper's: {', '.join(wrong)}" if wrong else "All numbers match the paper's"
+    return f"{verdict}.\n\n{markdown(rows)}"
+
+
+def _frequency(analysis: Analysis) -> str:
+    """Return how often the weights of each block occurred."""
+    values = {line["number"]: line["value"] for line in analysis.raw.of("number")}
+    keys = ("weights", "occurrences", "most often", "seen 1,000 to 10,000 times", "never seen")
+    rows = [("block", *keys)]
+    for line in analysis.raw.of("histogram"):
+        block = line["histogram"]
+        rows.append((block, *(f"{values[f'{block} {key}']:,}" for key in keys)))
+    bins = f"Each point in the picture is a bin of 1/{BINS_A_DECADE} decade"
+    return f"After {values['games']:,} games. {bins}.\n\n{markdown(rows)}"
+
+
+# ---------------------------------------------------------------------------------------------
+# Learning curves
+# ---------------------------------------------------------------------------------------------
+
+
+def _curves(e: Experiment, analysis: Analysis) -> str:
+    """Return Elo by label and age; at the end of the runs, with an interval that includes other seeds."""
+    least = min((p.games for p in analysis.ratings.players if " @" in p.name), default=0)
+    on_scale = "Elo" if analysis.is_anchored else "Elo (mean 0)"
+    ages = [f"{on_scale} at {age:,} games" for age in _AGES]
+    rows = [["", "seeds", *ages, "at the end", "won against GNU Go level 0"]]
+    rows += [_curve_row(analysis, label) for label in e.runs]
+    scatter = "how much runs with the same settings differ"
+    if analysis.is_anchored:
+        scatter += ", and the uncertainty of the scale"
+    return (
+        f"Each rating is the mean of the seeds, from {least:,.0f} games or more. The end is after a million games, "
+        f"unless the cell says otherwise; its intervals include {scatter}. In the picture, bands are the intervals of "
+        f"the games alone, and thin lines are single runs.\n\n{markdown(rows)}"
+    )
+
+
+def _curve_row(analysis: Analysis, label: str) -> list[str]:
+    """Return the row of a label."""
+    ages, runs, diverged = analysis.checkpoints(label), analysis.runs.get(label, []), analysis.diverged(label)
+    seeds = f"{len(runs) or 'not run'}" + (f", {diverged} diverged" if diverged else "")
+    if not ages:
+        return [label, seeds, *[""] * (len(_AGES) + 2)]
+    placed = [analysis.placed(f"{label}@{age}") for age in _AGES]
+    end = f"{label}@{ages[-1]}"
+    last = analysis.elo(end) or analysis.placed(end)
+    assert last is not None
+    after = "" if ages[-1] == _MILLION else f" after {ages[-1]:,}"
+    return [
+        label,
+        seeds,
+        *("" if at is None else f"{at.value:,.0f}" for at in placed),
+        f"{last.value:,.0f} ({last.low:,.0f} to {last.high:,.0f}){after}",
+        _won_gnugo(analysis, {run_point(label, run["seed"], ages[-1]) for run in runs}),
+    ]
+
+
+def _won_gnugo(analysis: Analysis, names: set[str]) -> str:
+    """Return what these players won against GNU Go; "" if they did not meet it."""
+    met = [pair for pair in analysis.pairs if pair.b.startswith("GNU Go") and pair.a in names]
+    games = sum(pair.games for pair in met)
+    return f"{sum(pair.score for pair in met) / games:.1%} of {games:,.0f}" if met else ""
+
+
+# ---------------------------------------------------------------------------------------------
+# Games between players
+# ---------------------------------------------------------------------------------------------
+
+
+def _players(e: Experiment, analysis: Analysis) -> str:
+    """Return each player's rating, what it won against whom, and how fast it was."""
+    is_swiss, is_rated = e.settings.pairing == "swiss", e.settings.pairing != "gauntlet"
+    there = {name for pair in analysis.pairs for name in (pair.a, pair.b)}
+    players = [c for c in e.contestants if c.name in there]
+    opponents = [] if is_swiss else _opponents(e, players)
+    has_rivals = any(c.against for c in players)
+    header = [
+        "player",
+        *(["Elo" if analysis.is_anchored else "Elo (mean 0)"] if is_rated else []),
+        "games",
+        *(f"won against {name}" for name in opponents),
+        *(["won against its opponent"] if has_rivals else []),
+        "seconds a game",
+        *(["simulations a second"] if analysis.speeds else []),
+    ]
+    games, seconds = _games_and_seconds(analysis)
+    rivals = {(c.series, c.x): c.name for c in players}
+    rows = [header]
+    for c in players:
+        elo, rival = analysis.rating_among(c.name) if is_rated else None, rivals.get((c.against, c.x))
+        won = [analysis.won(c.name, name) for name in opponents]
+        if has_rivals:
+            won.append(analysis.won(c.name, rival) if rival else None)
+        speed = f"{analysis.speeds[c.name]:,.0f}" if c.name in analysis.speeds else ""
+        rows.append(
+            [
+                c.name,
+                *([] if elo is None else [f"{elo.value:,.0f} ({elo.low:,.0f} to {elo.high:,.0f})"]),
+                f"{games[c.name]:,}",
+                *map(share, won),
+                f"{seconds[c.name] / games[c.name]:.2g}",
+                *([speed] if analysis.speeds else []),
+            ]
+        )
+    return f"{_how_played(e, analysis)}\n\n{markdown(rows)}"
+
+
+def _opponents(e: Experiment, players: Sequence[Contestant]) -> list[str]:
+    """Return the players that have a column of their own: those without x, or else the first."""
+    fixed = [c for c in players if c.x is None] or players[:1]
+    return [c.name for c in fixed if e.settings.pairing != "gauntlet" or c.x is None]
+
+
+def _games_and_seconds(analysis: Analysis) -> tuple[Counter[str], Counter[str]]:
+    """Return how many games each player played, and how many seconds it thought."""
+    games, seconds = Counter[str](), Counter[str]()
+    for line in analysis.raw.of("pair"):
+        for name, spent in zip(line["pair"], line["seconds_of"], strict=True):
+            games[name] += games_of(line)
+            seconds[name] += spent
+    return games, seconds
+
+
+def _how_played(e: Experiment, analysis: Analysis) -> str:
+    """Return sentences on the number of games and on how to read the table."""
+    is_swiss = e.settings.pairing == "swiss"
+    planned, each = total_games(e), f"{e.scaled(e.settings.games):,} games"
+    played = sum(pair.games for pair in analysis.pairs)
+    so_far = f" ({played:,.0f} of {planned:,} played so far)" if played < planned else ""
+    text = [f"{f'A Swiss tournament with {each} per player' if is_swiss else f'{each} per pair'}{so_far}."]
+    if e.settings.pairing != "gauntlet":
+        text.append("The intervals of ratings are those of the difference to the mean of all players.")
+    text.append("Seconds are thinking time.")
+    return " ".join(text)
+
+
+def share(won: Measured | None) -> str:
+    """Format a share of games won with its interval; "" for None."""
+    return "" if won is None else f"{won.value:.1%} ({won.low:.1%} to {won.high:.1%})"

@@ -1,0 +1,130 @@
+"""Train the runs of an experiment, and report them as raw results.
+
+Start reading at `train_runs`. Runs stand in a folder that all experiments share: one that two of them need is trained
+once.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlgo.errors import RlgoError
+from rlgo.weights import Weights, load_weights
+from train.experiments.model import LOGGING_KEYS, Experiment
+from train.experiments.raw import run_point
+from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, train_all
+from train.runs.status import FINISHED
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights that play in a tournament.
+
+    Attributes
+    ----------
+    name : its name there; see `raw.run_point`
+    run : number of its run; 0 is the reference run, -1 no run
+    games : how many games of self-play the weights have learned from
+    weights, path : the weights and their file; None for random play
+    """
+
+    name: str
+    run: int
+    games: int
+    weights: Weights | None = None
+    path: Path | None = None
+
+
+@dataclass(frozen=True)
+class TrainedRun:
+    """A training run that has come to its end.
+
+    Attributes
+    ----------
+    label : the label it stands for
+    training : what it is and how it ended
+    points : its checkpoints with finite weights, from early to late
+    """
+
+    label: str
+    training: RunStatus
+    points: tuple[Point, ...]
+
+
+def labelled_runs(e: Experiment) -> list[tuple[str, RunSpec]]:
+    """Return all runs of an experiment with their labels, in the order of its file."""
+    return [(label, run) for label, runs in e.runs.items() for run in runs]
+
+
+def train_runs(
+    e: Experiment, labelled: Sequence[tuple[str, RunSpec]], jobs: int, progress: bool
+) -> tuple[list[TrainedRun], list[dict[str, Any]]]:
+    """Train what is left of some runs; return all of them, and a line of raw results for each.
+
+    Two labels may stand for the same run: it is trained once, and is listed under both.
+
+    Raises RlgoError for a run that failed without diverging, and for folders that hold other runs.
+    """
+    trainings = {run.name: RunStatus(run) for _, run in labelled}
+    train(e, list(trainings.values()), jobs, progress)
+    trained = [
+        TrainedRun(label, trainings[run.name], tuple(_points(i, label, trainings[run.name])))
+        for i, (label, run) in enumerate(labelled)
+    ]
+    reference = e.reference.name if e.reference is not None else ""
+    return trained, [_run_line(run, reference) for run in trained]
+
+
+def train(e: Experiment, trainings: Sequence[RunStatus], jobs: int, progress: bool) -> None:
+    """Bring training runs to their end, and fill in how each one ended.
+
+    Raises RlgoError for a folder that holds a run with other settings.
+    """
+    check_folders([training.spec for training in trainings], "name another folder by --out", LOGGING_KEYS)
+    train_all(trainings, e.folder / "runs", jobs, progress)
+
+
+def _points(number: int, label: str, training: RunStatus) -> Iterator[Point]:
+    """Yield the checkpoints of a run whose weights are finite, from early to late."""
+    wanted, folder = training.spec.config.run, training.spec.folder
+    files = {games: path for games, path in folder.saved().items() if games <= wanted.games}
+    if training.state == FINISHED:
+        files.setdefault(wanted.games, folder.weights)
+    for games, path in files.items():
+        weights = load_weights(path)
+        if np.isfinite(weights.theta).all():
+            yield Point(run_point(label, wanted.seed, games), number, games, weights, path)
+
+
+def _run_line(run: TrainedRun, reference: str) -> dict[str, Any]:
+    """Return a run as a line of raw results; `reference` is the name of the reference run."""
+    training, points = run.training, run.points
+    spec = training.spec
+    diverged = training.state == FAILED and training.reason.startswith("diverged")
+    if training.state == FAILED and not diverged:
+        raise RlgoError(f"{spec.folder.path}: {training.reason}")
+    try:
+        seconds = spec.folder.load()[1]["seconds"]
+    except RlgoError:
+        seconds = 0.0
+    return {
+        "run": run.label,
+        "seed": spec.config.run.seed,
+        "base": spec.base,
+        "changed": spec.values,
+        "reference": spec.name == reference,
+        "state": "diverged" if diverged else training.state,
+        "reason": training.reason,
+        # A run that diverged counts up to its last checkpoint, which is the same on every machine.
+        "games": training.games if not diverged else points[-1].games if points else 0,
+        "seconds": round(seconds, 1),
+        "checkpoints": [point.games for point in points],
+        # A checksum of the last weights, for those who train the run again.
+        "crc32": "".join(f"{zlib.crc32(point.weights.theta.tobytes()):08x}" for point in points[-1:] if point.weights),
+    }

@@ -1,0 +1,67 @@
+"""The process of one run of a fleet: ``python -m train.runs.child train ...``.
+
+It takes the arguments of `rlgo train` that start or resume a run, and ends as `rlgo train` does: with the same last
+line on standard error and the same exit status. Unlike `rlgo train`, it saves the run and stops when its standard
+input is closed, so that no run outlives its fleet. This module is an entry point: nothing imports it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import argparse
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+
+from rlgo.errors import RlgoError
+from train.config import load_config
+from train.runs.run import resume, train
+
+
+def main(argv: Sequence[str]) -> int:
+    """Train one run until it ends or standard input is closed; return the exit status: 0, 2 (error) or 130 (stopped).
+
+    Parameters
+    ----------
+    argv : ``train CONFIG --set KEY=VALUE ...`` or ``train --resume FOLDER``
+    """
+    parser = argparse.ArgumentParser(prog="python -m train.runs.child")
+    parser.add_argument("command", choices=["train"])
+    parser.add_argument("config", nargs="?")
+    parser.add_argument("--set", nargs="*", default=[])
+    parser.add_argument("--resume")
+    arguments = parser.parse_args(argv)
+    sys.argv = ["rlgo", *argv]  # the run records the command that a person would type
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may have inherited "ignore"
+    threading.Thread(target=_watch_stdin, daemon=True).start()
+    try:
+        if arguments.resume is not None:
+            resume(arguments.resume)
+        else:
+            train(load_config(arguments.config, arguments.set))
+    except RlgoError as error:
+        return _fail(str(error))
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _fail(f"{error.filename}: {error.strerror}")
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    return 0
+
+
+def _fail(text: str) -> int:
+    print("rlgo: error:", " ".join(text.split("\n")), file=sys.stderr)
+    return 2
+
+
+def _watch_stdin() -> None:
+    """Interrupt the main thread, as Ctrl-C would, when standard input is closed."""
+    os.read(0, 1)
+    _thread.interrupt_main()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
