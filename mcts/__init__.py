@@ -1,5 +1,8 @@
-"""Monte-Carlo tree search: flat, greedy, UCT, RAVE, MC-RAVE, UCT-RAVE, and all of them with prior knowledge.
+"""Monte-Carlo tree search: flat, greedy, UCT, RAVE, MC-RAVE and UCT-RAVE, each with or without prior knowledge.
 
-Start reading at `search.py` for the loop, `rave.py` for the formula. `player.TreeSearch` is all of them as a player.
-Imports go one way only: `train` may import `mcts`, `mcts` may import `rlgo`.
+Start reading at `search.simulate`, the MC-RAVE paper's Algorithm 2, then `rave.py` for its formulas. All algorithms are
+one player, `player.TreeSearch`; `settings.ALGORITHMS` lists them. `mcts` may import `rlgo`, never `train`.
+
+The papers are Gelly & Silver 2011, "Monte-Carlo tree search and rapid action value estimation in computer Go" (the
+MC-RAVE paper), and Silver, Sutton & Müller 2012, "Temporal-difference search in computer Go" (the TD paper).
 """

@@ -1,8 +1,8 @@
-"""Flat Monte-Carlo simulation: no tree, the actions of the root alone. MC-RAVE paper, Section 2.3.
+"""Flat Monte-Carlo simulation: no tree, just the actions of the root. MC-RAVE paper, Section 2.3.
 
-Start reading at `choose_flat`. "The basic algorithm can be extended by progressively favouring the most successful
-actions, or by progressively pruning away the least successful actions": the temperature does the one, pruning (Bouzy
-& Helmstetter 2003, "Monte-Carlo Go developments") the other. Truncated simulation stands in `search.simulate`.
+Start reading at `choose_flat`. The paper's two extensions are here: "progressively favouring the most successful
+actions" by a temperature, and "progressively pruning away the least successful actions" (Bouzy & Helmstetter 2003,
+"Monte-Carlo Go developments"). Truncated simulations are in `search.roll_out`.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from mcts.tree import count, mean
 from rlgo.board import BLACK
 from rlgo.jit import inline, njit, random_unit
 
-_ENOUGH = 50.0  # visits before an action may be pruned
+_VISITS_BEFORE_PRUNING = 50.0
 
 
 @njit
 def choose_flat(color, temperature, pruning, tree, rng):
-    """The root's action to simulate next.
+    """Choose the root's action to simulate next; returns its edge. Every action is tried once first.
 
-    temperature : 0: the least visited one; otherwise each in proportion to exp(Q(s, a) / temperature), Q seen by the
-        colour to play, after one visit each
-    pruning : 0: none; otherwise an action is out while its value and so many standard errors lie below the best
-        action's value less as many
+    temperature : 0 chooses the least visited action; otherwise each action is drawn with probability proportional to
+        exp(Q(s, a) / temperature), where Q is the value for the colour to play
+    pruning : 0 prunes nothing; otherwise an action is skipped while its value plus this many standard errors is below
+        the best action's value minus as many
     """
     n_edges = np.int64(tree.n_edges[0])
-    bar = -np.inf  # what the best action is surely worth
+    lower_bound = -np.inf  # the highest value that some action certainly has
     for i in range(n_edges):
-        n = count(tree.mc[i])
+        n = count(tree.mc_statistic[i])
         if n == 0.0:
             return i
-        if n >= _ENOUGH:
-            bar = max(bar, _value(tree.mc[i], color) - pruning * _standard_error(n))
+        if n >= _VISITS_BEFORE_PRUNING:
+            lower_bound = max(lower_bound, _value(tree.mc_statistic[i], color) - pruning * _standard_error(n))
     least, total, choice = np.inf, 0.0, 0
     for i in range(n_edges):
-        n, value = count(tree.mc[i]), _value(tree.mc[i], color)
-        if pruning > 0.0 and n >= _ENOUGH and value + pruning * _standard_error(n) < bar:
+        n, value = count(tree.mc_statistic[i]), _value(tree.mc_statistic[i], color)
+        if pruning > 0.0 and n >= _VISITS_BEFORE_PRUNING and value + pruning * _standard_error(n) < lower_bound:
             continue
         if temperature > 0.0:
             weight = math.exp((value - 1.0) / temperature)
             total += weight
-            if random_unit(rng) * total < weight:  # a reservoir of one
+            if random_unit(rng) * total < weight:  # reservoir sampling, with room for one
                 choice = i
         elif n < least:
             least, choice = n, i
@@ -52,10 +52,11 @@ def choose_flat(color, temperature, pruning, tree, rng):
 
 @inline
 def _value(word, color):
+    """Return the mean outcome of a statistic, as P(`color` wins)."""
     return mean(word) if color == BLACK else 1.0 - mean(word)
 
 
 @inline
 def _standard_error(n):
-    """Of a mean of n outcomes; no outcome scatters by more than 1/2."""
+    """Return an upper bound on the standard error of a mean of n outcomes, whose deviation is at most 1/2."""
     return 0.5 / math.sqrt(n)

@@ -1,6 +1,6 @@
 """A handcrafted heuristic: captures, atari, extensions, MoGo's patterns, distance to the last move, the edge.
 
-Start reading at `judge`. MC-RAVE paper, Section 5.1: stronger than its Q_mogo, which is `heuristic.MOGO` here.
+Start reading at `judge`. It knows more than the paper's Q_mogo (MC-RAVE paper, Section 5.1), which is `Heuristic.MOGO`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from rlgo.rollout import neighbourhood
 # What each property of a move adds to x.
 _ANY_MOVE = -0.4
 _CAPTURE = 0.8
-_CAPTURE_THAT_SAVES = 0.8  # more: what is captured holds own stones in atari
+_CAPTURE_THAT_SAVES = 0.8  # on top of _CAPTURE: the captured chain was holding own stones in atari
 _SAVE = 1.2  # an own chain in atari gets two liberties
 _ATARI = 0.4
 _SELF_ATARI = -1.6
 _PATTERN = 0.7
-_NEAR = (0.5, 0.4, 0.2)  # at distance 1, 2 and 3 from the last move, the longer of rows and columns
-_LONELY = (-0.9, -0.4, 0.2)  # on the first, second and third line, with no stone around
+_NEAR = (0.5, 0.4, 0.2)  # at distance 1, 2 and 3 from the last move: the larger of rows and columns
+_LONELY = (-0.9, -0.4, 0.2)  # on the first, second and third line, with no stone on the eight points around
 
 
 @njit
 def judge(b, p, patterns):
-    """x of the sensible move p, or of a pass: H = sigma(x) for the colour to play.
+    """Return x of a sensible move or a pass; H = sigma(x) is P(the colour to play wins).
 
     patterns : `rollout.mogo_patterns()`
     """
@@ -37,7 +37,7 @@ def judge(b, p, patterns):
     liberties = liberties_after(b, p, color)
     for q in (p - stride, p - 1, p + 1, p + stride):
         c = b.color[np.uint64(q)]
-        if c == EMPTY or c == BORDER:
+        if (c == EMPTY) | (c == BORDER):
             continue
         chain = np.int64(b.chain[np.uint64(q)])
         last = last_liberty(b, chain)
@@ -45,7 +45,7 @@ def judge(b, p, patterns):
             saves |= np.int64(last != 0 and liberties == 2)
         elif last != 0:
             captures = 1
-            captures_that_save |= np.int64(_holds_atari(b, chain, color))
+            captures_that_save |= np.int64(_holds_in_atari(b, chain, color))
         else:
             ataris |= np.int64(would_be_in_atari(b, chain, p))
     x = _ANY_MOVE + captures * _CAPTURE + captures_that_save * _CAPTURE_THAT_SAVES
@@ -70,8 +70,8 @@ def judge(b, p, patterns):
 
 
 @njit
-def _holds_atari(b, chain, color):
-    """Whether a chain touches one of `color` that is in atari."""
+def _holds_in_atari(b, chain, color):
+    """Whether a chain touches a chain of `color` that is in atari."""
     stride = b.stride
     stone = chain
     while True:

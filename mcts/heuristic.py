@@ -1,6 +1,6 @@
-"""Heuristic prior knowledge: H(s, a), and the confidences C and C~. MC-RAVE paper, Section 5, equations 48 to 52.
+"""Heuristic prior knowledge: H(s, a) with the confidences C and C~. MC-RAVE paper, Section 5, equations 48 to 52.
 
-Start reading at `add_prior`. The handcrafted heuristics are in `handcrafted.py`.
+Start reading at `add_prior`. The handcrafted heuristic is in `handcrafted.py`, a user's own in `prior.py`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mcts.bias import MOVE_KINDS
 from mcts.handcrafted import judge
-from mcts.rave import KINDS
-from mcts.tree import count, mean, statistic
+from mcts.settings import MOST_PRIOR, Heuristic
+from mcts.tree import count, find_edge, mean, statistic
 from rlgo.board import BLACK, PASS
 from rlgo.jit import inline, njit
 from rlgo.rollout import list_ataris, mogo_candidates
@@ -21,99 +22,91 @@ from rlgo.shapes import Table, make_features
 from rlgo.value import ValueFunction, gain_of, reset_gains, sigma, squash
 from rlgo.weights import Weights
 
-NO_HEURISTIC, EVEN, GRANDFATHER, MOGO, HANDCRAFTED, RLGO, BOTH, USER = 0, 1, 2, 3, 4, 5, 6, 7
-HEURISTICS = {
-    "none": NO_HEURISTIC,
-    "even": EVEN,
-    "grandfather": GRANDFATHER,
-    "mogo": MOGO,
-    "handcrafted": HANDCRAFTED,
-    "rlgo": RLGO,
-    "both": BOTH,
-}
 _MOST_CONFIDENT = 10.0  # times M
-MOST_PRIOR = 100_000  # visits, of either kind: the counts of a whole node must stay far from their limit
 
 
 class Knowledge(NamedTuple):
-    """What is known of Go beforehand.
+    """What a search knows about Go before it begins.
 
-    table, value : the value function of Q_rlgo (`shapes.fuse`), and its kind
-    policy : how the default policy LEARNED chooses by it
-    bias : float64[rave.KINDS]: learned RAVE biases
-    stride : of the board
+    Attributes
+    ----------
+    table, value
+        The value function of Q_rlgo, over 3x3 windows alone (`shapes.fuse`), and its kind.
+    policy
+        How the default policy LEARNED chooses moves by that value function.
+    rave_biases
+        float64[MOVE_KINDS], one RAVE bias for each kind of move, see `bias.py`.
+    stride
+        Of the board.
     """
 
     table: Table
     value: int
     policy: Policy
-    bias: np.ndarray
+    rave_biases: np.ndarray
     stride: int
 
 
-def knowledge_of(weights: Weights | None, size: int, policy: Policy, bias: float) -> Knowledge:
-    """Knowledge from weights, or from none.
-
-    bias : what the RAVE biases begin with
-    """
+def knowledge_of(weights: Weights | None, size: int, policy: Policy, rave_bias: float) -> Knowledge:
+    """Return the knowledge in `weights`, or none; `rave_bias` is what all RAVE biases start at."""
     table, value = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32)), "logistic"
     if weights is not None:
         table, value = weights.table(is_fused=True), weights.value
-    return Knowledge(table, VALUES[value], policy, np.full(KINDS, bias), size + 1)
+    return Knowledge(table, VALUES[value], policy, np.full(MOVE_KINDS, rave_bias), size + 1)
 
 
 @njit
-def add_prior(node, grandfather, b, settings, knowledge, default, patterns, tree, sh, r):
-    """Initialise a new node: Q = Q~ = H, N = C, N~ = C~, for every action (equations 48 to 52).
+def add_prior(node, grandparent, b, tree, context, shapes, rollout):
+    """Initialise a new node: Q = Q~ = H, N = C and N~ = C~ for each action (equations 48 to 51).
 
-    MOGO: the moves among which MoGo's default policy would choose are worth 1 to the player, all others 1/2
-    HANDCRAFTED: see `handcrafted.judge`
-    RLGO: V after the move, by weights: all moves in one pass over the position
-    BOTH: RLGO with the handcrafted x added to phi . theta
-    grandfather : the node of s_t-2, or -1
-    sh, r : scratch
+    node : a node without visits, for the position on `b`
+    grandparent : the node of s_t-2, or -1
+    context : `search.SearchContext`
+    shapes, rollout : scratch, records of `value.shapes_dtype` and `rollout.rollout_dtype`
     """
-    first, n = np.int64(tree.first[node]), np.int64(tree.n_edges[node])
+    settings, knowledge = context.settings, context.knowledge
     kind = settings.heuristic
     n_good = 0
-    if kind == RLGO or kind == BOTH:
-        reset_gains(b, sh, knowledge.table)
-    elif kind == MOGO:
-        list_ataris(b, r)
-        n_good = mogo_candidates(b, default, r, patterns)
+    if kind == Heuristic.RLGO or kind == Heuristic.BOTH:
+        reset_gains(b, shapes, knowledge.table)
+    elif kind == Heuristic.MOGO:
+        list_ataris(b, rollout)
+        n_good = mogo_candidates(b, context.default_policy, rollout, context.rules.patterns)
     sign = 1.0 if b.to_play == BLACK else -1.0
-    for i in range(first, first + n):
+    first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
+    for i in range(first, first + n_edges):
         p = np.int64(tree.move[i])
         h = 0.5
-        if kind == GRANDFATHER and grandfather >= 0:
-            h = _value_there(grandfather, p, tree)
-        elif kind == MOGO:
+        if kind == Heuristic.GRANDFATHER and grandparent >= 0:
+            h = _value_at(grandparent, p, tree)
+        elif kind == Heuristic.MOGO:
             for k in range(n_good):
-                if r.moves[k] == p:
+                if rollout.moves[k] == p:
                     h = 0.5 + 0.5 * sign
-        elif kind == HANDCRAFTED:
-            h = sigma(sign * judge(b, p, patterns))
-        elif kind == RLGO or kind == BOTH:
-            gain = 0.0 if p == PASS else gain_of(b, sh, knowledge.table, p)
-            if kind == BOTH:
-                gain += judge(b, p, patterns)
-            h = squash(knowledge.value, sh.x[0] + sign * gain)
+        elif kind == Heuristic.HANDCRAFTED:
+            h = sigma(sign * judge(b, p, context.rules.patterns))
+        elif kind == Heuristic.RLGO or kind == Heuristic.BOTH:
+            gain = 0.0 if p == PASS else gain_of(b, shapes, knowledge.table, p)
+            if kind == Heuristic.BOTH:
+                gain += judge(b, p, context.rules.patterns)
+            h = squash(knowledge.value, shapes.x[0] + sign * gain)
             h = min(1.0, max(0.0, h))  # a linear V may lie outside
         n_amaf = confidence(h, settings)
-        tree.mc[i] = statistic(settings.prior_n, settings.prior_n * h)
-        tree.amaf[i] = statistic(n_amaf, n_amaf * h)
-        tree.prior[i] = np.uint8(255.0 * h + 0.5)
-    tree.n[node] = n * settings.prior_n
+        tree.mc_statistic[i] = statistic(settings.prior_n, settings.prior_n * h)
+        tree.amaf_statistic[i] = statistic(n_amaf, n_amaf * h)
+        tree.prior_q[i] = np.uint8(255.0 * h + 0.5)
+    tree.node_visits[node] = n_edges * settings.prior_n
     if settings.widening > 0.0:
         sort_by_prior(node, b.to_play, tree)
 
 
 @inline
 def confidence(h, settings):
-    """C~ = M; or, adapted, M / (4 H (1 - H)), at most 10 M.
+    """Return C~ for H = h: M, or with `adapt_m` M / (4 H (1 - H)), at most 10 M.
 
-    If H = sigma(x) and x is off by the same amount s everywhere, H is off by H (1 - H) s, as if it were the mean of
-    1 / (H (1 - H) s^2) outcomes: Section 5 asks for a confidence by the variance of the heuristic.
+    Section 5 asks for a confidence that reflects the variance of the heuristic. If H = sigma(x) and the error of x has
+    the same standard deviation s everywhere, that of H is H (1 - H) s, as if H were the mean of 1 / (H (1 - H) s^2)
+    outcomes.
     """
     m = np.float64(settings.prior_n_amaf)
     if settings.adapt_m:
@@ -122,47 +115,53 @@ def confidence(h, settings):
 
 
 @inline
-def _value_there(node, p, tree):
-    """Q(s, a) of a node, or 1/2 where it has none."""
-    first = np.int64(tree.first[node])
-    for i in range(first, first + tree.n_edges[node]):
-        if tree.move[i] == p:
-            return mean(tree.mc[i]) if count(tree.mc[i]) > 0.0 else 0.5
-    return 0.5
+def _value_at(node, p, tree):
+    """Return Q(s, a) of a node's action, or 1/2 if it has no visits."""
+    i = find_edge(node, p, tree)
+    return mean(tree.mc_statistic[i]) if i >= 0 and count(tree.mc_statistic[i]) > 0.0 else 0.5
 
 
 @njit
 def sort_by_prior(node, color, tree):
-    """The actions that are best by H for the colour to play first; equal ones stay in their order."""
-    first = np.int64(tree.first[node])
+    """Sort a node's actions by H, the best for the colour to play first; equal ones keep their order."""
+    first = np.int64(tree.first_edge[node])
     sign = 1 if color == BLACK else -1
     for i in range(first + 1, first + tree.n_edges[node]):
         j = i
-        while j > first and sign * (np.int64(tree.prior[j]) - np.int64(tree.prior[j - 1])) > 0:
-            k = j - 1
-            tree.mc[j], tree.mc[k] = tree.mc[k], tree.mc[j]
-            tree.amaf[j], tree.amaf[k] = tree.amaf[k], tree.amaf[j]
-            tree.move[j], tree.move[k] = tree.move[k], tree.move[j]
-            tree.child[j], tree.child[k] = tree.child[k], tree.child[j]
-            tree.prior[j], tree.prior[k] = tree.prior[k], tree.prior[j]
-            j = k
+        while j > first and sign * (np.int64(tree.prior_q[j]) - np.int64(tree.prior_q[j - 1])) > 0:
+            _swap(tree.mc_statistic, j)
+            _swap(tree.amaf_statistic, j)
+            _swap(tree.move, j)
+            _swap(tree.child, j)
+            _swap(tree.prior_q, j)
+            j -= 1
+
+
+@inline
+def _swap(array, j):
+    """Exchange element j with the one before it."""
+    array[j], array[j - 1] = array[j - 1], array[j]
 
 
 def q_rlgo(weights: Weights, boards: Sequence[np.record]) -> np.ndarray:
-    """Q_rlgo of a batch of positions, for a tree search of one's own.
+    """Return Q_rlgo of a batch of positions, for use in a tree search of your own.
 
     Parameters
     ----------
-    weights : a learned value function
-    boards : board records of its size, for instance `Game.board`
+    weights
+        A learned value function.
+    boards
+        Board records of its size, for instance ``Game.board``.
 
     Returns
     -------
-    float64[n, size * size + 1]: P(Black wins) after each move, rows from A1, then the pass; NaN where illegal.
+    float64[n, size * size + 1]: P(Black wins) after each move, row by row from A1, then after a pass; NaN where the
+    move is illegal.
 
     Raises
     ------
-    RlgoError : for a board of another size.
+    RlgoError
+        If a board has another size than the weights.
     """
     value = ValueFunction(weights)
     return np.array([value.afterstates(board) for board in boards]).reshape(-1, value.size**2 + 1)

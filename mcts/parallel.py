@@ -1,139 +1,154 @@
 """Several threads: on one tree with virtual loss, or each on a tree of its own whose roots are added up.
 
-Start reading at `Team.run`. What keeps the counts of one tree exact stands in `tree.add`, `search._take` and
-`rave.back_up`. Chaslot, Winands & van den Herik 2008, "Parallel Monte-Carlo tree search": tree and root
-parallelisation.
+Start reading at `SearchThreads.run`. Chaslot, Winands & van den Herik 2008, "Parallel Monte-Carlo tree search", call
+the two tree parallelisation and root parallelisation. What keeps the counts of a shared tree exact is in `tree.add`,
+`search.take_action` and `rave.back_up`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcts.search import FULL, NEEDS_PRIOR, Worker, new_worker, simulate
+from mcts.search import FULL, NEEDS_PRIOR, SearchContext, Workspace, new_workspace, simulate
 from mcts.tree import Tree, edges_of
 
-_Asked = Callable[[], bool]
-_Decided = Callable[[int], bool]
-_Ask = Callable[[Worker, Tree], None]
-
 _POLL_SECONDS = 0.01
-_SLICE = 256  # simulations: some 7 ms on 9x9
+_SLICE = 256  # simulations: about 7 ms on 9x9
 
 
-class Team:
-    """Workers, one a thread, and their trees: one for all, or one each.
+class Task(NamedTuple):
+    """What `SearchThreads.run` searches, and what it asks while it does.
+
+    Attributes
+    ----------
+    root, last_move, context
+        As for `search.simulate`.
+    is_over
+        Asked about every 10 ms whether to stop.
+    is_decided
+        Asked whether so many more simulations could not change the move; at moments that do not depend on a clock
+        where the search should be reproducible.
+    evaluate_waiting
+        Called with a workspace whose new nodes wait for a user's prior, and its tree; never while simulations run.
+    """
+
+    root: np.record
+    last_move: int
+    context: SearchContext
+    is_over: Callable[[], bool] = lambda: False
+    is_decided: Callable[[int], bool] = lambda _: False
+    evaluate_waiting: Callable[[Workspace, Tree], None] = lambda *_: None
+
+
+class SearchThreads:
+    """The threads of a search with their workspaces, and the trees: one for all threads, or one each.
+
+    One thread is reproducible from its seed. So are several with a tree each, if the search ends by its number of
+    simulations and not by time.
 
     Parameters
     ----------
-    size : of the board
-    n : threads
-    trees : one, or n
-    batch : see `search.new_worker`
-    seed : one worker draws from it itself, several from its children
-
-    One thread is reproducible from its seed, and so are several with a tree each, if simulations end them, not time.
+    size
+        Of the board.
+    trees
+        One, or as many as threads.
+    n
+        Number of threads. A single one is the caller's own.
+    batch
+        New nodes that may wait in each workspace for a user's prior.
+    seed
+        A single thread draws from it directly, several from its children.
     """
 
-    def __init__(
-        self,
-        size: int,
-        n: int,
-        trees: list[Tree],
-        batch: int,
-        seed: np.random.SeedSequence,
-    ):
-        self._size, self.trees = size, trees
-        self.workers = [new_worker(size, batch, s) for s in ([seed] if n == 1 else seed.spawn(n))]
-        self._threads = ThreadPoolExecutor(n) if n > 1 else None
+    def __init__(self, size: int, trees: list[Tree], n: int, batch: int, seed: np.random.SeedSequence):
+        self.trees = trees
+        self.workspaces = [new_workspace(size, batch, s) for s in ([seed] if n == 1 else seed.spawn(n))]
+        self._executor = ThreadPoolExecutor(n) if n > 1 else None
 
-    def run(self, n: int, goes_on: _Asked, is_decided: _Decided, ask: _Ask, *search: Any) -> int:
-        """Up to n simulations; returns how many there were.
+    def run(self, n: int, task: Task) -> int:
+        """Run up to n simulations and return how many there were.
 
-        goes_on : asked now and then, every 10 ms or so, whether there should be more
-        is_decided : asked whether so many more would change nothing; at moments that no clock chooses, where
-            the search should be reproducible
-        ask : called with a worker whose leaves wait for a user's prior, and its tree; never while simulations run
-        search : root, last, settings, default, rules, knowledge, as `search.simulate` has them
-        Fewer than n also where the tree can take no more visits (`tree.MOST_VISITS`).
+        There are fewer if `task` ends them, or if the tree can take no more visits (`tree.MOST_VISITS`).
         """
         before = self.simulations
-        if self._threads is None:
-            self._run_slices(n, goes_on, is_decided, ask, search)
+        if self._executor is None:
+            self._run_slices(n, task)
         else:
-            self._run_threads(n, goes_on, is_decided, ask, search)
+            self._run_threads(n, task, self._executor)
         return self.simulations - before
 
-    def _run_slices(self, n: int, goes_on: _Asked, is_decided: _Decided, ask: _Ask, search: tuple[Any, ...]) -> None:
-        """In the caller's own thread, a slice after the other."""
+    def _run_slices(self, n: int, task: Task) -> None:
+        """Run in the caller's thread, one slice after another."""
         left = n
-        while True:  # once at least, so that no simulations at all compile what they would need
+        while True:  # at least once, so that a run without any simulation compiles what others need
             budget = np.array([min(_SLICE, left)], np.int64)
             left -= int(budget[0])
-            while (state := self._work(0, budget, search)) == NEEDS_PRIOR:
-                ask(self.workers[0], self.trees[0])
-            ask(self.workers[0], self.trees[0])
-            if state == FULL or left == 0 or is_decided(left) or not goes_on():
+            while (state := self._simulate(0, budget, task)) == NEEDS_PRIOR:
+                task.evaluate_waiting(self.workspaces[0], self.trees[0])
+            task.evaluate_waiting(self.workspaces[0], self.trees[0])
+            if state == FULL or left == 0 or task.is_decided(left) or task.is_over():
                 return
 
-    def _run_threads(self, n: int, goes_on: _Asked, is_decided: _Decided, ask: _Ask, search: tuple[Any, ...]) -> None:
-        """Without slices: waking threads up takes so long that 10 ms slices cost a tenth of the simulations."""
-        assert self._threads is not None
-        if len(self.trees) == 1:
-            budgets = [np.array([n], np.int64)] * len(self.workers)
+    def _run_threads(self, n: int, task: Task, executor: ThreadPoolExecutor) -> None:
+        """Run in all threads, without slices: waking threads every 10 ms costs a tenth of the simulations."""
+        count = len(self.workspaces)
+        shared = len(self.trees) == 1
+        if shared:
+            budgets = [np.array([n], np.int64)] * count
         else:
-            shares = np.full(len(self.workers), n // len(self.workers))
-            shares[: n % len(self.workers)] += 1
-            budgets = [np.array([share], np.int64) for share in shares]
+            budgets = [np.array([n // count + (i < n % count)], np.int64) for i in range(count)]
 
         def is_over() -> bool:
-            # Of separate trees each does its share, and the result does not depend on who was quicker.
-            shared = len(self.trees) == 1
-            return not goes_on() or (shared and is_decided(max(0, int(budgets[0][0])) + len(self.workers)))
+            # Separate trees each get their full share, so that the result does not depend on which thread is faster.
+            return task.is_over() or (shared and task.is_decided(max(0, int(budgets[0][0])) + count))
 
-        busy = list(range(len(self.workers)))
+        busy = list(range(count))
         while busy:
-            work = [self._threads.submit(self._work, i, budgets[i], search) for i in busy]
+            work = [executor.submit(self._simulate, i, budgets[i], task) for i in busy]
             try:
                 while wait(work, _POLL_SECONDS).not_done:
                     if is_over():
-                        _end(budgets)
-            except BaseException:  # nobody may be at work on a tree that the caller believes to be at rest
-                _end(budgets)
+                        _spend(budgets)
+            except BaseException:  # the caller may use the trees only when no thread does
+                _spend(budgets)
                 wait(work)
                 raise
             for i in busy:
-                ask(self.workers[i], self.trees[i % len(self.trees)])
+                task.evaluate_waiting(self.workspaces[i], self._tree_of(i))
             busy = [i for i, done in zip(busy, work, strict=True) if done.result() == NEEDS_PRIOR]
             if busy and is_over():
-                _end(budgets)
+                _spend(budgets)
 
-    def _work(self, i: int, budget: np.ndarray, search: tuple[Any, ...]) -> int:
-        root, last, *rest = search
-        tree = self.trees[i % len(self.trees)]
-        return int(simulate(budget, root, last, tree, *rest, self.workers[i]))
+    def _tree_of(self, i: int) -> Tree:
+        """Return the tree that thread i grows."""
+        return self.trees[i % len(self.trees)]
+
+    def _simulate(self, i: int, budget: np.ndarray, task: Task) -> int:
+        """Run simulations in the workspace of thread i; see `search.simulate`."""
+        return int(simulate(budget, *task[:2], self._tree_of(i), task.context, self.workspaces[i]))
 
     @property
     def simulations(self) -> int:
-        """Of all workers, since `clear`."""
-        return sum(int(worker.tally.simulations) for worker in self.workers)
+        """How many simulations all threads have run since `clear`."""
+        return sum(int(workspace.tally.simulations) for workspace in self.workspaces)
 
     @property
     def wins(self) -> float:
-        """The sum of z."""
-        return sum(float(worker.tally.wins) for worker in self.workers)
+        """The sum of their outcomes z."""
+        return sum(float(workspace.tally.wins) for workspace in self.workspaces)
 
     def clear(self) -> None:
-        """Count simulations from 0."""
-        for worker in self.workers:
+        """Reset the counts of simulations and wins, and forget nodes that wait for a prior."""
+        for workspace in self.workspaces:
             for name in ("simulations", "moves", "wins", "waiting"):
-                worker.tally[name] = 0
+                workspace.tally[name] = 0
 
-    def root(self) -> Any:
-        """The root's edges, as `tree.edges_of` gives them; of several trees added up."""
+    def root_edges(self) -> Any:
+        """Return the root's edges as `tree.edges_of` does, the statistics of several trees added up."""
         first, *others = (edges_of(tree, 0) for tree in self.trees)
         for other in others:
             order = np.argsort(other.move)[np.searchsorted(np.sort(other.move), first.move)]
@@ -142,7 +157,7 @@ class Team:
         return first
 
 
-def _end(budgets: list[np.ndarray]) -> None:
-    """Have the threads stop after the simulations that they are at."""
+def _spend(budgets: list[np.ndarray]) -> None:
+    """Make the threads stop after the simulations that they are in."""
     for budget in budgets:
         budget[0] = 0

@@ -1,7 +1,8 @@
-"""Monte-Carlo tree search: select, expand, roll out, back up. MC-RAVE paper, Algorithm 2.
+"""Monte-Carlo tree search: descend, roll out, back up. MC-RAVE paper, Algorithm 2.
 
-Start reading at `simulate`, then `select`; the formulas stand in `uct.py`, `rave.py` and `flat.py`, the prior knowledge
-in `heuristic.py`, the tree in `tree.py`. Q is P(Black wins) everywhere; the colour is flipped once, in `select`.
+Start reading at `simulate`. Its three verbs are `descend` and `roll_out` below and `back_up` in `rave.py`; the tree
+policy is `select`. Formulas are in `uct.py`, `rave.py` and `flat.py`, prior knowledge is in `heuristic.py` and the tree
+in `tree.py`. Values are P(Black wins) everywhere; the colour is flipped in one place, `action_value`.
 """
 
 from __future__ import annotations
@@ -12,70 +13,50 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mcts.bias import kind_of
 from mcts.flat import choose_flat
-from mcts.heuristic import NO_HEURISTIC, USER, add_prior
-from mcts.rave import (
-    FLAT,
-    MC,
-    MC_RAVE,
-    MINIMUM_MSE,
-    RAVE,
-    back_up,
-    beta_of,
-    combine,
-    hand_selected_beta,
-    kind_of,
-    virtual_loss,
-)
+from mcts.heuristic import Knowledge, add_prior
+from mcts.rave import back_up, beta_of, combine, hand_selected_beta, virtual_loss
+from mcts.settings import LEARNED, NO_TRUNCATION, ActionValue, Heuristic, Settings
 from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_edge, mean_or_0
 from mcts.uct import ucb1
 from rlgo.board import BLACK, board_dtype, new_boards, outcome, play
 from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, make_rng, njit
 from rlgo.policy import choose_move
-from rlgo.rollout import MOGO, begin_rollout, default_move, is_hopeless, rollout_dtype, watch_atari
+from rlgo.rollout import DefaultPolicy, Rules, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 from rlgo.shapes import padded_points
 from rlgo.td import max_plies
 from rlgo.value import reset, reset_gains, shapes_dtype, squash, update
 
-# Beside the default policies of `rollout.py`: epsilon-greedy by the value function of Q_rlgo.
-LEARNED = 2
-NEVER = -1
-_LINES = 128  # bytes that a processor may move at once: two lines
-DONE, NEEDS_PRIOR, FULL = 0, 1, 2
+DONE, NEEDS_PRIOR, FULL = 0, 1, 2  # why `simulate` returned
+_TWO_CACHE_LINES = 128  # bytes that a processor may move at once
 
 
-class Settings(NamedTuple):
-    """What the tree policy goes by, and how simulations end."""
+# ---------------------------------------------------------------------------------------------
+# What simulations work with
+# ---------------------------------------------------------------------------------------------
 
-    value: int = MC_RAVE  # of an action: FLAT (flat Monte-Carlo), MC, RAVE (AMAF alone) or MC_RAVE
-    c: float = 0.0  # exploration constant of UCB1; with MC it makes UCT, with MC_RAVE UCT-RAVE
-    first_play_urgency: float = 0.5  # the value, for its player, of an action without any statistics
-    schedule: int = MINIMUM_MSE  # of beta; or HAND_SELECTED, MINIMUM_MSE_EXACT
-    rave_k: float = 10_000.0  # equivalence parameter of the hand-selected schedule
-    rave_bias: float = 0.02  # of the minimum-MSE schedules
-    learn_bias: bool = False  # a bias for each kind of move (`rave.kind_of`), learned from the trees of the game
-    expand_after: int = 1  # visits of an action before its position becomes a node
-    heuristic: int = NO_HEURISTIC  # of new nodes, see `heuristic.py`
-    prior_n: int = 0  # C, its confidence as MC value
-    prior_n_amaf: int = 50  # C~ = M, its confidence as AMAF value
-    adapt_m: bool = False  # M as the value of one half; more where H is surer, see `heuristic.confidence`
-    progressive_bias: float = 0.0  # adds this / (N(s, a) + 1) times H to an action's value
-    widening: float = 0.0  # 0: none; else the factor by which N(s), with its priors, grows for one more action
-    temperature: float = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
-    pruning: float = 0.0  # of flat Monte-Carlo
-    truncate: int = NEVER  # plies of the default policy, beyond its first, after which V is the outcome
-    virtual_loss: int = 0  # lost visits that a thread expects on its way down; 0: one thread alone
-    max_moves: int = 0  # longer simulations are scored as they stand; 0: 3 * size * size
+
+class SearchContext(NamedTuple):
+    """Everything that stays the same during a search."""
+
+    settings: Settings
+    default_policy: DefaultPolicy
+    knowledge: Knowledge
+    rules: Rules
 
 
 @cache
 def path_dtype(size: int) -> np.dtype:
-    """One simulation (P padded points, T plies).
+    """Return the type of a record of one simulation, for boards with P padded points and games of up to T plies.
 
-    n_nodes, node[T], edge[T] : the states s_0 ... of the tree, and the action taken in each
-    n_moves, moves[T], first_color : all its moves, default policy included, and who played the first
+    Fields
+    ------
+    n_nodes, node[T], edge[T] : the states s_0 ... of the simulation in the tree, and the action taken in each
+    n_moves, moves[T], first_color : all moves of the simulation, in the tree and beyond, and who played the first
     last : the move before the first
-    first_played[P] : scratch of `rave.back_up`; candidates[P] : of `tree.add_node`
+    first_played[P] : scratch of `rave.back_up`
+    candidates[P] : scratch of `tree.add_node`
     """
     plies, points = max_plies(size), padded_points(size)
     fields = [
@@ -94,165 +75,238 @@ def path_dtype(size: int) -> np.dtype:
 
 @cache
 def tally_dtype() -> np.dtype:
-    """What simulations add up to: how many, the sum of z, the moves played; and how many nodes wait for a prior."""
+    """Return the type of a record that counts simulations, their moves and wins, and nodes waiting for a prior."""
     fields = [("simulations", "i8"), ("moves", "i8"), ("waiting", "i8"), ("wins", "f8")]
     return np.dtype((np.record, np.dtype(fields)))
 
 
-class Worker(NamedTuple):
-    """What one thread needs for itself: all scratch, but for the random state and the tally.
+class Workspace(NamedTuple):
+    """What one thread needs for itself: scratch, its random state and its tally.
 
-    leaves, leaf_nodes : new nodes that wait for a user's prior, and their boards
+    Attributes
+    ----------
+    b, path, shapes, rollout
+        Scratch: records of `board_dtype`, `path_dtype`, `shapes_dtype` and `rollout_dtype`.
+    rng
+        Random state, uint64[1].
+    waiting_boards, waiting_nodes
+        The new nodes that wait for a user's prior, and their positions; `tally.waiting` of them.
+    tally
+        Record of `tally_dtype`: what the simulations add up to. `wins` is the sum of outcomes z.
     """
 
     b: np.record
     path: np.record
-    sh: np.record
-    r: np.record
+    shapes: np.record
+    rollout: np.record
     rng: np.ndarray
-    leaves: np.ndarray
-    leaf_nodes: np.ndarray
+    waiting_boards: np.ndarray
+    waiting_nodes: np.ndarray
     tally: np.record
 
 
-def new_worker(size: int, batch: int, seed: np.random.SeedSequence) -> Worker:
-    """A worker for one board size; batch : new nodes that it may collect before a user's prior is asked."""
-    rng = _apart(np.dtype(np.uint64))
+def new_workspace(size: int, batch: int, seed: np.random.SeedSequence) -> Workspace:
+    """Return a workspace for one board size in which up to `batch` new nodes may wait for a user's prior."""
+    rng = _on_own_cache_lines(np.dtype(np.uint64))
     rng[:] = make_rng(seed)
-    return Worker(
-        _apart(board_dtype(size))[0],
-        _apart(path_dtype(size))[0],
-        _apart(shapes_dtype(size))[0],
-        _apart(rollout_dtype(size))[0],
+    return Workspace(
+        _on_own_cache_lines(board_dtype(size))[0],
+        _on_own_cache_lines(path_dtype(size))[0],
+        _on_own_cache_lines(shapes_dtype(size))[0],
+        _on_own_cache_lines(rollout_dtype(size))[0],
         rng,
         new_boards(batch, size),
         np.zeros(batch, np.int64),
-        _apart(tally_dtype())[0],
+        _on_own_cache_lines(tally_dtype())[0],
     )
 
 
-def _apart(dtype: np.dtype) -> np.ndarray:
-    """One element of zeros, alone on its cache lines: threads that write side by side wait for each other."""
-    room = np.zeros(dtype.itemsize + 2 * _LINES, np.uint8)
-    return room[_LINES : _LINES + dtype.itemsize].view(dtype)
+def _on_own_cache_lines(dtype: np.dtype) -> np.ndarray:
+    """Return one element of zeros that shares no cache line: threads that write to the same one slow each other."""
+    room = np.zeros(dtype.itemsize + 2 * _TWO_CACHE_LINES, np.uint8)
+    return room[_TWO_CACHE_LINES : _TWO_CACHE_LINES + dtype.itemsize].view(dtype)
+
+
+# ---------------------------------------------------------------------------------------------
+# The simulation. Comments name the procedures of Algorithm 2.
+# ---------------------------------------------------------------------------------------------
 
 
 @njit
-def simulate(budget, root, last, tree, settings, default, rules, knowledge, worker):
-    """Simulations from the board `root`, whose node is 0; `last` is the move that led there.
+def simulate(budget, root, last_move, tree, context, workspace):
+    """Run simulations from the position `root` until the budget is spent (Algorithm 2).
 
-    budget : int64[1]: how many are left to do, for all threads that share it
-    tree, settings, default, knowledge, worker : `Tree`, `Settings`, `DefaultPolicy`, `heuristic.Knowledge`, `Worker`
-    rules : `rollout.Rules`
-    Returns DONE; NEEDS_PRIOR where the worker's leaves are full; FULL where N(s) has come to its limit.
+    budget : int64[1], how many simulations are left for all threads that share it
+    root : board record; node 0 of the tree stands for it
+    last_move : the move that led to the root
+    tree, context, workspace : `Tree`, `SearchContext`, `Workspace`
+    Returns DONE; NEEDS_PRIOR if as many new nodes as have room wait for a user's prior; or FULL if N(s) of the root has
+    reached its limit.
     """
-    b, path, tally = worker.b, worker.path, worker.tally
-    truncates = settings.truncate != NEVER
+    path, tally = workspace.path, workspace.tally
     while atomic_add(budget, 0, -1) > 0:
-        if tree.n[0] >= MOST_VISITS:
+        if tree.node_visits[0] >= MOST_VISITS:
             return FULL
-        copy_record(root, b)
-        path.n_nodes = 0
-        path.n_moves = 0
-        path.first_color = b.to_play
-        path.last = last
-        # In the tree ...
-        node = np.int64(0)
-        new = np.int64(NO_CHILD)
-        while node >= 0 and b.n_passes < 2 and path.n_moves < settings.max_moves:
-            e = select(node, b.to_play, settings, knowledge, path, tree, worker.rng)
-            _take(node, e, b.to_play, settings, path, tree)
-            _move(b, np.int64(tree.move[e]), path, rules.zobrist)
-            node = np.int64(tree.child[e])
-            if node == NO_CHILD and b.n_passes < 2:
-                new = _expand(e, b, settings, default, knowledge, rules.patterns, tree, worker)
-        # ... beyond it, where in the new node the default policy moves already, and its action counts (Algorithm 2) ...
-        stop = settings.max_moves
-        if truncates:
-            stop = min(stop, path.n_moves + settings.truncate + (1 if new >= 0 else 0))
-        if default.kind == LEARNED:
-            reset(b, worker.sh, knowledge.table)
-        else:
-            begin_rollout(b, default, worker.r)
-        is_decided = False
-        while b.n_passes < 2 and path.n_moves < stop:
-            if default.mercy and new < 0 and is_hopeless(b, rules.komi):
-                is_decided = True
-                break
-            if default.kind == LEARNED:
-                p = choose_move(b, worker.sh, knowledge.table, knowledge.policy, worker.rng)[0]
-            else:
-                p = default_move(b, default, worker.r, rules, worker.rng)
-            if new >= 0:
-                e = find_edge(new, p, tree)
-                if e >= 0:
-                    _take(new, e, b.to_play, settings, path, tree)
-                new = np.int64(NO_CHILD)
-            _move(b, p, path, rules.zobrist)
-            if default.kind == LEARNED:
-                update(b, worker.sh, knowledge.table)
-            elif default.kind == MOGO:
-                watch_atari(b, worker.r)
-        # ... and back, with the outcome, or V where the simulation was truncated.
-        if truncates and not is_decided and b.n_passes < 2 and path.n_moves < settings.max_moves:
-            reset_gains(b, worker.sh, knowledge.table)
-            z = min(1.0, max(0.0, squash(knowledge.value, worker.sh.x[0])))
-        else:
-            z = outcome(b, rules.komi)
-        back_up(path, z, settings, tree)
+        begin_simulation(root, last_move, workspace)  # board.SetPosition(s_0)
+        new_node = descend(tree, context, workspace)  # [s_0, a_0, ..., s_T] = SIMTREE(board)
+        z = roll_out(new_node, tree, context, workspace)  # [a_T, ..., a_D], z = SIMDEFAULT(board, T)
+        back_up(path, z, context.settings, tree)  # BACKUP([s_0, ..., s_T], [a_0, ..., a_D], z)
         tally.simulations += 1
         tally.wins += z
         tally.moves += path.n_moves
-        if settings.heuristic == USER and tally.waiting >= len(worker.leaves):
-            return NEEDS_PRIOR  # the last of the budget may be spent: then the next call does nothing
+        if context.settings.heuristic == Heuristic.USER and tally.waiting >= len(workspace.waiting_boards):
+            return NEEDS_PRIOR  # even if the budget is spent; then the next call does nothing
     return DONE
 
 
 @inline
-def _take(node, e, color, settings, path, tree):
-    """Put an action on the path; where other threads are under way, keep them off it for now."""
-    t = np.int64(path.n_nodes)
-    path.node[t] = node
-    path.edge[t] = e
-    path.n_nodes = t + 1
-    if settings.virtual_loss > 0:
-        atomic_add(tree.mc, e, virtual_loss(color, settings))
-        atomic_add(tree.n, node, settings.virtual_loss)
+def begin_simulation(root, last_move, workspace):
+    """Set the board to the root's position and clear the path."""
+    copy_record(root, workspace.b)
+    path = workspace.path
+    path.n_nodes = 0
+    path.n_moves = 0
+    path.first_color = workspace.b.to_play
+    path.last = last_move
 
 
 @inline
-def _move(b, p, path, zobrist):
-    play(b, p, zobrist)
+def descend(tree, context, workspace):
+    """Follow the tree policy from the root to a new node, to the end of the game, or to where the tree cannot grow.
+
+    Returns the new node, in which no action has been chosen yet, or NO_CHILD if none was added.
+    """
+    b, path, settings = workspace.b, workspace.path, context.settings
+    node, new_node = np.int64(0), np.int64(NO_CHILD)
+    while node >= 0 and b.n_passes < 2 and path.n_moves < settings.max_moves:
+        edge = select(node, b.to_play, tree, context, workspace)  # a_t = SELECTMOVE(board, s_t)
+        take_action(node, edge, b.to_play, settings, path, tree)
+        p = np.int64(tree.move[edge])
+        play(b, p, context.rules.zobrist)
+        record_move(p, path)
+        node = np.int64(tree.child[edge])
+        if node == NO_CHILD and b.n_passes < 2:
+            new_node = expand(edge, tree, context, workspace)  # NEWNODE(s_t)
+    return new_node
+
+
+@inline
+def roll_out(new_node, tree, context, workspace):
+    """Play on by the default policy; returns the outcome z, or V if the simulation is truncated.
+
+    new_node : node of the position on the board, or NO_CHILD. The default policy already chooses its action a_T, which
+        becomes part of the path as in Algorithm 2.
+    """
+    b, path, settings, default_policy = workspace.b, workspace.path, context.settings, context.default_policy
+    komi = context.rules.komi
+    stop = settings.max_moves
+    if settings.truncate != NO_TRUNCATION:
+        stop = min(stop, path.n_moves + settings.truncate + (1 if new_node >= 0 else 0))
+    begin_default_policy(context, workspace)
+    while b.n_passes < 2 and path.n_moves < stop:
+        if default_policy.mercy and new_node < 0 and is_hopeless(b, komi):
+            return outcome(b, komi)
+        color = np.int64(b.to_play)
+        p = step_default_policy(context, workspace)  # a_t = DEFAULTPOLICY(board); board.Play(a_t)
+        record_move(p, path)
+        if new_node >= 0:
+            edge = find_edge(new_node, p, tree)
+            if edge >= 0:
+                take_action(new_node, edge, color, settings, path, tree)
+            new_node = np.int64(NO_CHILD)
+    if b.n_passes < 2 and path.n_moves < settings.max_moves:
+        return truncated_value(context, workspace)
+    return outcome(b, komi)
+
+
+@inline
+def take_action(node, edge, color, settings, path, tree):
+    """Append a state and its action to the path, with a virtual loss that keeps other threads off it for now."""
+    t = np.int64(path.n_nodes)
+    path.node[t] = node
+    path.edge[t] = edge
+    path.n_nodes = t + 1
+    if settings.virtual_loss > 0:
+        atomic_add(tree.mc_statistic, edge, virtual_loss(color, settings))
+        atomic_add(tree.node_visits, node, settings.virtual_loss)
+
+
+@inline
+def record_move(p, path):
+    """Append a move to the path's list of all moves."""
     path.moves[np.uint64(path.n_moves)] = p
     path.n_moves += 1
 
 
 @njit
-def _expand(e, b, settings, default, knowledge, patterns, tree, worker):
-    """Make the position that edge e has led to a node, if it is time; NO_CHILD if not, or where the tree is full."""
-    path = worker.path
+def expand(edge, tree, context, workspace):
+    """Add a node for the position on the board, to which `edge` has led, if it is time to.
+
+    Returns the node, or NO_CHILD if the action has too few visits, another thread is adding it, or the tree is full.
+    """
+    b, path, settings = workspace.b, workspace.path, context.settings
     shared = settings.virtual_loss > 0
-    # This one counts once, however many visits are expected of it; those of other threads that are under way, too.
-    visits = count(tree.mc[e]) - settings.prior_n - settings.virtual_loss + 1
-    if settings.value == FLAT or visits < settings.expand_after:
+    # This visit counts once, however many visits its virtual loss stands for; so do those of other threads.
+    visits = count(tree.mc_statistic[edge]) - settings.prior_n - settings.virtual_loss + 1
+    if settings.action_value == ActionValue.FLAT or visits < settings.expand_after:
         return NO_CHILD
-    if shared and not compare_and_swap(tree.child, e, NO_CHILD, BEING_ADDED):
+    if shared and not compare_and_swap(tree.child, edge, NO_CHILD, BEING_ADDED):
         return NO_CHILD
-    node = add_node(b, tree, path.candidates, worker.rng, shared)
-    if node != NO_CHILD and settings.heuristic == USER:
-        tally = worker.tally
-        copy_record(b, worker.leaves[tally.waiting])
-        worker.leaf_nodes[tally.waiting] = node
-        tally.waiting += 1
-    elif node != NO_CHILD and settings.heuristic != NO_HEURISTIC:
+    node = add_node(b, tree, path.candidates, workspace.rng, shared)
+    if node != NO_CHILD and settings.heuristic == Heuristic.USER:
+        wait_for_prior(node, b, workspace)
+    elif node != NO_CHILD and settings.heuristic != Heuristic.NONE:
         t = np.int64(path.n_nodes)
-        grandfather = np.int64(path.node[t - 2]) if t > 1 else NO_CHILD
-        add_prior(node, grandfather, b, settings, knowledge, default, patterns, tree, worker.sh, worker.r)
+        grandparent = np.int64(path.node[t - 2]) if t > 1 else NO_CHILD
+        add_prior(node, grandparent, b, tree, context, workspace.shapes, workspace.rollout)
     if shared:
-        atomic_add(tree.child, e, node - BEING_ADDED)  # only now do other threads see it
+        atomic_add(tree.child, edge, node - BEING_ADDED)  # only now do other threads see the node
     else:
-        tree.child[e] = node
+        tree.child[edge] = node
     return node
+
+
+@inline
+def wait_for_prior(node, b, workspace):
+    """Put a new node and its position on the list of those that wait for a user's prior."""
+    tally = workspace.tally
+    copy_record(b, workspace.waiting_boards[tally.waiting])
+    workspace.waiting_nodes[tally.waiting] = node
+    tally.waiting += 1
+
+
+# ---------------------------------------------------------------------------------------------
+# The default policy
+# ---------------------------------------------------------------------------------------------
+
+
+@inline
+def begin_default_policy(context, workspace):
+    """Prepare the scratch of the default policy for the position on the board."""
+    if context.default_policy.kind == LEARNED:
+        reset(workspace.b, workspace.shapes, context.knowledge.table)
+    else:
+        begin_rollout(workspace.b, context.default_policy, workspace.rollout)
+
+
+@inline
+def step_default_policy(context, workspace):
+    """Choose a move by the default policy, play it, and return it."""
+    b, shapes, knowledge = workspace.b, workspace.shapes, context.knowledge
+    if context.default_policy.kind == LEARNED:
+        p = choose_move(b, shapes, knowledge.table, knowledge.policy, workspace.rng)[0]
+        play(b, p, context.rules.zobrist)
+        update(b, shapes, knowledge.table)
+        return p
+    return step_rollout(b, context.default_policy, workspace.rollout, context.rules, workspace.rng)
+
+
+@inline
+def truncated_value(context, workspace):
+    """Return V of the position on the board, limited to [0, 1] because a linear V may lie outside."""
+    knowledge = context.knowledge
+    reset_gains(workspace.b, workspace.shapes, knowledge.table)
+    return min(1.0, max(0.0, squash(knowledge.value, workspace.shapes.x[0])))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -261,30 +315,33 @@ def _expand(e, b, settings, default, knowledge, patterns, tree, worker):
 
 
 @njit
-def select(node, color, settings, knowledge, path, tree, rng):
-    """The action that maximises the value for the colour to play (SELECTMOVE); the first of equal ones.
+def select(node, color, tree, context, workspace):
+    """Return the edge with the highest value for the colour to play, the first of equal ones (SELECTMOVE).
 
-    Actions stand in random order, so the first is any; with widening, in the order of H.
+    Edges are in random order, so the first is a random one; with widening they are in the order of H.
     """
-    if settings.value == FLAT:
-        return choose_flat(color, settings.temperature, settings.pruning, tree, rng)
-    first, n_edges = np.int64(tree.first[node]), np.int64(tree.n_edges[node])
-    n_s = np.float64(tree.n[node])
+    settings, path = context.settings, workspace.path
+    if settings.action_value == ActionValue.FLAT:
+        return choose_flat(color, settings.temperature, settings.pruning, tree, workspace.rng)
+    first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
+    n_s = np.float64(tree.node_visits[node])
     log_n_s = math.log(n_s) if settings.c > 0.0 and n_s > 1.0 else 0.0
-    beta_s = hand_selected_beta(n_s, settings.rave_k)  # of all actions of the node: once
+    beta_s = hand_selected_beta(n_s, settings.rave_k)  # the same for all actions of the node
     if settings.widening > 0.0:
         n_edges = min(n_edges, widened(n_s, settings.widening))
-    last = np.int64(path.moves[path.n_moves - 1]) if path.n_moves > 0 else np.int64(path.last)
+    last_move = np.int64(path.moves[path.n_moves - 1]) if path.n_moves > 0 else np.int64(path.last)
     best, choice = -np.inf, first
     for i in range(first, first + n_edges):
         bias = settings.rave_bias
         if settings.learn_bias:
-            bias = knowledge.bias[kind_of(np.int64(tree.move[i]), last, knowledge.stride)]
-        value = action_value(tree.mc[i], tree.amaf[i], log_n_s, beta_s, bias, color, settings)
+            kind = kind_of(np.int64(tree.move[i]), last_move, context.knowledge.stride)
+            bias = context.knowledge.rave_biases[kind]
+        mc, amaf = tree.mc_statistic[i], tree.amaf_statistic[i]
+        value = action_value(mc, amaf, log_n_s, beta_s, bias, color, settings)
         if settings.progressive_bias > 0.0:
-            h = np.float64(tree.prior[i]) / 255.0
+            h = np.float64(tree.prior_q[i]) / 255.0
             h = h if color == BLACK else 1.0 - h
-            value += settings.progressive_bias * h / (count(tree.mc[i]) + 1.0)
+            value += settings.progressive_bias * h / (count(mc) + 1.0)
         if value > best:
             best, choice = value, i
     return choice
@@ -292,30 +349,35 @@ def select(node, color, settings, knowledge, path, tree, rng):
 
 @inline
 def action_value(mc, amaf, log_n_s, beta_s, bias, color, settings):
-    """EVAL(s, a) for the colour to play: the value by the algorithm, and a bonus for exploration.
+    """Return the value of an action for the colour to play (EVAL), with a bonus for exploration (equations 7 and 18).
 
-    Without branches that no processor can predict: what is not there counts as one visit, and is not used.
+    mc, amaf : its statistics
+    log_n_s : log N(s)
+    beta_s : `rave.hand_selected_beta` of the state
+    bias : its RAVE bias
+    To avoid branches that a processor cannot predict, missing values are computed as if there were one visit, and not
+    used.
     """
     n, n_amaf = count(mc), count(amaf)
     q, q_amaf = mean_or_0(mc), mean_or_0(amaf)
-    if settings.value == MC:
+    if settings.action_value == ActionValue.MC:
         value, is_unknown = q, n == 0.0
-    elif settings.value == RAVE:
+    elif settings.action_value == ActionValue.RAVE:
         value, is_unknown = (q_amaf if n_amaf > 0.0 else q), n + n_amaf == 0.0
     else:
         value = combine(q, q_amaf, beta_of(settings.schedule, beta_s, n, n_amaf, q_amaf, bias))
         is_unknown = n + n_amaf == 0.0
     value = value if color == BLACK else 1.0 - value
     if settings.c > 0.0:
-        # An action that was never taken has no bound: its AMAF value gets the bonus of one visit.
+        # An action that was never taken has no bound; its AMAF value gets the bonus of one visit.
         value = ucb1(value, max(n, 1.0), log_n_s, settings.c)
     return settings.first_play_urgency if is_unknown else value
 
 
 @inline
 def widened(n_s, factor):
-    """How many actions are tried: 1, and one more whenever N(s) has grown by the factor, from 40 on.
+    """Return how many actions are tried at N(s) visits: 1, and from 40 visits on one more per growth by `factor`.
 
-    Progressive widening: Coulom 2007, "Computing Elo ratings of move patterns in the game of Go", with factor 1.4.
+    Progressive widening (Coulom 2007, "Computing Elo ratings of move patterns in the game of Go", with factor 1.4).
     """
     return 1 if n_s < 40.0 else 2 + np.int64(math.log(n_s / 40.0) / math.log(factor))

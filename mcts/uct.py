@@ -1,4 +1,4 @@
-"""UCB1, the upper confidence bound that makes Monte-Carlo tree search UCT. MC-RAVE paper, Section 2.5.
+"""UCB1, the upper confidence bound that turns Monte-Carlo tree search into UCT. MC-RAVE paper, Section 2.5.
 
 Start reading at `ucb1`.
 """
@@ -11,6 +11,12 @@ from rlgo.jit import inline
 
 
 @inline
-def ucb1(value, n, log_n_s, c):
-    """Q+(s, a) = Q(s, a) + c sqrt(log N(s) / N(s, a)) (equation 7); value : Q(s, a), for the colour to play; n > 0."""
-    return value + c * math.sqrt(log_n_s / n)
+def ucb1(q, n, log_n_s, c):
+    """Q+(s, a) = Q(s, a) + c sqrt(log N(s) / N(s, a)) (equation 7).
+
+    q : Q(s, a) for the colour to play, float in [0, 1]
+    n : N(s, a) > 0
+    log_n_s : log N(s)
+    c : exploration constant
+    """
+    return q + c * math.sqrt(log_n_s / n)

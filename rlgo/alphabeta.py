@@ -36,7 +36,7 @@ from rlgo.weights import Weights
 
 MAX_DEPTH = 40
 WON_LOGIT = 1e6  # far above any logit
-_WIDTH = 1e-9  # of a null window: logits are sums of float32, and differ by more or not at all
+_WIDTH = 1e-9  # of a null window: logits are sums of float32, and differ by more, or are equal
 _EXACT, _LOWER, _UPPER = 1, 2, 3
 _REDUCTION = 3  # plies that a null move takes off the depth
 _HISTORY = 1e-3  # of a logit, for each squared depth
@@ -464,7 +464,7 @@ class AlphaBetaSearch:
                 result = AlphaBetaResult(int(s.best_move[0]), x, complete, int(s.nodes), line, budget.elapsed)
             if is_late or abs(result.x) == WON_LOGIT:
                 break
-            # The best first, the others as they were found, which is what the next depth cuts best with.
+            # The best move first and the others in their order, by which the next depth cuts most.
             moves = s.moves[0, : len(moves)][np.argsort(-s.values[: len(moves)], kind="stable")].astype(np.int64)
         return result
 
@@ -480,14 +480,14 @@ class AlphaBetaSearch:
         reset(self._search.boards[0], self._search.shapes[0], table)
 
     def warm_up(self) -> None:
-        """Compile what a search needs, so that no clock runs meanwhile: it values no node at all."""
+        """Compile what a search needs, so that no clock runs meanwhile."""
         with compiling(f"alpha-beta, {self.size}x{self.size}"):
             begin_root(np.zeros(1, np.int64), 1, self._search.state)
             negamax(0, self._search)
 
 
 def led_by(candidates: list[Candidate], result: AlphaBetaResult | None) -> list[Candidate]:
-    """Put the move that a search found first, with its principal variation; the others stay ranked by value alone."""
+    """Put the move of a search first, with its principal variation; the others stay ranked by value."""
     best = next((candidate for candidate in candidates if result is not None and candidate.move == result.move), None)
     if result is None or best is None:
         return candidates
@@ -514,6 +514,7 @@ class AlphaBeta(Player):
 
     Attributes
     ----------
+    searcher : the `AlphaBetaSearch`
     result : of the last search, or None
 
     Raises
@@ -539,21 +540,22 @@ class AlphaBeta(Player):
         self._table = weights.table(is_fused=True)
         self._values = ValueFunction(weights)
         self._map = np.full((weights.features.size, weights.features.size), np.nan)
-        self._search = AlphaBetaSearch(weights.features.size, options, table_bits, seed)
+        self.searcher = AlphaBetaSearch(weights.features.size, options, table_bits, seed)
 
     def genmove(self, game: Game) -> int:
         """Search, and return the best move; see `Player.genmove`."""
         check_size(self, game)
-        self._search.warm_up()
+        self.searcher.warm_up()
         seconds = shorter(self.seconds, self.limit if self.limit is None else max(1e-3, self.limit))
-        self.result = self._search.search(game, self._table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
+        budget = Budget(seconds=seconds, depth=self.depth, stop=self.stop)
+        self.result = self.searcher.search(game, self._table, budget)
         self._map[:] = self._values.afterstates(game.board)[:-1].reshape(self._map.shape)
         self._position = position_of(game)
         return self.result.move
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that no clock runs meanwhile."""
-        self._search.warm_up()
+        self.searcher.warm_up()
         self._values.afterstates(new_board(len(self._map)))
 
     def new_game(self) -> None:
@@ -566,7 +568,7 @@ class AlphaBeta(Player):
         return [] if self.result is None else [describe(self.result, len(self._map))]
 
     def candidates(self, game: Game) -> list[Candidate]:
-        """Rank the moves by V, without search; the move that was found comes first, with its principal variation."""
+        """Rank the moves by V without search; the move of the last search comes first, with its variation."""
         by_value = ranked(game, self._values.afterstates(game.board))
         return led_by(by_value, self.result if self._position == position_of(game) else None)
 

@@ -1,7 +1,7 @@
 """How much one search may do before it answers: the one place that ends searches and cuts them into slices.
 
 Start reading at `Budget`. Compiled code never looks at a clock. A search runs it in slices of about ten milliseconds,
-and asks its budget between them.
+and checks its budget between them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SLICE_SECONDS = 0.01
 
 
 def never() -> bool:
-    """Do not stop: what a search asks if nobody can interrupt it."""
+    """Return False: for searches that cannot be interrupted."""
     return False
 
 
@@ -95,7 +95,7 @@ class Budget:
 
 
 def check_budget(simulations: int | None, seconds: float | None) -> None:
-    """Raise `RlgoError` for a budget of a move that is out of range, or has no limit at all."""
+    """Raise `RlgoError` for a budget of a move that is out of range, or has no limit."""
     if simulations is None and seconds is None:
         raise RlgoError("expected a number of simulations (sims), or seconds, or both")
     expect(simulations is None or simulations >= 1, "simulations", simulations, "an integer of at least 1")

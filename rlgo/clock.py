@@ -1,9 +1,9 @@
-"""Clocks: what a controller allows, what is left of it, and how much of that the next move gets.
+"""Clocks: how much time there is, how much is left, and how much of it the next move gets.
 
 Start reading at `Clock.budget`.
 
-Main time is spent by an exponentially decaying schedule (TD paper, Section 6, has one, without its constants): every
-move gets the same fraction of what is left, so that early moves, which decide more, get more, and time never ends.
+Main time is spent on an exponentially decaying schedule (TD paper, Section 6, which does not give the constants): every
+move gets the same fraction of what is left. Early moves, which matter more, get more, and the time never runs out.
 Overtime is spent evenly over the moves of a period.
 """
 
@@ -15,29 +15,29 @@ from typing import NamedTuple
 from rlgo.board import BLACK, WHITE
 from rlgo.errors import RlgoError
 
-# Of size * size: the own moves after which 1 / e of the time is left; 20 on 9x9, where a side makes some 40 moves.
+# A side's moves, as a fraction of size * size, after which 1 / e of its time is left: 20 on 9x9, of about 40.
 _TAU = 0.25
-# Own moves, of size * size, that are still to come at least, as far as anybody knows; at first, of all points.
+# Moves of a side that must be expected to come, as a fraction of size * size.
 _TO_COME = 0.5
-# Seconds between the end of a search and the controller's clock: a slice of simulations, pipes, a busy machine.
+# Seconds between the end of a search and the controller stopping the clock: a last slice, pipes, a busy machine.
 _LAG = 0.05
-# How fast a delay that was seen is forgotten, per move.
+# Factor per move by which a measured delay is forgotten.
 _FORGET = 0.9
 _NUMBER = r"(\d{1,6}(?:\.\d{1,3})?)"
 _FORM = re.compile(rf"{_NUMBER}(?:\+(?:{_NUMBER}/(\d{{1,4}})|(\d{{1,4}})x{_NUMBER}))?")
 
 
 class TimeSettings(NamedTuple):
-    """What each side may use; seconds.
+    """The time of each side, in seconds.
 
-    Absolute: main alone. Canadian: then `stones` moves in every `period`. Byo-yomi: then `periods` of them, in each of
-    which a move may be made; who oversteps one has one less.
+    Absolute: main time only. Canadian: then `stones` moves in every `period`. Byo-yomi: then `periods` periods, one for
+    each move; a side that exceeds a period loses it.
     """
 
     main: float
     period: float = 0.0
-    stones: int = 0  # of a period; byo-yomi: 1
-    periods: int = 0  # byo-yomi: how many; 0: a period of Canadian overtime never is the last one
+    stones: int = 0  # moves in a period; 1 for byo-yomi
+    periods: int = 0  # for byo-yomi; 0: Canadian overtime, which never ends
 
     def __str__(self) -> str:
         if not self.stones:
@@ -48,11 +48,14 @@ class TimeSettings(NamedTuple):
 
 
 def parse_time(text: str) -> TimeSettings:
-    """Read ``60`` (absolute), ``60+30/5`` (Canadian: 5 moves in 30 s) or ``60+3x10`` (byo-yomi: 3 periods of 10 s)."""
+    """Parse ``60`` (absolute), ``60+30/5`` (Canadian: 5 moves in 30 s) or ``60+3x10`` (byo-yomi: 3 periods of 10 s).
+
+    RlgoError for anything else.
+    """
     match = _FORM.fullmatch(text)
     main, canadian, stones, periods, byo_yomi = (float(x or 0) for x in match.groups()) if match else [0.0] * 5
     if match is not None:
-        # Overtime has time and moves in it; without it, there is main time.
+        # Overtime needs time and moves; without overtime there must be main time.
         if canadian and stones:
             return TimeSettings(main, canadian, int(stones))
         if periods and byo_yomi:
@@ -63,21 +66,21 @@ def parse_time(text: str) -> TimeSettings:
 
 
 class _Side:
-    """One side's clock."""
+    """The clock of one side."""
 
     def __init__(self, settings: TimeSettings):
         self.settings = settings
-        self.left = settings.main  # of the main time, or of the period
-        self.stones = 0  # still to be made in this period; 0: main time
+        self.left = settings.main  # seconds, of the main time or of the period
+        self.stones = 0  # moves still to be made in this period; 0: main time
         self.periods = settings.periods
         self.moves = 0
-        self.delay = 0.0  # by which searches have overstepped what they were given, lately
+        self.delay = 0.0  # seconds by which recent searches exceeded their budget
         self.has_lost = False
 
     def spend(self, seconds: float) -> None:
-        """A move took so long."""
+        """Take the seconds of a move off."""
         s, self.left, self.moves = self.settings, self.left - seconds, self.moves + 1
-        if not self.stones and self.left < 0 and s.stones:  # the end of main time
+        if not self.stones and self.left < 0 and s.stones:  # main time is over
             self.left, self.stones = self.left + s.period, s.stones
         while s.periods and self.left < 0 and self.periods > 1:
             self.left, self.periods = self.left + s.period, self.periods - 1
@@ -91,25 +94,32 @@ class _Side:
 class Clock:
     """The clocks of both sides.
 
-    A controller may tell what is left (`tell`) before a move. Those who never do are believed to count from their
-    command to the answer, which `spend` adds up.
+    A controller may state the time left before a move (`set_left`). If it never does, the time of each move, from the
+    command to the answer, is taken off by `spend`.
+
+    Attributes
+    ----------
+    settings : None without a time limit
     """
 
     def __init__(self, settings: TimeSettings | None = None):
-        """None: there is no limit."""
+        """Start with full time, or without a limit if `settings` is None."""
         self.settings = settings
         self._sides: dict[int, _Side] = {}
         self.restart()
 
     def restart(self) -> None:
-        """A new game begins."""
-        delays = {color: side.delay for color, side in self._sides.items()}  # the machine is the same
+        """Give both sides their full time again, for a new game."""
+        delays = {color: side.delay for color, side in self._sides.items()}  # a property of the machine, not the game
         self._sides = {} if self.settings is None else {c: _Side(self.settings) for c in (BLACK, WHITE)}
         for color, side in self._sides.items():
             side.delay = delays.get(color, 0.0)
 
-    def tell(self, color: int, seconds: float, stones: int = 0) -> None:
-        """What GTP's time_left says: time left, and in overtime for so many moves (byo-yomi: periods)."""
+    def set_left(self, color: int, seconds: float, stones: int = 0) -> None:
+        """Set the time a side has left, as in GTP's time_left.
+
+        stones : in overtime, the moves to make in that time (byo-yomi: the periods left); 0 in main time
+        """
         if color not in self._sides:
             return
         side = self._sides[color]
@@ -118,7 +128,10 @@ class Clock:
             side.stones, side.periods = 1, stones
 
     def spend(self, color: int, seconds: float, budget: float | None = None) -> None:
-        """A move of a colour took so long. It was given `budget`, which None says of who looks at the clock itself."""
+        """Take a move's time off a side's clock.
+
+        budget : the seconds that the move was given; None if the player manages its own time
+        """
         if color in self._sides:
             side = self._sides[color]
             side.spend(seconds)
@@ -126,16 +139,16 @@ class Clock:
                 side.delay = max(_FORGET * side.delay, min(1.0, seconds - budget))
 
     def left(self, color: int) -> tuple[float, int]:
-        """What GTP's time_left says: see `tell`. A clock without a limit has nothing to say: KeyError."""
+        """Return what a side has left, as in `set_left`. KeyError for a clock without a limit."""
         side = self._sides[color]
         return max(0.0, side.left), side.periods if side.stones and side.settings.periods else side.stones
 
     def has_lost(self, color: int) -> bool:
-        """Whether a colour has overstepped its time with its last move."""
+        """Return whether a side exceeded its time with its last move."""
         return color in self._sides and self._sides[color].has_lost
 
     def allows(self, color: int) -> float | None:
-        """Seconds that a colour may use for one move before it has lost; None without a limit."""
+        """Return the seconds a side may take for one move before it loses; None without a limit."""
         if color not in self._sides:
             return None
         side = self._sides[color]
@@ -144,7 +157,10 @@ class Clock:
         return side.left + max(0.0, overtime)
 
     def budget(self, color: int, size: int) -> float | None:
-        """Seconds for the next move of a colour on a board of this size; None: no limit. 0: at once."""
+        """Return the seconds a side should take for its next move; None without a limit, 0 for an immediate move.
+
+        size : points along a side of the board, from which the number of moves to come is estimated
+        """
         if color not in self._sides:
             return None
         side, settings = self._sides[color], self._sides[color].settings
@@ -152,11 +168,11 @@ class Clock:
         if side.stones:
             seconds = side.left / side.stones - lag
             if side.stones == 1:
-                seconds -= min(0.1 * side.left, 1.0)  # nothing behind it forgives
+                seconds -= min(0.1 * side.left, 1.0)  # exceeding this period would lose
         else:
-            # What goes by between the searches of all moves to come is not there to be spent.
+            # The lag of all moves to come cannot be spent on searching.
             to_come = max(_TO_COME * size * size, size * size - side.moves)
             seconds = (side.left - lag * to_come) / (_TAU * size * size)
-            if settings.stones:  # who has overtime need not save main time below its pace
+            if settings.stones:  # no need to save main time below the pace of overtime
                 seconds = max(seconds, 0.9 * settings.period / settings.stones - lag)
         return max(0.0, seconds)

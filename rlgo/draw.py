@@ -195,8 +195,8 @@ def board_svg(board: np.record, last: int | None = None, values: np.ndarray | No
     if last is not None and last != PASS:
         row, col = to_row_col(last, size)
         parts.append(f'<circle cx="{x[col]}" cy="{y[row]}" r="{0.16 * cell:g}" fill="#e63c32"/>')
-    labels = [(x[col], side - cell / 8, COLUMNS[col]) for col in range(size)]
-    labels += [(cell / 4, y[row] + 0.12 * cell, row + 1) for row in range(size)]
+    labels = [(float(x[col]), side - cell / 8, COLUMNS[col]) for col in range(size)]
+    labels += [(cell / 4, y[row] + 0.12 * cell, str(row + 1)) for row in range(size)]
     style = f'font-family="sans-serif" font-size="{0.36 * cell:g}" text-anchor="middle" fill="#3c2d19"'
     parts += [f'<text x="{left:g}" y="{top:g}" {style}>{label}</text>' for left, top, label in labels]
     return "\n".join([*parts, "</svg>"])

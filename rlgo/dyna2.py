@@ -73,6 +73,7 @@ class Dyna2(TdSearch):
     ----------
     long_term : the `Weights` as they are now
     long_table : float32[K], the long-term memory in the places of `theta_bar`; zeros where it is kept apart
+    long_learning, long_epsilon, long_save : as given
     theta_bar : float32[K], both memories if they are held together, else the short-term memory alone
 
     Raises
@@ -117,7 +118,7 @@ class Dyna2(TdSearch):
         self._sharing = sharing
         self._long_values = np.full(size * size + 1, np.nan)
         self._apart = apart or sharing != "none"
-        self._long_learning, self._long_epsilon, self._long_save = long_learning, long_epsilon, long_save
+        self.long_learning, self.long_epsilon, self.long_save = long_learning, long_epsilon, long_save
         super().__init__(size, sizes, learning=learning, seed=seed, name=name, **others)
         value = LOGISTIC if long_term is None else VALUES[long_term.value]
         self.learning = self.learning._replace(value=value)
@@ -153,17 +154,17 @@ class Dyna2(TdSearch):
 
     def explore(self, game: Game, move: int) -> int:
         """Return a random sensible move with probability long_epsilon, else `move`, the best one."""
-        if self._long_epsilon > 0 and self._choice.random() < self._long_epsilon:
+        if self.long_epsilon > 0 and self._choice.random() < self.long_epsilon:
             moves = game.sensible_moves()
             return moves[self._choice.integers(len(moves))] if moves else PASS
         return move
 
     def end_game(self, game: Game) -> None:
         """Let the long-term memory learn from a finished real game; its own values are the targets (Algorithm 3)."""
-        if self.long_term is not None and self._long_learning is not None and game.is_over():
-            self.long_term = learn_from_game(self.long_term, game, self._long_learning)
-            if self._long_save is not None:
-                save_weights(self._long_save, self.long_term)
+        if self.long_term is not None and self.long_learning is not None and game.is_over():
+            self.long_term = learn_from_game(self.long_term, game, self.long_learning)
+            if self.long_save is not None:
+                save_weights(self.long_save, self.long_term)
 
     def analyses(self) -> dict[str, np.ndarray]:
         """Return maps of V after each legal move: ``value`` by both memories, ``long-term`` by that memory alone."""

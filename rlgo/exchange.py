@@ -135,14 +135,14 @@ def load_any(path: str | Path) -> Weights:
 def _split(path: str | Path, data: bytes) -> tuple[str, int, bytes]:
     """Split a file into the name of its feature set, NumSaved, and what follows the three lines."""
     lines = [*data.split(b"\n", 3), b"", b"", b""]
-    found = []
+    values = []
     for number, (expected, pattern) in enumerate(_LINES):
         match = re.fullmatch(pattern, lines[number])
         if match is None:
             line = _shorten(lines[number].decode("ascii", "replace"))
             raise RlgoError(f"{path}: line {number + 1} is {line!r}, expected {expected}: no .w file, or damaged")
-        found.append(match[1].decode())
-    return found[1], int(found[2]), lines[3]
+        values.append(match[1].decode())
+    return values[1], int(values[2]), lines[3]
 
 
 def _shorten(text: str) -> str:

@@ -112,7 +112,7 @@ def learn_episodes(n, first, scratch, memory, policy, learning, rules, max_moves
 
 @njit
 def _learn_while_playing(scratch, memory, policy, learning, alpha, rules, max_moves):
-    """Play one game with `update = "step"`. A game over the cap has already taught when it is found out.
+    """Play one game with `update = "step"`. A game over the length cap has taught something by then.
 
     Returns (finished, afterstates considered, moves, z, sum of |delta V_t|).
     """

@@ -5,8 +5,9 @@ Start reading at `read_sgf` and `write_sgf`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rlgo.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.coords import from_row_col, to_row_col
@@ -20,7 +21,7 @@ _LETTERS = {color: letter for letter, color in _COLORS.items()}
 
 
 def load_sgf(name: str | Path, komi: float = 7.5, n_moves: int | None = None) -> Game:
-    """The main line of an SGF file; see `read_sgf`. RlgoError names the file."""
+    """Read the main line of an SGF file; see `read_sgf`. An RlgoError names the file."""
     data = _read_file(str(name))
     try:
         return read_sgf(data, komi, n_moves)
@@ -31,7 +32,7 @@ def load_sgf(name: str | Path, komi: float = 7.5, n_moves: int | None = None) ->
 def _read_file(name: str) -> bytes:
     path = Path(name)
     try:
-        # Never read from a device or a pipe: it might not end.
+        # Reading from a device or a pipe might never end.
         if not path.is_file():
             raise RlgoError(f"{name!r}: no such file")
         if path.stat().st_size > _MAX_SGF_BYTES:
@@ -42,16 +43,17 @@ def _read_file(name: str) -> bytes:
 
 
 def read_sgf(data: bytes, komi: float = 7.5, n_moves: int | None = None) -> Game:
-    """The main line of an SGF game record.
+    """Read the main line of an SGF game record.
 
     Parameters
     ----------
-    komi : for records that name none
-    n_moves : stop after so many moves, with the colour to play that is next in the record; None: play all
+    data : the record
+    komi : used if the record does not state it
+    n_moves : stop after this many moves, with the colour to play that moves next in the record; None: play all
 
     Raises
     ------
-    RlgoError : for what is no SGF, for stones set up in the midst of the game, and for an illegal move.
+    RlgoError : if the data is not SGF, sets up stones in the middle of the game, or contains an illegal move.
     """
     from sgfmill import sgf, sgf_moves
 
@@ -89,41 +91,63 @@ def write_sgf(
     comment: str = "",
     comments: Mapping[int, str] | None = None,
 ) -> bytes:
-    """A game as an SGF record.
+    """Write a game as an SGF record.
 
     Parameters
     ----------
     black, white : the players' names
-    result : as SGF's RE has it; None: `Game.result` of a game that is over, and none of one that is not
+    result : for the property RE; None: `Game.result` if the game is over, and no result otherwise
     comment : on the game
     comments : on its moves, by their numbers from 1
     """
+    result = game.result if result is None and game.is_over() else result
+    properties = {"PB": black, "PW": white, "RE": result, "C": comment or None}
+    known = {name: value for name, value in properties.items() if value is not None}
+    to_play = game.moves[0][0] if game.moves else game.to_play
+    starts_oddly = game.setup or (game.moves and to_play != BLACK)
+    return write_record(
+        game.size, game.komi, game.moves, known,
+        setup=game.setup, to_play=to_play if starts_oddly else None, comments=comments or {},
+    )  # fmt: skip
+
+
+def write_record(
+    size: int,
+    komi: float,
+    moves: Iterable[tuple[int, int]],
+    properties: Mapping[str, Any],
+    *,
+    setup: Sequence[tuple[int, int]] = (),
+    to_play: int | None = None,
+    comments: Mapping[int, str] | None = None,
+) -> bytes:
+    """Write moves as an SGF record, whether they are legal or not.
+
+    Parameters
+    ----------
+    moves, setup : (colour, point) each; the stones set up at the start
+    properties : of the root node, by their SGF names
+    to_play : the colour that plays first, where it has to be stated
+    comments : on the moves, by their numbers from 1
+    """
     from sgfmill import sgf
 
-    record = sgf.Sgf_game(game.size)
+    record = sgf.Sgf_game(size)
     root = record.get_root()
-    root.set("AP", ("rlgo", version()))
-    root.set("RU", "Chinese")
-    root.set("KM", game.komi)
-    root.set("PB", black)
-    root.set("PW", white)
-    result = game.result if result is None and game.is_over() else result
-    if result is not None:
-        root.set("RE", result)
-    if comment:
-        root.set("C", comment)
-    if game.setup:
+    for name, value in {"AP": ("rlgo", version()), "RU": "Chinese", "KM": komi, **properties}.items():
+        root.set(name, value)
+    if setup:
         stones: dict[int, list[tuple[int, int]]] = {BLACK: [], WHITE: []}
-        for color, p in game.setup:
-            stones[color].append(to_row_col(p, game.size))
+        for color, p in setup:
+            stones[color].append(to_row_col(p, size))
         root.set_setup_stones(stones[BLACK], stones[WHITE])
         if len(stones[BLACK]) >= 2 and not stones[WHITE]:
             root.set("HA", len(stones[BLACK]))
-    if game.setup or (game.moves and game.moves[0][0] != BLACK):
-        root.set("PL", _LETTERS[game.moves[0][0] if game.moves else game.to_play])
-    for number, (color, p) in enumerate(game.moves, 1):
+    if to_play is not None:
+        root.set("PL", _LETTERS[to_play])
+    for number, (color, p) in enumerate(moves, 1):
         node = record.extend_main_sequence()
-        node.set_move(_LETTERS[color], None if p == PASS else to_row_col(p, game.size))
+        node.set_move(_LETTERS[color], None if p == PASS else to_row_col(p, size))
         if comments and comments.get(number):
             node.set("C", comments[number])
     data: bytes = record.serialise()

@@ -109,7 +109,7 @@ def geometry_dtype(size: int, one_table: bool = False) -> np.dtype:
 class Classes(NamedTuple):
     """Which shapes share which weight, as learning needs it; n weights, K places in the table.
 
-    theta is stored from index 1 on. Neutral and absent shapes point to theta[0], which belongs to nobody.
+    theta is stored from index 1 on. Neutral and absent shapes point to theta[0], which is not a weight.
     """
 
     classes: np.ndarray  # int32[K]: sign * index into theta
@@ -140,9 +140,9 @@ class FeatureSet:
     n_weights : unique weights (theta without its index 0)
     n_features : raw features, sum of (N-k+1)^2 * 3^(k*k)
     windows : list of (k, row, col), the anchor of every window, in order
-    geometry : `geometry_dtype(size)` record, for whoever follows a board
+    geometry : `geometry_dtype(size)` record, for `value.py`
     class_of : int32[K], by place in the table: sign * index into theta; 0 for neutral shapes
-    classes : `Classes`, for whoever learns shared weights (made when first asked for)
+    classes : `Classes`, for learning shared weights (made on first use)
     """
 
     def __init__(self, size: int, sizes: tuple[int, ...], sharing: str):
@@ -221,13 +221,13 @@ class FeatureSet:
             for kind in SHARINGS[self.sharing]:
                 start = n_theta
                 if kind == "LI":
-                    found, n_classes = _classes(k, tuple(range(8)), True)
-                    classes[li_base : li_base + span] = _offset(found, n_theta)
+                    own, n_classes = _classes(k, tuple(range(8)), True)
+                    classes[li_base : li_base + span] = _offset(own, n_theta)
                     n_theta += n_classes
                 else:
                     for (row, col), base in sorted(anchors[k].items()):
-                        found, n_classes = _window_classes(kind, k, row, col, n)
-                        classes[base : base + span] = _offset(found, n_theta)
+                        own, n_classes = _window_classes(kind, k, row, col, n)
+                        classes[base : base + span] = _offset(own, n_theta)
                         n_theta += n_classes
                 self.blocks.append(Block(f"{k}x{k}-{kind}", k, kind, start, n_theta))
             li_base += span
@@ -466,7 +466,7 @@ def _list_members(classes: np.ndarray) -> Classes:
     count = np.bincount(owner)
     first = np.cumsum(count) - count
     groups = -(-count // GROUP)
-    groups[0] = 0  # nobody's
+    groups[0] = 0  # theta[0] has no places
     start = np.append(0, np.cumsum(groups)) * GROUP
     weight = np.repeat(np.arange(count.size), groups * GROUP)
     rank = np.minimum(np.arange(weight.size) - start[weight], count[weight] - 1)

@@ -354,7 +354,7 @@ def _classes_at(g, classes, scratch, w, configuration):
 def _add(c, gained, life, theta, scratch, n_touched):
     """Add sign * gained to the weight of class c, whose shape stood for `life` states, and list it as touched.
 
-    There are no branches: neutral shapes add to theta[0], which belongs to nobody, and a weight that is listed already
+    There are no branches: neutral shapes add to theta[0], which is not a weight, and a weight that is listed already
     is written behind the end of the list.
     """
     if scratch is None:  # without sharing there is no sign, and nothing to write through

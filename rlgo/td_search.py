@@ -132,7 +132,7 @@ def _value(settings, sh, long_term):
 def simulate(n, first, scratch, table, learns, settings, rules):
     """Run n simulations from boards[0], which shapes[0] must follow, the first of which has the number `first`.
 
-    The table learns, where `learns` says so (see `td.learn_game_unshared`); scratch.tally is added to.
+    The table learns in the windows that `learns` marks (see `td.learn_game_unshared`); scratch.tally is added to.
     """
     for number in range(first, first + n):
         copy_record(scratch.boards[0], scratch.boards[1])
@@ -275,7 +275,7 @@ class TdSearch(Player):
         return move != PASS and won_by(game.to_play, ranked(game, self._values)[0].value) < self.resign
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
-        """Simulate from this position until `stop` says so; see `Player.ponder`."""
+        """Simulate from this position until `stop` returns True; see `Player.ponder`."""
         if self._learns.any() and not self.reset:
             self.search(game, Budget(stop=stop))
 
@@ -291,7 +291,7 @@ class TdSearch(Player):
         self._older.append(self.theta_bar.copy())
         return self._older[0]
 
-    def explore(self, game: Game, move: int) -> int:  # noqa: ARG002  # Dyna-2 asks for the position
+    def explore(self, game: Game, move: int) -> int:  # noqa: ARG002  # Dyna-2 needs it
         """Return the move to play if `move` is the best: itself, but for Dyna-2 with an epsilon for real moves."""
         return move
 

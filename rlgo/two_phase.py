@@ -30,6 +30,7 @@ class TwoPhase(Player):
 
     Attributes
     ----------
+    first, second : the search of each phase
     result : of the last alpha-beta search, or None
 
     Raises
@@ -55,7 +56,7 @@ class TwoPhase(Player):
             first.seconds = seconds / 2
         self.result: AlphaBetaResult | None = None
         self._position: tuple[int, ...] = ()  # whose result it is
-        self._second = AlphaBetaSearch(first.sizes[0], options, table_bits, seed)
+        self.second = AlphaBetaSearch(first.sizes[0], options, table_bits, seed)
 
     def genmove(self, game: Game) -> int:
         """Learn, then search; see `Player.genmove`."""
@@ -66,7 +67,7 @@ class TwoPhase(Player):
         self.first.evaluate(game)
         left = both.seconds_left()
         seconds = None if left is None else max(1e-3, left)
-        self.result = self._second.search(game, table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
+        self.result = self.second.search(game, table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
         self._position = position_of(game)
         return RESIGN if self.first.gives_up(game, self.result.move) else self.first.explore(game, self.result.move)
 
@@ -85,7 +86,7 @@ class TwoPhase(Player):
     def warm_up(self) -> None:
         """Compile what both phases need, so that no clock runs meanwhile."""
         self.first.warm_up()
-        self._second.warm_up()
+        self.second.warm_up()
 
     def new_game(self) -> None:
         """Forget the last game."""

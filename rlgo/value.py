@@ -132,8 +132,8 @@ def _look_up(g, weights, ld, li):
 def _renew_window(sh, table, w):
     """Recompute the contributions of window w to `x` and to the gains of its cells.
 
-    Cells that hold a stone are looked up as well and never used, which is cheaper than a branch that nobody can
-    predict. The tables are padded for it.
+    Cells that hold a stone are looked up as well and never used, which is cheaper than an unpredictable
+    branch. The tables are padded for it.
     """
     g = table.g
     c = np.int64(sh.configuration[np.uint64(w)])

@@ -1,4 +1,4 @@
-"""Weights: a learned value function, its file, and how it is shown.
+"""Weights: a learned value function, its file, and pictures of its shapes.
 
 Start reading at `Weights`, then `save_weights`. A weight file is an archive (see `archive.py`) of two arrays:
 

@@ -127,16 +127,16 @@ def score(rng: np.random.Generator, difference: float, openings: int) -> list[tu
 def curves_of(e: Experiment, ages: tuple[int, ...] = (100, 200, 1000), openings: int = 10) -> RawResults:
     """Results of an experiment whose runs learn 150 Elo with every checkpoint, those of later labels a little more."""
     rng, runs, points, elo = np.random.default_rng(3), [], [Point("random", -1, 0, None)], {"random": 0.0}
-    labelled = [(label, m) for label, members in e.runs.items() for m in members]
-    for i, (label, member) in enumerate(labelled):
-        seed = member.config.run.seed
-        runs.append(run_line(label, seed, list(ages), reference=member.name == e.reference.name))
+    labelled = [(label, m) for label, specs in e.runs.items() for m in specs]
+    for i, (label, spec) in enumerate(labelled):
+        seed = spec.config.run.seed
+        runs.append(run_line(label, seed, list(ages), reference=spec.name == e.reference.name))
         for k, games in enumerate(ages, 1):
             points.append(Point(run_point(label, seed, games), i, games, None))
             elo[points[-1].name] = (150 + 10 * i) * k
     pairs = [pair_line(a.name, b.name, score(rng, elo[a.name] - elo[b.name], openings)) for a, b in pairings(points)]
     if e.settings.gnugo_games:
-        last = [run_point(label, member.config.run.seed, ages[-1]) for label, member in labelled]
+        last = [run_point(label, spec.config.run.seed, ages[-1]) for label, spec in labelled]
         pairs += [pair_line(name, GNUGO_0, score(rng, elo[name] - 700, openings)) for name in last]
     return RawResults(header(e.name, "curves"), [*runs, *pairs])
 

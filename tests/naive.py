@@ -194,12 +194,7 @@ KINDS = {"LI+LD": ("LI", "LD")}  # of weights, under each sharing; under the oth
 
 def images(size: int, p: Point) -> list[Point]:
     """Where the eight symmetries of the board take a point, always in the same order."""
-    out = []
-    for row, col in (p, p[::-1]):
-        for r in (row, size - 1 - row):
-            for c in (col, size - 1 - col):
-                out.append((r, c))
-    return out
+    return [(r, c) for row, col in (p, p[::-1]) for r in (row, size - 1 - row) for c in (col, size - 1 - col)]
 
 
 @cache
@@ -391,7 +386,10 @@ def weighted_mean(thetas: list[list[float]], averaging: float) -> list[float]:
 # ---------------------------------------------------------------------------------------------
 
 # X and O here are one colour and the other; ? anything, x all but X, o all but O; the candidate stands in the centre.
-FOR_BOTH = ["XOX...???", "XO....?.?", "XO?X..x.?", "XO?O.o?o?", "XO?O.X???", "?X?O.Oooo", "X.?O.?###", "OX?X.O###", "?X?x.O###", "?XOx.x###", "?OXX.O###"]
+FOR_BOTH = [
+    *("XOX...???", "XO....?.?", "XO?X..x.?", "XO?O.o?o?", "XO?O.X???", "?X?O.Oooo"),
+    *("X.?O.?###", "OX?X.O###", "?X?x.O###", "?XOx.x###", "?OXX.O###"),
+]
 FOR_X = ["XOO...?.?"]
 
 
@@ -468,7 +466,7 @@ def mogo_rules(board: NaiveBoard, last: Point | None) -> dict[str, set[Point]]:
 # ---------------------------------------------------------------------------------------------
 
 
-def minimax(boards: Any, depth: int, features: Any, theta_bar: Any, komi: float) -> float:
+def minimax(boards: Any, depth: int, features: Any, table: Any, komi: float) -> float:
     """The value of boards[0] for Black, `depth` plies deep; the other boards are scratch.
 
     Both play sensible moves, and pass where there are none. Two passes are worth +-1e6, or 0 for a draw; every
@@ -477,12 +475,12 @@ def minimax(boards: Any, depth: int, features: Any, theta_bar: Any, komi: float)
     g = features.geometry
     n = g.n_windows
     return float(
-        _minimax(boards, depth, g.cell_point[:n], g.n_cells[:n], g.ld_base[:n], theta_bar, komi, zobrist(features.size))
+        _minimax(boards, depth, g.cell_point[:n], g.n_cells[:n], g.ld_base[:n], table, komi, zobrist(features.size))
     )
 
 
 @njit(allocates=True)
-def _minimax(boards, depth, cell_point, n_cells, base, theta_bar, komi, zobrist):
+def _minimax(boards, depth, cell_point, n_cells, base, table, komi, zobrist):
     best = np.zeros(depth + 1)
     tried = np.zeros(depth + 1, np.int64)  # at each ply, the points up to this one have been tried
     n_moves = np.zeros(depth + 1, np.int64)
@@ -498,7 +496,7 @@ def _minimax(boards, depth, cell_point, n_cells, base, theta_bar, komi, zobrist)
                 at = base[w]
                 for i in range(n_cells[w]):
                     at += 3**i * b.color[cell_point[w, i]]
-                value += theta_bar[at]
+                value += table[at]
         else:
             for q in range(tried[ply] + 1, b.color.shape[0]):
                 if b.color[q] == EMPTY and is_sensible(b, q):

@@ -1,299 +1,421 @@
-"""Configs: frozen dataclasses <- TOML, with ``--set section.key=value`` on top.
+"""Configs: frozen dataclasses, read from TOML, with ``--set section.key=value`` on top.
 
-Start reading at `Run` to `Policy`, the sections: they name every key, its default and what it may be. A
-value is checked wherever it comes from (`settings.Section`); an unknown key is an error that names the
-nearest valid one. TD stands for Silver, Sutton & Mueller 2012: settings, sections and equations are theirs.
+Start reading at `RunConfig` to `PolicyConfig`, the sections: each key with its meaning, its default and what it may be.
+Defaults that belong to an algorithm are read from its own settings (`rlgo.settings`). TD stands for Silver, Sutton &
+Mueller 2012; its settings, sections and equations are meant.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from rlgo import settings as algorithm
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path
+from rlgo.settings import MAX_SIZE, MIN_SIZE, NORMALISATIONS, POLICIES, SHARINGS, STEP_SCHEDULES, UPDATES, VALUES
 from train.settings import (
-    NOT_NEGATIVE,
-    POSITIVE,
-    SIZES,
-    SWITCH,
-    UNIT,
-    Check,
+    Count,
+    EvenCount,
+    Expected,
+    Folder,
+    Line,
+    Name,
+    OneOf,
     Section,
-    choice,
-    integer,
-    number,
-    setting,
-    shown,
-    text,
+    Sizes,
+    SpecText,
+    name_of,
+    section,
+    shorten,
+    spelled,
     to_toml_value,
+    unknown_key,
 )
 
 # ---------------------------------------------------------------------------------------------
-# What values may be, beyond the common kinds
+# Kinds of values that configs alone have
 # ---------------------------------------------------------------------------------------------
 
-_NAME = text("a folder name of letters, digits, '.', '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_EVEN = Check((int,), "an even number of at least 0", lambda n: n if n >= 0 and n % 2 == 0 else None)
-_CLUSTER = text('"local", "auto", "[ray://]HOST:PORT" or nothing', r"(local|auto|(ray://)?[^\s/]+:\d{1,5})?")
-_KOMI = number("a number from -361 to 361", lambda x: abs(x) <= 361)
-_PROSE = Check((str,), "text", lambda text: text.strip())
-_NAMES = Check(
-    (list, tuple),
-    "a list of players' names",
-    lambda names: tuple(names) if all(type(n) is str for n in names) else None,
-)
+_LEARNING, _POLICY = algorithm.Learning(), algorithm.Policy()
+_NEAR = 0.6  # how alike a key has to be to be suggested; difflib's own cutoff
 
 
-def _seeds(value: int | list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
-    seeds = tuple(range(1, value + 1)) if type(value) is int else tuple(value)  # type: ignore[arg-type]
-    good = all(type(seed) is int and 0 <= seed < 2**63 for seed in seeds)
-    return seeds if good and seeds and len(set(seeds)) == len(seeds) else None
+def _up_to(value: Any) -> Any:
+    """Take a number n of seeds for the seeds 1 to n."""
+    if type(value) is int:
+        return tuple(range(1, value + 1))
+    return tuple(value) if isinstance(value, list) else value
 
 
-def _numbers(value: list[Any] | tuple[Any, ...]) -> tuple[float, ...] | None:
-    good = all(type(x) in (int, float) and math.isfinite(x) for x in value) and len(set(value)) == len(value)
-    return tuple(value) if value and good else None
+def _different(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError("not all different")
+    return values
 
 
-_NUMBERS = Check((list, tuple), "a list of different numbers", _numbers)
-_SEEDS = Check((int, list, tuple), "a number of seeds, or a list of different integers of at least 0", _seeds)
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
+
+FolderName = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
+    Expected("a folder name of letters, digits, '.', '_' and '-'"),
+]
+ConfigName = Annotated[Line, Field(min_length=1), Expected("the name of a config")]
+WeightFile = Annotated[Line, Expected("the path of a weight file, or nothing")]
+Cluster = Annotated[
+    Line,
+    Field(pattern=r"^((local|auto|(ray://)?[^\s/]+:[0-9]{1,5}))?$"),
+    Expected('"local", "auto", "[ray://]HOST:PORT" or nothing'),
+]
+Prose = Annotated[str, AfterValidator(str.strip), Expected("text")]
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Seeds = Annotated[
+    tuple[Seed, ...],
+    BeforeValidator(_up_to),
+    AfterValidator(_different),
+    Field(min_length=1),
+    Expected("a number of seeds, or a list of different integers of at least 0"),
+]
+# Each stays as it is written, an integer or a float: it becomes part of a player's spec.
+Numbers = Annotated[
+    tuple[int | float, ...],
+    BeforeValidator(_as_tuple),
+    AfterValidator(_different),
+    Field(min_length=1),
+    Expected("a list of different numbers"),
+]
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple), Expected("a list of players' names")]
+BoardSize = Annotated[int, Field(ge=MIN_SIZE, le=MAX_SIZE)]
+Komi = Annotated[float, Field(ge=-361, le=361)]
 
 # ---------------------------------------------------------------------------------------------
-# The sections
+# The sections of a training run
 # ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Run(Section):
+@section
+class RunConfig(Section):
     """How long to train, and what to write where."""
 
-    # Name of the run folder, below `out`.
-    name: str = setting("run", _NAME)
-    # Every random number of the run comes from it: the same seed gives the same weights.
-    seed: int = setting(1, integer(0, 2**63 - 1))
-    # A weight file of the same features to start from; empty: weights of 0, as in the paper.
-    start: str = setting("", text("the path of a weight file, or nothing", r".*"))
-    # Games of self-play (TD: a million).
-    games: int = setting(1_000_000, integer(1))
-    # Folder of run folders.
-    out: str = setting("runs", text("the path of a folder", r".+"))
-    # Games between two points of the logs.
-    log_every: int = setting(10_000, integer(1))
-    # Games between two measurements of strength; 0 measures at the end alone.
-    eval_every: int = setting(100_000, integer(0))
-    # Games of each measurement, against each opponent; at checkpoints too, see train/runs/strength.py.
-    eval_games: int = setting(1_000, integer(2))
-    # Games of a match against GNU Go level 0, where it is installed, at a second each or so; 0 plays none.
-    gnugo_games: int = setting(0, _EVEN)
-    # Games of self-play between two such matches; 0 plays one at the end alone.
-    gnugo_every: int = setting(0, integer(0))
-    # Threads that play and learn, each with weights of its own; see rlgo/learner.py. On a cluster: processes.
-    workers: int = setting(1, integer(1, 1_000))
-    # Games of each worker between two merges; with one worker, between two updates of the mean weights.
-    merge_every: int = setting(1_000, integer(1))
-    # Where the workers are: empty for threads of this process, or a Ray cluster; see `train.runs.workers.connect`.
-    cluster: str = setting("", _CLUSTER)
-    # Seconds to wait for workers of a cluster, when they start and in each round; who is slower is replaced.
-    cluster_timeout: float = setting(300.0, POSITIVE)
+    prefix: ClassVar[str] = "run."
+
+    name: FolderName = Field(default="run", description="Name of the run's folder inside `out`.")
+    seed: Seed = Field(
+        default=1,
+        description="Every random number of the run comes from it; the same seed gives the same weights.",
+    )
+    start: WeightFile = Field(
+        default="",
+        description="A weight file with the same features to start from. Empty: all weights are 0, as in the paper.",
+    )
+    games: Annotated[Count, Field(ge=1)] = Field(
+        default=_LEARNING.games, description="Games of self-play (TD: a million)."
+    )
+    out: Folder = Field(default="runs", description="The folder that holds the folders of runs.")
+    log_every: Annotated[Count, Field(ge=1)] = Field(
+        default=10_000, description="Games between two points in the logs."
+    )
+    eval_every: Annotated[Count, Field(ge=0)] = Field(
+        default=100_000, description="Games between two measurements of strength. 0 measures at the end only."
+    )
+    eval_games: Annotated[Count, Field(ge=2)] = Field(
+        default=1_000, description="Games of each measurement against each opponent, earlier checkpoints included."
+    )
+    gnugo_games: EvenCount = Field(
+        default=0,
+        description="Games of a match against GNU Go level 0, if it is installed; each takes about a second. 0: none.",
+    )
+    gnugo_every: Annotated[Count, Field(ge=0)] = Field(
+        default=0, description="Games of self-play between two such matches. 0 plays one at the end only."
+    )
+    workers: Annotated[int, Field(ge=1, le=1_000)] = Field(
+        default=1,
+        description="Threads that play and learn, each with its own weights; on a cluster, processes.",
+    )
+    merge_every: Annotated[Count, Field(ge=1)] = Field(
+        default=1_000,
+        description="Games of each worker between two merges; for a single worker, between two updates of the mean.",
+    )
+    cluster: Cluster = Field(
+        default="",
+        description="Where the workers run. Empty: on threads of this process; otherwise on this Ray cluster.",
+    )
+    cluster_timeout: float = Field(
+        default=300.0,
+        gt=0,
+        description="Seconds to wait for cluster workers at the start and in each round. Slower ones are replaced.",
+    )
 
 
-@dataclass(frozen=True)
-class Board(Section):
+@section
+class BoardConfig(Section):
     """The board and the score."""
 
-    # Points along a side (the same limits as in rlgo/board.py).
-    size: int = setting(9, integer(5, 19))
-    # Points added to White's score (TD: 7.5); a drawn score is worth 1/2.
-    komi: float = setting(7.5, _KOMI)
+    prefix: ClassVar[str] = "board."
+
+    size: BoardSize = Field(default=9, description="Points along a side.")
+    komi: Komi = Field(
+        default=7.5, description="Points added to White's score (TD: 7.5). A drawn game counts 1/2 for each side."
+    )
 
 
-@dataclass(frozen=True)
-class Features(Section):
+@section
+class FeaturesConfig(Section):
     """Local shape features; see rlgo/shapes.py."""
 
-    # Sides of the windows, ascending (TD, Section 3.1: 1x1 to 3x3).
-    sizes: tuple[int, ...] = setting((1, 2, 3), SIZES)
-    # Which shapes share a weight (TD, Section 3.1.3): LI independent of, LD dependent on the location.
-    sharing: str = setting("LI+LD", choice("LI+LD", "LI", "LD", "inversion", "none"))
+    prefix: ClassVar[str] = "features."
+
+    sizes: Sizes = Field(
+        default=algorithm.SIZES, description="Sides of the windows, ascending (TD, Section 3.1: 1x1 to 3x3)."
+    )
+    sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
+        default="LI+LD",
+        description="Which shapes share a weight (TD, Section 3.1.3). LI: wherever they are; LD: at the same location.",
+    )
 
 
-@dataclass(frozen=True)
-class Learning(Section):
-    """The update; see rlgo/td.py."""
+@section
+class LearningConfig(Section):
+    """How weights change; see rlgo/td.py."""
 
-    # Step size before normalisation (TD: 0.1; where the mean of the weights plays, a larger one is better).
-    alpha: float = setting(0.3, POSITIVE)
-    # How alpha falls from game to game.
-    alpha_schedule: str = setting("constant", choice("constant", "linear", "harmonic", "exponential"))
-    # Schedules linear and exponential: alpha at the last game.
-    alpha_final: float = setting(0.01, NOT_NEGATIVE)
-    # Schedule harmonic, alpha * half / (half + game): games until alpha has halved.
-    alpha_half: float = setting(100_000.0, POSITIVE)
-    # Trace decay of TD(lambda); 0 is TD(0) (TD's), 1 is Monte-Carlo. In TOML `lambda` will do.
-    lambda_: float = setting(0.0, UNIT)
-    # Plies between the two ends of a backup (TD, equation 10: 2, so that the same colour is to play at both).
-    plies: int = setting(2, choice(1, 2))
-    # Value function: sigma(phi . theta) (TD, equation 9), or 1/2 + phi . theta.
-    value: str = setting("logistic", choice("logistic", "linear"))
-    # When the weights change: at the game's end, or after every move (as TD prints it).
-    update: str = setting("game", choice("game", "step"))
-    # What alpha is divided by: non-neutral windows (TD's words), their weights (the original RLGO; the best of
-    # the three at a million games, see checkpoints/README.md), ||phi||^2, or nothing.
-    normalise: str = setting("slots", choice("active", "slots", "norm2", "none"))
-    # Which weights are measured and saved: their mean over time, or the last ones.
-    output: str = setting("mean", choice("mean", "last"))
-    # The j-th weights count in the mean in proportion to j^averaging; see rlgo/learner.py.
-    averaging: float = setting(3.0, NOT_NEGATIVE)
+    prefix: ClassVar[str] = "learning."
+
+    alpha: float = Field(
+        default=_LEARNING.alpha,
+        gt=0,
+        description="Step size before normalisation (TD: 0.1). Larger is better if the mean of the weights plays.",
+    )
+    alpha_schedule: Annotated[str, OneOf(*STEP_SCHEDULES)] = Field(
+        default=name_of(_LEARNING.schedule, STEP_SCHEDULES), description="How alpha falls from game to game."
+    )
+    alpha_final: float = Field(
+        default=_LEARNING.alpha_final, ge=0, description="Schedules linear and exponential: alpha at the last game."
+    )
+    alpha_half: float = Field(
+        default=_LEARNING.alpha_half,
+        gt=0,
+        description="Schedule harmonic, alpha * half / (half + game): games until alpha has halved.",
+    )
+    lambda_: float = Field(
+        default=_LEARNING.lambda_, ge=0, le=1, description="Trace decay: 0 is TD(0), as in TD; 1 is Monte-Carlo."
+    )
+    plies: int = Field(
+        default=_LEARNING.plies,
+        ge=1,
+        le=2,
+        description="Plies between the two ends of a backup (TD, equation 10: 2, so that the same colour is to play).",
+    )
+    value: Annotated[str, OneOf(*VALUES)] = Field(
+        default=name_of(_LEARNING.value, VALUES),
+        description="The value function: sigma(phi . theta) (TD, equation 9), or 1/2 + phi . theta.",
+    )
+    update: Annotated[str, OneOf(*UPDATES)] = Field(
+        default=name_of(_LEARNING.update, UPDATES),
+        description="When the weights change: at the end of the game, or after every move, as TD prints it.",
+    )
+    normalise: Annotated[str, OneOf(*NORMALISATIONS)] = Field(
+        default=name_of(_LEARNING.normalise, NORMALISATIONS),
+        description="What alpha is divided by: active, the non-neutral windows (as TD says); slots, their weights (as "
+        "the original program does; the best of the three, see checkpoints/README.md); norm2, ||phi||^2; or nothing.",
+    )
+    output: Annotated[str, OneOf("mean", "last")] = Field(
+        default="mean", description="Which weights are measured and saved: their mean over time, or the last ones."
+    )
+    averaging: float = Field(
+        default=_LEARNING.averaging,
+        ge=0,
+        description="The j-th weights count in the mean in proportion to j^averaging (rlgo/learner.py).",
+    )
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        """Refuse a step size that would fall to 0 at once."""
         if self.alpha_schedule == "exponential" and self.alpha_final == 0:
-            raise RlgoError('learning.alpha_final = 0: expected a number above 0 for alpha_schedule = "exponential"')
+            raise RlgoError('learning.alpha_final = 0 cannot be combined with learning.alpha_schedule = "exponential"')
 
 
-@dataclass(frozen=True)
-class Policy(Section):
+@section
+class PolicyConfig(Section):
     """How self-play chooses its moves; see rlgo/policy.py."""
 
-    # epsilon_greedy (TD), greedy (no exploration at all), or softmax over the values of all moves.
-    kind: str = setting("epsilon_greedy", choice("epsilon_greedy", "greedy", "softmax"))
-    # Probability of a uniformly random move, for epsilon_greedy (TD: 0.1).
-    epsilon: float = setting(0.2, UNIT)
-    # For softmax, in units of V: a move's probability goes with exp(V / temperature).
-    temperature: float = setting(0.1, POSITIVE)
-    # Plies; a longer game is discarded and counted. 0 stands for 3 * size * size.
-    max_moves: int = setting(0, integer(0, 10_000))
+    prefix: ClassVar[str] = "policy."
+
+    kind: Annotated[str, OneOf(*POLICIES)] = Field(
+        default=name_of(_POLICY.kind, POLICIES),
+        description="epsilon_greedy, as in TD; greedy, without exploration; or softmax over the values of all moves.",
+    )
+    epsilon: float = Field(
+        default=_POLICY.epsilon,
+        ge=0,
+        le=1,
+        description="For epsilon_greedy: the probability of a uniformly random move (TD: 0.1).",
+    )
+    temperature: float = Field(
+        default=_POLICY.temperature,
+        gt=0,
+        description="For softmax, in units of V: a move's probability is proportional to exp(V / temperature).",
+    )
+    max_moves: Annotated[int, Field(ge=0, le=10_000)] = Field(
+        default=0, description="Plies; a longer game is discarded and counted. 0: 3 * size * size."
+    )
 
 
-@dataclass(frozen=True)
-class Config:
-    """A training run, whole. `Config()` is configs/default.toml; the TD paper's settings are configs/paper.toml."""
+@section
+class Config(Section):
+    """A training run. `Config()` is configs/default.toml; configs/paper.toml has the settings of the TD paper."""
 
-    run: Run = Run()
-    board: Board = Board()
-    features: Features = Features()
-    learning: Learning = Learning()
-    policy: Policy = Policy()
+    run: RunConfig = RunConfig()
+    board: BoardConfig = BoardConfig()
+    features: FeaturesConfig = FeaturesConfig()
+    learning: LearningConfig = LearningConfig()
+    policy: PolicyConfig = PolicyConfig()
 
 
-@dataclass(frozen=True)
-class Sweep(Section):
+SECTIONS: dict[str, type[Section]] = {
+    "run": RunConfig,
+    "board": BoardConfig,
+    "features": FeaturesConfig,
+    "learning": LearningConfig,
+    "policy": PolicyConfig,
+}
+_KEYS = [f"{name}.{key}" for name, cls in SECTIONS.items() for key in cls.fields()]
+
+
+# ---------------------------------------------------------------------------------------------
+# Sections of other files
+# ---------------------------------------------------------------------------------------------
+
+
+@section
+class SweepConfig(Section):
     """Many runs side by side; see train/runs/sweep.py, also for what [sweep.parameters] may hold."""
 
-    # Name of the folder of their run folders, below `run.out`.
-    name: str = setting("sweep", _NAME)
-    # The config that every run starts from: a TOML file, or the name of a shipped config.
-    base: str = setting("default", text("the name of a config", r".+"))
-    # grid: every combination of the values; random: `samples` combinations drawn at random.
-    kind: str = setting("grid", choice("grid", "random"))
-    # Combinations of a random sweep.
-    samples: int = setting(20, integer(1, 10_000))
-    # Every combination is run with each of these seeds; a number n stands for 1 to n.
-    seeds: tuple[int, ...] = setting((1,), _SEEDS)
-    # Of the random combinations, and of the games between the runs.
-    seed: int = setting(1, integer(0, 2**63 - 1))
-    # What counts: the win rate against all other runs of the sweep, or against the shipped weights.
-    metric: str = setting("members", choice("members", "shipped"))
-    # Games of every run against each opponent, at the end.
-    games: int = setting(1_000, integer(2))
+    prefix: ClassVar[str] = "sweep."
+
+    name: FolderName = Field(default="sweep", description="Name of the folder inside `run.out` that holds the runs.")
+    base: ConfigName = Field(
+        default="default",
+        description="The config that every run starts from: a TOML file, or the name of a shipped one.",
+    )
+    kind: Annotated[str, OneOf("grid", "random")] = Field(
+        default="grid", description="grid: every combination of the values; random: `samples` combinations at random."
+    )
+    samples: Annotated[int, Field(ge=1, le=10_000)] = Field(default=20, description="Combinations of a random sweep.")
+    seeds: Seeds = Field(
+        default=(1,), description="Each combination is run with each of these seeds. A number n means 1 to n."
+    )
+    seed: Seed = Field(default=1, description="Seed of the random combinations, and of the games between the runs.")
+    metric: Annotated[str, OneOf("members", "shipped")] = Field(
+        default="members",
+        description="What ranks the runs: the win rate against all other runs, or against the shipped weights.",
+    )
+    games: Annotated[Count, Field(ge=2)] = Field(
+        default=1_000, description="Games of every run against each opponent, at the end."
+    )
 
 
-@dataclass(frozen=True)
-class Experiment(Section):
-    """A table or a figure of a paper; see train/experiments/reading.py, also for the other tables of its file."""
+@section
+class ExperimentConfig(Section):
+    """A table or a figure of a paper; see train/experiments/running.py, also for the other tables of its file."""
 
-    # What it is about, and where it stands.
-    title: str = setting("", _PROSE)
-    source: str = setting("", _PROSE)
-    # curves: learning curves of training runs; games: players against each other; counts: the features' numbers;
-    # frequency: how often shapes occur in a run.
-    kind: str = setting("curves", choice("curves", "games", "counts", "frequency"))
-    # What the paper found, and what there is to say to what we found (Markdown).
-    paper: str = setting("", _PROSE)
-    remarks: str = setting("", _PROSE)
-    # Training runs start from this config, with each of these seeds; a number n stands for 1 to n.
-    base: str = setting("paper", text("the name of a config", r".+"))
-    seeds: tuple[int, ...] = setting((1,), _SEEDS)
-    # Curves: games of each pair of checkpoints that meet, and of each run's last weights against GNU Go level 0.
-    # Games: of each pair of players; in a Swiss tournament, of each player.
-    games: int = setting(200, _EVEN)
-    gnugo_games: int = setting(0, _EVEN)
-    # Games: all those in [[series]] meet all those in [players]; everybody meets everybody; or a Swiss tournament, in
-    # which everybody plays so many games against opponents of similar strength (TD paper, Section 4.5).
-    pairing: str = setting("gauntlet", choice("gauntlet", "round_robin", "swiss"))
-    # Games: the name of what is drawn along the x axis, the board and the openings.
-    x: str = setting("", text("a name", r".*"))
-    size: int = setting(9, integer(5, 19))
-    komi: float = setting(7.5, _KOMI)
-    opening_plies: int = setting(4, integer(0))
-    # Of openings, and of players whose specs name none.
-    seed: int = setting(1, integer(0, 2**63 - 1))
+    prefix: ClassVar[str] = "experiment."
 
-
-@dataclass(frozen=True)
-class Series(Section):
-    """Players of an experiment that differ by a number x, which stands for ``{x}`` in their spec."""
-
-    prefix: ClassVar[str | None] = ""
-
-    # Its players are called LABEL X.
-    label: str = setting("", text("a name", r".+"))
-    player: str = setting("", text("a player spec", r".+"))
-    x: tuple[float, ...] = setting((), _NUMBERS)
-    # Gauntlet: the label of another series; each meets that one's player of the same x besides.
-    against: str = setting("", text("the label of a series", r".*"))
-    # The board: {x}; empty: that of the experiment.
-    size: str = setting("", choice("", "{x}"))
-    # What x is called where this series is drawn; empty: as for the experiment.
-    along: str = setting("", text("a name", r".*"))
+    title: Prose = Field(default="", description="What the experiment is about.")
+    source: Prose = Field(default="", description="Where the paper has it.")
+    kind: Annotated[str, OneOf("curves", "games", "counts", "frequency")] = Field(
+        default="curves",
+        description="curves: learning curves of training runs; games: players against each other; counts: how many "
+        "features there are; frequency: how often shapes occur in a run.",
+    )
+    paper: Prose = Field(default="", description="What the paper found.")
+    remarks: Prose = Field(default="", description="What we found, in Markdown.")
+    base: ConfigName = Field(default="paper", description="The config that training runs start from.")
+    seeds: Seeds = Field(default=(1,), description="Each run is repeated with each of these seeds. n means 1 to n.")
+    games: EvenCount = Field(
+        default=200,
+        description="Curves: games of each pair of checkpoints. Games: of each pair of players, or, in a Swiss "
+        "tournament, of each player.",
+    )
+    gnugo_games: EvenCount = Field(
+        default=0, description="Curves: games of each run's last weights against GNU Go level 0."
+    )
+    pairing: Annotated[str, OneOf("gauntlet", "round_robin", "swiss")] = Field(
+        default="gauntlet",
+        description="Games. gauntlet: everyone in [[series]] meets everyone in [players]; round_robin: everyone meets "
+        "everyone; swiss: everyone meets opponents of similar strength (TD, Section 4.5).",
+    )
+    x: Line = Field(default="", description="Games: what the x axis shows.")
+    size: BoardSize = Field(default=9, description="Games: points along a side of the board.")
+    komi: Komi = Field(default=7.5, description="Games: points added to White's score.")
+    opening_plies: Annotated[int, Field(ge=0)] = Field(default=4, description="Games: random plies at the start.")
+    seed: Seed = Field(default=1, description="Seed of openings, and of players whose specs name none.")
 
 
-_SECTIONS: dict[str, type[Section]] = {f.name: type(f.default) for f in dataclasses.fields(Config)}  # type: ignore[misc]
-_KEYS = [f"{name}.{f.name}" for name, section in _SECTIONS.items() for f in dataclasses.fields(section)]  # type: ignore[arg-type]
-_ALIASES = {"learning.lambda": "learning.lambda_"}
+@section
+class SeriesConfig(Section):
+    """Players of an experiment that differ by a number x, which replaces ``{x}`` in their spec."""
+
+    label: Name = Field(default="", description="Its players are called LABEL X.")
+    player: SpecText = Field(default="", description="The spec of the players, with {x} for the number.")
+    x: Numbers = Field(default=(), description="The numbers.")
+    against: Line = Field(
+        default="",
+        description="Gauntlet: the label of another series, whose player of the same x each player meets as well.",
+    )
+    size: Annotated[str, OneOf("", "{x}")] = Field(
+        default="", description="The board size: {x}, or empty for the size of the experiment."
+    )
+    along: Line = Field(
+        default="", description="What x is called in this series' picture, if not as in the experiment."
+    )
 
 
-@dataclass(frozen=True)
-class Tournament(Section):
+@section
+class TournamentConfig(Section):
     """Many players and their ratings; see train/arena/tournament.py, also for [players] and [anchors]."""
 
-    # Name of its folder, below `out`, and that.
-    name: str = setting("tournament", _NAME)
-    out: str = setting("tournaments", text("the path of a folder", r".+"))
-    # round_robin: everybody meets everybody. gauntlet: the challengers meet all others. swiss: everybody plays in every
-    # round, somebody drawn at random with a bias towards a similar number of wins (TD, Section 4.5).
-    kind: str = setting("round_robin", choice("round_robin", "gauntlet", "swiss"))
-    # Games of each pair; swiss: of each player, two a round. An even number: openings are played with both colours.
-    games: int = setting(100, _EVEN)
-    # Gauntlet: the names of those who meet all others.
-    challengers: tuple[str, ...] = setting((), _NAMES)
-    # Swiss: how many wins of difference make a pairing e times less likely.
-    bias: float = setting(4.0, POSITIVE)
-    # The board, and the rules of each game.
-    size: int = setting(9, integer(5, 19))
-    komi: float = setting(7.5, _KOMI)
-    opening_plies: int = setting(4, integer(0))
-    # Plies after which a game is scored as it stands; 0: 3 * size * size.
-    max_moves: int = setting(0, integer(0))
-    # Of each side: "60", "60+30/5" or "60+3x10" (see clock.parse_time); empty: no limit.
-    time: str = setting("", text("a time", r".*"))
-    # Of openings, pairings, and players whose specs name none.
-    seed: int = setting(1, integer(0, 2**63 - 1))
-    # Games at a time; on a Ray cluster, where one is named: as many at most, 1 for all its CPUs.
-    jobs: int = setting(1, integer(1, 1_000))
-    cluster: str = setting("", _CLUSTER)
-    # Write an SGF record of every game.
-    sgf: bool = setting(False, SWITCH)
-    # Virtual draws of the ratings; see elo.rate.
-    prior: float = setting(2.0, NOT_NEGATIVE)
+    prefix: ClassVar[str] = "tournament."
+
+    name: FolderName = Field(default="tournament", description="Name of its folder inside `out`.")
+    out: Folder = Field(default="tournaments", description="The folder that holds the folders of tournaments.")
+    kind: Annotated[str, OneOf("round_robin", "gauntlet", "swiss")] = Field(
+        default="round_robin",
+        description="round_robin: everyone meets everyone. gauntlet: the challengers meet everyone else. swiss: "
+        "everyone plays in every round, preferably someone with a similar number of wins (TD, Section 4.5).",
+    )
+    games: EvenCount = Field(
+        default=100,
+        description="Games of each pair; in a Swiss tournament, of each player, two a round. Both colours play each "
+        "opening.",
+    )
+    challengers: Names = Field(default=(), description="Gauntlet: the names of those who meet everyone else.")
+    bias: float = Field(
+        default=4.0, gt=0, description="Swiss: the difference in wins that makes a pairing e times less likely."
+    )
+    size: BoardSize = Field(default=9, description="Points along a side of the board.")
+    komi: Komi = Field(default=7.5, description="Points added to White's score.")
+    opening_plies: Annotated[int, Field(ge=0)] = Field(default=4, description="Random plies at the start of a game.")
+    max_moves: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Plies after which a game is scored as it stands. 0: 3 * size * size."
+    )
+    time: Annotated[Line, Expected("a time")] = Field(
+        default="", description='Time of each side: "60", "60+30/5" or "60+3x10" (rlgo/clock.py). Empty: no limit.'
+    )
+    seed: Seed = Field(default=1, description="Seed of openings and pairings, and of players whose specs name none.")
+    jobs: Annotated[int, Field(ge=1, le=1_000)] = Field(
+        default=1, description="Games at a time. On a Ray cluster: at most so many; 1 uses all of its CPUs."
+    )
+    cluster: Cluster = Field(default="", description="The Ray cluster that plays the games. Empty: this computer.")
+    sgf: bool = Field(default=False, description="Write an SGF record of every game.")
+    prior: float = Field(default=2.0, ge=0, description="Virtual draws of the ratings (train/arena/elo.py).")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -307,27 +429,27 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
     Parameters
     ----------
     path : a TOML file, or the name of a shipped config (see `resources.config_path`)
-    overrides : ``section.key=value`` each; the value is read as TOML, and as a plain string where it is none
+    overrides : ``section.key=value`` each; the value is read as TOML, or as a plain string if it is not TOML
 
     Raises
     ------
-    RlgoError : naming the file (or ``--set``), the key and what was expected.
+    RlgoError : naming the file (or ``--set``), the key, the value and what was expected.
     """
     file = config_path(str(path))
-    # The file first by itself, so that an error names where the mistake stands.
+    # The file first by itself, so that an error names the place of the mistake.
     tables = _tables(read_toml(file), str(file))
     config = _build(tables, str(file))
     overrides = list(overrides)
     if not overrides:
         return config
     for override in overrides:
-        for section, values in _tables(parse_override(override), f"--set {override}").items():
-            tables.setdefault(section, {}).update(values)
+        for name, values in _tables(parse_override(override), f"--set {override}").items():
+            tables.setdefault(name, {}).update(values)
     return _build(tables, "--set")
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """The content of a TOML file. RlgoError names the file and what is wrong with it."""
+    """Read a TOML file; RlgoError names the file and what is wrong with it."""
     try:
         return tomllib.loads(file.read_text("utf-8"))
     except UnicodeDecodeError as error:
@@ -339,29 +461,27 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def config_from_dict(data: Mapping[str, Any], source: str = "config") -> Config:
-    """The config of a nested mapping, section -> key -> value; `source` stands in front of error messages."""
+    """Make a config from a nested mapping, section -> key -> value; error messages begin with `source`."""
     return _build(_tables(data, source), source)
 
 
 def change(config: Config, data: Mapping[str, Any], source: str) -> Config:
-    """`config` with the values of a nested mapping in place of its own; see `config_from_dict`."""
+    """Replace values of `config` by those of a nested mapping; see `config_from_dict`."""
     tables: dict[str, dict[str, Any]] = dataclasses.asdict(config)
-    for section, values in _tables(data, source).items():
-        tables[section].update(values)
+    for name, values in _tables(data, source).items():
+        tables[name].update(values)
     return _build(tables, source)
 
 
 def check_keys(kind: type[Section], table: Mapping[str, Any], source: str) -> None:
-    """RlgoError for a key that a section does not have; it names the nearest one."""
-    prefix = f"{kind.__name__.lower()}." if kind.prefix is None else kind.prefix
-    keys = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    """Raise RlgoError for a key that a section does not have."""
     for key in table:
-        if key not in keys:
-            raise _unknown(f"{prefix}{key}", source, [f"{prefix}{known}" for known in keys])
+        if key not in kind.fields():
+            raise RlgoError(f"{source}: {unknown_key(key, kind.fields(), kind.prefix)}")
 
 
 def section_from(kind: type[Section], table: Mapping[str, Any], source: str) -> Any:
-    """The table [NAME] of some other file as its class NAME; `source` stands in front of error messages."""
+    """Make a section from a table of some other file; error messages begin with `source`."""
     check_keys(kind, table, source)
     try:
         return kind(**table)
@@ -370,61 +490,74 @@ def section_from(kind: type[Section], table: Mapping[str, Any], source: str) -> 
 
 
 def _tables(data: Mapping[str, Any], source: str) -> dict[str, dict[str, Any]]:
-    """Check the names of sections and keys and resolve aliases; values are not looked at."""
+    """Check the names of sections and keys, and resolve aliases; values are left alone."""
     tables: dict[str, dict[str, Any]] = {}
-    for section, values in data.items():
-        if section not in _SECTIONS:
+    for name, values in data.items():
+        if name not in SECTIONS:
             first = f".{next(iter(values))}" if isinstance(values, Mapping) and values else ""
-            raise _unknown(section + first, source)
+            raise _unknown(name + first, source)
         if not isinstance(values, Mapping):
-            raise RlgoError(f"{source}: {section} = {shown(values)}: expected a table [{section}]")
-        table = tables[section] = {}
+            raise RlgoError(f"{source}: {name} = {shorten(values)}: expected a table [{name}]")
+        table = tables[name] = {}
         for key, value in values.items():
-            leaf = canonical_key(f"{section}.{key}", source).partition(".")[2]
+            leaf = canonical_key(f"{name}.{key}", source).partition(".")[2]
             if leaf in table:
-                raise RlgoError(f"{source}: {section}.{key}: given twice, as {leaf} too")
+                raise RlgoError(
+                    f"{source}: {name}.{key} cannot be combined with {name}.{spelled(leaf)}, its other name"
+                )
             table[leaf] = value
     return tables
 
 
 def canonical_key(key: str, source: str) -> str:
-    """The name of a key as its section has it, ``section.key``; RlgoError where there is none."""
-    name = _ALIASES.get(key, key)
-    if name not in _KEYS:
-        raise _unknown(name, source)
-    return name
+    """Give a key the name that its section has for it, ``section.key``; RlgoError if there is none."""
+    name, _, leaf = key.partition(".")
+    known = f"{name}.{Section.aliases.get(leaf, leaf)}"
+    if known not in _KEYS:
+        raise _unknown(key, source)
+    return known
 
 
 def _build(tables: dict[str, dict[str, Any]], source: str) -> Config:
     try:
-        return Config(**{name: _SECTIONS[name](**values) for name, values in tables.items()})  # type: ignore[arg-type]
+        sections: Any = {name: SECTIONS[name](**values) for name, values in tables.items()}
     except RlgoError as error:
         raise RlgoError(f"{source}: {error}") from None
+    return Config(**sections)
 
 
 def parse_override(text: str) -> dict[str, Any]:
-    """``section.key=value`` as the nested mapping that TOML would make of it."""
+    """Read ``section.key=value`` as the nested mapping that TOML would make of it."""
     name, equals, raw = text.partition("=")
-    section, dot, key = name.strip().partition(".")
-    if not equals or not section:
+    table, dot, key = name.strip().partition(".")
+    if not equals or not table:
         raise RlgoError(f"--set {text}: expected section.key=value")
     raw = raw.strip()
     try:
         parsed = tomllib.loads(f"value = {raw}")
     except tomllib.TOMLDecodeError:
         parsed = {}
-    # More than one key means that the value brought a line of its own: then it is no TOML value.
+    # More than one key means that the value contains a line of its own: then it is not a TOML value.
     value = parsed["value"] if list(parsed) == ["value"] else raw
-    return {section: {key: value}} if dot else {section: value}
+    return {table: {key: value}} if dot else {table: value}
 
 
-def _unknown(name: str, source: str, keys: Iterable[str] | None = None) -> RlgoError:
-    def likeness(key: str) -> float:
-        # The last part counts again by itself, so that a key in a wrong section, or in none, is found.
-        pairs = (name, key), (name.rpartition(".")[2], key.rpartition(".")[2])
-        return sum(SequenceMatcher(None, a, b).ratio() for a, b in pairs)
+def _unknown(name: str, source: str) -> RlgoError:
+    """Refuse a key of a config; a key of that name in another section is near, too."""
+    table, _, leaf = name.rpartition(".")
 
-    return RlgoError(f"{source}: unknown key {name}; the nearest valid key is {max(keys or _KEYS, key=likeness)}")
+    def likeness(known: str) -> tuple[float, float]:
+        own_leaf = SequenceMatcher(None, leaf, spelled(known.partition(".")[2])).ratio()
+        return own_leaf + SequenceMatcher(None, name, known).ratio(), own_leaf
+
+    best = max(_KEYS, key=likeness)
+    if likeness(best)[1] >= _NEAR:
+        hint = f"did you mean {spelled(best)}?"
+    elif table in SECTIONS:
+        hint = f"expected one of {', '.join(map(spelled, SECTIONS[table].fields()))}"
+    else:
+        hint = f"expected a section: {', '.join(SECTIONS)}"
+    return RlgoError(f"{source}: unknown key {name}; {hint}")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -433,23 +566,23 @@ def _unknown(name: str, source: str, keys: Iterable[str] | None = None) -> RlgoE
 
 
 def to_toml(config: Config) -> str:
-    """The whole config as TOML: what `load_config` reads back as the same config."""
+    """Write the whole config as TOML, which `load_config` reads back as the same config."""
     lines = []
-    for section in _SECTIONS:
-        lines.append(f"[{section}]")
-        for key, value in dataclasses.asdict(getattr(config, section)).items():
-            lines.append(f"{key} = {to_toml_value(value)}")
+    for name in SECTIONS:
+        lines.append(f"[{name}]")
+        lines += [f"{key} = {to_toml_value(value)}" for key, value in dataclasses.asdict(getattr(config, name)).items()]
         lines.append("")
     return "\n".join(lines)
 
 
 def flat(config: Config) -> dict[str, Any]:
     """Every value by its whole key, ``section.key``."""
-    sections = dataclasses.asdict(config)
-    return {f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()}
+    return {
+        f"{name}.{key}": value for name in SECTIONS for key, value in dataclasses.asdict(getattr(config, name)).items()
+    }
 
 
 def overrides(base: Config, config: Config) -> list[str]:
-    """What makes `config` of `base` on the command line: ``section.key=value`` each, for --set."""
+    """List what makes `config` of `base` on the command line: ``section.key=value`` each, for --set."""
     before = flat(base)
     return [f"{key}={to_toml_value(value)}" for key, value in flat(config).items() if value != before[key]]

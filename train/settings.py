@@ -1,38 +1,82 @@
-"""Settings: frozen dataclasses whose fields say what they may be, checked wherever a value comes from.
+"""Settings: what a value may be, and the one line that refuses a wrong one.
 
-Start reading at `Section`. `config.py` declares those of training runs, `players.py` those of players.
+Start reading at `section`, which makes a frozen class of pydantic fields whose values are checked. `config.py` declares
+the settings of training runs, `players/keys.py` those of players. Every error has one of three forms::
+
+    FILE: learning.alpha = -1: expected a positive number
+    FILE: unknown key run.log_evry; did you mean run.log_every?
+    FILE: learning.alpha_final = 0 cannot be combined with learning.alpha_schedule = "exponential"
 """
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import json
-import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from difflib import get_close_matches
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
+
+import pydantic.dataclasses
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import core_schema
 
 from rlgo.errors import RlgoError
+from rlgo.settings import SIZES
 
 # ---------------------------------------------------------------------------------------------
 # How values are written
 # ---------------------------------------------------------------------------------------------
 
+_COUNT = re.compile(r"[+-]?[0-9]+(_[0-9]+)*(\.[0-9]+)?(e\+?[0-9]{1,2})?", re.IGNORECASE)
+
+
+def parse_count(text: str) -> int:
+    """Read a whole number: ``1000``, ``1_000`` and ``1e3`` are the same.
+
+    Raises
+    ------
+    RlgoError : for anything else, ``1.5e0`` and ``1e-3`` included.
+    """
+    number = Decimal(text) if _COUNT.fullmatch(text) else None
+    if number is None or number != number.to_integral_value():
+        raise RlgoError(f"{shorten(text)}: expected a whole number (1000, 1_000 and 1e3 are the same)")
+    return int(number)
+
 
 def to_toml_value(value: Any) -> str:
-    # For the values of a config (finite numbers, printable strings), JSON is TOML.
+    """Write a value of a config as TOML; finite numbers and printable strings look the same in JSON."""
     return json.dumps(value, ensure_ascii=False)
 
 
-def shown(value: Any) -> str:
-    """A wrong value as an error message shows it: on one line, and not too long."""
+def name_of(code: int, codes: Mapping[str, int]) -> str:
+    """Name a code of the algorithms: of several names, the first."""
+    return next(name for name, known in codes.items() if known == code)
+
+
+def shorten(value: Any) -> str:
+    """Show a wrong value in an error message: on one line, in at most 60 characters."""
     text = to_toml_value(value) if isinstance(value, str | bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _kind(value: Any) -> str:
-    """What TOML calls the type of a value."""
+def _kind_of(value: Any) -> str:
+    """Name the type of a value as TOML does."""
     kinds = {
         bool: "a boolean",
         int: "an integer",
@@ -45,82 +89,216 @@ def _kind(value: Any) -> str:
 
 
 # ---------------------------------------------------------------------------------------------
-# What a value may be. `accept` gives the value as its field holds it, or None where it is out of range.
+# Kinds of values, beyond those that pydantic has
 # ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Check:
-    """One kind of value: its types in TOML, how it reads in an error message, and the test that it passes."""
+class Expected:
+    """Says in an error message, and in tables of keys, what a value may be; where bounds alone would not."""
 
-    types: tuple[type, ...]
-    expected: str
-    accept: Callable[[Any], Any]
-
-    def __call__(self, key: str, value: Any) -> Any:
-        # By exact type, since bool is a subclass of int, and `games = true` is a mistake.
-        typed = type(value) in self.types
-        accepted = self.accept(value) if typed else None
-        if accepted is None:
-            found = "" if typed else f", found {_kind(value)}"
-            raise RlgoError(f"{key} = {shown(value)}: expected {self.expected}{found}")
-        return accepted
+    text: str
 
 
-def setting(default: Any, check: Check) -> Any:
-    return field(default=default, metadata={"check": check})
+class OneOf:
+    """One of several strings, such as the keys of a dictionary of the algorithms' codes."""
+
+    def __init__(self, *choices: str):
+        self.choices = choices
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Have pydantic accept exactly these strings."""
+        return core_schema.literal_schema(list(self.choices))
 
 
-def integer(low: int, high: int | None = None) -> Check:
-    bounds = f"of at least {low}" if high is None else f"from {low} to {high}"
-    return Check((int,), f"an integer {bounds}", lambda n: n if n >= low and (high is None or n <= high) else None)
+def _whole(value: Any) -> Any:
+    """Accept 1e6, which is a float in TOML, where a count is expected."""
+    return int(value) if type(value) is float and value.is_integer() else value
 
 
-def number(expected: str, holds: Callable[[float], bool]) -> Check:
-    def accept(value: int | float) -> float | None:
-        try:
-            number = float(value)
-        except OverflowError:
-            return None
-        return number if math.isfinite(number) and holds(number) else None
-
-    return Check((int, float), expected, accept)
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
-def choice(*choices: str | int) -> Check:
-    expected = "one of " + ", ".join(to_toml_value(choice) for choice in choices)
-    return Check((type(choices[0]),), expected, lambda value: value if value in choices else None)
+def _printable(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("not printable")
+    return value
 
 
-def text(expected: str, pattern: str) -> Check:
-    matches = re.compile(pattern).fullmatch
-    return Check((str,), expected, lambda text: text if text.isprintable() and matches(text) else None)
+def _ascending(value: tuple[int, ...]) -> tuple[int, ...]:
+    if list(value) != sorted({*value} & {*SIZES}):
+        raise ValueError("not an ascending subset")
+    return value
 
 
-def _window_sizes(value: list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
-    integers = all(type(k) is int for k in value)
-    return tuple(value) if integers and value and list(value) == sorted({*value} & {1, 2, 3}) else None
+# A number of games or simulations: `games = 1e6` is fine.
+Count = Annotated[int, BeforeValidator(_whole)]
+EvenCount = Annotated[Count, Field(ge=0, multiple_of=2), Expected("an even number of at least 0")]
+# Any text on one line; `Path` may be empty, `Name` and `Folder` may not.
+Line = Annotated[str, AfterValidator(_printable)]
+Path = Annotated[Line, Expected("the path of a file, or nothing")]
+Folder = Annotated[Line, Field(min_length=1), Expected("the path of a folder")]
+Name = Annotated[Line, Field(min_length=1), Expected("a name")]
+SpecText = Annotated[Line, Field(min_length=1), Expected("a player spec")]
+Sizes = Annotated[
+    tuple[int, ...],
+    BeforeValidator(_as_tuple),
+    AfterValidator(_ascending),
+    Field(min_length=1),
+    Expected("an ascending subset of [1, 2, 3], not empty"),
+]
+SizesOrNone = Annotated[
+    tuple[int, ...],
+    BeforeValidator(_as_tuple),
+    AfterValidator(_ascending),
+    Expected("an ascending subset of [1, 2, 3], or []"),
+]
 
 
-SWITCH = Check((bool,), "on or off, in a file true or false", lambda value: value)
-POSITIVE = number("a number above 0", lambda x: x > 0)
-NOT_NEGATIVE = number("a number of at least 0", lambda x: x >= 0)
-UNIT = number("a number from 0 to 1", lambda x: 0 <= x <= 1)
-SIZES = Check((list, tuple), "an ascending subset of [1, 2, 3], not empty", _window_sizes)
+# ---------------------------------------------------------------------------------------------
+# What a field expects, in words
+# ---------------------------------------------------------------------------------------------
+
+
+class _Type(NamedTuple):
+    """A type without its annotations: what pydantic and we have added to it, in order."""
+
+    bare: Any
+    notes: list[Any]
+
+
+def _unwrap(annotation: Any, notes: Iterable[Any]) -> _Type:
+    """Peel `Annotated` off, and the constraints out of pydantic's fields."""
+    found: list[Any] = []
+    for note in notes:
+        found += note.metadata if isinstance(note, FieldInfo) else [note]
+    if get_origin(annotation) is Annotated:
+        inner, *more = get_args(annotation)
+        bare, within = _unwrap(inner, more)
+        return _Type(bare, within + found)
+    return _Type(annotation, found)
+
+
+def expected(field: FieldInfo) -> str:
+    """Say what a field may be, as its error message does after "expected"."""
+    return _expected(_unwrap(field.annotation, field.metadata))
+
+
+def _expected(kind: _Type) -> str:
+    for note in reversed(kind.notes):
+        if isinstance(note, Expected):
+            return note.text
+        if isinstance(note, OneOf):
+            return "one of " + ", ".join(map(to_toml_value, note.choices))
+    if get_origin(kind.bare) in (Union, types.UnionType):
+        parts = [_expected(_unwrap(part, ())) for part in get_args(kind.bare) if part is not types.NoneType]
+        return ", or ".join(parts)
+    if get_origin(kind.bare) is Literal:
+        return " or ".join(map(str, get_args(kind.bare)))
+    if kind.bare is bool:
+        return "on or off, in a file true or false"
+    return _within_bounds("an integer" if kind.bare is int else "a number", kind.notes)
+
+
+def _within_bounds(noun: str, notes: Iterable[Any]) -> str:
+    bounds = {name: getattr(note, name) for note in notes for name in ("gt", "ge", "le") if hasattr(note, name)}
+    low, high = bounds.get("ge"), bounds.get("le")
+    if bounds.get("gt") == 0:
+        return "a positive number" if high is None else f"a positive number up to {high:,}"
+    if high is None:
+        return noun if low is None else f"{noun} of at least {low:,}"
+    return f"{noun} from {low:,} to {high:,}"
+
+
+def accepted_types(field: FieldInfo) -> set[type]:
+    """List the types that a field's value may have in a file."""
+    return _types_of(_unwrap(field.annotation, field.metadata))
+
+
+def _types_of(kind: _Type) -> set[type]:
+    if get_origin(kind.bare) in (Union, types.UnionType):
+        return set().union(*(_types_of(_unwrap(part, ())) for part in get_args(kind.bare)))
+    if get_origin(kind.bare) is Literal:
+        return {type(choice) for choice in get_args(kind.bare)}
+    if get_origin(kind.bare) is tuple:
+        return {list, tuple}
+    return {int, float} if kind.bare is float else {kind.bare}
+
+
+# ---------------------------------------------------------------------------------------------
+# Sections
+# ---------------------------------------------------------------------------------------------
 
 
 class Section:
-    """A table of settings. Values are checked on construction, however it comes about.
+    """The base of settings that belong together.
 
     Attributes
     ----------
-    prefix : what stands before a key in error messages; None: the name of the class and a dot
+    prefix : what stands before a key in error messages, ``learning.``
+    aliases : other spellings of keys, and what they stand for
     """
 
-    prefix: ClassVar[str | None] = None
+    prefix: ClassVar[str] = ""
+    aliases: ClassVar[Mapping[str, str]] = {"lambda": "lambda_"}
 
-    def __post_init__(self) -> None:
-        prefix = f"{type(self).__name__.lower()}." if self.prefix is None else self.prefix
-        for f in dataclasses.fields(self):  # type: ignore[arg-type]
-            key = f"{prefix}{f.name}"
-            object.__setattr__(self, f.name, f.metadata["check"](key, getattr(self, f.name)))
+    @classmethod
+    def fields(cls) -> dict[str, FieldInfo]:
+        """Every key with its default, what it may be (`expected`) and its description."""
+        return cls.__pydantic_fields__  # type: ignore[attr-defined]
+
+
+SectionType = TypeVar("SectionType", bound=type[Section])
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(Field,))
+def section(cls: SectionType) -> SectionType:
+    """Make a frozen dataclass whose values are checked on construction, wherever they come from.
+
+    Types are strict: no string passes for a number, no boolean for an integer. RlgoError names the key, the value and
+    what was expected. `dataclasses.replace`, which checks again, and `dataclasses.asdict` work as for any dataclass.
+    """
+    config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+    made: Any = pydantic.dataclasses.dataclass(frozen=True, config=config)(cls)
+    checked = made.__init__
+
+    @functools.wraps(checked)
+    def init(self: Any, *args: Any, **values: Any) -> None:
+        try:
+            checked(self, *args, **values)
+        except ValidationError as error:
+            given = dict(zip(self.fields(), args, strict=False)) | values
+            raise RlgoError(_refusal(type(self), error, given)) from None
+
+    made.__init__ = init
+    return made
+
+
+def _refusal(cls: type[Section], error: ValidationError, given: Mapping[str, Any]) -> str:
+    """Tell the first mistake of several in one line."""
+    key = str(error.errors()[0]["loc"][0])
+    if key not in cls.fields():
+        return unknown_key(key, cls.fields(), cls.prefix)
+    return refusal(cls.fields()[key], cls.prefix + spelled(key), given[key])
+
+
+def refusal(field: FieldInfo, key: str, value: Any) -> str:
+    """Say which value was refused, and what was expected; a field with `repr=False` keeps its value secret."""
+    if not field.repr:
+        return f"{key}: expected {expected(field)} (not shown here)"
+    found = "" if type(value) in accepted_types(field) else f", found {_kind_of(value)}"
+    return f"{key} = {shorten(value)}: expected {expected(field)}{found}"
+
+
+def spelled(field: str) -> str:
+    """Spell a field's name as people do: ``lambda``, which Python keeps for itself, is the field ``lambda_``."""
+    return field.rstrip("_")
+
+
+def unknown_key(key: str, known: Iterable[str], prefix: str = "", aliases: Iterable[str] = ()) -> str:
+    """Refuse a key: by the nearest one, if one is near, or by all there are."""
+    names = [spelled(name) for name in known]
+    near = get_close_matches(key, [*names, *aliases], 1)
+    hint = f"did you mean {prefix}{near[0]}?" if near else f"expected one of {', '.join(names)}"
+    return f"unknown key {prefix}{key}; {hint}"

@@ -36,7 +36,7 @@ def test_times_that_are_none(text: str) -> None:
 
 def test_without_settings_there_is_no_limit() -> None:
     clock = Clock()
-    clock.tell(BLACK, 1)
+    clock.set_left(BLACK, 1)
     clock.spend(BLACK, 1e6, None)
     assert clock.budget(BLACK, 9) is None and clock.allows(BLACK) is None and not clock.has_lost(BLACK)
 
@@ -84,12 +84,12 @@ def test_byo_yomi() -> None:
 def test_what_the_controller_tells_counts() -> None:
     clock = Clock(TimeSettings(60, 30, 5))
     clock.spend(WHITE, 20)
-    clock.tell(WHITE, 55)
+    clock.set_left(WHITE, 55)
     assert clock.left(WHITE) == (55, 0)
-    clock.tell(WHITE, 12, 2)
+    clock.set_left(WHITE, 12, 2)
     assert clock.left(WHITE) == (12, 2)
     byo_yomi = Clock(TimeSettings(60, 10, 1, 3))
-    byo_yomi.tell(WHITE, 8, 2)  # of byo-yomi, the periods that are left
+    byo_yomi.set_left(WHITE, 8, 2)  # of byo-yomi, the periods that are left
     assert byo_yomi.left(WHITE) == (8, 2) and byo_yomi.allows(WHITE) == 18
 
 
@@ -144,10 +144,10 @@ def test_overtime_is_never_over(settings: TimeSettings) -> None:
 
 def test_overtime_gives_each_move_its_share() -> None:
     clock = Clock(TimeSettings(0, 30, 5))
-    clock.tell(BLACK, 20, 4)
+    clock.set_left(BLACK, 20, 4)
     assert clock.budget(BLACK, 9) == pytest.approx(20 / 4 - 0.05)
-    clock.tell(BLACK, 5, 1)  # nothing behind it forgives
+    clock.set_left(BLACK, 5, 1)  # nothing behind it forgives
     assert clock.budget(BLACK, 9) == pytest.approx(5 - 0.05 - 0.5)
     # Little main time is worth less than the pace of overtime.
-    clock.tell(BLACK, 0.5, 0)
+    clock.set_left(BLACK, 0.5, 0)
     assert clock.budget(BLACK, 9) == pytest.approx(0.9 * 30 / 5 - 0.05)

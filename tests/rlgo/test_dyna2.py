@@ -15,9 +15,8 @@ from rlgo.game import Game
 from rlgo.player import GreedyPlayer
 from rlgo.rollout import DefaultPolicy
 from rlgo.settings import EPSILON_GREEDY, Policy
-from rlgo.shapes import fuse, make_features
+from rlgo.shapes import make_features
 from rlgo.td_search import LEARNING, THROUGHOUT, Simulation, TdSearch
-from rlgo.two_phase import TwoPhase
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights
 from train.arena.match import play_match
@@ -207,42 +206,8 @@ def test_real_moves_explore_with_the_epsilon_of_the_long_term_memory():
 
 
 # ---------------------------------------------------------------------------------------------
-# Two phases
+# Forgetting, and mercy
 # ---------------------------------------------------------------------------------------------
-
-
-def test_two_phases_are_the_first_and_then_alpha_beta_on_what_it_learned():
-    for settings in ({}, {"apart": True}):
-        for depth in (1, 3):
-            alone, first = (Dyna2(SIZE, random_weights(), simulations=50, seed=2, **settings) for _ in range(2))
-            both = TwoPhase(first, depth=depth, seed=1)
-            game = random_game(7, 7)
-            alone.search(game)
-            values, move = alone.evaluate(game), both.genmove(game)
-            assert both.result.depth == depth
-            assert both.result.move == move
-            np.testing.assert_allclose(first.evaluate(game), values)
-            if depth == 1:  # one ply of search is the greedy move
-                best = np.nanmax(values[:-1]) if game.to_play == BLACK else np.nanmin(values[:-1])
-                assert values[(move // 6 - 1) * SIZE + move % 6 - 1] == pytest.approx(best)
-            assert len(both.report()) == 2
-            assert both.report()[1].startswith(f"alpha-beta: depth {depth}, ")
-            assert set(both.analyses()) == {"value", "long-term"}
-            np.testing.assert_array_equal(both.memory().theta, first.memory().theta)
-
-
-def test_the_second_phase_keeps_the_settings_of_the_first():
-    """An old memory, where moves are delayed; and real moves at random, where the first phase would play them."""
-    game = random_game(6, 2)
-    first = TdSearch(SIZE, (1, 2), 30, delay=1, seed=1)
-    both = TwoPhase(first, depth=1, seed=1)
-    both.genmove(game)
-    old = first.theta_bar.copy()
-    first.search(game)
-    np.testing.assert_array_equal(first.fused_table().black, fuse(first.features, old).black)
-    assert (first.fused_table().black != fuse(first.features, old).black).any()
-    random = TwoPhase(Dyna2(SIZE, random_weights(), (), long_epsilon=1.0, seed=1), depth=1, seed=1)
-    assert len({random.genmove(game) for _ in range(30)}) > 5
 
 
 def test_a_reset_forgets_in_either_form():
@@ -264,16 +229,6 @@ def test_mercy_is_not_asked_where_the_root_is_hopeless_already():
     search.search(game)
     assert search.scratch[0].episode.n > 3
     assert search.default.mercy
-
-
-def test_two_phases_share_the_time():
-    first = TdSearch(SIZE, simulations=None, seconds=1.0, seed=1)
-    both = TwoPhase(first, depth=None, seconds=0.06, seed=1)
-    assert first.seconds == 0.03
-    game = random_game(4, 4)
-    assert both.genmove(game) in game.sensible_moves()
-    assert first.tally.simulations > 0
-    assert both.result.depth >= 1
 
 
 # ---------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from test_gtp import Scripted, Session
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.game import Game
 from rlgo.gtp import GtpEngine, run
-from rlgo.gtp_analysis import info_line
+from rlgo.gtp.analyze import info_line
 from rlgo.player import Candidate, GreedyPlayer, Player, RandomPlayer
 from rlgo.shapes import make_features
 from rlgo.value import ValueFunction
@@ -89,7 +89,7 @@ def test_times_that_are_none(line: str) -> None:
 def test_the_engine_counts_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody tells what time is left, it is what the moves took; a new game begins with all of it."""
     now = [0.0]
-    monkeypatch.setattr("rlgo.gtp.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("rlgo.session.time.monotonic", lambda: now[0])
     player = Timed()
     play = player.genmove
 
@@ -104,9 +104,9 @@ def test_the_engine_counts_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
         gtp.ok(command)
     first, second, third = (given or 0.0 for given in player.given)
     assert second == third < first
-    assert gtp.engine.clock.left(BLACK) == (20, 0) and gtp.engine.clock.left(WHITE) == (60, 0)
+    assert gtp.engine.session.clock.left(BLACK) == (20, 0) and gtp.engine.session.clock.left(WHITE) == (60, 0)
     gtp.ok("clear_board")
-    assert gtp.engine.clock.left(BLACK) == (60, 0)
+    assert gtp.engine.session.clock.left(BLACK) == (60, 0)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def test_analysis_goes_on_until_there_is_input() -> None:
     player = Thinker()
     gtp = Session(player)
     said: list[str] = []
-    gtp.engine.is_waited_for = lambda: player.steps >= 50
+    gtp.engine.has_input = lambda: player.steps >= 50
     rest = gtp.engine.handle("3 lz-analyze b 1", said.append)
     assert player.steps == 50 and said[0] == "=3\n" and said[-1] == BLACKS_INFO + "\n" and rest == "\n"
 
@@ -409,7 +409,7 @@ X X X X X O . O .
 
 def settled(komi: float = 0.5, **options: Any) -> Session:
     gtp = Session(Scripted("C1 C1 B3"), komi=komi, **options)
-    gtp.engine.game = from_diagram(SETTLED, BLACK, komi)
+    gtp.engine.session.game = from_diagram(SETTLED, BLACK, komi)
     return gtp
 
 
@@ -438,7 +438,7 @@ def test_a_won_game_may_be_ended_early() -> None:
 
     def answer(**options: Any) -> str:
         gtp = settled(**options)
-        gtp.engine.game.to_play = WHITE
+        gtp.engine.session.game.to_play = WHITE
         gtp.ok("play w pass")
         return gtp.ok("genmove b")
 
@@ -450,14 +450,14 @@ def test_a_won_game_may_be_ended_early() -> None:
 def test_cleaning_up_takes_dead_stones_off() -> None:
     """It does not pass while there is one, whatever its player wants."""
     gtp = settled()
-    gtp.engine.player = Scripted("pass resign A1")
+    gtp.engine.session.player = Scripted("pass resign A1")
     gtp.ok("play w pass")
     gtp.game.to_play = BLACK
     for _ in range(2):
         assert gtp.ok("kgs-genmove_cleanup b") != "pass"
         gtp.game.undo()
-    gtp.engine.game = from_diagram(SETTLED.replace(". O . . X O . O .", ". . . . X O . O ."), BLACK)
-    gtp.engine.player = Scripted("pass")
+    gtp.engine.session.game = from_diagram(SETTLED.replace(". O . . X O . O .", ". . . . X O . O ."), BLACK)
+    gtp.engine.session.player = Scripted("pass")
     assert gtp.ok("kgs-genmove_cleanup b") == "pass"
 
 

@@ -17,7 +17,8 @@ from rlgo.player import Player
 from rlgo.settings import SIZES
 from rlgo.shapes import FeatureSet, make_features, unshare
 from rlgo.weights import Weights, load_weights
-from train.players.spec import parse_spec, weights_file
+from train.players.keys import weights_file
+from train.players.spec import parse_spec
 
 
 def play_weights(

@@ -17,7 +17,8 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import Player
 from train import provenance
-from train.players.spec import make_player, nested_spec, parse_spec, weights_file
+from train.players.keys import weights_file
+from train.players.spec import make_player, nested_spec, parse_spec
 
 
 def try_players(players: Sequence[str | Player], size: int, komi: float) -> dict[str, str]:
@@ -85,5 +86,5 @@ def _named_files(spec: str) -> list[str]:
     if "@" in spec:  # the name of a player object
         return []
     values = parse_spec(spec).values
-    names = [text for key in ("weights", "long", "first") if (text := str(values.get(key, "")))]
-    return names + (_named_files(nested_spec(values["first"])) if values.get("first") else [])
+    names = [text for key in ("weights", "long_term", "prior_search") if (text := str(values.get(key, "")))]
+    return names + (_named_files(nested_spec(values["prior_search"])) if values.get("prior_search") else [])

@@ -1,7 +1,7 @@
 """Tournaments: many players, games between them, and one table of ratings.
 
 Start reading at `read_tournament`, then `run_tournament`; `rounds` decides who meets whom. A tournament's file has a
-table [tournament] (`config.Tournament` lists its keys), the players by name, and anchors, whose ratings are given:
+table [tournament] (keys: `config.TournamentConfig`), the players by name, and anchors, whose ratings are given:
 
     [tournament]
     name = "first"
@@ -44,7 +44,7 @@ from train.arena.pool import GamePool, GameTask, make_pool
 from train.arena.prepare import make_openings, programs_of, try_players
 from train.arena.referee import GameRules
 from train.arena.results import PlayedGame, Results, open_results, play_into, read_results, read_versions
-from train.config import Tournament, read_toml, section_from
+from train.config import TournamentConfig, read_toml, section_from
 from train.players.spec import parse_spec
 from train.provenance import versions
 
@@ -55,7 +55,7 @@ RESULTS, RATINGS_TEXT, RATINGS_JSON, RATINGS_PNG = "results.jsonl", "ratings.txt
 class Plan:
     """A tournament as its file describes it."""
 
-    settings: Tournament
+    settings: TournamentConfig
     players: dict[str, str]  # specs by name
     anchors: dict[str, float]  # Elo by name
     folder: Path  # for everything the tournament writes
@@ -171,7 +171,7 @@ def _read_plan(file: Path, out: str | None) -> Plan:
             raise RlgoError(f"unknown table [{key}]: expected [tournament], [players] and [anchors]")
         if not isinstance(data[key], dict):
             raise RlgoError(f"{key}: expected a table [{key}]")
-    settings: Tournament = section_from(Tournament, data.get("tournament", {}), str(file))
+    settings: TournamentConfig = section_from(TournamentConfig, data.get("tournament", {}), str(file))
     players, anchors = data.get("players", {}), data.get("anchors", {})
     _check_players(players)
     _check_settings(settings, players)
@@ -199,7 +199,7 @@ def _check_players(players: Mapping[str, Any]) -> None:
             raise RlgoError(f"players.{name}: {error}") from None
 
 
-def _check_settings(settings: Tournament, players: Mapping[str, Any]) -> None:
+def _check_settings(settings: TournamentConfig, players: Mapping[str, Any]) -> None:
     """Raise an RlgoError for settings that do not fit each other or the players."""
     challengers = settings.challengers
     for name in challengers:

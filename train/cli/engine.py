@@ -195,11 +195,11 @@ def analyze(
     check_picture(png)
 
     from rlgo.sgf import load_sgf
-    from train.config import Board
+    from train.config import BoardConfig
     from train.play.analyze import analyze as analyze_position
     from train.players.spec import make_player
 
-    game = load_sgf(file, Board(komi=komi).komi, move)
+    game = load_sgf(file, BoardConfig(komi=komi).komi, move)
     if move is not None and len(game.moves) < move:
         raise RlgoError(f"--move {move}: the record has {len(game.moves)} moves")
     asked = make_player(player, game.size, seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -36,7 +37,7 @@ def list_all(scale: _Scale = 1.0, out: _Out = "experiments", results: _Results =
     """List the experiments, and which have run."""
     from train.experiments.report import overview
 
-    print(overview(_folder(scale, out, results)))
+    print(overview(_folder(scale, out, results), sys.stdout))
 
 
 @app.command("run")

@@ -17,7 +17,7 @@ import typer
 from rlgo.errors import RlgoError
 
 if TYPE_CHECKING:
-    from train.config import Board
+    from train.config import BoardConfig
 
 PLAYERS = "A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE."
 ENGINE = "heuristic_mc_rave"  # who plays where no player is named
@@ -27,24 +27,15 @@ ENGINE = "heuristic_mc_rave"  # who plays where no player is named
 # ---------------------------------------------------------------------------------------------
 
 
-def _parse_count(text: str) -> int:
-    """Read a whole number, which may be written 20_000 or 2e4; ValueError for anything else."""
-    try:
-        return int(text)
-    except ValueError:
-        value = float(text)
-        if not value.is_integer():
-            raise
-        return int(value)
-
-
 def count(low: int) -> Callable[[Any], int]:
     """Make a parser of whole numbers of at least `low`. They may be written 20_000 or 2e4."""
 
     def parse(text: Any) -> int:
+        from train.settings import parse_count  # pydantic, which --help does not need
+
         try:
-            value = _parse_count(str(text))
-        except (ValueError, OverflowError):
+            value = parse_count(str(text))
+        except RlgoError:
             value = low - 1
         if value < low:
             raise typer.BadParameter(f"{text}: expected an integer of at least {low}")
@@ -110,11 +101,11 @@ PngFile = Annotated[
 ]
 
 
-def board(size: int, komi: float) -> Board:
+def board(size: int, komi: float) -> BoardConfig:
     """Return board size and komi, checked like those of a config."""
-    from train.config import Board
+    from train.config import BoardConfig
 
-    return Board(size=size, komi=komi)
+    return BoardConfig(size=size, komi=komi)
 
 
 # ---------------------------------------------------------------------------------------------

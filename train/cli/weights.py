@@ -71,9 +71,9 @@ def import_weights(
     games and kind of value are not recorded. The file that comes with the original was trained on a million games with
     komi 6.5: use --komi 6.5 --games 1_000_000.
     """
-    from train.config import Board
+    from train.config import BoardConfig
 
-    path, komi = _new_file(out, f"{file.stem}.npz", force), Board(komi=komi).komi
+    path, komi = _new_file(out, f"{file.stem}.npz", force), BoardConfig(komi=komi).komi
 
     from rlgo.exchange import import_w
     from rlgo.weights import save_weights

@@ -41,16 +41,16 @@ def count(e: Experiment) -> list[dict[str, Any]]:
 def frequency(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     """Train the reference run, and return how often the classes of each block of weights occurred, as raw results."""
     assert e.reference is not None
-    training = RunStatus(e.reference)
-    train(e, [training], jobs, progress)
-    if training.state == FAILED:
-        raise RlgoError(f"{e.reference.folder.path}: {training.reason}")
+    status = RunStatus(e.reference)
+    train(e, [status], jobs, progress)
+    if status.state == FAILED:
+        raise RlgoError(f"{e.reference.folder.path}: {status.reason}")
     f = e.reference.config.features
     features = make_features(e.reference.config.board.size, f.sizes, f.sharing)
     state, progressed = e.reference.folder.load()
     totals = [int(state["occurrences"][block.start : block.stop].sum()) for block in features.blocks]
     lines: list[dict[str, Any]] = [
-        {"number": "games", "value": training.games, "seconds": round(progressed["seconds"], 1)},
+        {"number": "games", "value": status.games, "seconds": round(progressed["seconds"], 1)},
         {"number": "most occurrences of a block over least", "value": round(max(totals) / min(totals), 2)},
     ]
     for block in features.blocks:

@@ -122,7 +122,7 @@ def _play_gnugo(e: Experiment, runs: Sequence[TrainedRun], jobs: int, progress: 
     for trained in runs:
         if not trained.points:
             continue
-        spec, last = trained.training.spec, trained.points[-1]
+        spec, last = trained.status.spec, trained.points[-1]
         match = play_match(
             f"greedy,weights={last.path}",
             f"gtp:{GNUGO}",

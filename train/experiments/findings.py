@@ -277,7 +277,7 @@ class Analysis:
         seconds: Counter[str] = Counter()
         for line in self.raw.of("pair"):
             for name, spec, spent in zip(line["pair"], line.get("specs", ()), line.get("seconds_of", ()), strict=False):
-                sims = parse_spec(spec).values.get("sims")
+                sims = parse_spec(spec).values.get("simulations")
                 if type(sims) is int:
                     # Both sides move equally often, and neither plays the opening.
                     done[name] += sims * games_of(line) * (line["moves"] - self.raw.header["opening_plies"]) / 2

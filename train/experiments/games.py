@@ -17,7 +17,7 @@ from rlgo.errors import RlgoError
 from train.arena.match import play_match
 from train.arena.results import PlayedGame, read_results, read_versions
 from train.arena.tournament import RESULTS, Plan, run_tournament
-from train.config import Tournament
+from train.config import TournamentConfig
 from train.experiments.model import Contestant, Experiment
 from train.experiments.raw import pair_line
 from train.experiments.training import labelled_runs, train_runs
@@ -92,7 +92,7 @@ def games_file(e: Experiment, a: Contestant, b: Contestant) -> Path:
 def _plan(e: Experiment) -> Plan:
     """Return the experiment as a Swiss tournament."""
     s, folder = e.settings, games_folder(e)
-    settings = Tournament(
+    settings = TournamentConfig(
         name=e.name, out=str(folder.parent), kind="swiss", games=e.scaled(s.games), size=s.size, komi=s.komi,
         opening_plies=s.opening_plies, seed=s.seed,
     )  # fmt: skip

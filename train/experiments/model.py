@@ -11,7 +11,7 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from train.config import Experiment as Settings
+from train.config import ExperimentConfig
 from train.runs.fleet import RunSpec
 from train.runs.strength import GNUGO_NAME
 
@@ -92,7 +92,7 @@ class Experiment:
 
     name: str
     path: Path
-    settings: Settings
+    settings: ExperimentConfig
     scale: float
     folder: Path
     argument: str

@@ -1,7 +1,7 @@
 """Read experiments from their files.
 
 Start reading at `read_experiment`. A file in configs/experiments has a table [experiment], whose keys
-`train.config.Experiment` explains, and further tables:
+`train.config.ExperimentConfig` explains, and further tables:
 
     [runs."1x1"]                      # curves: a label, and what it changes in the base config
     features.sizes = [1]              # (a key `base = "default"` starts from another config)
@@ -12,7 +12,7 @@ Start reading at `read_experiment`. A file in configs/experiments has a table [e
     [panels]                          # curves: labels to draw together
     "(a) one size" = ["1x1", "2x2"]
 
-    [[series]]                        # games: players with a number x in their spec; `config.Series` lists more keys
+    [[series]]                        # games: players with a number x in their spec; keys: `config.SeriesConfig`
     label = "depth"
     player = "alphabeta,depth={x}"
     x = [1, 2, 3]
@@ -45,8 +45,7 @@ from typing import Any
 
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
-from train.config import Config, Series, change, flat, load_config, read_toml, section_from
-from train.config import Experiment as Settings
+from train.config import Config, ExperimentConfig, SeriesConfig, change, flat, load_config, read_toml, section_from
 from train.experiments.model import LOGGING_KEYS, MEASURES, REFERENCE, Claim, Contestant, Experiment
 from train.players.spec import parse_spec
 from train.runs.fleet import RunSpec, run_name
@@ -120,13 +119,13 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
     return replace(e, claims=claims)
 
 
-def _read_tables(file: Path) -> tuple[Settings, dict[str, Any]]:
+def _read_tables(file: Path) -> tuple[ExperimentConfig, dict[str, Any]]:
     """Return the table [experiment] and the others, all of which the kind of experiment may have."""
     data = read_toml(file)
     table = data.pop("experiment", None)
     if not isinstance(table, dict):
         raise RlgoError(f"{file}: expected a table [experiment]; train/experiments/reading.py explains what it holds")
-    s: Settings = section_from(Settings, table, str(file))
+    s: ExperimentConfig = section_from(ExperimentConfig, table, str(file))
     if s.kind in ("curves", "games") and not s.games:
         raise RlgoError(f"{file}: experiment.games = 0: expected at least 2")
     for key, value in data.items():
@@ -178,7 +177,7 @@ def _read_runs(e: Experiment, label: str, changes: Any, common: Mapping[str, Any
     base = str(changes.pop("base", e.settings.base))
     seeds = e.settings.seeds
     if "seeds" in changes:
-        seeds = section_from(Settings, {"seeds": changes.pop("seeds")}, source).seeds
+        seeds = section_from(ExperimentConfig, {"seeds": changes.pop("seeds")}, source).seeds
     for key in common:
         if f"run.{key}" not in LOGGING_KEYS:
             possible = ", ".join(LOGGING_KEYS)
@@ -219,12 +218,12 @@ def _read_panels(data: Mapping[str, Any], e: Experiment) -> dict[str, tuple[str,
 def _read_contestants(e: Experiment, series: list[Any], players: Mapping[str, Any]) -> tuple[Contestant, ...]:
     """Return the players of [players] and of [[series]], in this order."""
     contestants = [Contestant(name, _with_weights(e, name, str(spec))) for name, spec in players.items()]
-    read: list[Series] = []
+    read: list[SeriesConfig] = []
     for i, table in enumerate(series, 1):
         where = f"{e.path}: series, number {i}"
         if not isinstance(table, dict):
             raise RlgoError(f"{where}: expected a table [[series]]")
-        s: Series = section_from(Series, table, where)
+        s: SeriesConfig = section_from(SeriesConfig, table, where)
         read.append(s)
         contestants += [_contestant_at(e, s, x, where) for x in s.x]
     names = [c.name for c in contestants]
@@ -239,7 +238,7 @@ def _read_contestants(e: Experiment, series: list[Any], players: Mapping[str, An
     return tuple(contestants)
 
 
-def _contestant_at(e: Experiment, s: Series, x: float, where: str) -> Contestant:
+def _contestant_at(e: Experiment, s: SeriesConfig, x: float, where: str) -> Contestant:
     """Return the player of a series at x."""
     name = f"{s.label} {x:,}"
     spec = _with_weights(e, name, s.player.replace("{x}", str(x)))
@@ -249,7 +248,7 @@ def _contestant_at(e: Experiment, s: Series, x: float, where: str) -> Contestant
     return Contestant(name, spec, s.label, float(x), s.against, int(size), s.along)
 
 
-def _check_pairing(e: Experiment, series: list[Series], contestants: list[Contestant]) -> None:
+def _check_pairing(e: Experiment, series: list[SeriesConfig], contestants: list[Contestant]) -> None:
     """Raise an RlgoError unless all players have somebody to meet."""
     by_label = {s.label: s for s in series}
     for i, s in enumerate(series, 1):

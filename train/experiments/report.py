@@ -13,9 +13,11 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from train.console import table
 from train.experiments.findings import (
     HELD,
     LINK_EXPERIMENT,
@@ -255,16 +257,19 @@ def plot(e: Experiment, results: Path) -> Path:
     return path
 
 
-def overview(results: Path) -> str:
-    """Return all shipped experiments, one a line: whether they have run, and what they are about."""
-    lines = []
+def overview(results: Path, stream: TextIO | None = None) -> str:
+    """Return a table of all shipped experiments: whether they have run, and what they are about.
+
+    stream : where it will be printed, see `console.table`
+    """
+    rows = []
     for name in list_experiments():
         e, raw = read_experiment(name), read_raw(results / f"{name}.jsonl")
         state = "has not run" if raw is None else f"run on {raw.header['finished']}"
         if raw is not None and raw.header["scale"] != 1:
             state += f", scale {raw.header['scale']:g}"
-        lines.append(f"{name:20} {state:18} {e.settings.title} ({e.settings.source})")
-    return "\n".join(lines)
+        rows.append((name, state, f"{e.settings.title} ({e.settings.source})"))
+    return table(("experiment", "state", "about"), rows, stream=stream)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -318,28 +323,29 @@ SYSTEMS = (
 )  # fmt: skip
 
 
-def systems_table(results: Path, page: Path) -> str:
+def systems_table(results: Path, matches: Path, link: str = "") -> str:
     """Return the table of the papers' systems against GNU Go, in Markdown: the papers' figures and ours.
 
     Parameters
     ----------
-    results : folder of the experiments' raw results (docs/experiments); the matches' are beside it, in ``results``
-    page : file that the table is for; links are relative to its folder
+    results : folder of the experiments' raw results, docs/experiments
+    matches : folder of the matches' results, docs/results
+    link : what links to files in these folders begin with, before the folder's name: "docs/" for a page above them
 
     Raises RlgoError if results are missing.
     """
     rows = [("system", "against", "the paper", "rlgo, as many simulations", "rlgo, equal time")]
     for system in SYSTEMS:
         if system.match:
-            file = results.parent / "results" / system.match
-            same = _won_of(_match_scores(file), file, page)
+            file = matches / system.match
+            same = _won_of(_match_scores(file), file, link)
         else:
             file = results / f"{SCALE_EXPERIMENT}.jsonl"
-            same = _won_of(_scores_against(file, system.opponent, f"{system.label} #"), file, page)
+            same = _won_of(_scores_against(file, system.opponent, f"{system.label} #"), file, link)
         timed = "does not search"
         if system.equal_time:
             file = results / f"{system.equal_time[0]}.jsonl"
-            timed = _won_of(_scores_against(file, system.opponent, system.equal_time[1]), file, page)
+            timed = _won_of(_scores_against(file, system.opponent, system.equal_time[1]), file, link)
         rows.append((system.name, system.opponent.removeprefix("GNU Go "), system.paper, same, timed))
     return markdown(rows)
 
@@ -363,9 +369,8 @@ def _scores_against(file: Path, opponent: str, player: str) -> list[tuple[float,
     return [opening for of_pair in scores for opening in of_pair]
 
 
-def _won_of(scores: list[tuple[float, ...]], file: Path, page: Path) -> str:
+def _won_of(scores: list[tuple[float, ...]], file: Path, link: str) -> str:
     """Format what was won of how many games, with its interval and a link to the raw results."""
     won, games = sum(map(sum, scores)), sum(map(len, scores))
     win_rate = in_percent(won / games, clustered_interval(scores))
-    link = Path(os.path.relpath(file, page.parent)).as_posix()
-    return f"{won:,.0f} of {games:,}: {win_rate} [raw]({link})"
+    return f"{won:,.0f} of {games:,}: {win_rate} [raw]({link}{file.parent.name}/{file.name})"

@@ -48,12 +48,12 @@ class TrainedRun:
     Attributes
     ----------
     label : the label it stands for
-    training : what it is and how it ended
+    status : what it is and how it ended
     points : its checkpoints with finite weights, from early to late
     """
 
     label: str
-    training: RunStatus
+    status: RunStatus
     points: tuple[Point, ...]
 
 
@@ -71,30 +71,30 @@ def train_runs(
 
     Raises RlgoError for a run that failed without diverging, and for folders that hold other runs.
     """
-    trainings = {run.name: RunStatus(run) for _, run in labelled}
-    train(e, list(trainings.values()), jobs, progress)
+    statuses = {run.name: RunStatus(run) for _, run in labelled}
+    train(e, list(statuses.values()), jobs, progress)
     trained = [
-        TrainedRun(label, trainings[run.name], tuple(_points(i, label, trainings[run.name])))
+        TrainedRun(label, statuses[run.name], tuple(_points(i, label, statuses[run.name])))
         for i, (label, run) in enumerate(labelled)
     ]
     reference = e.reference.name if e.reference is not None else ""
     return trained, [_run_line(run, reference) for run in trained]
 
 
-def train(e: Experiment, trainings: Sequence[RunStatus], jobs: int, progress: bool) -> None:
+def train(e: Experiment, statuses: Sequence[RunStatus], jobs: int, progress: bool) -> None:
     """Bring training runs to their end, and fill in how each one ended.
 
     Raises RlgoError for a folder that holds a run with other settings.
     """
-    check_folders([training.spec for training in trainings], "name another folder by --out", LOGGING_KEYS)
-    train_all(trainings, e.folder / "runs", jobs, progress)
+    check_folders([status.spec for status in statuses], "name another folder by --out", LOGGING_KEYS)
+    train_all(statuses, e.folder / "runs", jobs, progress)
 
 
-def _points(number: int, label: str, training: RunStatus) -> Iterator[Point]:
+def _points(number: int, label: str, status: RunStatus) -> Iterator[Point]:
     """Yield the checkpoints of a run whose weights are finite, from early to late."""
-    wanted, folder = training.spec.config.run, training.spec.folder
+    wanted, folder = status.spec.config.run, status.spec.folder
     files = {games: path for games, path in folder.saved().items() if games <= wanted.games}
-    if training.state == FINISHED:
+    if status.state == FINISHED:
         files.setdefault(wanted.games, folder.weights)
     for games, path in files.items():
         weights = load_weights(path)
@@ -104,11 +104,11 @@ def _points(number: int, label: str, training: RunStatus) -> Iterator[Point]:
 
 def _run_line(run: TrainedRun, reference: str) -> dict[str, Any]:
     """Return a run as a line of raw results; `reference` is the name of the reference run."""
-    training, points = run.training, run.points
-    spec = training.spec
-    diverged = training.state == FAILED and training.reason.startswith("diverged")
-    if training.state == FAILED and not diverged:
-        raise RlgoError(f"{spec.folder.path}: {training.reason}")
+    status, points = run.status, run.points
+    spec = status.spec
+    diverged = status.state == FAILED and status.reason.startswith("diverged")
+    if status.state == FAILED and not diverged:
+        raise RlgoError(f"{spec.folder.path}: {status.reason}")
     try:
         seconds = spec.folder.load()[1]["seconds"]
     except RlgoError:
@@ -119,10 +119,10 @@ def _run_line(run: TrainedRun, reference: str) -> dict[str, Any]:
         "base": spec.base,
         "changed": spec.values,
         "reference": spec.name == reference,
-        "state": "diverged" if diverged else training.state,
-        "reason": training.reason,
+        "state": "diverged" if diverged else status.state,
+        "reason": status.reason,
         # A run that diverged counts up to its last checkpoint, which is the same on every machine.
-        "games": training.games if not diverged else points[-1].games if points else 0,
+        "games": status.games if not diverged else points[-1].games if points else 0,
         "seconds": round(seconds, 1),
         "checkpoints": [point.games for point in points],
         # A checksum of the last weights, for those who train the run again.

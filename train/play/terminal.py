@@ -1,7 +1,7 @@
-"""A person plays against the engine in the terminal: `rlgo play`.
+"""Play against an engine in the terminal: `rlgo play`.
 
-Start reading at `Session.handle`: a line in, text out, no terminal. `play_in_terminal` connects it to one. The engine
-is a `GtpEngine`, which knows how to move in time, when to pass, and what is dead in the end.
+Start reading at `TerminalGame.handle`: a line comes in, and text is written. `play_in_terminal` connects it to a
+terminal. The engine is a `GameSession`, which moves in time, knows when to pass, and judges what is dead at the end.
 """
 
 from __future__ import annotations
@@ -9,39 +9,36 @@ from __future__ import annotations
 import contextlib
 import difflib
 import io
-import os
 import re
-import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
 
 from rlgo.archive import write_atomically
-from rlgo.board import BLACK, EMPTY, WHITE
-from rlgo.clock import Clock, TimeSettings, parse_time
+from rlgo.board import BLACK, EMPTY, PASS, WHITE
+from rlgo.clock import parse_time
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.draw import board_ansi, board_text, values_text
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
-from rlgo.gtp import GtpEngine
 from rlgo.ownership import PLAYOUTS, Ownership
-from rlgo.player import Candidate
-from rlgo.sgf import write_sgf
+from rlgo.player import RESIGN, Candidate, won_by
+from rlgo.session import GameSession
+from train.console import color_output, interruptible, unicode_output
 from train.play.analyze import describe_map
-from train.players.engines import GtpClient
 from train.players.spec import make_player
 
 _HUMAN = "human"  # in game records
-_CANDIDATES = 5  # that a hint shows
-_LINE = 8  # moves of a principal variation that are shown
+_CANDIDATES = 5  # shown by a hint
+_LINE_MOVES = 8  # shown of a principal variation
 _MOVES_PER_ROW = 8
 _LIKE_VERTEX = re.compile("[A-Za-z][0-9]+")
 _WHY = {
-    "occupied": "a stone stands there already",
-    "ko": "ko: it would take back at once",
+    "occupied": "there is a stone already",
+    "ko": "ko: you may not retake at once",
     "suicide": "suicide: the stone would have no liberty",
-    "superko": "superko: it would repeat an earlier position",
+    "superko": "superko: the position has occurred before",
 }
 
 
@@ -56,110 +53,128 @@ PLAIN = Style()
 
 
 def style_of(stream: TextIO, no_color: bool = False) -> Style:
-    """What a stream can show: colours on a terminal alone, where neither it, nor the person, nor NO_COLOR objects."""
-    unicode = (stream.encoding or "").lower().startswith("utf")
-    wanted = not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return Style(unicode, unicode and wanted and stream.isatty())
+    """Return what a stream can show; see `train.console.color_output` for when colours are used."""
+    unicode = unicode_output(stream)
+    return Style(unicode, unicode and not no_color and color_output(stream))
 
 
 class _Command(NamedTuple):
-    run: Callable[[str], None]  # gets its argument, "" where there is none
-    argument: str  # what that is; "": it takes none, [...]: it may be left out
+    run: Callable[[str], None]  # gets the argument, or ""
+    argument: str  # its name; "" for a command without, [NAME] if it is optional
     help: str
 
 
-class Session:
-    """A person at a board, and the engine.
+class TerminalGame:
+    """A person at a board, against an engine.
 
-    Parameters
+    Attributes
     ----------
-    engine : plays the other colour; with `early_pass`, it agrees to end a game that it has won
+    session : the engine, its game and its clock
     human : the person's colour
-    read : asks for a line, like `input`; EOFError and KeyboardInterrupt leave the game
-    say : shows a text, like `print`
-    handicap : stones that Black begins with, or 0
-    record : an SGF file that is kept up to date with the game; of a second game, another one beside it
-    quiet : say no more of the engine's moves than where they are
+    record : the SGF file that the current game is saved to, or None
+    done : whether the person has left
     """
 
     def __init__(
         self,
-        engine: GtpEngine,
+        session: GameSession,
         human: int,
         read: Callable[[str], str],
-        say: Callable[[str], None],
+        write: Callable[[str], None],
+        *,
         style: Style = PLAIN,
         handicap: int = 0,
         record: Path | None = None,
         quiet: bool = False,
     ) -> None:
-        """RlgoError for a handicap that the board does not have."""
-        self.engine, self.human, self.read, self.say = engine, human, read, say
+        """Begin a game.
+
+        Parameters
+        ----------
+        session : plays the other colour; with `early_pass`, it agrees to end a game that it has won
+        human : the person's colour
+        read : prompts for a line, like `input`; EOFError and KeyboardInterrupt leave the game
+        write : shows a text, like `print`
+        style : what the terminal can show
+        handicap : number of stones that Black begins with, or 0
+        record : an SGF file to keep up to date; further games go to new files beside it
+        quiet : show the engine's moves without its opinion of them
+
+        Raises
+        ------
+        RlgoError : for a handicap that the board does not have.
+        """
+        self.session, self.human, self.read, self.write = session, human, read, write
         self.style, self.handicap, self.record, self.quiet = style, handicap, record, quiet
         self.done = False
         self._first_record = record
-        self._early_pass, self._all_alive = engine.early_pass, engine.all_alive
+        self._early_pass, self._all_alive = session.early_pass, session.all_alive
         self._commands = {
             "pass": _Command(lambda _: self._play("pass"), "", "pass; two passes end the game"),
             "resign": _Command(self._resign, "", "give up"),
-            "undo": _Command(self._undo, "", "take back your last move and the engine's answer"),
-            "hint": _Command(self._hint, "", "what the engine would play for you"),
+            "undo": _Command(self._undo, "", "take back your last move and the engine's reply"),
+            "hint": _Command(self._show_hint, "", "what the engine would play here"),
             "auto": _Command(self._auto, "", "let the engine play this move for you"),
-            "map": _Command(self._map, "[NAME]", "what the engine thinks of every move"),
-            "ownership": _Command(self._ownership, "", "who will own what, by playouts"),
-            "score": _Command(self._score, "", "the score by now, and dead stones, by playouts"),
+            "map": _Command(self._map, "[NAME]", "the engine's value of every move"),
+            "ownership": _Command(self._ownership, "", "who will own which point, by playouts"),
+            "score": _Command(self._score, "", "the score so far, and dead stones, by playouts"),
             "board": _Command(lambda _: self._show(), "", "show the board again"),
             "moves": _Command(self._moves, "", "the moves so far"),
             "save": _Command(self._save, "[FILE]" if record else "FILE", "write the game to an SGF file"),
             "sgf": _Command(self._save, "[FILE]" if record else "FILE", "the same as save"),
             "new": _Command(self._new, "", "begin another game"),
             "help": _Command(self._help, "", "this list"),
-            "quit": _Command(self._quit, "", "leave; so do Ctrl-D and Ctrl-C"),
+            "quit": _Command(self._quit, "", "leave (so do Ctrl-D and Ctrl-C)"),
         }
         self._begin()
 
     def _begin(self) -> None:
-        """A new game, with its handicap."""
-        self.engine.all_alive, self.engine.early_pass = self._all_alive, self._early_pass
-        self._result: str | None = None  # of a game that is over
+        """Begin a new game, with its handicap."""
+        self.session.all_alive, self.session.early_pass = self._all_alive, self._early_pass
+        self._result: str | None = None  # once the game is over
         self._comments: dict[int, str] = {}  # on the engine's moves, by number from 1
-        self._files: dict[Path, bytes] = {}  # that this game was written to, and their content
-        self._thought: tuple[list[tuple[int, int]], str] | None = None  # the moves before, and what to play then
-        self._tell("clear_board")
+        self._saved: dict[Path, bytes] = {}  # the files this game was saved to, and their content
+        self._hint_for: list[tuple[int, int]] | None = None  # the moves before the position last searched for a hint
+        self._hint = PASS
+        self.session.new_game()
         if self.handicap:
-            self._tell(f"fixed_handicap {self.handicap}")
+            self.game.fixed_handicap(self.handicap)
 
     @property
     def game(self) -> Game:
         """The game so far."""
-        return self.engine.game
+        return self.session.game
+
+    @property
+    def _name(self) -> str:
+        return self.session.player.name
 
     def run(self) -> None:
         """Play until the person leaves. The record is up to date however that happens.
 
-        RlgoError where the engine fails; KeyboardInterrupt for Ctrl-C.
+        RlgoError if the engine fails; KeyboardInterrupt for Ctrl-C.
         """
-        self.say(
-            f"You are {COLOR_NAMES[self.human]} against {self.engine.player.name}, komi {self.game.komi:g}. A move is "
-            "a vertex, such as D4;\nhelp lists what else there is. Ctrl-C while the engine thinks has it move at once."
+        self.write(
+            f"You are {COLOR_NAMES[self.human]} against {self._name}, komi {self.game.komi:g}. Enter a move, such as "
+            "D4;\nhelp lists the commands. Ctrl-C while the engine thinks makes it move at once."
         )
         self._show()
         try:
             while not self.done:
                 self._turn()
-                self._keep()
+                self._update_record()
         except EOFError:
-            self.say("")
+            self.write("")
         except KeyboardInterrupt:
-            self.say("")
+            self.write("")
             raise
         finally:
-            self._keep()
-            if self.record in self._files:
-                self.say(f"The game is saved in {self.record}.")
+            self._update_record()
+            if self.record in self._saved:
+                self.write(f"The game is saved in {self.record}.")
 
     def _turn(self) -> None:
-        """Whatever comes next: the end of the game, a move of the engine's, or a line of the person's."""
+        """Do what comes next: end the game, let the engine move, or read a line."""
         if self.game.is_over() and self._result is None:
             self._end()
         elif not self.game.is_over() and self.game.to_play != self.human:
@@ -169,16 +184,16 @@ class Session:
             try:
                 self.handle(self.read(self._prompt()))
             except RlgoError as error:
-                self.say(str(error))
+                self.write(str(error))
 
     def handle(self, line: str) -> None:
-        """Carry out what the person has typed. RlgoError says why it cannot be done; nothing has changed then."""
+        """Carry out a line that the person typed. RlgoError if that is impossible; nothing has changed then."""
         word, _, argument = line.strip().partition(" ")
         argument = argument.strip()
         command = self._commands.get(word.lower())
         if command is not None:
             if bool(argument) > bool(command.argument):
-                raise RlgoError(f"{word}: expected nothing behind it, found {argument[:20]!r}")
+                raise RlgoError(f"{word}: expected no argument, found {argument[:20]!r}")
             if not argument and command.argument and not command.argument.startswith("["):
                 raise RlgoError(f"{word}: expected {word} {command.argument}")
             command.run(argument)
@@ -192,28 +207,31 @@ class Session:
 
     def _play(self, vertex: str) -> None:
         self._check_going_on()
-        why = self.game.why_illegal(from_vertex(vertex, self.game.size))
+        p = from_vertex(vertex, self.game.size)
+        why = self.game.why_illegal(p)
         if why is not None:
             raise RlgoError(f"{vertex.upper()} is illegal: {_WHY[why]}")
-        self._tell(f"play {COLOR_NAMES[self.human]} {vertex}")
+        self.session.play(p, self.human)
 
     def _engine_moves(self) -> None:
-        """The engine plays for the colour to play, and says what it thinks of that."""
-        before = self.game.copy()
-        color = COLOR_NAMES[before.to_play]
-        vertex = self._search("genmove")
-        if vertex == "resign":
+        """Let the engine play for the side to move, and show its opinion of the move."""
+        color = COLOR_NAMES[self.game.to_play]
+        self._hint_for = None
+        with interruptible(self.session.player):
+            p = self.session.genmove()
+        if p == RESIGN:
             self.game.resign()
             return
-        if vertex == "pass":  # perhaps without a search: what is known is of an earlier position
-            self.say(f"{color} passes.")
+        if p == PASS:  # it may have passed without a search
+            self.write(f"{color} passes.")
             return
-        move = from_vertex(vertex, before.size)
-        candidate = next((c for c in self.engine.player.candidates(before) if c.move == move), None)
-        report = self.engine.player.report()
-        thought = _thought(candidate, before) if candidate else next(iter(report), "")
-        self._comments[len(self.game.moves)] = "\n".join(filter(None, [thought if candidate else "", *report]))
-        self.say(f"{color} plays {vertex}." + (f" {thought}" if thought and not self.quiet else ""))
+        search = self.session.last_search
+        assert search is not None
+        opinion = next((_opinion(c, search.game) for c in search.candidates if c.move == p), "")
+        report = self.session.player.report()
+        self._comments[len(self.game.moves)] = "\n".join(filter(None, [opinion, *report]))
+        shown = "" if self.quiet else opinion or next(iter(report), "")
+        self.write(f"{color} plays {to_vertex(p, self.game.size)}. {shown}".rstrip())
 
     def _auto(self, _: str) -> None:
         self._check_going_on()
@@ -229,8 +247,8 @@ class Session:
         else:
             mine = [i for i, (color, _) in enumerate(self.game.moves) if color == self.human]
             if not mine:
-                raise RlgoError("undo: you have made no move yet")
-            self._tell(f"gg-undo {len(self.game.moves) - mine[-1]}")
+                raise RlgoError("undo: you have not moved yet")
+            self.session.undo(len(self.game.moves) - mine[-1])
         self._result = None
         self._comments = {n: text for n, text in self._comments.items() if n <= len(self.game.moves)}
         self._show()
@@ -242,26 +260,26 @@ class Session:
     # --- the end ---
 
     def _end(self) -> None:
-        """Say who has won; after two passes, the person may disagree, and plays on."""
+        """Announce the result. After two passes, the person may disagree and play on."""
         game = self.game
-        self._result = self._tell("final_score")
+        self._result = self.session.result()
         if game.resigned:
-            self.say(f"{COLOR_NAMES[game.resigned]} resigns: {self._result}")
-        elif self.engine.all_alive:
-            self.say(f"Both have passed: {self._result}, all stones alive.")
+            self.write(f"{COLOR_NAMES[game.resigned]} resigns: {self._result}")
+        elif self.session.all_alive:
+            self.write(f"Both have passed: {self._result}, all stones alive.")
         else:
-            ownership = Ownership.of(game)
-            self.say(f"Both have passed. {self._dead(ownership)}")
+            ownership = self.session.ownership()
+            self.write(f"Both have passed. {self._dead(ownership)}")
             if ownership.dead():
-                self.say(f"\n{self._draw(ownership.without_dead(), None)}\n")
+                self.write(f"\n{self._draw(ownership.without_dead(), None)}\n")
             differs = f" (as the board stands: {game.result})" if game.result != self._result else ""
-            self.say(f"The score is {self._result}{differs}.")
-            if not self._agrees("Do you agree? If not, play on, and all stones are alive in the end."):
-                self.engine.all_alive, self.engine.early_pass = True, False
+            self.write(f"The score is {self._result}{differs}.")
+            if not self._agrees("Do you agree? If not, you play on, and all stones count as alive at the end."):
+                self.session.all_alive, self.session.early_pass = True, False
                 self._undo("")
 
     def _agrees(self, question: str) -> bool:
-        """The person's answer, yes or no."""
+        """Ask until the answer is yes or no."""
         while True:
             answer = self.read(f"{question} [yes/no] ").strip().lower()
             if answer and ("yes".startswith(answer) or "no".startswith(answer)):
@@ -269,22 +287,26 @@ class Session:
 
     # --- what the engine thinks ---
 
-    def _hint(self, _: str) -> None:
-        vertex = self._think()
-        known = self.engine.player.candidates(self.game) if vertex not in ("pass", "resign") else []
-        lines = [f"{self.engine.player.name} would {_phrase(vertex)}"]
+    def _show_hint(self, _: str) -> None:
+        p = self._think()
+        search = self.session.last_search
+        known = [] if p in (PASS, RESIGN) or search is None else search.candidates
+        lines = [f"{self._name} would {_phrase(p, self.game.size)}"]
         for c in known[:_CANDIDATES]:
             name = to_vertex(c.move, self.game.size)
             visits = f"{c.visits:8,} visits" if c.visits > 1 else ""
-            lines.append(f"  {name:4} P(win) {_wins(c, self.game):5.1%}{visits}  {_line(c.line, self.game)}".rstrip())
-        self.say("\n".join(lines))
+            wins = won_by(self.game.to_play, c.value)
+            lines.append(
+                f"  {name:4} P(win) {wins:5.1%}{visits}  {_vertices(c.line[:_LINE_MOVES], self.game)}".rstrip()
+            )
+        self.write("\n".join(lines))
 
     def _map(self, name: str) -> None:
-        if self._think() == "pass":
-            raise RlgoError(f"{self.engine.player.name} would pass, and thinks of no other move")
-        maps = self.engine.player.analyses()
+        if self._think() == PASS:
+            raise RlgoError(f"{self._name} would pass, and has no opinion of other moves")
+        maps = self.session.player.analyses()
         if not maps:
-            raise RlgoError(f"{self.engine.player.name} has no map")
+            raise RlgoError(f"{self._name} has no map")
         name = name or next(iter(maps))
         if name not in maps:
             raise RlgoError(
@@ -292,138 +314,111 @@ class Session:
             )
         others = [other for other in maps if other != name]
         rest = f"; others: {', '.join(others)}" if others else ""
-        self.say(f"{name}: {describe_map(name)}, in per cent{rest}")
-        self.say(values_text(self.game.board, maps[name], None, self.style.unicode))
+        self.write(f"{name}: {describe_map(name)}, in per cent{rest}")
+        self.write(values_text(self.game.board, maps[name], None, self.style.unicode))
 
-    def _think(self) -> str:
-        """What the engine would play here: a vertex, pass or resign. The same position is searched but once."""
+    def _think(self) -> int:
+        """Return what the engine would play here. The same position is searched only once."""
         self._check_going_on()
-        if self._thought is None or self._thought[0] != self.game.moves:
-            self._thought = self.game.moves.copy(), self._search("reg_genmove")
-        return self._thought[1]
+        if self._hint_for != self.game.moves:
+            self._hint_for = None
+            with interruptible(self.session.player):
+                self._hint = self.session.suggest()
+            self._hint_for = self.game.moves.copy()
+        return self._hint
 
-    def _search(self, command: str) -> str:
-        """A GTP command that searches: the first Ctrl-C ends it with the best move so far, the second one everything.
-
-        What it finds replaces what was thought of another position.
-        """
-        stopped: list[int] = []
-
-        def stop(number: int, frame: Any) -> None:
-            if stopped:
-                raise KeyboardInterrupt
-            stopped.append(number)
-            self.engine.interrupt()
-
-        self._thought = None
-        before = signal.signal(signal.SIGINT, stop)
-        try:
-            return self._tell(f"{command} {COLOR_NAMES[self.game.to_play]}")
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    def _tell(self, line: str) -> str:
-        """The engine's answer to a GTP command; RlgoError where it fails."""
-        answer = self.engine.handle(line) or ""
-        text = answer[1:].strip()
-        if answer.startswith("?"):
-            raise RlgoError(text)
-        return text
-
-    # --- what will be whose ---
+    # --- ownership and score ---
 
     def _ownership(self, _: str) -> None:
-        ownership = Ownership.of(self.game)
-        self.say("How often Black owns a point in the end, in per cent")
-        self.say(values_text(self.game.board, (ownership.map + 1) / 2, None, self.style.unicode))
-        self.say(self._dead(ownership))
+        ownership = self.session.ownership()
+        self.write("How often Black owns each point at the end, in per cent")
+        self.write(values_text(self.game.board, (ownership.map + 1) / 2, None, self.style.unicode))
+        self.write(self._dead(ownership))
 
     def _score(self, _: str) -> None:
-        ownership = Ownership.of(self.game)
+        ownership = self.session.ownership()
         margin = ownership.map.sum() - self.game.komi
         lead = f"{'B' if margin > 0 else 'W'}+{abs(margin):.1f}"
-        self.say(f"Black wins {ownership.wins:.0%} of {PLAYOUTS} playouts; on average, they end {lead}.")
-        self.say(self._dead(ownership))
+        self.write(f"Black wins {ownership.wins:.0%} of {PLAYOUTS} playouts, which end {lead} on average.")
+        self.write(self._dead(ownership))
         without = f"; without the dead stones: {ownership.without_dead().result}" if ownership.dead() else ""
-        self.say(f"As the board stands, all stones alive: {self.game.result}{without}.")
+        self.write(f"As the board stands, all stones alive: {self.game.result}{without}.")
 
     def _dead(self, ownership: Ownership) -> str:
-        """The dead stones, by colour."""
+        """List the dead stones by colour."""
         color = self.game.board.color
-        found = []
+        dead = []
         for side, name in COLOR_NAMES.items():
             points = sorted(p for chain in ownership.dead() for p in chain if color[p] == side)
             if points:
-                found.append(f"{name} {_line(points, self.game, len(points))}")
-        return f"Dead, by playouts: {'; '.join(found)}." if found else "No stone is dead, by playouts."
+                dead.append(f"{name} {_vertices(points, self.game)}")
+        return f"Dead, by playouts: {'; '.join(dead)}." if dead else "No stone is dead, by playouts."
 
     # --- the record ---
 
     def _moves(self, _: str) -> None:
         game = self.game
         if game.setup:
-            self.say(f"Handicap: {_line([p for _, p in game.setup], game, len(game.setup))}")
+            self.write(f"Handicap: {_vertices([p for _, p in game.setup], game)}")
         moves = [
             f"{n:3} {COLOR_NAMES[color][0]} {to_vertex(p, game.size):4}" for n, (color, p) in enumerate(game.moves, 1)
         ]
         rows = [" ".join(moves[i : i + _MOVES_PER_ROW]).rstrip() for i in range(0, len(moves), _MOVES_PER_ROW)]
-        self.say("\n".join(rows) or "No move has been made.")
+        self.write("\n".join(rows) or "No moves yet.")
 
     def _save(self, name: str) -> None:
         path = Path(name).expanduser() if name else self.record
         assert path is not None
         if path.is_dir():
-            raise RlgoError(f"{path}: expected a file, this is a folder")
-        if path not in self._files and path.exists() and not self._agrees(f"{path} exists. Overwrite it?"):
+            raise RlgoError(f"{path}: expected a file, found a folder")
+        if path not in self._saved and path.exists() and not self._agrees(f"{path} exists. Overwrite it?"):
             return
         self._write(path)
-        self.say(f"Saved to {path}.")
+        self.write(f"Saved to {path}.")
 
-    def _keep(self) -> None:
-        """Bring the record up to date, where there is one and something has happened; a full disk ends no game."""
-        if self.record is not None and (self.game.moves or self.game.resigned or self.record in self._files):
+    def _update_record(self) -> None:
+        """Save the game if it is recorded and something has happened. A full disk does not end the game."""
+        if self.record is not None and (self.game.moves or self.game.resigned or self.record in self._saved):
             try:
                 self._write(self.record)
             except RlgoError as error:
-                self.say(str(error))
+                self.write(str(error))
 
     def _write(self, path: Path) -> None:
-        name = self.engine.player.name
-        black, white = (_HUMAN, name) if self.human == BLACK else (name, _HUMAN)
-        data = write_sgf(self.game, black, white, self._result, comments=self._comments)
-        if self._files.get(path) == data:
+        data = self.session.to_sgf(_HUMAN, self.human, self._result, self._comments)
+        if self._saved.get(path) == data:
             return
         try:
             write_atomically(path, data)
         except OSError as error:
             raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
-        self._files[path] = data
+        self._saved[path] = data
 
-    # --- the session ---
+    # --- beginning and leaving ---
 
     def _new(self, _: str) -> None:
-        is_going_on = self.game.moves and not self.game.is_over()
-        if is_going_on and not self._agrees("This game is not over. Begin another one?"):
+        in_progress = self.game.moves and not self.game.is_over()
+        if in_progress and not self._agrees("This game is not over. Begin another one?"):
             return
-        if self._first_record is not None and self.record in self._files:
+        if self._first_record is not None and self.record in self._saved:
             self.record = _beside(self._first_record)
-            self.say(f"The next game will be saved to {self.record}.")
+            self.write(f"The next game will be saved to {self.record}.")
         self._begin()
         self._show()
 
     def _help(self, _: str) -> None:
-        lines = [f"  {'D4 ...':16} play there"]
+        lines = [f"  {'D4 ...':16} play at this point"]
         for name, command in self._commands.items():
             lines.append(f"  {f'{name} {command.argument}':16} {command.help}")
-        self.say("\n".join(lines))
+        self.write("\n".join(lines))
 
     def _quit(self, _: str) -> None:
         self.done = True
 
-    # --- what is shown ---
+    # --- output ---
 
     def _show(self) -> None:
-        self.say(f"\n{self._draw(self.game, self.game.last_move)}\n")
+        self.write(f"\n{self._draw(self.game, self.game.last_move)}\n")
 
     def _draw(self, game: Game, last: int | None) -> str:
         return board_ansi(game.board, last) if self.style.colors else board_text(game.board, last, self.style.unicode)
@@ -434,24 +429,20 @@ class Session:
         return f"{len(self.game.moves) + 1} {COLOR_NAMES[self.game.to_play]}> "
 
 
-def _wins(candidate: Candidate, game: Game) -> float:
-    """P(win) after a move, for the colour to play."""
-    return candidate.value if game.to_play == BLACK else 1 - candidate.value
-
-
-def _thought(candidate: Candidate, game: Game) -> str:
-    """What the engine thinks of the move that it has made in the position of `game`."""
+def _opinion(candidate: Candidate, game: Game) -> str:
+    """Describe what the engine thinks of its move in the position of `game`."""
     visits = f", {candidate.visits:,} visits" if candidate.visits > 1 else ""
-    expected = _line(candidate.line[1:], game)
-    return f"P(win) {_wins(candidate, game):.1%}{visits}" + (f", expects {expected}" if expected else "")
+    expected = _vertices(candidate.line[1 : 1 + _LINE_MOVES], game)
+    wins = won_by(game.to_play, candidate.value)
+    return f"P(win) {wins:.1%}{visits}" + (f", expects {expected}" if expected else "")
 
 
-def _line(points: list[int], game: Game, most: int = _LINE) -> str:
-    return " ".join(to_vertex(p, game.size) for p in points[:most])
+def _vertices(points: Iterable[int], game: Game) -> str:
+    return " ".join(to_vertex(p, game.size) for p in points)
 
 
-def _phrase(vertex: str) -> str:
-    return vertex if vertex in ("pass", "resign") else f"play {vertex}"
+def _phrase(point: int, size: int) -> str:
+    return "resign" if point == RESIGN else "pass" if point == PASS else f"play {to_vertex(point, size)}"
 
 
 def _nearest(word: str, names: list[str]) -> str:
@@ -459,17 +450,18 @@ def _nearest(word: str, names: list[str]) -> str:
 
 
 def _beside(path: Path) -> Path:
-    """The first free name of NAME-2.sgf, NAME-3.sgf ..."""
+    """Return the first unused name of NAME-2.sgf, NAME-3.sgf ..."""
     n = 2
-    while (found := path.with_name(f"{path.stem}-{n}{path.suffix}")).exists():
+    while (new := path.with_name(f"{path.stem}-{n}{path.suffix}")).exists():
         n += 1
-    return found
+    return new
 
 
 def play_in_terminal(
     spec: str,
     size: int = 9,
     komi: float = 7.5,
+    *,
     color: str | None = None,
     handicap: int = 0,
     record: Path | None = None,
@@ -479,39 +471,37 @@ def play_in_terminal(
     no_color: bool = False,
     quiet: bool = False,
 ) -> None:
-    """`rlgo play`: a session on standard input and output.
+    """Play a game on standard input and output: `rlgo play`.
 
     Parameters
     ----------
-    spec : the engine, see `make_player`
-    color : the person's, black or white; None: Black, or White where the engine gets a handicap
-    handicap, record, quiet : as in `Session`
-    force : overwrite a record that is there
-    time : the engine's, as `parse_time` reads it; the person has all the time in the world
+    spec : the engine; see `make_player`
+    size, komi : of the board
+    color : the person's, black or white; None: Black, or White if there is a handicap
+    handicap, record, quiet : see `TerminalGame`
+    force : overwrite an existing record
+    seed : of the engine; None: different every time
+    time : the engine's, as for `parse_time`; the person plays without a clock
+    no_color : draw the board in plain text
 
     Raises
     ------
-    RlgoError : for bad settings, a record that is there already, an engine that fails. The game is recorded by then.
+    RlgoError : for bad settings, an existing record, or an engine that fails; the game is saved by then.
     """
     if record is not None and record.exists() and not force:
-        raise RlgoError(f"{record}: exists already; --force overwrites it, another --sgf leaves it alone")
-    settings: TimeSettings | None = None if time is None else parse_time(time)
+        raise RlgoError(f"{record}: exists already; --force overwrites it, --sgf with another name keeps it")
+    settings = None if time is None else parse_time(time)
     human = {"black": BLACK, "white": WHITE, None: WHITE if handicap else BLACK}[color]
-    player = make_player(spec, size, seed)
-    try:
-        print(f"rlgo: {player.name} gets ready ...", file=sys.stderr, flush=True)
-        engine = GtpEngine(player, size, komi, early_pass=True)
-        engine.clock = Clock(settings)
-        with contextlib.suppress(ImportError):  # what `input` edits lines with; not every system has it
+    with contextlib.closing(make_player(spec, size, seed)) as player:
+        print(f"rlgo: {player.name} is getting ready ...", file=sys.stderr, flush=True)
+        session = GameSession(player, size, komi, early_pass=True, time_settings=settings)
+        with contextlib.suppress(ImportError):  # lets `input` edit lines, on systems that have it
             import readline  # noqa: F401
-        for stream in (sys.stdin, sys.stdout):  # what is typed, and repeated, may be in any script
+        for stream in (sys.stdin, sys.stdout):  # people may type any script
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
         style = style_of(sys.stdout, no_color)
-        Session(engine, human, input, _print, style, handicap, record, quiet).run()
-    finally:
-        if isinstance(player, GtpClient):
-            player.close()
+        TerminalGame(session, human, input, _print, style=style, handicap=handicap, record=record, quiet=quiet).run()
 
 
 def _print(text: str) -> None:

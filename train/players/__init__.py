@@ -1,1 +1,10 @@
-"""Everybody who can play: specs, keys, and engines of others."""
+"""Everyone who can play: specs, keys, and engines of others.
+
+Start reading at `spec.py` for how a player is written, and at `keys.py` for what it can be set to.
+"""
+
+from train.players import tree_keys  # registers the tree search family
+from train.players.keys import PLAYERS
+from train.players.spec import make_player
+
+__all__ = ["PLAYERS", "make_player", "tree_keys"]

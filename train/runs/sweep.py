@@ -42,8 +42,7 @@ from rlgo.resources import config_path
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train import console
 from train.arena.fast import on_common_features
-from train.config import Config, canonical_key, change, flat, load_config, read_toml, section_from
-from train.config import Sweep as SweepConfig
+from train.config import Config, SweepConfig, canonical_key, change, flat, load_config, read_toml, section_from
 from train.console import Progress, message
 from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, jobs_for, run_name, train_all
 from train.runs.folder import RunFolder, command_prefix

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from stand_ins import ENGINE, FakeValues, Scripted, first_legal, is_running, passer, resigner, write_engine
 
@@ -19,7 +18,6 @@ from rlgo.game import Game
 from rlgo.player import GreedyPlayer
 from rlgo.sgf import read_sgf
 from train.arena.match import MatchResult, is_disputed, play_match
-from train.arena.prepare import random_opening
 from train.arena.referee import GameRecord
 from train.arena.sprt import Sprt
 from train.cli.main import main
@@ -78,14 +76,6 @@ def test_every_opening_is_played_with_both_colours() -> None:
     longer = passer("a")
     play_match(longer, b, 30, size=9, seed=5)
     assert [seen[:4] for seen in longer.games[:20]] == openings
-
-
-def test_openings_are_uniform_and_sensible() -> None:
-    rng = np.random.default_rng(0)
-    seen = {random_opening(5, 1, rng)[0] for _ in range(400)}
-    assert seen == set(Game(5).sensible_moves())
-    assert random_opening(5, 0, rng) == []
-    assert len(random_opening(5, 40, rng)) == 40
 
 
 def test_a_shorter_match_is_the_beginning_of_a_longer_one() -> None:

@@ -296,7 +296,7 @@ def test_ratings_agree_with_choix() -> None:
     [
         ("games = 4", "games = 3", "tournament.games = 3: expected an even number"),
         ("games = 4", "games = 0", "tournament.games = 0: expected at least 2"),
-        ("games = 4", "gams = 4", "unknown key tournament.gams; the nearest valid key is tournament.games"),
+        ("games = 4", "gams = 4", "unknown key tournament.gams; did you mean tournament.games"),
         ("games = 4", 'kind = "knockout"', "tournament.kind"),
         ("games = 4", 'kind = "gauntlet"', "tournament.challengers: expected some players"),
         ("games = 4", 'challengers = ["one"]', "tournament.challengers: expected some players"),

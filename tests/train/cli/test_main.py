@@ -92,7 +92,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["train", "nosuch"], "nosuch: no such config file; shipped configs: "),
         (
             ["train", "quick", "--set", "run.gamse=1"],
-            "unknown key run.gamse; the nearest valid key is run.games",
+            "unknown key run.gamse; did you mean run.games?",
         ),
         (["train", "quick", "--set", "run.games=x"], 'run.games = "x": expected an integer of at least 1'),
         (
@@ -147,7 +147,7 @@ def test_bad_input_through_a_real_process(tmp_path: Path) -> None:
     done = python("-m", "rlgo", "train", str(path))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"rlgo: error: {path}: unknown key learning.alhpa; the nearest valid key is learning.alpha\n"
+        f"rlgo: error: {path}: unknown key learning.alhpa; did you mean learning.alpha?\n"
     )
 
 

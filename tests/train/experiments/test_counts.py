@@ -34,7 +34,7 @@ def test_the_features_are_as_many_as_in_the_paper(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "All numbers match the paper's." in out
     assert out.count("| holds |") == 2
-    # On another board they are others, which is told.
+    # On another board the numbers differ.
     other = replace(e, settings=replace(e.settings, size=7))
     numbers = {line["number"]: line["value"] for line in run_experiment(other, tmp_path, progress=False).lines}
     assert numbers["all features"] == 49 * 3 + 36 * 81 + 25 * 19683

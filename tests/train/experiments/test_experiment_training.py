@@ -1,4 +1,4 @@
-"""Training runs of experiments: what is told of them, what is trained again, and what is refused."""
+"""Training runs of experiments: what is recorded of them, what is trained again, and what is refused."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from train.experiments.running import run_experiment
 pytestmark = pytest.mark.usefixtures("sources")
 
 
-def test_every_run_is_told_with_its_weights(ran):
+def test_every_run_is_recorded_with_its_weights(ran):
     folder, e, raw = ran
-    told = [(run["run"], run["seed"], run["state"], run["games"], run["checkpoints"]) for run in raw.of("run")]
+    recorded = [(run["run"], run["seed"], run["state"], run["games"], run["checkpoints"]) for run in raw.of("run")]
     # The base config with seed 1, which all experiments have, comes first.
-    assert told == [
+    assert recorded == [
         ("a", 1, "finished", 250, [100, 200, 250]),
         ("b", 1, "finished", 250, [100, 200, 250]),
         ("b", 2, "finished", 250, [100, 200, 250]),
@@ -34,17 +34,17 @@ def test_every_run_is_told_with_its_weights(ran):
         ("wild", 3, "diverged", 0, []),
     ]
     for run in raw.of("run")[:4]:
-        member = e.runs[run["run"]][run["seed"] - 1]
-        assert run["changed"] == member.values
+        spec = e.runs[run["run"]][run["seed"] - 1]
+        assert run["changed"] == spec.values
         assert run["base"] == str(folder / "base.toml")
-        assert list(member.folder.saved()) == [100, 200]
-        theta = load_weights(member.folder.weights).theta
+        assert list(spec.folder.saved()) == [100, 200]
+        theta = load_weights(spec.folder.weights).theta
         assert run["crc32"] == f"{zlib.crc32(theta.tobytes()):08x}"
-        assert run["seconds"] == round(member.folder.load()[1]["seconds"], 1)
+        assert run["seconds"] == round(spec.folder.load()[1]["seconds"], 1)
     assert len({run["crc32"] for run in raw.of("run")}) == 5  # "" of the one without weights
 
 
-def test_who_diverges_is_recorded_and_stops_nobody(ran):
+def test_diverged_runs_are_recorded_and_stop_nothing(ran):
     *_, raw = ran
     (wild,) = (run for run in raw.of("run") if run["run"] == "wild")
     assert (wild["state"], wild["crc32"], wild["seconds"]) == ("diverged", "", 0)
@@ -61,10 +61,10 @@ def test_what_is_missing_is_trained_and_comes_out_the_same(ran, tmp_path):
     shutil.rmtree(gone)
     lines = run_experiment(e, tmp_path / "results", jobs=2, progress=False).lines
 
-    def told(lines: list[dict]) -> list[dict]:
+    def recorded(lines: list[dict]) -> list[dict]:
         return [{k: v for k, v in line.items() if k != "seconds"} for line in lines if line.get("run") != "wild"]
 
-    assert told(lines) == told(raw.lines)
+    assert recorded(lines) == recorded(raw.lines)
     assert (folder / "out" / "runs" / gone.name / "config.toml").is_file()  # the original is left alone
 
 

@@ -353,7 +353,7 @@ def test_other_curves_stand_where_the_reference_run_stands(results, tmp_path):
         write_raw(tmp_path / "gnugo.jsonl", read_raw(results / "gnugo.jsonl"))
 
 
-def test_how_much_runs_differ_is_told_by_eight_of_them(results, tmp_path):
+def test_how_much_runs_differ_is_measured_by_eight_of_them(results, tmp_path):
     repeated = analyze(results, "learning_runs")
     for games in (100, 1000):
         elo = [repeated.ratings[run_point("paper's settings", seed, games)].elo for seed in range(1, 9)]

@@ -48,7 +48,7 @@ def match(tmp_path) -> Experiment:
     return read_experiment(path, out=tmp_path / "out")
 
 
-def test_a_round_robin_tells_who_won_and_how_long_it_took(match, tmp_path):
+def test_a_round_robin_records_who_won_and_how_long_it_took(match, tmp_path):
     raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
     assert [line["pair"] for line in raw.lines] == [
         ["chance", "greedy 0"], ["chance", "greedy 0.5"], ["greedy 0", "greedy 0.5"]
@@ -84,7 +84,7 @@ def test_a_round_robin_tells_who_won_and_how_long_it_took(match, tmp_path):
 
 
 def test_interrupted_matches_go_on(match, tmp_path, monkeypatch):
-    """A file cut off in the midst of a line, and one that is missing: what they told is played again, the same."""
+    """A file cut off in the midst of a line, and one that is missing: what they recorded is played again, the same."""
     raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
     first, second, third = sorted((tmp_path / "out" / "games" / "match").glob("*.jsonl"))
     lines = first.read_bytes().splitlines(keepends=True)
@@ -196,8 +196,8 @@ def test_players_with_weights_of_a_run(tmp_path):
     """The run is trained first, and its last weights play."""
     text = GAMES.replace("nosuch.npz", "{weights small}").replace("games = 4", 'games = 2\nbase = "BASE"')
     e = read_experiment(write(tmp_path, text + "[runs.small]\nrun.games = 100\n"), out=tmp_path / "out")
-    (member,) = e.runs["small"]
-    assert [c.spec.split(",")[1] for c in e.contestants[1:]] == [f"weights={member.folder.weights}"] * 2
+    (run_spec,) = e.runs["small"]
+    assert [c.spec.split(",")[1] for c in e.contestants[1:]] == [f"weights={run_spec.folder.weights}"] * 2
     raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
     assert [line.get("run", line.get("pair", [""])[0]) for line in raw.lines] == [
         "small",
@@ -205,7 +205,7 @@ def test_players_with_weights_of_a_run(tmp_path):
         "chance",
         "greedy 0",
     ]
-    weights = load_weights(member.folder.weights)
+    weights = load_weights(run_spec.folder.weights)
     assert raw.lines[0]["crc32"] == f"{zlib.crc32(weights.theta.tobytes()):08x}"
     assert raw.lines[0]["games"] == 100
     assert raw.lines[0]["reference"] is False

@@ -84,8 +84,8 @@ def test_shipped_experiments_share_their_runs():
     configs: dict[str, list] = {}
     for name in list_experiments():
         e = read_experiment(name)
-        for member in [*(m for members in e.runs.values() for m in members), *filter(None, [e.reference])]:
-            configs.setdefault(str(member.folder.path), []).append(flat(member.config))
+        for spec in [*(m for specs in e.runs.values() for m in specs), *filter(None, [e.reference])]:
+            configs.setdefault(str(spec.folder.path), []).append(flat(spec.config))
     for folder, found in configs.items():
         apart = {key for config in found for key in config if config[key] != found[0][key]}
         assert not apart, f"{folder}: experiments differ in {apart}"
@@ -112,7 +112,7 @@ def test_runs_are_named_by_what_they_change(tmp_path):
     text = CURVES.replace("[runs.a]", '[runs.a]\nseeds = [7]\nbase = "default"\nfeatures.sizes = [1, 3]')
     e = read_experiment(write(tmp_path, text + "[run]\neval_games = 6\n"), out=tmp_path / "out")
     runs = tmp_path / "out" / "runs"
-    assert {label: [str(m.folder.path.relative_to(runs)) for m in members] for label, members in e.runs.items()} == {
+    assert {label: [str(m.folder.path.relative_to(runs)) for m in specs] for label, specs in e.runs.items()} == {
         "b": ["base_alpha-0.02_seed-1", "base_alpha-0.02_seed-2"],
         "a": ["default_sizes-1-3_seed-7"],
         "wild": ["base_alpha-1000.0_value-linear_seed-3"],
@@ -121,11 +121,11 @@ def test_runs_are_named_by_what_they_change(tmp_path):
     b, (a,) = e.runs["b"], e.runs["a"]
     # What a run measures by itself is not used here.
     own = {"run.eval_games": 6, "run.eval_every": 0, "run.gnugo_games": 0, "run.out": str(runs)}
-    for seed, member in enumerate(b, 1):
-        alone = {"learning.alpha": 0.02, "run.seed": seed, "run.name": member.name}
-        assert flat(member.config) == flat(load_config(tmp_path / "base.toml")) | own | alone
-        assert member.values == {"learning.alpha": 0.02}
-        assert member.base == str(tmp_path / "base.toml")
+    for seed, spec in enumerate(b, 1):
+        alone = {"learning.alpha": 0.02, "run.seed": seed, "run.name": spec.name}
+        assert flat(spec.config) == flat(load_config(tmp_path / "base.toml")) | own | alone
+        assert spec.values == {"learning.alpha": 0.02}
+        assert spec.base == str(tmp_path / "base.toml")
     alone = {"features.sizes": (1, 3), "run.seed": 7, "run.name": a.name}
     assert flat(a.config) == flat(load_config("default")) | own | alone
     assert a.base == "default"
@@ -147,8 +147,8 @@ def test_a_scale_is_of_all_games_and_has_runs_of_its_own(tmp_path):
     assert whole.command == f"rlgo experiment run {path}"
     assert half.command == f"{whole.command} --scale 0.5"
     assert read_experiment("plies").command == "rlgo experiment run plies"
-    for label, members in half.runs.items():
-        for big, small in zip(whole.runs[label], members, strict=True):
+    for label, specs in half.runs.items():
+        for big, small in zip(whole.runs[label], specs, strict=True):
             changed = {"run.games": 124, "run.out": "experiments/scale-0.5/runs"}  # of 250: an even number
             assert flat(small.config) == flat(big.config) | changed
     assert read_experiment("plies", 0.001).reference.config.run.games == 1000
@@ -178,7 +178,7 @@ def test_players_of_a_series(tmp_path):
         ("[experimnt]", r"expected a table \[experiment\]; train/experiments/reading.py explains what it holds"),
         ("experiment = 3", r"expected a table \[experiment\]"),
         ('[experiment]\nsede = 3"', r"not valid TOML"),
-        ("[experiment]\ntitel = 3", r"unknown key experiment.titel; the nearest valid key is experiment.title$"),
+        ("[experiment]\ntitel = 3", r"unknown key experiment.titel; did you mean experiment.title\?$"),
         ('[experiment]\nkind = "curve"', r'experiment.kind = "curve": expected one of "curves", "games", "counts"'),
         ("[experiment]\ngames = 5", r"experiment.games = 5: expected an even number"),
         ("[experiment]\nseeds = [1, 1]", r"experiment.seeds = \[1, 1\]: expected a number of seeds, or a list"),
@@ -193,8 +193,8 @@ def test_players_of_a_series(tmp_path):
         (CURVES + '[panels]\nleft = ["a", "c"]', r"panels.left: c: expected one of b, a, wild$"),
         (CURVES + '[runs."c@100"]', r"runs.c@100: expected a table of settings, and a label without @"),
         (CURVES.replace("[runs.a]", "[runs]\na = 3"), r"runs.a: expected a table of settings"),
-        (CURVES + "[runs.c]\nlearning.alhpa = 1", r"runs.c: unknown key learning.alhpa; the nearest valid key is lear"),
-        (CURVES + "[runs.c]\nlearning.alpha = 0", r"runs.c: learning.alpha = 0: expected a number above 0"),
+        (CURVES + "[runs.c]\nlearning.alhpa = 1", r"runs.c: unknown key learning.alhpa; did you mean lear"),
+        (CURVES + "[runs.c]\nlearning.alpha = 0", r"runs.c: learning.alpha = 0: expected a positive number"),
         (CURVES + "[runs.c]\nseeds = 0", r"runs.c: experiment.seeds = 0: expected a number of seeds"),
         (CURVES + "[runs.c]\nrun.seed = 3", r"runs.c: run.seed: expected none; an experiment names its runs itself"),
         (CURVES + '[runs.c]\nrun.name = "x"', r"runs.c: run.name: expected none; an experiment names its runs itself"),
@@ -222,7 +222,7 @@ def test_players_of_a_series(tmp_path):
         (CURVES + CLAIM + 'b = "a@1k"', r'claim "so": a@1k: expected games of a checkpoint: 100, 200, 500, 1000 ...$'),
         (CURVES + CLAIM + 'b = "random"', r'claim "so": random: expected one of b, a, wild'),
         (GAMES + CLAIM, r'claim "so": b: expected one of chance, greedy 0, greedy 0.5$'),
-        (GAMES + "y = 3", r"series, number 1: unknown key y; the nearest valid key is player$"),
+        (GAMES + "y = 3", r"series, number 1: unknown key y; expected one of label, player"),
         (
             GAMES.replace("[0, 0.5]", "3"),
             r"series, number 1: x = 3: expected a list of different numbers, found an",
@@ -242,7 +242,7 @@ def test_players_of_a_series(tmp_path):
         (RIVALS.replace("[5, 7]", "[5, 4]"), r"series, number 1: x = 4: expected a board size from 5 to 19$"),
         (RIVALS.replace("gauntlet", "swiss"), r'against and size cannot be combined with pairing = "swiss"$'),
         (GAMES.replace("nosuch.npz", "{weights a}"), r"greedy 0: {weights a}: expected one of \[runs\]: none$"),
-        (GAMES + "[runs.b]\nlearning.alpha = 0", r"runs.b: learning.alpha = 0: expected a number above 0"),
+        (GAMES + "[runs.b]\nlearning.alpha = 0", r"runs.b: learning.alpha = 0: expected a positive number"),
         (
             GAMES + CLAIM.replace('"b"', '"greedy 0"') + 'of = "speed"',
             r"claims, number 1: expected b, which a is compared with",

@@ -73,7 +73,7 @@ def text(folder) -> str:
     return report(folder, folder.parent / "results.md")
 
 
-def test_the_report_tells_which_experiments_have_run(text):
+def test_the_report_says_which_experiments_have_run(text):
     summary, status, *_ = tables(text)
     experiments = [read_experiment(name) for name in list_experiments()]
     assert summary[0] == ["claim", "expected", "found", "verdict", "experiment"]
@@ -95,8 +95,8 @@ def test_every_claim_has_a_verdict_and_they_add_up(text, results):
     summary = tables(text)[0][1:]
     claims = {(claim.text, e.name): claim for e in map(read_experiment, list_experiments()) for claim in e.claims}
     assert Counter((row[0], re.sub(r"\[(.*)\].*", r"\1", row[4])) for row in summary) == Counter(claims.keys())
-    total, told = re.search(r"^(\d+) claims; (.*)\.$", text, re.MULTILINE).groups()
-    by_name = {name: int(n) for name, n in (part.split(": ") for part in told.split(", "))}
+    total, counts = re.search(r"^(\d+) claims; (.*)\.$", text, re.MULTILINE).groups()
+    by_name = {name: int(n) for name, n in (part.split(": ") for part in counts.split(", "))}
     assert int(total) == len(claims) == sum(by_name.values())
     assert by_name == Counter(row[3].strip("*") for row in summary)
     assert set(by_name) <= {HELD, NOT_HELD, OPEN, NOT_MEASURED, NOT_RUN}
@@ -128,7 +128,7 @@ def test_a_picture_that_was_not_drawn_is_not_linked(tmp_path):
     assert "plies.png" not in report(tmp_path, tmp_path / "results.md")
 
 
-def test_what_the_sections_tell(text, results):
+def test_what_the_sections_say(text, results):
     """Some numbers of each kind, computed anew."""
 
     def part(name: str) -> str:
@@ -171,7 +171,7 @@ def test_a_report_of_nothing(tmp_path):
     assert text.count("**has not run**") == text.count("**Not run.**") == len(list_experiments())
     assert "![" not in text
     assert len(tables(text)) == 2
-    assert all("has not run" in line for line in overview(tmp_path).splitlines())
+    assert all("has not run" in line for line in overview(tmp_path).splitlines()[1:])
 
 
 def test_the_report_is_written_and_written_again(tmp_path):
@@ -184,7 +184,7 @@ def test_the_report_is_written_and_written_again(tmp_path):
         write_report(tmp_path, path)
 
 
-def test_counts_that_differ_are_told():
+def test_counts_that_differ_are_named():
     e = read_experiment("shape_counts")
     lines = [{"number": name, "value": int(n) + (name == "all weights")} for name, n in e.expected.items()]
     text = section(e, Analysis(RawResults(header(e.name, "counts"), lines)), Path("nowhere"), Path("x"))
@@ -194,7 +194,7 @@ def test_counts_that_differ_are_told():
                                    zip(e.expected.items(), lines, strict=True)]  # fmt: skip
 
 
-def test_diverged_runs_are_told():
+def test_diverged_runs_are_shown():
     e = read_experiment("plies")
     raw = curves_of(e, openings=4)
     assert raw.lines[8]["run"] == "one-ply"
@@ -215,7 +215,7 @@ def test_diverged_runs_are_told():
     assert rows["one-ply"] == ["one-ply", "1, 1 diverged", *[""] * 5]
 
 
-def test_labels_that_came_later_are_told():
+def test_labels_that_came_later_are_shown():
     """Results that are older than a label of their experiment's file."""
     e = read_experiment("plies")
     raw = curves_of(replace(e, runs={"two-ply": e.runs["two-ply"]}), openings=4)
@@ -242,12 +242,12 @@ def test_the_shipped_report_is_that_of_the_shipped_results(monkeypatch):
 # ---------------------------------------------------------------------------------------------
 
 
-RESULTS = ROOT / "docs" / "experiments"
+RESULTS, MATCHES = ROOT / "docs" / "experiments", ROOT / "docs" / "results"
 
 
 def test_the_systems_are_those_of_the_raw_results():
     """Every score is counted again from the file that is linked beside it, and nothing is shown that has no file."""
-    (table,) = tables(systems_table(RESULTS, ROOT / "README.md"))
+    (table,) = tables(systems_table(RESULTS, MATCHES, "docs/"))
     assert table[0] == ["system", "against", "the paper", "rlgo, as many simulations", "rlgo, equal time"]
     systems = ("TD learning", "TD search", "Dyna-2", "two-phase", "UCT", "MC-RAVE", "heuristic MC-RAVE")
     assert all(any(row[0].startswith(system) for row in table[1:]) for system in systems)
@@ -286,9 +286,9 @@ def scores_in(path: Path, opponent: str, system: str) -> set[tuple[float, int]]:
 
 def test_the_systems_by_hand():
     """Portions of a match add up; the interval is that of all their openings."""
-    (table,) = tables(systems_table(RESULTS, ROOT / "docs" / "strength.md"))
+    (table,) = tables(systems_table(RESULTS, MATCHES))
     by_name = {row[0]: row for row in table}
-    portions = json.loads((ROOT / "docs" / "results" / "uct_level_10.json").read_text("utf-8"))
+    portions = json.loads((MATCHES / "uct_level_10.json").read_text("utf-8"))
     scores = [opening for portion in portions for opening in portion["scores"]]
     low, high = clustered_interval(scores)
     expected = f"31 of 100: 31.0% ({low:.1%}-{high:.1%}) [raw](results/uct_level_10.json)"
@@ -299,7 +299,7 @@ def test_the_systems_by_hand():
 
 def test_systems_without_results_are_refused(tmp_path):
     with pytest.raises(RlgoError, match=r"learning_runs.jsonl: no games of paper's settings # against GNU Go level 0"):
-        systems_table(tmp_path / "experiments", tmp_path / "README.md")
+        systems_table(tmp_path / "experiments", tmp_path / "results")
     shutil.copytree(RESULTS, tmp_path / "experiments")
     with pytest.raises(RlgoError, match=r"td_search_10000.json: not the results of a match"):
-        systems_table(tmp_path / "experiments", tmp_path / "README.md")
+        systems_table(tmp_path / "experiments", tmp_path / "results")

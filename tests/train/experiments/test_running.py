@@ -1,4 +1,4 @@
-"""Running experiments: what results tell of themselves, where they go, and what the command line shows."""
+"""Running experiments: how results describe themselves, where they go, and what the command line shows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.usefixtures("sources")
 
 
-def test_what_the_results_tell_of_themselves(ran):
+def test_results_describe_themselves(ran):
     folder, e, raw = ran
     header = raw.header
     assert (header["experiment"], header["kind"], header["scale"], header["seed"]) == ("tiny", "curves", 1, 1)
@@ -41,7 +41,7 @@ def without_date(path: Path) -> list[str]:
     return re.sub(r'"finished": "[^"]*"', '"finished": ""', text).splitlines()
 
 
-def test_again_trains_nothing_and_finds_the_same(ran, capsys):
+def test_running_again_trains_nothing_and_finds_the_same(ran, capsys):
     folder, e, _ = ran
     results = folder / "results" / "tiny.jsonl"
     before = without_date(results)
@@ -69,10 +69,11 @@ def test_results_of_another_scale_stay(tmp_path):
 # ---------------------------------------------------------------------------------------------
 
 
-def test_list_tells_what_has_run(tmp_path, capsys):
+def test_list_says_what_has_run(tmp_path, capsys):
     shutil.copy(ROOT / "docs" / "experiments" / "shape_counts.jsonl", tmp_path)
     assert cli.main(["experiment", "list", "--results", str(tmp_path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split() == ["experiment", "state", "about"]
     assert {line.split()[0] for line in lines} == set(list_experiments())
     assert len(lines) == len(list_experiments())
     for line in lines:

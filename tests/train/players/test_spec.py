@@ -1,12 +1,23 @@
-"""Player specs: how they are read, and what is wrong with them."""
+"""Player specs: how they are written, and in which words a bad one is refused."""
 
 from __future__ import annotations
 
 import pytest
 
+from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from train.players.spec import make_player, parse_spec
+from train.players import make_player
+from train.players.spec import parse_spec
+
+
+def test_a_spec_names_a_player_and_its_keys():
+    assert parse_spec("random") == ("random", {})
+    assert parse_spec("gtp:gnugo --level 0,x") == ("gtp", {"command": "gnugo --level 0,x"})
+    spec = parse_spec("td_search, T=never ,sizes=1+3,reset=on,alpha=1e-1,seed=4,lambda=1")
+    assert spec.values == {
+        "policy_plies": "never", "sizes": (1, 3), "reset": True, "alpha": 0.1, "seed": 4, "lambda_": 1.0
+    }  # fmt: skip
 
 
 def test_specs() -> None:
@@ -21,22 +32,121 @@ def test_specs() -> None:
         "sizes": (1, 3),
         "lambda_": 0.5,
         "reset": True,
-        "T": "never",
-        "sims": "none",
+        "policy_plies": "never",
+        "simulations": "none",
     }
     assert parse_spec("dyna2,sizes=none").values == {"sizes": ()}
+
+
+@pytest.mark.parametrize("text", ["10000", "10_000", "1e4", "1E4", "1e+4", "1.0e4"])
+def test_integers_may_be_written_with_underscores_and_exponents(text):
+    assert parse_spec(f"td_search,sims={text}").values == {"simulations": 10_000}
+    assert parse_spec(f"uct,sims={text},C={text}").values == {"simulations": 10_000, "prior_n": 10_000}
+
+
+@pytest.mark.parametrize("text", ["1.5e0", "1e-3", "1__0", "1_", "_1", "0x10", "1e999"])
+def test_what_is_no_integer_is_refused_in_one_line(text):
+    with pytest.raises(RlgoError) as error:
+        parse_spec(f"td_search,sims={text}")
+    assert str(error.value) == (
+        f'player td_search: sims = "{text}": expected an integer from 1 to 1,000,000,000, or none'
+    )
+
+
+def test_a_file_may_write_counts_as_floats(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('player = "td_search"\nsims = 1e3\nmerge_every = 1_0\n')
+    assert parse_spec(str(file)).values == {"simulations": 1_000, "merge_every": 10}
+    file.write_text('player = "td_search"\nsims = 1.5\n')
+    with pytest.raises(RlgoError, match=r"sims = 1.5: expected an integer from 1 to .*, found a float$"):
+        parse_spec(str(file))
+
+
+def test_a_spec_from_a_file(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('player = "td_search"\nsims = 12\nlambda = 0.5\nsizes = [1]\n')
+    assert parse_spec(str(file)).values == {"simulations": 12, "lambda_": 0.5, "sizes": (1,)}
+    assert parse_spec(f"{file},sims=13").values["simulations"] == 13
+    assert "simulations" not in parse_spec(f"{file},seconds=2").values  # as `td_search,seconds=2`
+    player = make_player(f"{file},seed=1", 5)
+    assert to_vertex(player.genmove(Game(5)), 5)
+    assert player.simulations == 12
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sims = 1", 'expected player = "NAME"'),
+        ('player = "td_serch"', "unknown player td_serch; did you mean td_search?"),
+        ('player = "td_search"\nsimz = 1', "unknown key simz; did you mean sims?"),
+        (
+            'player = "td_search"\nsims = 0',
+            "player td_search: sims = 0: expected an integer from 1 to 1,000,000,000, or none",
+        ),
+        ('player = "td_search"\nepsilon = "x"', 'epsilon = "x": expected a number from 0 to 1, found a string'),
+        ('player = "td_search"\nreset = 1', "reset = 1: expected on or off, in a file true or false, found an integer"),
+        ('player = "td_search"\nT = 1\npolicy_plies = 2', "policy_plies cannot be combined with T: same key"),
+        ("player = ", "not valid TOML"),
+    ],
+)
+def test_bad_files(tmp_path, text, message):
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    with pytest.raises(RlgoError) as error:
+        make_player(str(file), 5)
+    assert message in str(error.value)
+    assert str(error.value).startswith(f"{file}: ")
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("gredy", "player 'gredy': unknown; the nearest is greedy"),
-        ("Random", "the nearest is random"),
-        ("gtp", "the nearest is gtp:COMMAND"),
-        ("", "player '': unknown"),
-        ("greedy,weigths=x", "player greedy: unknown key 'weigths'; the nearest is weights"),
-        ("random,epsilon=0.1", "unknown key 'epsilon'; the nearest is seed"),
-        ("random,", "unknown key ''"),
+        ("td_search,T=-1", "player td_search: T = -1: expected an integer from 0 to 1,000,000,000, or never"),
+        ("td_search,sizes=3+1", "sizes = [3, 1]: expected an ascending subset of [1, 2, 3]"),
+        ("td_search,sizes=none", "sizes = []: expected an ascending subset"),
+        ("td_search,sizes=1,2", "'2' stands alone: lists are written 1+2"),
+        ("td_search,sims=10000000000000000000000", "expected an integer from 1 to 1,000,000,000, or none"),
+        ("td_search,max_moves=99999", "player td_search: max_moves = 99999: expected at most 324"),
+        ("dyna2,long=none,sizes=none", "expected a short-term memory, or a long-term memory, or both"),
+        ("dyna2,long=none,apart=on", "sharing, apart: expected a long-term memory"),
+        ("dyna2,long_save=nowhere/x.npz", "long_save = 'nowhere/x.npz': expected a file that can be written"),
+        ("dyna2,long_save=x.npz", "expected a long-term memory that learns"),
+        ("td_search,lamda=1", "unknown key lamda; did you mean lambda?"),
+        ("td_search,xyz=1", "player td_search: unknown key xyz; expected one of seed, simulations, seconds, sizes"),
+        ("stockfish", "unknown player stockfish; expected random, greedy, td_search"),
+        (
+            "td_search,T=2,policy_plies=3",
+            "policy_plies cannot be combined with T: same key",
+        ),
+        ("td_search,alpha", "player td_search: alpha: expected alpha=VALUE"),
+        ("uct,c=-1", "player uct: c = -1: expected a number of at least 0"),
+        ("uct,c=nan", "player uct: c = nan: expected a number of at least 0"),
+        ("mc_rave,widening=0.5", "player mc_rave: widening = 0.5: expected 0, or a number above 1"),
+        ("mc_rave,M=1e6", "player mc_rave: M = 1000000: expected an integer from 0 to 100,000"),
+        ("td_search,seed=-1", "player td_search: seed = -1: expected an integer from 0 to 999,999,999,999,999,999"),
+        ("dyna2,long=nowhere.npz", "player dyna2: nowhere.npz: cannot be read"),
+        ("dyna2,sharing=LI,workers=2", "expected one worker"),
+        ("alphabeta,depth=40", "player alphabeta: depth = 40: expected an integer from 1 to 39"),
+        ("two_phase,depth=none", "expected a depth, or seconds, or both"),
+        ("nowhere.toml", "nowhere.toml: no such config file; shipped configs: alphabeta, dyna2"),
+    ],
+)
+def test_bad_values(spec, message):
+    with pytest.raises(RlgoError) as error:
+        make_player(spec, 9)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("gredy", "unknown player gredy; did you mean greedy?"),
+        ("Random", "unknown player Random; did you mean random?"),
+        ("gtp", "unknown player gtp; expected random, greedy, td_search"),
+        ("", "unknown player ''; expected random, greedy"),
+        ("greedy,weigths=x", "player greedy: unknown key weigths; did you mean weights?"),
+        ("random,epsilon=0.1", "unknown key epsilon; expected one of seed"),
+        ("random,", "player random: '': expected KEY=VALUE"),
         ("random,seed", "expected seed=VALUE"),
         ("random,seed=-1", "seed = -1: expected an integer from 0 to"),
         ("random,seed=1,seed=2", "seed is given twice"),

@@ -125,7 +125,7 @@ def test_random_choices(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sedes = 2", r"unknown key sweep.sedes; the nearest valid key is sweep.seeds"),
+        ("sedes = 2", r"unknown key sweep.sedes; did you mean sweep.seeds"),
         ("seeds = 0", r"sweep.seeds = 0: expected a number of seeds, or a list"),
         ("seeds = [1, 1]", r"sweep.seeds = \[1, 1\]: expected a number of seeds, or a list of different"),
         ("seeds = 1", r"1 runs by sweep.parameters and sweep.seeds: expected 2 to 10,000"),
@@ -138,7 +138,7 @@ def test_random_choices(tmp_path):
         ("seeds = 2\nkind = 'random'", r'sweep.kind = "random": expected at least one parameter'),
         (
             "[sweep.parameters]\nlearning.alhpa = [1]",
-            r"unknown key learning.alhpa; the nearest valid key is learning.alp",
+            r"unknown key learning.alhpa; did you mean learning.alp",
         ),
         (
             "[sweep.parameters]\nlearning.alpha = [0.1, 0]",
@@ -177,7 +177,7 @@ def test_a_bad_file_is_one_line_and_runs_nothing(tmp_path, capsys, text, message
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("learning.alpha", "{low = 0, high = 1}", r"learning.alpha = 0: expected a number above 0"),
+        ("learning.alpha", "{low = 0, high = 1}", r"learning.alpha = 0: expected a positive number"),
         ("learning.alpha", "{low = 2, high = 1}", r"low = 2, high = 1: expected low < high"),
         ("policy.epsilon", "{low = 0, high = 1, log = true}", r"low = 0: expected a number above 0 for log"),
         ("policy.epsilon", "{low = 0.1, high = 1, log = 1}", r"log = 1: expected true or false"),

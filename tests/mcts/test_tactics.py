@@ -1,13 +1,15 @@
-"""What every tree search must see: ko, seki, snapback and a ladder, as positions with their one right answer."""
+"""Positions that every tree search must get right: a ko, a seki, a snapback and a ladder, with one right move each."""
 
 from __future__ import annotations
 
 import pytest
 
+from mcts.player import TreeSearch
+from mcts.settings import ALGORITHMS, Settings
 from rlgo.board import BLACK, WHITE
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.game import Game
-from train.players.spec import make_player
+from rlgo.rollout import DefaultPolicy
 
 # Nothing is open but the point of the matter: all else is stones, and single-point eyes that nobody fills.
 KO = """
@@ -84,11 +86,11 @@ POSITIONS = {
 
 
 @pytest.mark.parametrize("name", POSITIONS)
-@pytest.mark.parametrize("spec", ["uct,c=0.4", "mc_rave,schedule=minimum_mse"])
-def test_the_one_right_answer(name, spec):
+@pytest.mark.parametrize("settings", [ALGORITHMS["uct"]._replace(c=0.4), ALGORITHMS["mc_rave"]], ids=["uct", "mc_rave"])
+def test_the_one_right_answer(name: str, settings: Settings):
     diagram, color, komi, expected = POSITIONS[name]
     game = game_of(diagram, color, komi)
-    player = make_player(f"{spec},sims=6000,mercy=off", game.size, 1)
+    player = TreeSearch(game.size, settings, 6000, default_policy=DefaultPolicy(mercy=False), seed=1)
     assert to_vertex(player.genmove(game), game.size) == expected, player.report()
 
 

@@ -10,7 +10,8 @@ import time
 import numpy as np
 import pytest
 
-from mcts.player import ALGORITHMS, TreeSearch
+from mcts.player import TreeSearch
+from mcts.settings import ALGORITHMS, Resources
 from rlgo.alphabeta import AlphaBeta
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex
@@ -39,13 +40,13 @@ def tree_search(**options) -> TreeSearch:
 
 SEARCHES = {
     "mc_rave": tree_search,
-    "two trees": lambda: tree_search(workers=2),
+    "two threads": lambda: tree_search(resources=Resources(workers=2)),
     "td_search": lambda: TdSearch(5, simulations=LARGE, seed=1),
     "dyna2": lambda: Dyna2(5, weights(), simulations=LARGE, seed=1),
     "alphabeta": lambda: AlphaBeta(weights(), depth=39, seed=1),
     "two_phase": lambda: TwoPhase(TdSearch(5, simulations=LARGE, seed=1), depth=39, seed=1),
-    "first": lambda: TreeSearch(
-        5, ALGORITHMS["heuristic_mc_rave"], LARGE, first=TdSearch(5, simulations=LARGE, seed=1), seed=1
+    "prior_search": lambda: TreeSearch(
+        5, ALGORITHMS["heuristic_mc_rave"], LARGE, prior_search=TdSearch(5, simulations=LARGE, seed=1), seed=1
     ),
 }
 PONDERING = [name for name in SEARCHES if name != "alphabeta"]
@@ -70,7 +71,8 @@ def test_a_clock_ends_every_search(player: Player) -> None:
     player.limit = 0.2
     start = time.perf_counter()
     game = game_after("C3")
-    assert game.is_legal(player.genmove(game)) and 0.0 < time.perf_counter() - start < 60
+    assert game.is_legal(player.genmove(game))
+    assert 0.0 < time.perf_counter() - start < 60
     player.limit = 0.0  # at once
     assert game.is_legal(player.genmove(game_after("C3 D3 D2")))
 
@@ -80,8 +82,11 @@ def test_what_a_search_thinks_is_told(player: Player) -> None:
     player.limit = 0.1
     chosen = player.genmove(game)
     found = player.candidates(game)
-    assert found[0].move == chosen and found[0].line[0] == chosen and found[0].visits >= 1
-    assert {c.move for c in found} <= {*game.legal_moves(), PASS} and len(found) == len({c.move for c in found})
+    assert found[0].move == chosen
+    assert found[0].line[0] == chosen
+    assert found[0].visits >= 1
+    assert {c.move for c in found} <= {*game.legal_moves(), PASS}
+    assert len(found) == len({c.move for c in found})
     assert all(0 <= c.value <= 1 for c in found)
 
 
@@ -97,10 +102,12 @@ def test_pondering_goes_on_until_it_is_stopped(name: str) -> None:
         return len(asked) == 20
 
     player.limit = 0.001  # of the last move: no limit for thinking ahead
-    if name == "first":
-        player._first.simulations = 10
+    if name == "prior_search":
+        player.prior_search.simulations = 10
     player.ponder(game, stop)
-    assert len(asked) >= 20 and asked[-1] > 1 and game.moves == game_after("C3").moves
+    assert len(asked) >= 20
+    assert asked[-1] > 1
+    assert game.moves == game_after("C3").moves
 
 
 def test_a_tree_keeps_what_was_thought_of_the_answer_that_comes() -> None:
@@ -113,22 +120,29 @@ def test_a_tree_keeps_what_was_thought_of_the_answer_that_comes() -> None:
     assert best.visits > 1000
     game.play(best.move)
     player.genmove(game)
-    assert player.found is not None and player.found.simulations <= 400 < player.found.visits.sum()
+    assert player.result is not None
+    assert player.result.simulations <= 400 < player.result.visits.sum()
     # The same position again, as when an analysis is taken up: nothing is lost either.
-    before = int(player.found.visits.sum())
+    before = int(player.result.visits.sum())
     player.genmove(game)
-    assert player.found.visits.sum() >= before
+    assert player.result.visits.sum() >= before
 
 
 def test_trees_end_early_where_the_clock_cannot_change_the_move() -> None:
     """Asked is whether as many simulations as the time will allow could change it."""
-    player = tree_search()
-    player.warm_up()
     asked = []
-    player._is_decided = lambda left: bool(asked.append(left)) or left < LARGE // 2  # type: ignore[method-assign]
+
+    class Decided(TreeSearch):
+        def is_decided(self, left: int) -> bool:
+            asked.append(left)
+            return left < LARGE // 2
+
+    player = Decided(5, ALGORITHMS["mc_rave"], LARGE, seed=1)
+    player.warm_up()
     player.limit = 100.0
     player.genmove(game_after("C3"))
-    assert player.found is not None and player.found.simulations < LARGE // 100
+    assert player.result is not None
+    assert player.result.simulations < LARGE // 100
     assert 1000 < asked[-1] < LARGE // 2
 
 
@@ -139,7 +153,8 @@ def test_candidates_are_of_the_position_that_is_asked_about(player: Player) -> N
     first = player.candidates(here)[0]
     for candidate in player.candidates(elsewhere):
         assert elsewhere.is_legal(candidate.move)
-    assert position_of(here) != position_of(elsewhere) and here.is_legal(first.move)
+    assert position_of(here) != position_of(elsewhere)
+    assert here.is_legal(first.move)
 
 
 def test_a_pass_that_wins_is_not_resigned() -> None:

@@ -1,4 +1,4 @@
-"""`rlgo play`: what is said to what a person types, and what is recorded."""
+"""`rlgo play`: what is written in answer to a person's lines, and what is recorded."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rlgo.coords import from_vertex, to_vertex
 from rlgo.draw import board_ansi, board_text
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.gtp import GtpEngine
 from rlgo.player import RESIGN, Candidate, Player, RandomPlayer
+from rlgo.session import GameSession
 from rlgo.sgf import load_sgf, read_sgf
-from train.play.terminal import PLAIN, Session, Style, play_in_terminal, style_of
+from train.play.terminal import PLAIN, Style, TerminalGame, play_in_terminal, style_of
 from train.players.spec import make_player
 
 
@@ -54,17 +54,17 @@ class Scripted(Player):
         return self.maps
 
 
-class Told:
-    """What a session says to lines that are typed, and the session; when there are no more lines, it ends."""
+class Played:
+    """A game in which some lines were typed, and what was written; when there are no more lines, it ends."""
 
     def __init__(
         self, *lines: Any, player: Player | str = "", color: int = BLACK, size: int = 5, **options: Any
     ) -> None:
         player = Scripted(player) if isinstance(player, str) else player
-        self.engine = GtpEngine(player, size, options.pop("komi", 0.5), early_pass=True)
-        self.lines, self.said, self.prompts = list(lines), list[str](), list[str]()
-        self.session = Session(self.engine, color, self.read, self.said.append, **options)
-        self.session.run()
+        self.session = GameSession(player, size, options.pop("komi", 0.5), early_pass=True)
+        self.lines, self.written, self.prompts = list(lines), list[str](), list[str]()
+        self.terminal = TerminalGame(self.session, color, self.read, self.written.append, **options)
+        self.terminal.run()
 
     def read(self, prompt: str) -> str:
         self.prompts.append(prompt)
@@ -77,11 +77,11 @@ class Told:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.said)
+        return "\n".join(self.written)
 
     @property
     def moves(self) -> str:
-        return names(self.engine.game)
+        return names(self.session.game)
 
 
 def names(game: Game) -> str:
@@ -90,171 +90,177 @@ def names(game: Game) -> str:
 
 
 def test_moves_and_what_the_engine_thinks() -> None:
-    told = Told("c3", " D3 ", player="C4 b4")
-    assert told.moves == "B:C3 W:C4 B:D3 W:B4"
-    assert "White plays C4. P(win) 75.0%, 1,234 visits, expects A1 B1" in told.said
-    assert told.prompts == ["1 Black> ", "3 Black> ", "5 Black> "]
-    assert "   A B C D E\n 5 . . . . . 5\n 4 .(O)O . . 4\n 3 . . X X . 3\n" in told.said[-2]
-    assert "You are Black against scripted, komi 0.5." in told.said[0]
-    quiet = Told("c3", player="C4", quiet=True)
-    assert "White plays C4." in quiet.said and "P(win)" not in quiet.text
+    played = Played("c3", " D3 ", player="C4 b4")
+    assert played.moves == "B:C3 W:C4 B:D3 W:B4"
+    assert "White plays C4. P(win) 75.0%, 1,234 visits, expects A1 B1" in played.written
+    assert played.prompts == ["1 Black> ", "3 Black> ", "5 Black> "]
+    assert "   A B C D E\n 5 . . . . . 5\n 4 .(O)O . . 4\n 3 . . X X . 3\n" in played.written[-2]
+    assert "You are Black against scripted, komi 0.5." in played.written[0]
+    quiet = Played("c3", player="C4", quiet=True)
+    assert "White plays C4." in quiet.written and "P(win)" not in quiet.text
 
 
 def test_the_person_may_be_white() -> None:
-    told = Told("C3", player="C4 D4", color=WHITE)
-    assert told.moves == "B:C4 W:C3 B:D4"
-    assert "Black plays C4. P(win) 25.0%" in told.text
+    played = Played("C3", player="C4 D4", color=WHITE)
+    assert played.moves == "B:C4 W:C3 B:D4"
+    assert "Black plays C4. P(win) 25.0%" in played.text
     with pytest.raises(RlgoError, match="fixed handicap 2 on 5x5"):
-        Told(handicap=2)
+        Played(handicap=2)
 
 
 def test_handicap() -> None:
-    told = Told("D4", "moves", "new", "yes", "moves", player=RandomPlayer(1), color=WHITE, size=9, handicap=2)
-    assert told.moves == "" and told.engine.game.to_play == WHITE and len(told.engine.game.setup) == 2
-    assert told.text.count("Handicap: C3 G7") == 2 and "  1 W D4     2 B " in told.text
-    assert told.said[-1] == "" and told.said[-2] == "No move has been made."
+    played = Played("D4", "moves", "new", "yes", "moves", player=RandomPlayer(1), color=WHITE, size=9, handicap=2)
+    assert played.moves == "" and played.session.game.to_play == WHITE and len(played.session.game.setup) == 2
+    assert played.text.count("Handicap: C3 G7") == 2 and "  1 W D4     2 B " in played.text
+    assert played.written[-1] == "" and played.written[-2] == "No moves yet."
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("c3", "C3 is illegal: a stone stands there already"),
+        ("c3", "C3 is illegal: there is a stone already"),
         ("A1", "A1 is illegal: suicide: the stone would have no liberty"),
         ("E9", "vertex 'E9': not on the 5x5 board (A1 to E5)"),
         ("I3", "vertex 'I3': expected a letter (no I)"),
         ("hnt", "'hnt': expected a move, such as D4, or a command; the nearest is hint"),
         ("d 4", "'d 4': expected a move"),
         ("d4 e4", "'d4 e4': expected a move"),
-        ("pass now", "pass: expected nothing behind it, found 'now'"),
+        ("pass now", "pass: expected no argument, found 'now'"),
         ("save", "save: expected save FILE"),
         ("map", "scripted has no map"),
         ("x" * 500, f"'{'x' * 20}': expected a move"),
     ],
 )
 def test_what_cannot_be_done_changes_nothing(line: str, message: str) -> None:
-    told = Told("C3", "E5", line, player="A2 B1 C4")
-    assert told.said[-2].startswith(message), told.said
-    assert "\n" not in told.said[-2]
-    assert told.moves == "B:C3 W:A2 B:E5 W:B1"
+    played = Played("C3", "E5", line, player="A2 B1 C4")
+    assert played.written[-2].startswith(message), played.written
+    assert "\n" not in played.written[-2]
+    assert played.moves == "B:C3 W:A2 B:E5 W:B1"
 
 
-def test_ko_is_told() -> None:
-    told = Told("D2", "D4", "E3", "C3", "C3", player="B3 C2 C4 A1 D3", color=WHITE)
-    assert told.moves.endswith("W:C3 B:D3")  # which has taken it
-    assert "C3 is illegal: ko: it would take back at once" in told.said
+def test_ko_is_explained() -> None:
+    played = Played("D2", "D4", "E3", "C3", "C3", player="B3 C2 C4 A1 D3", color=WHITE)
+    assert played.moves.endswith("W:C3 B:D3")  # which has taken it
+    assert "C3 is illegal: ko: you may not retake at once" in played.written
 
 
 def test_an_empty_line_is_nothing() -> None:
-    told = Told("", "   ")
-    assert len(told.said) == 3 and len(told.prompts) == 3
+    played = Played("", "   ")
+    assert len(played.written) == 3 and len(played.prompts) == 3
 
 
 def test_undo_to_the_start_and_through_the_end() -> None:
-    told = Told("C3", "D3", "undo", "undo", "undo", player="C4 D4")
-    assert told.moves == "" and told.said[-2] == "undo: you have made no move yet"
-    told = Told("C3", "undo", player="C4 D4", color=WHITE)
-    assert told.moves == "B:C4"
-    told = Told("C3", "resign", "D3", "undo", "E3", player="C4 D4")
-    assert "Black resigns: W+R" in told.said
-    assert "the game is over (W+R): expected new, undo, save or quit" in told.said
-    assert told.moves == "B:C3 W:C4 B:E3 W:D4" and "W+R> " in told.prompts
-    told = Told("C3", "undo", player="resign")
-    assert "White resigns: B+R" in told.said and told.moves == ""
+    played = Played("C3", "D3", "undo", "undo", "undo", player="C4 D4")
+    assert played.moves == "" and played.written[-2] == "undo: you have not moved yet"
+    played = Played("C3", "undo", player="C4 D4", color=WHITE)
+    assert played.moves == "B:C4"
+    played = Played("C3", "resign", "D3", "undo", "E3", player="C4 D4")
+    assert "Black resigns: W+R" in played.written
+    assert "the game is over (W+R): expected new, undo, save or quit" in played.written
+    assert played.moves == "B:C3 W:C4 B:E3 W:D4" and "W+R> " in played.prompts
+    played = Played("C3", "undo", player="resign")
+    assert "White resigns: B+R" in played.written and played.moves == ""
 
 
 def test_hint_and_map_search_a_position_once() -> None:
     player = Scripted("C3 B3 C4 C2")
     player.maps = {"value": np.full((5, 5), 0.25), "visits": np.full((5, 5), 0.5)}
-    told = Told("hint", "map", "map visits", "map vist", "D3", "hint", player=player)
-    assert player.searches == 3 and told.moves == "B:D3 W:B3"
-    assert "scripted would play C3\n  C3   P(win) 25.0%   1,234 visits  C3 A1 B1\n  E1   P(win) 50.0%  E1" in told.said
-    assert "scripted would play C4\n" in told.text
-    assert "value: P(Black wins) after each move, in per cent; others: visits" in told.said
-    assert " 5  25  25  25  25  25 5" in told.text and " 5  50  50  50  50  50 5" in told.text
-    assert "map 'vist': expected one of value, visits; the nearest is visits" in told.said
+    played = Played("hint", "map", "map visits", "map vist", "D3", "hint", player=player)
+    assert player.searches == 3 and played.moves == "B:D3 W:B3"
+    assert (
+        "scripted would play C3\n  C3   P(win) 25.0%   1,234 visits  C3 A1 B1\n  E1   P(win) 50.0%  E1"
+        in played.written
+    )
+    assert "scripted would play C4\n" in played.text
+    assert "value: P(Black wins) after each move, in per cent; others: visits" in played.written
+    assert " 5  25  25  25  25  25 5" in played.text and " 5  50  50  50  50  50 5" in played.text
+    assert "map 'vist': expected one of value, visits; the nearest is visits" in played.written
 
 
 def test_a_hint_is_of_the_position_on_the_board() -> None:
-    told = Told("C3", "hint", "undo", "hint", player="C4 D4 B3")
-    assert "scripted would play D4\n" in told.text and "scripted would play B3\n" in told.text
+    played = Played("C3", "hint", "undo", "hint", player="C4 D4 B3")
+    assert "scripted would play D4\n" in played.text and "scripted would play B3\n" in played.text
 
 
 def test_a_pass_is_a_hint_without_candidates() -> None:
-    told = Told("hint", "map")
-    assert "scripted would pass" in told.said and "scripted would pass, and thinks of no other move" in told.said
-    assert told.moves == ""
+    played = Played("hint", "map")
+    assert (
+        "scripted would pass" in played.written
+        and "scripted would pass, and has no opinion of other moves" in played.written
+    )
+    assert played.moves == ""
 
 
 def test_auto_plays_for_the_person() -> None:
-    told = Told("auto", "undo", "auto", player="C3 C4 D3 D4")
-    assert told.moves == "B:D3 W:D4" and "Black plays C3." in told.text
+    played = Played("auto", "undo", "auto", player="C3 C4 D3 D4")
+    assert played.moves == "B:D3 W:D4" and "Black plays C3." in played.text
 
 
-def dead_stone(*more: Any, **options: Any) -> Told:
+def dead_stone(*more: Any, **options: Any) -> Played:
     """Black owns all of the board but one white stone, which is dead: as it stands, White's E1 takes some area."""
     black = "A2 B2 C2 D2 E2 B4 D4".split()
-    return Told(*black, "pass", *more, player="pass pass pass pass pass pass E1", **options)
+    return Played(*black, "pass", *more, player="pass pass pass pass pass pass E1", **options)
 
 
 def test_the_end_without_dead_stones() -> None:
-    told = dead_stone("y", "D1", "quit", komi=0.5)
-    assert "Both have passed. Dead, by playouts: White E1." in told.said
-    assert "The score is B+24.5 (as the board stands: B+18.5)." in told.said
-    assert "the game is over (B+24.5): expected new, undo, save or quit" in told.said
-    assert told.session.done
+    played = dead_stone("y", "D1", "quit", komi=0.5)
+    assert "Both have passed. Dead, by playouts: White E1." in played.written
+    assert "The score is B+24.5 (as the board stands: B+18.5)." in played.written
+    assert "the game is over (B+24.5): expected new, undo, save or quit" in played.written
+    assert played.terminal.done
 
 
 def test_who_disagrees_plays_on_with_all_stones_alive() -> None:
-    told = dead_stone("what", "no", "pass", "quit")
-    assert len([p for p in told.prompts if p.endswith("[yes/no] ")]) == 2
-    assert "Both have passed: B+18.5, all stones alive." in told.said
-    assert told.prompts[-1] == "B+18.5> "
+    played = dead_stone("what", "no", "pass", "quit")
+    assert len([p for p in played.prompts if p.endswith("[yes/no] ")]) == 2
+    assert "Both have passed: B+18.5, all stones alive." in played.written
+    assert played.prompts[-1] == "B+18.5> "
     # Another game asks again.
-    told = dead_stone("no", "pass", "new", "pass", "yes")
-    assert told.engine.early_pass and not told.engine.all_alive
-    assert told.said[-2].startswith("The score is")
+    played = dead_stone("no", "pass", "new", "pass", "yes")
+    assert played.session.early_pass and not played.session.all_alive
+    assert played.written[-2].startswith("The score is")
 
 
 def test_the_engine_agrees_to_end_a_game_that_it_has_won() -> None:
     """It passes though dead stones stand, unless all count as alive."""
     white = "E1 D1 C1 B1 A5 E5".split()
     script = "C3 B2 D2 C2 E2 A2 B4 D4 C4 pass"
-    told = Told(*white, "pass", "yes", player=script, color=WHITE, komi=1.5)
-    assert told.moves.endswith("B:B4 W:pass B:pass")
-    assert "Both have passed. Dead, by playouts: White B1 C1 D1 E1 A5 E5." in told.said
-    told = Told(*white, "pass", "no", "pass", player=script, color=WHITE, komi=1.5)
-    assert told.moves.endswith("B:B4 W:pass B:D4")
+    played = Played(*white, "pass", "yes", player=script, color=WHITE, komi=1.5)
+    assert played.moves.endswith("B:B4 W:pass B:pass")
+    assert "Both have passed. Dead, by playouts: White B1 C1 D1 E1 A5 E5." in played.written
+    played = Played(*white, "pass", "no", "pass", player=script, color=WHITE, komi=1.5)
+    assert played.moves.endswith("B:B4 W:pass B:D4")
 
 
 def test_ownership_and_score() -> None:
-    told = dead_stone("y", "ownership", "score", "board", "help")
-    assert "Dead, by playouts: White E1." in told.said
-    assert "How often Black owns a point in the end, in per cent" in told.said
-    assert any("99" in text and "A   B" in text for text in told.said)
-    assert any(text.startswith("Black wins 100% of 400 playouts; on average, they end B+2") for text in told.said)
-    assert any(text.endswith("without the dead stones: B+24.5.") for text in told.said)
-    help_text = told.said[-2]
+    played = dead_stone("y", "ownership", "score", "board", "help")
+    assert "Dead, by playouts: White E1." in played.written
+    assert "How often Black owns each point at the end, in per cent" in played.written
+    assert any("99" in text and "A   B" in text for text in played.written)
+    assert any(text.startswith("Black wins 100% of 400 playouts, which end B+2") for text in played.written)
+    assert any(text.endswith("without the dead stones: B+24.5.") for text in played.written)
+    help_text = played.written[-2]
     assert all(f"  {name} " in help_text for name in "pass undo hint map score save quit".split())
 
 
 def test_the_record(tmp_path: Path) -> None:
     file = tmp_path / "a game.sgf"
-    told = Told("C3", "D3", "undo", "E3", player="C4 D4 E4", record=file)
+    played = Played("C3", "D3", "undo", "E3", player="C4 D4 E4", record=file)
     game = load_sgf(file)
-    assert names(game) == told.moves == "B:C3 W:C4 B:E3 W:E4" and game.komi == 0.5
+    assert names(game) == played.moves == "B:C3 W:C4 B:E3 W:E4" and game.komi == 0.5
     data = file.read_text()
     assert "PB[human]" in data and "PW[scripted]" in data and "RE[" not in data
     assert data.count("C[P(win) 75.0%, 1,234 visits, expects A1 B1\na long search]") == 2
-    assert told.said[-1] == f"The game is saved in {file}."
+    assert played.written[-1] == f"The game is saved in {file}."
     # What was said of a move that was taken back is forgotten, also where a pass follows, of which nothing is said.
-    Told("C3", "undo", "D3", player="C4 pass", record=tmp_path / "f.sgf")
+    Played("C3", "undo", "D3", player="C4 pass", record=tmp_path / "f.sgf")
     assert "C[" not in (tmp_path / "f.sgf").read_text()
     # A second game goes beside it; the first one's end stays.
-    told = Told("resign", "new", "D3", record=tmp_path / "b.sgf")
+    played = Played("resign", "new", "D3", record=tmp_path / "b.sgf")
     assert "RE[W+R]" in (tmp_path / "b.sgf").read_text()
     assert names(load_sgf(tmp_path / "b-2.sgf")) == "B:D3 W:pass"
-    assert f"The next game will be saved to {tmp_path / 'b-2.sgf'}." in told.said
-    Told("resign", "new", "resign", "new", "resign", record=tmp_path / "2024-05-01.sgf")
+    assert f"The next game will be saved to {tmp_path / 'b-2.sgf'}." in played.written
+    Played("resign", "new", "resign", "new", "resign", record=tmp_path / "2024-05-01.sgf")
     assert sorted(file.name for file in tmp_path.glob("2024*")) == [
         "2024-05-01-2.sgf", "2024-05-01-3.sgf", "2024-05-01.sgf"
     ]  # fmt: skip
@@ -265,38 +271,40 @@ def test_the_record(tmp_path: Path) -> None:
     dead_stone("no", record=tmp_path / "d.sgf")
     assert "RE[" not in (tmp_path / "d.sgf").read_text()
     # Nothing has happened: nothing is written.
-    Told("help", record=tmp_path / "e.sgf")
+    Played("help", record=tmp_path / "e.sgf")
     assert not (tmp_path / "e.sgf").exists()
 
 
 def test_save_asks_before_it_overwrites_another_game(tmp_path: Path) -> None:
     file = tmp_path / "other.sgf"
     file.write_text("precious")
-    told = Told("C3", f"save {file}", "no", f"sgf {file}x", f"sgf {file}x", f"save {tmp_path}", "save /no/folder/a.sgf")
-    assert file.read_text() == "precious" and f"{file} exists. Overwrite it? [yes/no] " in told.prompts
+    played = Played(
+        "C3", f"save {file}", "no", f"sgf {file}x", f"sgf {file}x", f"save {tmp_path}", "save /no/folder/a.sgf"
+    )
+    assert file.read_text() == "precious" and f"{file} exists. Overwrite it? [yes/no] " in played.prompts
     assert names(read_sgf((tmp_path / "other.sgfx").read_bytes())) == "B:C3 W:pass"
-    assert len([p for p in told.prompts if "exists" in p]) == 1
-    assert f"{tmp_path}: expected a file, this is a folder" in told.said
-    assert "/no/folder/a.sgf: cannot be written: No such file or directory" in told.said
-    Told("C3", f"save {file}", "yes")
+    assert len([p for p in played.prompts if "exists" in p]) == 1
+    assert f"{tmp_path}: expected a file, found a folder" in played.written
+    assert "/no/folder/a.sgf: cannot be written: No such file or directory" in played.written
+    Played("C3", f"save {file}", "yes")
     assert names(load_sgf(file)) == "B:C3 W:pass"
 
 
 def test_a_record_that_cannot_be_written_ends_no_game(tmp_path: Path) -> None:
-    told = Told("C3", "D3", player="C4 D4", record=tmp_path / "gone" / "a.sgf")
-    assert told.moves == "B:C3 W:C4 B:D3 W:D4"
-    assert f"{tmp_path / 'gone' / 'a.sgf'}: cannot be written: No such file or directory" in told.said
+    played = Played("C3", "D3", player="C4 D4", record=tmp_path / "gone" / "a.sgf")
+    assert played.moves == "B:C3 W:C4 B:D3 W:D4"
+    assert f"{tmp_path / 'gone' / 'a.sgf'}: cannot be written: No such file or directory" in played.written
 
 
 def test_new_asks_in_the_midst_of_a_game() -> None:
-    told = Told("C3", "new", "no", player="C4")
-    assert told.moves == "B:C3 W:C4"
-    assert Told("C3", "new", "yes", player="C4").moves == ""
-    assert len(Told("new", "quit").prompts) == 2
+    played = Played("C3", "new", "no", player="C4")
+    assert played.moves == "B:C3 W:C4"
+    assert Played("C3", "new", "yes", player="C4").moves == ""
+    assert len(Played("new", "quit").prompts) == 2
 
 
 class Interrupted(Player):
-    """Is interrupted in its search, so many times; then plays C4, as soon as it is told to stop."""
+    """Is interrupted in its search, so many times; then plays C4, as soon as it is played to stop."""
 
     name = "patient"
 
@@ -314,35 +322,35 @@ class Interrupted(Player):
 
 def test_ctrl_c_in_a_search_moves_at_once() -> None:
     before = signal.getsignal(signal.SIGINT)
-    told = Told("hint", "C3", player=Interrupted(1))
-    assert told.moves == "B:C3 W:C4" and "patient would play C4" in told.said
+    played = Played("hint", "C3", player=Interrupted(1))
+    assert played.moves == "B:C3 W:C4" and "patient would play C4" in played.written
     assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_second_ctrl_c_leaves_with_the_game_saved(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        Told("C3", player=Interrupted(2), record=tmp_path / "a.sgf")
+        Played("C3", player=Interrupted(2), record=tmp_path / "a.sgf")
     assert names(load_sgf(tmp_path / "a.sgf")) == "B:C3"
     assert signal.getsignal(signal.SIGINT) is before
     with pytest.raises(KeyboardInterrupt):  # and one at the prompt
-        Told("C3", KeyboardInterrupt, player="C4", record=tmp_path / "b.sgf")
+        Played("C3", KeyboardInterrupt, player="C4", record=tmp_path / "b.sgf")
     assert names(load_sgf(tmp_path / "b.sgf")) == "B:C3 W:C4"
 
 
 def test_an_engine_that_fails_ends_the_game_with_its_record(tmp_path: Path, capsys: Any) -> None:
     with pytest.raises(RlgoError, match="ZeroDivisionError: no reason"):
-        Told("C3", "D3", player="C4 crash", record=tmp_path / "a.sgf")
+        Played("C3", "D3", player="C4 crash", record=tmp_path / "a.sgf")
     assert names(load_sgf(tmp_path / "a.sgf")) == "B:C3 W:C4 B:D3"
-    assert "internal error" in Told("hint", "C3", player="crash C4").text
+    assert "internal error" in Played("hint", "C3", player="crash C4").text
 
 
 def test_real_players() -> None:
-    told = Told("C3", "hint", "map", "undo", player=make_player("greedy,seed=1", 9), size=9)
-    assert told.moves == "" and "White plays " in told.text and "greedy would play " in told.text
-    assert "value: P(Black wins) after each move, in per cent" in told.said
-    told = Told(*["auto"] * 200, player=make_player("random,seed=1", 5))
-    assert told.engine.game.is_over() and "The score is " in told.text
+    played = Played("C3", "hint", "map", "undo", player=make_player("greedy,seed=1", 9), size=9)
+    assert played.moves == "" and "White plays " in played.text and "greedy would play " in played.text
+    assert "value: P(Black wins) after each move, in per cent" in played.written
+    played = Played(*["auto"] * 200, player=make_player("random,seed=1", 5))
+    assert played.session.game.is_over() and "The score is " in played.text
 
 
 # ---------------------------------------------------------------------------------------------
@@ -377,11 +385,11 @@ def test_style(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("style", [PLAIN, Style(True), Style(True, True)])
 def test_the_board_as_the_terminal_can_show_it(style: Style) -> None:
-    told = Told("C3", player="C4", style=style)
-    board, last = told.engine.game.board, told.engine.game.last_move
+    played = Played("C3", player="C4", style=style)
+    board, last = played.session.game.board, played.session.game.last_move
     expected = board_ansi(board, last) if style.colors else board_text(board, last, style.unicode)
-    assert told.said[-2] == f"\n{expected}\n"
-    assert told.text.isascii() == (style == PLAIN)
+    assert played.written[-2] == f"\n{expected}\n"
+    assert played.text.isascii() == (style == PLAIN)
 
 
 def play(monkeypatch: pytest.MonkeyPatch, text: str, **options: Any) -> None:
@@ -394,7 +402,7 @@ def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: 
     play(monkeypatch, "C3\n", record=file, time="60")
     out, err = capsys.readouterr()
     assert "1 Black> " in out and "White plays " in out and "\033" not in out
-    assert "random gets ready" in err
+    assert "random is getting ready" in err
     assert names(load_sgf(file)).startswith("B:C3 W:")
     with pytest.raises(RlgoError, match="exists already; --force overwrites it"):
         play(monkeypatch, "", record=file)
@@ -406,15 +414,15 @@ def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: 
 
 
 def test_the_engine_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    sessions: list[Session] = []
-    monkeypatch.setattr(Session, "run", lambda self: sessions.append(self))
+    games: list[TerminalGame] = []
+    monkeypatch.setattr(TerminalGame, "run", lambda self: games.append(self))
     play_in_terminal("random,seed=1", 9, 6.5, handicap=3, time="60+3x10", quiet=True)
     play_in_terminal("random,seed=1", 9, handicap=3, color="black")
-    engine = sessions[0].engine
-    assert engine.early_pass and not engine.all_alive and str(engine.clock.settings) == "60+3x10"
-    assert engine.game.komi == 6.5 and engine.game.size == 9 and len(engine.game.setup) == 3
-    assert [session.human for session in sessions] == [WHITE, BLACK] and sessions[0].quiet
-    assert sessions[1].engine.clock.settings is None
+    session = games[0].session
+    assert session.early_pass and not session.all_alive and str(session.clock.settings) == "60+3x10"
+    assert session.game.komi == 6.5 and session.game.size == 9 and len(session.game.setup) == 3
+    assert [game.human for game in games] == [WHITE, BLACK] and games[0].quiet
+    assert games[1].session.clock.settings is None
 
 
 def test_any_bytes_may_be_typed(monkeypatch: pytest.MonkeyPatch) -> None:

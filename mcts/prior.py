@@ -1,0 +1,93 @@
+"""A user's own prior knowledge: a Python function that the search asks about new nodes. MC-RAVE paper, Section 5.
+
+Start reading at `UserPrior.evaluate_waiting`. `player.TreeSearch` shows how to plug such a function in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mcts.heuristic import sort_by_prior
+from mcts.search import Workspace
+from mcts.settings import MOST_PRIOR
+from mcts.tree import Tree, edges_of, statistic
+from rlgo.coords import to_vertex
+from rlgo.errors import RlgoError
+
+# (board record, moves) -> (H, C, C~). Moves are points or PASS, int64[n]; H, C and C~ are each float[n] or a number.
+Prior = Callable[[np.record, np.ndarray], Any]
+# The same for many positions at once: (boards, their moves) -> a list of triples.
+Priors = Callable[[list[np.record], list[np.ndarray]], Any]
+
+
+def one_by_one(prior: Prior) -> Priors:
+    """Turn a function of one position into a function of many."""
+    return lambda boards, moves: [prior(*position) for position in zip(boards, moves, strict=True)]
+
+
+class UserPrior:
+    """Initialises the nodes that wait for a user's prior.
+
+    Parameters
+    ----------
+    priors
+        The user's function.
+    size
+        Of the board.
+    sorts
+        Whether actions are sorted by H, as progressive widening wants them.
+    """
+
+    def __init__(self, priors: Priors, size: int, sorts: bool):
+        self._priors, self._size, self._sorts = priors, size, sorts
+
+    def evaluate_waiting(self, workspace: Workspace, tree: Tree) -> None:
+        """Ask for the prior of all nodes that wait in a workspace, and add it to their statistics.
+
+        Simulations may have passed the nodes meanwhile, so H, C and C~ are added, as if they were further outcomes.
+
+        Raises
+        ------
+        RlgoError
+            If the answer is not a list of one triple (H, C, C~) per node, or a number is out of range.
+        """
+        n = int(workspace.tally.waiting)
+        if n == 0:
+            return
+        nodes = [int(node) for node in workspace.waiting_nodes[:n]]
+        boards = [workspace.waiting_boards[i] for i in range(n)]
+        moves = [edges_of(tree, node).move for node in nodes]
+        answers = self._priors(boards, moves)
+        if not isinstance(answers, Sequence) or len(answers) != n:
+            raise RlgoError(f"priors: expected a list of {n} triples (H, C, C~), one for each board")
+        for node, board, actions, answer in zip(nodes, boards, moves, answers, strict=True):
+            h, c, c_amaf = self._columns(answer, actions)
+            first = int(tree.first_edge[node])
+            for i in range(len(actions)):
+                tree.mc_statistic[first + i] += statistic(c[i], c[i] * h[i])
+                tree.amaf_statistic[first + i] += statistic(c_amaf[i], c_amaf[i] * h[i])
+            tree.prior_q[first : first + len(actions)] = np.rint(255 * h)
+            tree.node_visits[node] += int(c.sum())
+            if self._sorts:
+                sort_by_prior(node, board.to_play, tree)
+        workspace.tally.waiting = 0
+
+    def _columns(self, answer: Any, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return H, and C and C~ as whole visits, each float64[n]; RlgoError if the answer is wrong."""
+        if not isinstance(answer, Sequence) or len(answer) != 3:
+            raise RlgoError("prior: expected three things, (H, C, C~)")
+        columns = []
+        for name, values, high in zip(("H", "C", "C~"), answer, (1, MOST_PRIOR, MOST_PRIOR), strict=True):
+            if np.shape(values) not in ((), moves.shape):
+                shape = np.shape(values)
+                raise RlgoError(f"prior: {name} has shape {shape}: expected {moves.shape}, one for each move")
+            column = np.broadcast_to(np.asarray(values, np.float64), moves.shape)
+            wrong = np.flatnonzero(~((column >= 0) & (column <= high)))
+            if len(wrong):
+                vertex = to_vertex(int(moves[wrong[0]]), self._size)
+                raise RlgoError(f"prior: {name} of {vertex} = {column[wrong[0]]}: expected 0 to {high:g}")
+            columns.append(column)
+        return columns[0], np.rint(columns[1]), np.rint(columns[2])

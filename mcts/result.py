@@ -1,0 +1,109 @@
+"""What a tree search found: the statistics of the root's moves, the principal variation, and maps of the board.
+
+Start reading at `TreeResult`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mcts.settings import ActionValue, Settings
+from mcts.tree import NO_CHILD, Tree, edges_of, find_edge, nodes_in
+from rlgo.board import BLACK, PASS
+from rlgo.coords import to_row_col
+
+_MAPS = ("value", "visits", "amaf", "prior")
+
+
+class TreeResult(NamedTuple):
+    """The result of a search whose root has m moves.
+
+    The most visited move comes first, which is more robust than the papers' move with the best value; in flat
+    Monte-Carlo search, where visits may all be equal, it is the move with the best value.
+    """
+
+    moves: np.ndarray  # int64[m]: points, or PASS
+    visits: np.ndarray  # int64[m]: N(s, a) without the C of a built-in heuristic (a user's C is included)
+    q: np.ndarray  # float64[m]: Q(s, a) = P(Black wins); NaN without visits
+    q_amaf: np.ndarray  # float64[m]: Q~(s, a); NaN without AMAF visits
+    n_amaf: np.ndarray  # int64[m]: N~(s, a)
+    prior_q: np.ndarray  # float64[m]: H(s, a) to the nearest 1/255; about 1/2 without a heuristic
+    line: np.ndarray  # int64[...]: the principal variation, which follows the most visited moves
+    simulations: int  # of this search
+    nodes: int  # in all trees
+
+
+def no_result() -> TreeResult:
+    """Return the result where there is nothing to search, and the player should pass."""
+    integers, numbers = np.zeros(0, np.int64), np.zeros(0)
+    return TreeResult(integers, integers, numbers, numbers, integers, numbers, np.array([PASS]), 0, 0)
+
+
+def read_result(root: Any, trees: list[Tree], color: int, settings: Settings, simulations: int) -> TreeResult:
+    """Read a result off the trees.
+
+    Parameters
+    ----------
+    root
+        The root's edges, added up over all trees (`parallel.SearchThreads.root_edges`).
+    trees, settings
+        Of the search.
+    color
+        The colour to play.
+    simulations
+        How many there were.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        q, q_amaf = root.w / root.n, root.w_amaf / root.n_amaf
+    if settings.action_value == ActionValue.FLAT:
+        order = np.argsort(np.nan_to_num(-q if color == BLACK else q, nan=1.0), kind="stable")
+    else:
+        order = np.lexsort((-root.n_amaf, -root.n))
+    moves = root.move[order]
+    return TreeResult(
+        moves=moves,
+        visits=root.n[order] - settings.prior_n * len(trees),
+        q=q[order],
+        q_amaf=q_amaf[order],
+        n_amaf=root.n_amaf[order],
+        prior_q=root.prior_q[order],
+        line=principal_variation(trees[0], int(moves[0]), settings.prior_n),
+        simulations=simulations,
+        nodes=sum(nodes_in(tree) for tree in trees),
+    )
+
+
+def principal_variation(tree: Tree, move: int, prior_n: int) -> np.ndarray:
+    """Return the root's `move` and the most visited replies to it, int64[...], as far as there are visits.
+
+    prior_n : C, the visits that an action has from its prior alone
+    """
+    line = [move]
+    edge = int(find_edge(0, move, tree))
+    while edge >= 0 and tree.child[edge] != NO_CHILD:
+        node = int(tree.child[edge])
+        edges = edges_of(tree, node)
+        best = int(np.argmax(edges.n))
+        if edges.n[best] <= prior_n:
+            break
+        line.append(int(edges.move[best]))
+        edge = int(tree.first_edge[node]) + best
+    return np.array(line, np.int64)
+
+
+def empty_maps(size: int) -> dict[str, np.ndarray]:
+    """Return the maps of `result_maps` for a position without a result: NaN everywhere."""
+    return {name: np.full((size, size), np.nan) for name in _MAPS}
+
+
+def result_maps(result: TreeResult, size: int) -> dict[str, np.ndarray]:
+    """Return maps of the board, float64[size, size]: ``value`` Q, ``visits`` as a share, ``amaf`` Q~, ``prior`` H."""
+    maps = empty_maps(size)
+    shares = result.visits / max(1, int(result.visits.sum()))
+    for name, column in zip(_MAPS, (result.q, shares, result.q_amaf, result.prior_q), strict=True):
+        for p, number in zip(result.moves, column, strict=True):
+            if p != PASS:
+                maps[name][to_row_col(int(p), size)] = number
+    return maps

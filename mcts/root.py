@@ -1,0 +1,128 @@
+"""The root of the search trees: what position it stands for, and what of an old tree can be kept for a new position.
+
+Start reading at `Root.move_to`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mcts.settings import ActionValue, Settings
+from mcts.tree import NO_CHILD, Tree, add_root, edges_of, find_edge, keep_moves, keep_subtree
+from rlgo.board import PASS, new_board
+from rlgo.game import Game
+from rlgo.jit import copy_record
+from rlgo.player import position_of
+
+
+class Root:
+    """The position at the root of one or several trees.
+
+    Parameters
+    ----------
+    size
+        Of the board.
+    trees
+        Their node 0 is kept at the root's position.
+    settings
+        Of the search.
+    reuse
+        Whether to keep the part of a tree below the next position.
+    rng
+        Shuffles the actions of a new root.
+
+    Attributes
+    ----------
+    board
+        The position as a board record.
+    last_move
+        The move that led to it, or PASS.
+    """
+
+    def __init__(self, size: int, trees: list[Tree], settings: Settings, reuse: bool, rng: np.random.Generator):
+        self.board = new_board(size)
+        self.last_move = PASS
+        self._trees, self._rng = trees, rng
+        self._reuse = reuse and settings.action_value != ActionValue.FLAT
+        self._position: tuple[int, ...] = ()  # of the search in progress, or of the last one
+        self._searched: tuple[Any, ...] | None = None  # moves, colour to play, setup and komi of the last whole search
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the trees hold a whole search, on which the next one may build."""
+        return self._searched is not None
+
+    def leave(self) -> None:
+        """Stand for no position until `move_to` is called."""
+        self._position = ()
+
+    def forget(self) -> None:
+        """Stand for no position, and keep nothing for the next search."""
+        self._searched = None
+        self._position = ()
+
+    def is_at(self, game: Game) -> bool:
+        """Whether the trees stand for the position of `game`."""
+        return self._position == position_of(game)
+
+    def move_to(self, game: Game, moves: np.ndarray) -> list[Tree]:
+        """Move the root to the position of `game`, keeping what the trees know about it.
+
+        Parameters
+        ----------
+        game
+            May have gone anywhere since the last search.
+        moves
+            int64[n], the actions of the root; shuffled where a root is new.
+
+        Returns
+        -------
+        The trees whose root is new, and has no prior yet.
+        """
+        copy_record(game.board, self.board)
+        if self.board.n_passes >= 2:
+            self.board.n_passes = 0  # whoever asks for a move wants the game to go on
+        self.last_move = game.moves[-1][1] if game.moves else PASS
+        nodes = [self.node_of(game, tree) if self._reuse else NO_CHILD for tree in self._trees]
+        self._searched = None  # until `finish`: if the search is interrupted, no later one builds on half of it
+        self._position = position_of(game)
+        return [tree for tree, node in zip(self._trees, nodes, strict=True) if not _keep(tree, node, moves, self._rng)]
+
+    def finish(self, game: Game) -> None:
+        """Note that the search from the position of `game` is complete, so that the next one may build on it."""
+        self._searched = (game.moves.copy(), game.to_play, game.setup.copy(), game.komi)
+
+    def node_of(self, game: Game, tree: Tree) -> int:
+        """Return the node of the position of `game`, or NO_CHILD.
+
+        There is one if the same game, with the same komi, went on from the last root by moves in the tree.
+        """
+        if self._searched is None or self._searched[2:] != (game.setup, game.komi):
+            return NO_CHILD
+        moves, color = self._searched[:2]
+        if game.moves[: len(moves)] != moves:
+            return NO_CHILD
+        node = 0
+        for player, p in game.moves[len(moves) :]:
+            edge = int(find_edge(node, p, tree)) if player == color else -1
+            node = int(tree.child[edge]) if edge >= 0 else NO_CHILD
+            if node == NO_CHILD:
+                return NO_CHILD
+            color = 3 - color
+        return node if color == game.to_play else NO_CHILD
+
+
+def _keep(tree: Tree, node: int, moves: np.ndarray, rng: np.random.Generator) -> bool:
+    """Make `node` the root, and return True; or reset the tree to a new root if the node does not have all `moves`."""
+    if node != NO_CHILD:
+        keep_subtree(node, tree)
+        actions = edges_of(tree, 0).move
+        if np.isin(moves, actions).all():
+            if len(actions) > len(moves):  # superko forbids what simulations may play
+                keep_moves(tree, 0, np.isin(actions, moves))
+            return True
+    rng.shuffle(moves)
+    add_root(moves, tree)
+    return False

@@ -1,0 +1,75 @@
+"""Arguments of GTP commands: from text to points, colours and numbers.
+
+Start reading at `take`. A parser takes a word and raises a ValueError if it is none of its kind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rlgo.board import BLACK, WHITE
+from rlgo.coords import to_vertex
+from rlgo.errors import RlgoError
+
+COLORS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
+
+_MAX_KOMI = 10_000
+
+
+def take(args: list[str], names: str, *parsers: Callable[[str], Any]) -> list[Any]:
+    """Parse the leading arguments, one with each parser. Further ones are ignored, as in GNU Go.
+
+    names : of the arguments, for the error: ``COLOR VERTEX``
+
+    Raises
+    ------
+    RlgoError : if an argument is missing, or a parser raises ValueError.
+    """
+    if len(args) >= len(parsers):
+        with contextlib.suppress(ValueError):
+            return [parse(text) for parse, text in zip(parsers, args, strict=False)]
+    raise RlgoError(f"syntax error: expected {names}")
+
+
+def parse_color(text: str) -> int:
+    """Read ``b``, ``black``, ``w`` or ``white``, in upper or lower case."""
+    if text.lower() not in COLORS:
+        raise ValueError
+    return COLORS[text.lower()]
+
+
+def parse_integer(text: str) -> int:
+    """Read an integer of up to nine digits."""
+    if not re.fullmatch("-?[0-9]{1,9}", text):
+        raise ValueError
+    return int(text)
+
+
+def parse_count(text: str) -> int:
+    """Read an integer of at least 0."""
+    n = parse_integer(text)
+    if n < 0:
+        raise ValueError
+    return n
+
+
+def parse_number(text: str) -> float:
+    """Read a komi: plain digits, since `float` also accepts nan, 1_0 and the digits of other scripts."""
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text) or abs(float(text)) > _MAX_KOMI:
+        raise ValueError
+    return float(text)
+
+
+def parse_seconds(text: str) -> float:
+    """Read a time of at least 0. The standard has whole seconds; some controllers send fractions."""
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
+        raise ValueError
+    return float(text)
+
+
+def vertices(points: Iterable[int], size: int) -> str:
+    """Format points as GTP vertices, with a space between two."""
+    return " ".join(to_vertex(p, size) for p in points)

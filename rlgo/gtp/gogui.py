@@ -1,0 +1,140 @@
+"""Commands for GoGui: move sequences, and what it can draw of a search and its weights.
+
+The forms of the drawings (``sboard``, ``dboard``, ``gfx``) are those of GoGui's documentation, "Analyze commands".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rlgo.coords import from_row_col, from_vertex, to_vertex
+from rlgo.draw import shapes_text
+from rlgo.errors import RlgoError
+from rlgo.game import COLOR_NAMES, Game
+from rlgo.gtp.arguments import parse_color, take
+from rlgo.gtp.protocol import command
+from rlgo.player import Candidate
+from rlgo.session import GameSession
+from rlgo.weights import Weights, on_board
+
+_LINE_MOVES = 12  # moves shown of a principal variation
+_SHAPES = 10  # shapes shown of a position
+
+
+@command("gogui-title")
+def title(session: GameSession, _args: list[str]) -> str:
+    """Return the title of GoGui's window."""
+    return f"rlgo {session.player.name}"
+
+
+@command("gogui-interrupt")
+def interrupt(_session: GameSession, _args: list[str]) -> None:
+    """Announce that ``# interrupt`` is understood."""
+
+
+@command("gogui-play_sequence")
+def play_sequence(session: GameSession, args: list[str]) -> None:
+    """Play several moves, or none if one of them is illegal."""
+    if len(args) % 2:
+        raise RlgoError("syntax error: expected COLOR VERTEX ...")
+    moves = [take(args[i : i + 2], "COLOR VERTEX ...", parse_color, str) for i in range(0, len(args), 2)]
+    session.play_all((color, from_vertex(vertex, session.game.size)) for color, vertex in moves)
+
+
+@command("gogui-analyze_commands")
+def analyze_commands(session: GameSession, _args: list[str]) -> str:
+    """List what GoGui can draw for this player."""
+    maps = [f"sboard/{name[:1].upper()}{name[1:]}/rlgo-map {name}" for name in session.player.analyses()]
+    rest = ["gfx/Principal variation/rlgo-variation", "dboard/Ownership/rlgo-ownership"]
+    shapes = ["string/Strongest shapes/rlgo-shapes"] if session.player.value_weights() is not None else []
+    return "\n".join([*maps, *rest, *shapes, "string/Last search/rlgo-report"])
+
+
+@command("rlgo-map")
+def player_map(session: GameSession, args: list[str]) -> str:
+    """Return one of the player's maps."""
+    name = " ".join(args)
+    maps = session.player.analyses()
+    if name not in maps:
+        raise RlgoError(f"map {name!r}: expected one of {', '.join(maps) or 'none'}")
+    return sboard(maps[name])
+
+
+@command("rlgo-variation")
+def principal_variation(session: GameSession, _args: list[str]) -> str:
+    """Return the principal variation of the last search."""
+    if session.last_search is None:
+        return "TEXT nothing has been searched"
+    return variation(session.last_search.candidates, session.last_search.game, session.game)
+
+
+@command("rlgo-ownership")
+def ownership(session: GameSession, _args: list[str]) -> str:
+    """Return who will own which point, by playouts."""
+    return dboard(session.ownership().map)
+
+
+@command("rlgo-shapes")
+def shapes(session: GameSession, _args: list[str]) -> str:
+    """Return the position's strongest shapes, by the weights that the player evaluates it with."""
+    weights = session.player.value_weights()
+    if weights is None:
+        raise RlgoError(f"{session.player.name} has no weights")
+    if weights.features.size != session.game.size:
+        raise RlgoError(f"{session.player.name} has weights for {weights.features.size}x{weights.features.size}")
+    return shapes_on_board(weights, session.game)
+
+
+@command("rlgo-report")
+def report(session: GameSession, _args: list[str]) -> str:
+    """Return the player's report of its last search."""
+    return "\n".join(session.player.report()) or "nothing has been searched"
+
+
+# --- drawings ---
+
+
+def sboard(values: np.ndarray) -> str:
+    """Format a map as GoGui's ``sboard``: a text for each point, the top row first, empty where the value is NaN."""
+    rows = np.flipud(values).tolist()
+    return "\n" + "\n".join(" ".join('""' if math.isnan(v) else f"{v:.2f}" for v in row) for row in rows)
+
+
+def dboard(values: np.ndarray) -> str:
+    """Format a map of -1 (White) to 1 (Black) as GoGui's ``dboard``: numbers that it draws as squares."""
+    return "\n" + "\n".join(" ".join(f"{v:.2f}" for v in row) for row in np.flipud(values).tolist())
+
+
+def variation(candidates: Sequence[Candidate], searched: Game, game: Game) -> str:
+    """Format the best candidate's principal variation as GoGui's ``gfx``: numbered stones, and a line of text.
+
+    Parameters
+    ----------
+    candidates : best first
+    searched : the position that they belong to
+    game : the position now; moves of the variation that have been played since are left out
+    """
+    n = len(searched.moves)
+    since = [p for _, p in game.moves[n:]]
+    if not candidates or game.moves[:n] != searched.moves or candidates[0].line[: len(since)] != since:
+        return "TEXT nothing has been searched here"
+    best, color, stones = candidates[0], game.to_play, list[str]()
+    for p in best.line[len(since) : _LINE_MOVES]:
+        stones.append(f"{COLOR_NAMES[color][0].lower()} {to_vertex(p, game.size)}")
+        color = 3 - color
+    drawn = [f"VAR {' '.join(stones)}"] if stones else []
+    return "\n".join([*drawn, f"TEXT P(Black wins) {best.value:.3f}, {best.visits:,} simulations"])
+
+
+def shapes_on_board(weights: Weights, game: Game) -> str:
+    """Draw the position's strongest shapes, each with its weight (positive: good for Black) and its lowest vertex."""
+    strongest = on_board(weights, game.board, _SHAPES)
+    if not strongest:
+        return "no shape of this position has a weight"
+    captions = [
+        f"{weight:+.3f} {to_vertex(from_row_col(row, col, game.size), game.size)}" for weight, _, row, col in strongest
+    ]
+    return "\n" + shapes_text([cells for _, cells, _, _ in strongest], captions, unicode=False, width=80)

@@ -1,0 +1,61 @@
+"""Commands of the KGS Go Server: its clocks, its rules, and the end of the game with dead stones on the board."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rlgo.clock import TimeSettings
+from rlgo.errors import RlgoError
+from rlgo.gtp.arguments import parse_color, parse_count, parse_seconds, take
+from rlgo.gtp.commands import move_text
+from rlgo.gtp.protocol import command
+from rlgo.session import GameSession
+
+_AREA_RULES = ("chinese", "aga", "new_zealand")
+
+
+# For each system: the form of its arguments, their parsers, and the time settings.
+_SYSTEMS: dict[str, tuple[str, tuple[Callable[[str], Any], ...], Callable[..., TimeSettings | None]]] = {
+    "none": ("none", (), lambda: None),
+    "absolute": ("absolute MAIN_TIME", (parse_seconds,), TimeSettings),
+    "byoyomi": (
+        "byoyomi MAIN_TIME PERIOD_TIME PERIODS",
+        (parse_seconds, parse_seconds, parse_count),
+        lambda main, period, n: TimeSettings(main, period, 1, n) if period and n else TimeSettings(main),
+    ),
+    "canadian": (
+        "canadian MAIN_TIME PERIOD_TIME STONES",
+        (parse_seconds, parse_seconds, parse_count),
+        lambda main, period, n: TimeSettings(main, period, n) if period and n else TimeSettings(main),
+    ),
+}
+
+
+@command("kgs-time_settings")
+def time_settings(session: GameSession, args: list[str]) -> None:
+    """Set the clock, in one of four systems."""
+    if not args or args[0] not in _SYSTEMS:
+        raise RlgoError(f"syntax error: expected {', '.join(_SYSTEMS)}")
+    form, parsers, make = _SYSTEMS[args[0]]
+    session.set_time(make(*take(args[1:], form, *parsers)))
+
+
+@command("kgs-genmove_cleanup")
+def genmove_cleanup(session: GameSession, args: list[str]) -> str:
+    """Play a move, but do not pass while the opponent has dead stones on the board."""
+    (color,) = take(args, "COLOR", parse_color)
+    return move_text(session.clean_up(color), session.game.size)
+
+
+@command("kgs-rules")
+def rules(_session: GameSession, args: list[str]) -> None:
+    """Accept rules that score by area."""
+    (name,) = take(args, "RULES", str)
+    if name.lower() not in _AREA_RULES:
+        raise RlgoError(f"rules {name}: expected {', '.join(_AREA_RULES)}: games are scored by area")
+
+
+@command("kgs-game_over")
+def game_over(_session: GameSession, _args: list[str]) -> None:
+    """Take note of the end of a game."""

@@ -1,0 +1,429 @@
+"""A game session: a player, a game, a clock and the rules they agreed on.
+
+GTP, the terminal and the CGOS client are faces of a session, and so can your program be:
+
+    session = GameSession(make_player("greedy", 9), size=9, komi=7.5)
+    session.play(from_vertex("E5", 9))
+    point = session.genmove()
+    print(to_vertex(point, 9), session.result())
+
+Start reading at `GameSession.genmove`. A session knows points and colours; the faces turn them into text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from rlgo.board import BLACK, PASS
+from rlgo.budget import never
+from rlgo.clock import Clock, TimeSettings
+from rlgo.errors import RlgoError
+from rlgo.game import COLOR_NAMES, Game
+from rlgo.ownership import CERTAIN, Ownership
+from rlgo.player import RESIGN, Candidate, Player, known_sizes, moves_to_try, won_by
+from rlgo.sgf import load_sgf, write_sgf
+
+REPORT_SECONDS = 0.5  # between two reports of an analysis, by default
+
+Report = Callable[[list[Candidate], Game], None]
+
+
+class Search(NamedTuple):
+    """The result of the last search for a move."""
+
+    game: Game  # the position searched
+    candidates: list[Candidate]  # the player's opinion of its moves, best first
+
+
+class GameSession:
+    """One player at a game, with its clock and rules.
+
+    A method that fails raises an RlgoError and leaves the game as it was. An exception inside the player, which is a
+    bug, prints its traceback on standard error and becomes an RlgoError, too.
+
+    Attributes
+    ----------
+    player : who thinks in this session
+    game : the game so far; replaced by `new_game`, `load` and `play_all`
+    clock : the time of both sides; replaced by `set_time`
+    ponders : whether `ponder` thinks in the opponent's time
+    all_alive : whether every stone on the board counts as alive in the end, as on CGOS; otherwise playouts decide
+    early_pass : whether to answer a pass with a pass once the game is won even without counting the opponent's dead
+        stones. If the other side counts them as alive after all, that may lose the game.
+    last_search : the last search for a move, or None
+    stop : polled during a search, like `Player.stop`; for a face with its own way of interrupting
+    """
+
+    def __init__(
+        self,
+        player: Player,
+        size: int = 9,
+        komi: float = 7.5,
+        *,
+        ponders: bool = False,
+        all_alive: bool = False,
+        early_pass: bool = False,
+        time_settings: TimeSettings | None = None,
+        log: Callable[[str], None] | None = None,
+    ) -> None:
+        """Begin with an empty board, and warm the player up.
+
+        Parameters
+        ----------
+        player : becomes part of this session; its `stop` is overwritten
+        size, komi : of the empty board
+        ponders, all_alive, early_pass : see the attributes of the same names
+        time_settings : of both sides; None: no clock
+        log : is called with a line of text for each event, such as a search and its result
+
+        Raises
+        ------
+        RlgoError : if the player does not support the board size.
+        """
+        self.player = player
+        self.ponders, self.all_alive, self.early_pass = ponders, all_alive, early_pass
+        self.clock = Clock(time_settings)
+        self.last_search: Search | None = None
+        self.stop: Callable[[], bool] = never
+        self._log = log
+        self._is_interrupted = False
+        self._announced_end = False
+        self._own_move_last = False  # whether the last change of the game was a move of the player's
+        self._check_size(size)
+        self.game = Game(size, komi)
+        player.stop = self._stops
+        player.warm_up()
+        if not all_alive:
+            Ownership.of(self.game, 1)  # compile it now: it may be needed while a clock runs
+        self.player.new_game()
+
+    def __repr__(self) -> str:
+        return f"<GameSession of {self.player!r}: {self.game!r}>"
+
+    def log(self, text: str) -> None:
+        """Write a line to the session's log, if it has one. A full disk does not end a game."""
+        if self._log is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self._log(text)
+
+    # --- beginning ---
+
+    def new_game(self, size: int | None = None, komi: float | None = None) -> None:
+        """Begin a new game; size and komi default to those of the last one. RlgoError for a bad size."""
+        size = self.game.size if size is None else size
+        self._check_size(size)
+        self._begin(Game(size, self.game.komi if komi is None else komi))
+
+    def load(self, name: str | Path, n_moves: int | None = None) -> None:
+        """Continue from an SGF file.
+
+        Parameters
+        ----------
+        name : of the file
+        n_moves : stop after this many moves; None: play them all
+
+        Raises
+        ------
+        RlgoError : for a file that is not a game record, and for a board size that the player does not support.
+        """
+        game = load_sgf(name, self.game.komi, n_moves)
+        self._check_size(game.size)
+        self._begin(game)
+
+    def to_sgf(
+        self, opponent: str, color: int, result: str | None = None, comments: Mapping[int, str] | None = None
+    ) -> bytes:
+        """Write the game as an SGF record.
+
+        Parameters
+        ----------
+        opponent, color : the name of the player's opponent, and the opponent's colour
+        result : as in SGF; None: `Game.result` if the game is over, and none otherwise
+        comments : on the moves, by their numbers from 1
+        """
+        black, white = (opponent, self.player.name) if color == BLACK else (self.player.name, opponent)
+        return write_sgf(self.game, black, white, result, comments=comments)
+
+    def _begin(self, game: Game) -> None:
+        self.game = game
+        self._announced_end = self._own_move_last = False
+        self.last_search = None
+        self.clock.restart()
+        with self._player_at_work():
+            self.player.new_game()
+
+    def _check_size(self, size: int) -> None:
+        sizes = self.player.sizes
+        if sizes is not None and size not in sizes:
+            raise RlgoError(f"unacceptable size: {self.player.name} plays on {known_sizes(sizes)}")
+        try:
+            Game(size)
+        except RlgoError as error:
+            raise RlgoError(f"unacceptable size: {error}") from None
+
+    def set_time(self, settings: TimeSettings | None) -> None:
+        """Replace the clock by one with these settings; None: no clock."""
+        self.clock = Clock(settings)
+
+    def set_left(self, color: int, seconds: float, stones: int = 0) -> None:
+        """Set the time a side has left; see `Clock.set_left`."""
+        self.clock.set_left(color, seconds, stones)
+
+    # --- moves ---
+
+    def play(self, point: int, color: int | None = None) -> None:
+        """Play a move for the side to play, or for `color`. RlgoError if it is illegal."""
+        self._play_in(self.game, point, color)
+        self._own_move_last = False
+        self._announce_end()
+
+    def play_all(self, moves: Iterable[tuple[int, int]]) -> None:
+        """Play several moves, (colour, point) each: all of them, or, if one is illegal, none."""
+        trial = self.game.copy()
+        for color, point in moves:
+            self._play_in(trial, point, color)
+        self.game = trial
+        self._own_move_last = False
+        self._announce_end()
+
+    def genmove(self, color: int | None = None, report: Report | None = None, every: float = REPORT_SECONDS) -> int:
+        """Let the player choose a move, and play it.
+
+        Parameters
+        ----------
+        color : the side that moves; None: the side to play
+        report : is called with the candidates so far and the position, every so often and at the end
+        every : seconds between two reports
+
+        Returns
+        -------
+        the point, PASS or RESIGN. A resignation is not played: see `Game.resign`.
+        """
+        color = self.game.to_play if color is None else color
+        p = self._make_move(self._search(color, self.player.genmove, timed=True, report=report, every=every), color)
+        if report is not None and self.last_search is not None and self.last_search.candidates:
+            report(self.last_search.candidates, self.last_search.game)
+        return p
+
+    def clean_up(self, color: int | None = None) -> int:
+        """Play like `genmove`, but keep playing while the opponent has dead stones on the board."""
+        color = self.game.to_play if color is None else color
+        return self._make_move(self._search(color, self._choose_cleaning_up, timed=True), color)
+
+    def suggest(self, color: int | None = None) -> int:
+        """Let the player choose a move without playing it. The clock does not run."""
+        return self._search(self.game.to_play if color is None else color, self.player.genmove)
+
+    def undo(self, n: int = 1) -> None:
+        """Take n moves back. RlgoError if there are fewer."""
+        if not 0 <= n <= len(self.game.moves):
+            raise RlgoError("cannot undo")
+        for _ in range(n):
+            self.game.undo()
+        self._own_move_last = False
+
+    def _play_in(self, game: Game, point: int, color: int | None) -> None:
+        why = game.why_illegal(point, color)
+        if why is not None:
+            raise RlgoError(f"illegal move: {why}")
+        game.play(point, color)
+
+    def _make_move(self, point: int, color: int) -> int:
+        if point != RESIGN:
+            self.game.play(point, color)
+            self._own_move_last = True
+            self._announce_end()
+        return point
+
+    # --- searches ---
+
+    def interrupt(self) -> None:
+        """End the search in progress with the best move so far. May be called from any thread."""
+        self._is_interrupted = True
+
+    def analyze(
+        self,
+        report: Report,
+        every: float = REPORT_SECONDS,
+        color: int | None = None,
+        stop: Callable[[], bool] = never,
+    ) -> None:
+        """Think about the position without playing, until `stop` returns True or there is nothing left to find.
+
+        Parameters
+        ----------
+        report : is called with the candidates so far and the position, every so often and at the end
+        every : seconds between two reports
+        color : the side to move; None: the side to play
+        """
+        self._is_interrupted = False
+        game = self._position(self.game.to_play if color is None else color)
+        reporter = _Reporter(lambda: self._report(report, game), every, lambda: stop() or self._stops())
+        self.player.ponder(game, reporter.stop)
+        self._report(report, game)
+
+    def ponder(self, stop: Callable[[], bool]) -> None:
+        """Think in the opponent's time until `stop` returns True.
+
+        Returns at once if it is not the opponent's turn, or `ponders` is off. A failing player does not raise here:
+        its traceback is printed, and it does not ponder on this position again.
+        """
+        if not self.ponders or not self._own_move_last or self.game.is_over():
+            return
+        try:
+            self.player.ponder(self.game, stop)
+        except Exception as error:
+            self._own_move_last = False
+            print_bug()
+            self.log(f"pondering: {error}")
+
+    def _stops(self) -> bool:
+        """Whether the search in progress should end."""
+        return self._is_interrupted or self.stop()
+
+    def _report(self, report: Report, game: Game) -> None:
+        candidates = self.player.candidates(game)
+        if candidates:
+            report(candidates, game)
+
+    def _search(
+        self,
+        color: int,
+        choose: Callable[[Game], int],
+        timed: bool = False,
+        report: Report | None = None,
+        every: float = REPORT_SECONDS,
+    ) -> int:
+        """Find a legal move for a side, and leave the game as it is. If `timed`, the side's clock runs."""
+        start = time.monotonic()
+        game = self._position(color)
+        budget = self.clock.budget(color, game.size)
+        self.last_search = None
+        self._is_interrupted = False
+        try:
+            with self._player_at_work(), self._reporting(report, game, every):
+                if self.early_pass and self._may_end(game):
+                    p = PASS
+                else:
+                    self.player.limit = budget
+                    p = int(choose(game))
+            why = None if p == RESIGN else game.why_illegal(p)
+            if why is not None:
+                raise RlgoError(f"{self.player.name} chose an illegal move: {why}")
+        finally:
+            seconds = time.monotonic() - start
+            if timed:
+                self.clock.spend(color, seconds, budget)
+        with self._player_at_work():
+            self.last_search = Search(game.copy(), self.player.candidates(game))
+            self.log(f"{COLOR_NAMES[color]} {seconds:.3f} s" + ("" if budget is None else f" of {budget:.3f} s"))
+            for line in self.player.report():
+                self.log(line)
+        return p
+
+    @contextlib.contextmanager
+    def _reporting(self, report: Report | None, game: Game, every: float) -> Iterator[None]:
+        """Report the candidates during a search."""
+        if report is None:
+            yield
+            return
+        self.player.stop = _Reporter(lambda: self._report(report, game), every, self._stops).stop
+        try:
+            yield
+        finally:
+            self.player.stop = self._stops
+
+    @contextlib.contextmanager
+    def _player_at_work(self) -> Iterator[None]:
+        """Turn a bug of the player's into an RlgoError, and print its traceback."""
+        try:
+            yield
+        except RlgoError:
+            raise
+        except Exception as error:
+            print_bug()
+            raise RlgoError(f"internal error: {type(error).__name__}: {error}") from error
+
+    def _position(self, color: int) -> Game:
+        """Return the game with a side to play: the session's own if it is that side's turn, otherwise a copy."""
+        if color == self.game.to_play:
+            return self.game
+        game = self.game.copy()
+        game.to_play = color
+        return game
+
+    # --- the end ---
+
+    def ownership(self) -> Ownership:
+        """Estimate by playouts who will own which point."""
+        return Ownership.of(self.game)
+
+    def dead(self) -> list[list[int]]:
+        """List the dead chains, by points; none if all stones count as alive."""
+        return [] if self.all_alive else self.ownership().dead()
+
+    def result(self) -> str:
+        """Score the game as it stands, without its dead stones unless all count as alive: ``B+3.5``, ``W+R``, ``0``."""
+        if self.all_alive or self.game.resigned:
+            return self.game.result
+        return self.ownership().without_dead().result
+
+    def _may_end(self, game: Game) -> bool:
+        """Whether the opponent has passed, and the game is certainly won without the opponent's dead stones."""
+        if not game.moves or game.moves[-1] != (3 - game.to_play, PASS) or not moves_to_try(game):
+            return False
+        ownership = Ownership.of(game)
+        rest = ownership.without_dead()
+        return won_by(game.to_play, rest.outcome) == 1 and won_by(game.to_play, ownership.wins) >= CERTAIN
+
+    def _choose_cleaning_up(self, game: Game) -> int:
+        """Choose a move that does not agree to the end while the opponent has dead stones on the board."""
+        if all(game.board.color[chain[0]] == game.to_play for chain in Ownership.of(game).dead()):
+            return self.player.genmove(game)
+        while game.moves and game.moves[-1][1] == PASS:
+            game = game.copy()  # hide the pass: it might be answered with a pass
+            game.moves.pop()
+        p = self.player.genmove(game)
+        if p in (PASS, RESIGN):
+            others = [c.move for c in self.player.candidates(game) if c.move != PASS and game.is_legal(c.move)]
+            p = next(iter([*others, *game.sensible_moves()]), PASS)
+        return p
+
+    def _announce_end(self) -> None:
+        """Tell the player that the game is over: once a game, even if the end is taken back and reached again."""
+        if not self.game.is_over() or self._announced_end:
+            return
+        self._announced_end = True
+        try:
+            self.player.end_game(self.game)
+        except RlgoError as error:  # the move has been played: it does not fail
+            print(f"rlgo: {error}", file=sys.stderr)
+        except Exception:
+            print_bug()
+
+
+class _Reporter:
+    """A `stop` that calls `report` every so often."""
+
+    def __init__(self, report: Callable[[], None], every: float, stop: Callable[[], bool]):
+        self._report, self._every, self._stop = report, every, stop
+        self._last = time.monotonic()
+
+    def stop(self) -> bool:
+        now = time.monotonic()
+        if now - self._last >= self._every:
+            self._last = now
+            self._report()
+        return self._stop()
+
+
+def print_bug() -> None:
+    """Print the traceback of the exception being handled on standard error, if that can still be written."""
+    with contextlib.suppress(OSError, ValueError):
+        traceback.print_exc(file=sys.stderr)

@@ -1,0 +1,116 @@
+"""The heuristics that initialise new nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tree_tools import (
+    SIZE,
+    TO_THE_END,
+    at,
+    game_after,
+    path_of,
+    random_weights,
+    set_root,
+    value_index,
+)
+
+from mcts.heuristic import confidence, q_rlgo
+from mcts.player import TreeSearch
+from mcts.settings import ALGORITHMS, Heuristic
+from mcts.tree import edges_of, nodes_in
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.td_search import TdSearch
+from rlgo.value import ValueFunction
+
+
+def test_q_rlgo_is_the_value_after_each_move():
+    w = random_weights()
+    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=3, prior_n_amaf=40)
+    for game in (game_after("C3"), game_after("C3", "B2", "C2", "B3", "B4", "A2")):
+        search = TreeSearch(SIZE, settings, 1, weights=w, seed=1)
+        set_root(search, game)
+        values = ValueFunction(w).afterstates(game.board)
+        root = edges_of(search.trees[0], 0)
+        for e in root:
+            v = values[value_index(e.move)]
+            assert (e.n, e.n_amaf) == (3, 40)
+            assert (e.w / 3, e.w_amaf / 40) == pytest.approx((v, v), abs=7e-4)  # 1 / 512 of three visits
+        assert search.trees[0].node_visits[0] == 3 * len(root)
+        result = search.search(game)
+        assert result.visits.sum() == result.simulations == 1  # the prior's C is no visit
+
+
+def test_q_rlgo_of_a_batch():
+    w, games = random_weights(), [game_after("C3"), game_after("C3", "B2"), game_after()]
+    values = q_rlgo(w, [game.board for game in games])
+    assert values.shape == (3, 26)
+    for row, game in zip(values, games, strict=True):
+        np.testing.assert_array_equal(row, ValueFunction(w).afterstates(game.board))
+    assert q_rlgo(w, []).shape == (0, 26)
+    with pytest.raises(RlgoError, match="board size 5"):
+        q_rlgo(w, [Game(9).board])
+
+
+def test_the_other_heuristics():
+    game = game_after("C3", "B2", "D2")
+    even = TreeSearch(SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.EVEN, prior_n=2), 40, seed=1)
+    even.search(game)
+    last = edges_of(even.trees[0], nodes_in(even.trees[0]) - 1)
+    assert (last.n >= 2).all()
+    assert (last.n_amaf >= 50).all()
+    assert (last.w[last.n == 2] == 1.0).all()
+
+    # MoGo's: White's stone at C2 puts D2 into atari; saving it is worth 1 to Black, all else 1/2.
+    game = game_after("D2", "D1", "A5", "E2", "B5", "C2")
+    mogo = TreeSearch(SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.MOGO, prior_n_amaf=10), 1, seed=1)
+    set_root(mogo, game)
+    h = {int(e.move): e.w_amaf / 10 for e in edges_of(mogo.trees[0], 0)}
+    assert {p for p, v in h.items() if v != 0.5} == {at("D3")}
+    assert h[at("D3")] == 1.0
+
+    # The grandfather's: a new node of depth 2 begins with the root's values.
+    settings = ALGORITHMS["mcts_greedy"]._replace(heuristic=Heuristic.GRANDFATHER, prior_n=1, prior_n_amaf=0)
+    grand = TreeSearch(SIZE, settings, 1, default_policy=TO_THE_END, seed=5)
+    game, checked = game_after("C3"), 0
+    set_root(grand, game)
+    for _ in range(60):
+        grand.simulate(game, 1)
+    for _ in range(200):
+        tree = grand.trees[0]
+        before = {int(e.move): (e.w, e.n) for e in edges_of(tree, 0)}
+        nodes = nodes_in(tree)
+        grand.simulate(game, 1)
+        path = path_of(grand)
+        if nodes_in(tree) > nodes and path.n_nodes == 3 and path.node[2] == nodes:
+            for i, e in enumerate(edges_of(tree, nodes)):
+                w, visits = before.get(int(e.move), (0.5, 1))
+                if tree.first_edge[nodes] + i != path.edge[2]:
+                    assert e.n == 1
+                    assert e.w == pytest.approx(w / visits if visits else 0.5, abs=1 / 512)
+            checked += 1
+    assert checked > 3
+
+
+def test_confidence_adapts_to_how_sure_the_heuristic_is():
+    fixed = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n_amaf=50)
+    adapted = fixed._replace(adapt_m=True)
+    for h in (0.0, 0.1, 0.5, 0.9, 1.0):
+        assert confidence(h, fixed) == 50
+        assert confidence(h, adapted) == round(min(500, 50 / max(1e-9, 4 * h * (1 - h))))
+
+
+def test_two_phases_with_tree_search():
+    """The short-term value of a TD search is the prior."""
+    first = TdSearch(SIZE, (1, 2), 50, seed=1)
+    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=1, prior_n_amaf=20)
+    both = TreeSearch(SIZE, settings, 1, prior_search=first, seed=1)
+    game = game_after("C3", "B3")
+    both.search(game)
+    assert first.tally.simulations == 50
+    values = first.evaluate(game)
+    taken = set(path_of(both).edge[: path_of(both).n_nodes].tolist())
+    for i, e in enumerate(edges_of(both.trees[0], 0)):
+        if i not in taken and e.n_amaf == 20:
+            assert e.w_amaf / 20 == pytest.approx(values[value_index(e.move)], abs=1e-3)

@@ -1,0 +1,157 @@
+"""Simulations: the tree policy of every algorithm, truncation, and the learned default policy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from tree_tools import (
+    SIZE,
+    TO_THE_END,
+    at,
+    flat_tree,
+    game_after,
+    path_of,
+    random_weights,
+    replayed,
+    set_root,
+    value_index,
+)
+
+from mcts.player import TreeSearch
+from mcts.search import select, widened
+from mcts.settings import ALGORITHMS, LEARNED, ActionValue, RaveSchedule, plain_settings
+from mcts.tree import edges_of, nodes_in
+from rlgo.board import BLACK, PASS, WHITE
+from rlgo.coords import from_vertex
+from rlgo.game import Game
+from rlgo.rollout import DefaultPolicy
+from rlgo.value import ValueFunction
+
+
+def test_each_algorithm_takes_the_best_action_by_its_own_value():
+    """At the root, after some simulations: EVAL by hand, for both colours."""
+    for game in (game_after("C3"), game_after("C3", "B2")):
+        for name, settings in ALGORITHMS.items():
+            if name in ("mc", "heuristic_mc_rave"):
+                continue
+            search = TreeSearch(SIZE, settings, 1, seed=4)
+            set_root(search, game)
+            for _ in range(80):
+                search.simulate(game, 1)
+            root = edges_of(search.trees[0], 0)
+            n_s = float(search.trees[0].node_visits[0])
+            values = []
+            for e in root:
+                n, n_amaf = int(e.n), int(e.n_amaf)
+                q = e.w / n if n else math.nan
+                q_amaf = e.w_amaf / n_amaf if n_amaf else math.nan
+                if settings.action_value == ActionValue.MC:
+                    v = q
+                elif name == "rave":
+                    v = q_amaf if n_amaf else q
+                else:
+                    if settings.schedule == RaveSchedule.HAND_SELECTED:
+                        beta = math.sqrt(settings.rave_k / (3 * n_s + settings.rave_k))
+                    else:
+                        beta = n_amaf / max(1, n + n_amaf + 4 * n * n_amaf * settings.rave_bias**2)
+                    beta = 1.0 if not n else beta if n_amaf else 0.0
+                    v = q_amaf if beta == 1 else q if beta == 0 else (1 - beta) * q + beta * q_amaf
+                v = v if game.to_play == BLACK else 1 - v
+                if math.isnan(v):
+                    v = settings.first_play_urgency
+                elif settings.c:
+                    v += settings.c * math.sqrt(math.log(n_s) / max(1, n))
+                values.append(v)
+            search.simulate(game, 1)
+            assert values[int(path_of(search).edge[0])] == pytest.approx(max(values)), name
+
+
+@pytest.mark.parametrize("truncate", [0, 3])
+def test_truncated_simulations_end_in_v(truncate):
+    w, game = random_weights(), game_after("C3")
+    settings = ALGORITHMS["uct"]._replace(truncate=truncate)
+    search = TreeSearch(SIZE, settings, 1, default_policy=TO_THE_END, weights=w, seed=1)
+    set_root(search, game)
+    value = ValueFunction(w)
+    for _ in range(60):
+        before = search.wins
+        search.simulate(game, 1)
+        path = path_of(search)
+        # In the tree, in its new node by the default policy, and `truncate` plies beyond.
+        assert path.n_moves == path.n_nodes + truncate
+        end = replayed(game, path.moves[: path.n_moves].tolist())
+        assert search.wins - before == pytest.approx(value.value(end.board), abs=1e-5)
+    edges = edges_of(search.trees[0], 0)
+    assert edges.n.sum() == 60
+    assert edges.w.sum() == pytest.approx(search.wins, abs=60 / 512)
+
+
+def test_the_learned_default_policy_is_greedy_by_v():
+    w, game = random_weights(), game_after("C3")
+    search = TreeSearch(
+        SIZE, ALGORITHMS["uct"], 1, default_policy=DefaultPolicy(LEARNED, mercy=False), weights=w, epsilon=0.0, seed=1
+    )
+    set_root(search, game)
+    value, checked = ValueFunction(w), 0
+    for _ in range(12):
+        search.simulate(game, 1)
+        path = path_of(search)
+        moves = path.moves[: path.n_moves].tolist()
+        for t in range(int(path.n_nodes), len(moves)):
+            now = replayed(game, moves[:t])
+            sensible = now.sensible_moves()
+            if moves[t] == PASS or moves[t] not in sensible:
+                continue
+            v = value.afterstates(now.board)
+            here = [v[value_index(p)] for p in sensible]
+            best = max(here) if now.to_play == BLACK else min(here)
+            assert v[value_index(moves[t])] == pytest.approx(best, abs=1e-4)
+            checked += 1
+    assert checked > 50
+
+
+def test_progressive_bias_and_widening():
+    w, game = random_weights(), game_after("C3")
+    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n_amaf=0, widening=2.0)
+    search = TreeSearch(SIZE, settings, 200, weights=w, seed=1)
+    result = search.search(game)
+    tree = search.trees[0]
+    for node in range(0, nodes_in(tree), 7):
+        assert (
+            np.diff(tree.prior_q[tree.first_edge[node] : tree.first_edge[node] + tree.n_edges[node]].astype(int)) >= 0
+        ).all() or (
+            np.diff(tree.prior_q[tree.first_edge[node] : tree.first_edge[node] + tree.n_edges[node]].astype(int)) <= 0
+        ).all()
+    # White plays at the root: its best first, and only as many as N(s) allows.
+    assert (np.diff(edges_of(tree, 0).prior_q) >= 0).all()
+    tried = np.flatnonzero(edges_of(tree, 0).n)
+    assert len(tried) <= widened(result.simulations, 2.0) == 2 + int(math.log2(200 / 40)) == 4
+    assert widened(39.0, 2.0) == 1
+    # Progressive bias alone decides between actions that are otherwise equal, and fades with visits.
+    tree = flat_tree((100, 50.0), (1, 0.5), (1, 0.5))
+    tree.prior_q[:] = 255, 51, 204
+    workspace = search.threads.workspaces[0]
+    plain = search.context(game.komi)._replace(settings=plain_settings(ALGORITHMS["mcts_greedy"]))
+    biased = plain._replace(settings=plain.settings._replace(progressive_bias=0.1))
+    for color, best in ((BLACK, 2), (WHITE, 1)):
+        assert select(0, color, tree, biased, workspace) == best
+    assert select(0, BLACK, tree, plain, workspace) == 0
+
+
+def test_it_finds_what_decides_the_game():
+    """Two points: one makes two eyes; and White, to play, takes it away."""
+    rows = [". O X . .", "O O X X .", "O O . X X", ". O O O O", ". . O O ."]
+    stones = [
+        ("EXO".index(c), from_vertex(f"{'ABCDE'[col]}{SIZE - row}", SIZE))
+        for row, text in enumerate(rows)
+        for col, c in enumerate(text.split())
+        if c in "XO"
+    ]
+    for color in (BLACK, WHITE):
+        game = Game(SIZE, -12.5)
+        game.set_up(stones, color)
+        for name in ("uct", "mcts_greedy", "uct_rave"):  # greedy MC-RAVE believes its AMAF values, and errs
+            search = TreeSearch(SIZE, ALGORITHMS[name], 20_000, seed=2, name=name)
+            assert search.genmove(game) == at("E5"), (name, color)

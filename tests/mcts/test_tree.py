@@ -1,0 +1,97 @@
+"""The tree in memory: its statistics, its limits, and what it holds."""
+
+from __future__ import annotations
+
+import numpy as np
+from tree_tools import (
+    SIZE,
+    at,
+    game_after,
+)
+
+from mcts.player import TreeSearch
+from mcts.settings import ALGORITHMS, Resources
+from mcts.tree import MOST_VISITS, count, edges_of, mean, memory_of, nodes_in, statistic
+from rlgo.board import BLACK, PASS, WHITE
+from rlgo.coords import from_vertex
+from rlgo.game import Game
+from rlgo.jit import atomic_add, compare_and_swap, njit
+
+
+def test_a_statistic_is_a_count_and_a_sum():
+    word = sum(int(statistic(1, z)) for z in (1.0, 0.0, 1.0, 0.5))
+    assert count(word) == 4
+    assert mean(word) == 2.5 / 4
+    most = int(statistic(1, 1.0)) * MOST_VISITS
+    assert 0 < most < 2**63
+    assert count(most) == MOST_VISITS
+    assert mean(most) == 1.0
+    taken_back = word + int(statistic(3, 3.0)) - int(statistic(3, 3.0))
+    assert taken_back == word
+
+
+def test_atomic_operations():
+    array = np.array([5, 7], np.int32)
+
+    @njit
+    def run(array):
+        before = atomic_add(array, 1, 3)
+        return before, compare_and_swap(array, 0, 4, 9), compare_and_swap(array, 0, 5, 11)
+
+    for function in (run, run.py_func):
+        array[:] = 5, 7
+        assert function(array) == (7, False, True)
+        assert array.tolist() == [11, 10]
+
+
+def test_a_search_ends_where_the_counts_do():
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 100, seed=1)
+    game = game_after("C3")
+    search.search(game)
+    search.trees[0].node_visits[0] = MOST_VISITS - 5
+    assert search.simulate(game, 100) == 5
+    assert search.simulate(game, 100) == 0
+
+
+def test_memory_is_what_the_tree_holds():
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 500, seed=1, resources=Resources(memory_mb=1))
+    search.search(game_after("C3"))
+    tree = search.trees[0]
+    edges = sum(len(edges_of(tree, node)) for node in range(nodes_in(tree)))
+    assert memory_of(tree) == 12 * nodes_in(tree) + 23 * edges
+    assert sum(array.nbytes for array in tree) <= 1.05e6
+
+
+def test_a_pass_is_an_action_towards_the_end():
+    """The opponent has passed, and leads as things stand, but has a dead stone to be taken: to pass would lose."""
+    rows = [". X X O O", "X X X O .", ". X X O .", "X X X O O", ". O X O ."]
+    game = Game(SIZE, 3.5)
+    stones = [
+        (BLACK if c == "X" else WHITE, from_vertex(f"{'ABCDE'[col]}{SIZE - row}", SIZE))
+        for row, text in enumerate(rows)
+        for col, c in enumerate(text.split())
+        if c in "XO"
+    ]
+    game.set_up(stones, WHITE)
+    game.play(PASS)
+    for name in ("mc", "uct", "mc_rave"):
+        search = TreeSearch(SIZE, ALGORITHMS[name], 500, seed=1, name=name)
+        result = search.search(game)
+        assert PASS in result.moves, name
+        assert result.moves[0] == at("A1"), name
+        q, visits = float(result.q[result.moves == PASS][0]), int(result.visits[result.moves == PASS][0])
+        assert q == 0.0 or (visits == 0 and name != "mc")  # it ends the game
+    early = TreeSearch(SIZE, ALGORITHMS["uct"], 50, seed=1).search(game_after("C3"))
+    assert PASS not in early.moves
+
+
+def test_a_full_tree_goes_on_without_growing():
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 3000, resources=Resources(memory_mb=0.02), seed=1)
+    game = game_after("C3")
+    result = search.search(game)
+    tree = search.trees[0]
+    assert result.nodes <= len(tree.first_edge) < 100
+    assert result.simulations > 500
+    assert result.visits.sum() == result.simulations
+    for node in range(result.nodes):
+        assert tree.node_visits[node] == edges_of(tree, node).n.sum()

@@ -1,0 +1,79 @@
+"""Tree search as a player."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tree_tools import (
+    SIZE,
+    at,
+    game_after,
+)
+
+from mcts.player import TreeSearch
+from mcts.settings import ALGORITHMS, Heuristic, Resources
+from rlgo.board import BLACK, PASS
+from rlgo.budget import Budget
+from rlgo.coords import from_vertex
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.player import RESIGN
+
+
+def test_reproducible_from_the_seed():
+    game = game_after("C3", "D4")
+    a, b, c = (TreeSearch(SIZE, ALGORITHMS["uct_rave"], 300, seed=seed).search(game) for seed in (1, 1, 2))
+    for x, y in zip(a, b, strict=True):
+        np.testing.assert_array_equal(x, y)
+    assert a.line.tolist() != c.line.tolist() or (a.visits != c.visits).any()
+
+
+def test_answers_at_the_end():
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 50, seed=1, resign=0.3)
+    assert search.genmove(game_after("C3", "pass")) == PASS
+    assert search.report() == []
+    lost = Game(SIZE, 30.5)
+    assert search.genmove(lost) == RESIGN
+    over = game_after("C3", "pass", "pass")
+    assert search.genmove(over) in [PASS, *over.legal_moves()]
+    white = Game(SIZE, -30.5)
+    white.play(at("C3"))
+    assert search.genmove(white) == RESIGN
+    full = Game(SIZE, 0.5)
+    full.set_up([(BLACK, from_vertex(f"{c}{r}", SIZE)) for c in "ABCDE" for r in range(1, 6)
+                 if f"{c}{r}" not in ("A1", "E5", "E4")])  # fmt: skip
+    assert search.genmove(full) in [PASS, *full.sensible_moves()]
+
+
+def test_a_search_ends_when_it_is_told_to_or_decided():
+    polls = []
+    search = TreeSearch(SIZE, simulations=None, seconds=1000.0, seed=1)
+    search.search(game_after("C3"), Budget(seconds=1000.0, stop=lambda: polls.append(1) or len(polls) == 3))
+    assert len(polls) == 3
+    assert search.result.simulations > 3
+    game = Game(SIZE, -30.0)  # Black cannot lose: the first move that is result stays ahead
+    decided = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 2000, seed=1)
+    assert decided.search(game).simulations < 2000
+    assert decided.report()[0].startswith("Black won 100.0% of ")
+    assert set(decided.analyses()) == {"value", "amaf", "visits", "prior"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"simulations": 0}, "simulations = 0"),
+        ({"simulations": None}, "expected a number of simulations"),
+        ({"seconds": 0.0}, "seconds = 0.0"),
+        ({"settings": ALGORITHMS["uct"]._replace(c=-1.0)}, "c = -1.0"),
+        ({"settings": ALGORITHMS["mc_rave"]._replace(rave_k=0.0)}, "rave_k = 0.0"),
+        ({"settings": ALGORITHMS["heuristic_mc_rave"]}, "expected weights for 5x5"),
+        ({"settings": ALGORITHMS["heuristic_mc_rave"]._replace(heuristic=Heuristic.RLGO, prior_n=-1)}, "prior_n = -1"),
+        ({"resources": Resources(memory_mb=0)}, "memory_mb = 0"),
+        ({"resign": 1.0}, "resign = 1.0"),
+        ({"resources": Resources(batch=0)}, "batch = 0"),
+    ],
+)
+def test_settings_out_of_range(settings, message):
+    with pytest.raises(RlgoError) as error:
+        TreeSearch(SIZE, **settings)
+    assert message in str(error.value)

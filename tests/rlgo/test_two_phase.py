@@ -1,0 +1,74 @@
+"""Two-phase search: the first phase, then alpha-beta on what it learned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlgo.board import BLACK
+from rlgo.dyna2 import Dyna2
+from rlgo.game import Game
+from rlgo.shapes import fuse, make_features
+from rlgo.td_search import TdSearch
+from rlgo.two_phase import TwoPhase
+from rlgo.weights import Weights
+
+SIZE = 5
+
+
+def random_weights(sizes=(1, 2, 3), sharing="LI+LD", scale=0.3, seed=1, value="logistic") -> Weights:
+    features = make_features(SIZE, sizes, sharing)
+    theta = np.random.default_rng(seed).normal(0, scale, features.n_weights + 1).astype(np.float32)
+    theta[0] = 0
+    return Weights(features, theta, value=value)
+
+
+def random_game(moves: int, seed: int, komi: float = 0.5) -> Game:
+    game, rng = Game(SIZE, komi), np.random.default_rng(seed)
+    for _ in range(moves):
+        game.play(int(rng.choice(game.sensible_moves())))
+    return game
+
+
+def test_two_phases_are_the_first_and_then_alpha_beta_on_what_it_learned():
+    for settings in ({}, {"apart": True}):
+        for depth in (1, 3):
+            alone, first = (Dyna2(SIZE, random_weights(), simulations=50, seed=2, **settings) for _ in range(2))
+            both = TwoPhase(first, depth=depth, seed=1)
+            game = random_game(7, 7)
+            alone.search(game)
+            values, move = alone.evaluate(game), both.genmove(game)
+            assert both.result.depth == depth
+            assert both.result.move == move
+            np.testing.assert_allclose(first.evaluate(game), values)
+            if depth == 1:  # one ply of search is the greedy move
+                best = np.nanmax(values[:-1]) if game.to_play == BLACK else np.nanmin(values[:-1])
+                assert values[(move // 6 - 1) * SIZE + move % 6 - 1] == pytest.approx(best)
+            assert len(both.report()) == 2
+            assert both.report()[1].startswith(f"alpha-beta: depth {depth}, ")
+            assert set(both.analyses()) == {"value", "long-term"}
+            np.testing.assert_array_equal(both.memory().theta, first.memory().theta)
+
+
+def test_the_second_phase_keeps_the_settings_of_the_first():
+    """An old memory, where moves are delayed; and real moves at random, where the first phase would play them."""
+    game = random_game(6, 2)
+    first = TdSearch(SIZE, (1, 2), 30, delay=1, seed=1)
+    both = TwoPhase(first, depth=1, seed=1)
+    both.genmove(game)
+    old = first.theta_bar.copy()
+    first.search(game)
+    np.testing.assert_array_equal(first.fused_table().black, fuse(first.features, old).black)
+    assert (first.fused_table().black != fuse(first.features, old).black).any()
+    random = TwoPhase(Dyna2(SIZE, random_weights(), (), long_epsilon=1.0, seed=1), depth=1, seed=1)
+    assert len({random.genmove(game) for _ in range(30)}) > 5
+
+
+def test_two_phases_share_the_time():
+    first = TdSearch(SIZE, simulations=None, seconds=1.0, seed=1)
+    both = TwoPhase(first, depth=None, seconds=0.06, seed=1)
+    assert first.seconds == 0.03
+    game = random_game(4, 4)
+    assert both.genmove(game) in game.sensible_moves()
+    assert first.tally.simulations > 0
+    assert both.result.depth >= 1

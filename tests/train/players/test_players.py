@@ -1,0 +1,206 @@
+"""The keys of players: defaults are the algorithms' own, and every key reaches what it names."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcts.player import TreeSearch
+from mcts.settings import ALGORITHMS, LEARNED, ActionValue, Heuristic, RaveSchedule, Settings
+from rlgo.alphabeta import AlphaBeta, AlphaBetaSearch, Options
+from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
+from rlgo.errors import RlgoError
+from rlgo.resources import config_path, list_configs
+from rlgo.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
+from rlgo.table_search import TableSearch
+from rlgo.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch
+from rlgo.two_phase import TwoPhase
+from train.players import PLAYERS, make_player
+from train.players.spec import parse_spec
+
+
+@pytest.mark.parametrize("name", list_configs("players"))
+def test_shipped_configs_hold_only_what_differs_from_the_defaults(name):
+    text = config_path(name, "players").read_text("utf-8")
+    assert text.startswith("# ")
+    assert "# Speed on 9x9: " in text
+    assert "# Strength: " in text
+    spec = parse_spec(f"{name}.toml")
+    assert spec == parse_spec(str(config_path(name, "players")))
+    assert spec.name == name
+    defaults = PLAYERS[name].fields()
+    assert not [key for key, value in spec.values.items() if value == defaults[key].default]
+
+
+def test_all_that_search_ship_a_config():
+    assert set(list_configs("players")) == set(PLAYERS) - {"random", "greedy"}
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_every_key_is_explained_and_its_default_is_allowed(name):
+    kind = PLAYERS[name]
+    assert kind.__doc__
+    for key, field in kind.fields().items():
+        assert str(field.description).endswith("."), key
+        if field.default is not None:
+            assert getattr(kind(**{key: field.default}), key) == field.default
+    for alias, key in kind.aliases.items():
+        assert key in kind.fields() or key == "lambda_"
+        assert alias not in kind.fields()
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_experiments_behind_keys_exist(name):
+    for field in PLAYERS[name].fields().values():
+        assert set(field.json_schema_extra["experiments"]) <= set(list_configs("experiments"))
+
+
+def test_defaults_are_those_of_the_classes():
+    search, plain = make_player("td_search", 9, 1), TdSearch(9)
+    for name in ("simulations", "seconds", "policy", "learning", "simulation", "default", "reset", "delay", "workers",
+                 "merge_every"):  # fmt: skip
+        assert getattr(search, name) == getattr(plain, name), name
+    assert search.features is plain.features
+    alphabeta = make_player("alphabeta", 9, 1)
+    assert (alphabeta.depth, alphabeta.seconds) == (4, None)
+    assert alphabeta.searcher.options == Options()
+    assert alphabeta.searcher.n_entries == AlphaBetaSearch(9).n_entries
+    both = make_player("two_phase", 9, 1)
+    assert (both.depth, both.second.options, both.first.simulations) == (4, Options(), plain.simulations)
+    keys = PLAYERS["dyna2"]()
+    assert (keys.long_alpha, keys.long_lambda) == (LONG_LEARNING.alpha, LONG_LEARNING.lambda_)
+    assert keys.epsilon == POLICY.epsilon
+    plain, short = Dyna2(9), make_player("dyna2,long=none", 9, 1)
+    assert short.learning == plain.learning == make_player("two_phase,long=none", 9, 1).first.learning == SHORT_LEARNING
+    assert PLAYERS["table_search"]().simulations == TableSearch(5).simulations
+
+
+def test_defaults_of_tree_search_are_those_of_its_algorithms():
+    for name, settings in ALGORITHMS.items():
+        player, plain = make_player(name, 9, 1), TreeSearch(9, ALGORITHMS["mc"])
+        assert player.settings == settings._replace(max_moves=243)
+        assert player.name == name
+        for attribute in ("simulations", "seconds", "resign", "resources", "default_policy"):
+            assert getattr(player, attribute) == getattr(plain, attribute), attribute
+
+
+@pytest.mark.parametrize(
+    ("keys", "alpha", "schedule"),
+    [
+        ("", 1.0, HARMONIC),
+        (",alpha=0.3", 0.3, CONSTANT),
+        (",alpha=0.3,schedule=exponential", 0.3, EXPONENTIAL),
+        (",alpha_half=50", 1.0, HARMONIC),
+        (",alpha=0.3,alpha_half=50", 0.3, HARMONIC),
+        (",alpha=0.2,alpha_final=0.02,span=5000", 0.2, LINEAR_DECAY),
+    ],
+)
+def test_who_gives_a_step_size_means_its_schedule(keys, alpha, schedule):
+    learning = make_player(f"td_search{keys}", 5).learning
+    assert (learning.alpha, learning.schedule) == (alpha, schedule)
+    dyna2 = make_player(f"dyna2,long=none{keys}", 5).learning
+    assert (dyna2.alpha, dyna2.schedule) == ((alpha if "alpha=" in keys else 0.1), schedule if keys else CONSTANT)
+
+
+def test_who_gives_k_means_its_schedule():
+    assert make_player("mc_rave", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
+    assert make_player("mc_rave,k=500", 9).settings.schedule == RaveSchedule.HAND_SELECTED
+    assert make_player("heuristic_mc_rave,k=500,schedule=minimum_mse", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
+    assert make_player("heuristic_mc_rave.toml", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
+    assert make_player("heuristic_mc_rave.toml,k=500", 9).settings.schedule == RaveSchedule.HAND_SELECTED
+
+
+def test_every_key_of_tree_search_reaches_what_it_names():
+    player = make_player(
+        "heuristic_mc_rave,sims=7,default=rlgo,epsilon=0.3,save=off,pattern=off,capture=off,self_atari=off,mercy=off,"
+        "truncate=5,workers=2,virtual_loss=4,resign=0.1,c=0.2,fpu=0.7,schedule=minimum_mse_exact,k=70,bias=0.3,"
+        "learn_bias=on,expand_after=3,heuristic=both,C=6,M=8,adapt_M=on,progressive_bias=0.9,widening=1.5,reuse=off,"
+        "memory_mb=3",
+        9,
+    )
+    assert isinstance(player, TreeSearch)
+    assert (player.simulations, player.resign, player.resources.reuse) == (7, 0.1, False)
+    assert player.default_policy == (LEARNED, False, False, False, False, False)
+    assert player.knowledge.policy.epsilon == 0.3
+    assert player.settings == Settings(
+        c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3,
+        learn_bias=True, expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8, adapt_m=True,
+        progressive_bias=0.9, widening=1.5, truncate=5, virtual_loss=4, max_moves=243,
+    )  # fmt: skip
+    assert len(player.trees) == 1
+    assert sum(array.nbytes for array in player.trees[0]) == pytest.approx(3e6, rel=0.02)
+    assert len(make_player("uct,workers=3,root_parallel=on", 5).trees) == 3
+    flat = make_player("mc,temperature=0.2,pruning=3", 5).settings
+    assert (flat.action_value, flat.temperature, flat.pruning) == (ActionValue.FLAT, 0.2, 3.0)
+    assert make_player("mc_rave,seconds=2", 5).simulations is None
+
+
+def test_every_key_reaches_what_it_names():
+    search = make_player(
+        "td_search,sims=7,sizes=2,T=never,learn=3,alpha=0.2,schedule=harmonic,alpha_final=0.05,alpha_half=50,span=9,"
+        "epsilon=0.25,lambda=0.5,value=linear,default=uniform,save=off,pattern=off,capture=off,self_atari=off,mercy=off,"
+        "max_moves=50,reset=on,delay=2,workers=2,merge_every=5,seed=3",
+        5,
+    )
+    assert isinstance(search, TdSearch)
+    assert search.features.sizes == (2,)
+    assert (search.simulations, search.seconds, search.policy.epsilon) == (7, None, 0.25)
+    assert search.simulation == (THROUGHOUT, 3, 50)
+    assert search.default == (0, False, False, False, False, False)
+    assert search.learning == LEARNING._replace(
+        alpha=0.2, schedule=2, alpha_final=0.05, alpha_half=50.0, games=9, lambda_=0.5, value=LINEAR
+    )
+    assert (search.reset, search.delay, search.workers, search.merge_every) == (True, 2, 2, 5)
+
+    dyna2 = make_player(
+        "dyna2,sizes=1,sharing=LI,long_learn=on,long_alpha=0.02,long_lambda=0.3,long_epsilon=0.5,long_save=x.npz", 9
+    )
+    assert isinstance(dyna2, Dyna2)
+    assert dyna2.features.name == "9x9 1x1 LI"
+    assert dyna2.long_term is not None
+    assert dyna2.long_learning == LONG_LEARNING._replace(alpha=0.02, lambda_=0.3)
+    assert (dyna2.long_epsilon, dyna2.long_save, dyna2.policy) == (0.5, "x.npz", POLICY)
+    assert make_player("dyna2,long=none", 5).long_term is None
+
+    table = make_player("table_search,sims=5,alpha=0.1,epsilon=0.2,lambda=0.3,default=uniform", 5)
+    assert (table.simulations, table.settings.policy.epsilon, table.settings.default.kind) == (5, 0.2, 0)
+    assert (table.settings.learning.alpha, table.settings.learning.lambda_) == (0.1, 0.3)
+
+    both = make_player("two_phase,sims=9,depth=2,table=off,killers=off,history=off,pvs=off,null_move=on", 9)
+    assert isinstance(both, TwoPhase)
+    assert (both.first.simulations, both.depth) == (9, 2)
+    assert both.second.options == (False, False, False, False, True)
+
+
+def test_a_time_takes_the_place_of_other_limits():
+    assert make_player("td_search,seconds=2", 5).simulations is None
+    assert make_player("td_search,seconds=2,sims=8", 5).simulations == 8
+    timed = make_player("two_phase,seconds=2", 9)
+    assert (timed.first.simulations, timed.first.seconds, timed.depth, timed.seconds) == (None, 1.0, None, 2.0)
+    alphabeta = make_player("alphabeta,seconds=2", 9)
+    assert isinstance(alphabeta, AlphaBeta)
+    assert (alphabeta.depth, alphabeta.seconds) == (None, 2.0)
+
+
+FULL_NAMES = [
+    ("td_search,sims=7,T=3,learn=4,span=9,default=uniform,lambda=0.5,schedule=linear",
+     "td_search,simulations=7,policy_plies=3,learn_plies=4,schedule_games=9,default_policy=uniform,lambda_=0.5,schedule=linear"),
+    ("dyna2,long=none,sims=5", "dyna2,long_term=none,simulations=5"),
+    ("uct,fpu=0.7,k=70,bias=0.3,C=6,M=8,heuristic=mogo,adapt_M=on,default=uniform",
+     "uct,first_play_urgency=0.7,rave_k=70,rave_bias=0.3,prior_n=6,prior_n_amaf=8,heuristic=mogo,adapt_m=on,default_policy=uniform"),
+    ("heuristic_mc_rave,first=td_search;sims=9", "heuristic_mc_rave,prior_search=td_search;simulations=9"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("short", "full"), FULL_NAMES)
+def test_short_keys_mean_the_same_as_full_names(short, full):
+    assert parse_spec(short).values == parse_spec(full).values | (
+        {"prior_search": "td_search;sims=9"} if "first" in short else {}
+    )
+    a, b = make_player(short, 9, 1), make_player(full, 9, 1)
+    for name in ("simulations", "simulation", "learning", "settings", "default", "default_policy", "policy"):
+        assert getattr(a, name, None) == getattr(b, name, None), name
+
+
+def test_a_prior_search_learns_with_a_seed_of_its_own():
+    with pytest.raises(RlgoError, match="prior_search = uct: expected a td_search or dyna2 player"):
+        make_player("heuristic_mc_rave,first=uct", 9)

@@ -1,0 +1,47 @@
+"""The keys of the tree searches: what is refused, and the search that learns before them."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from train.arena.prepare import programs_of
+from train.players import make_player
+
+SIZE = 5
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("truncate=-2", "truncate = -2"),
+        ("truncate=soon", "truncate = "),
+        ("widening=0.5", "widening = 0.5: expected 0, or a number above 1"),
+        ("default=rlgo,weights=none.npz", "none.npz"),
+        ("workers=0", "workers = 0"),
+        ("first=uct.toml,heuristic=rlgo", "prior_search = uct.toml: expected a td_search or dyna2 player"),
+        ("first=td_search.toml", "prior_search: expected the heuristic rlgo, or both"),
+        ("widening=1.4", "widening = 1.4: expected a heuristic"),
+    ],
+)
+def test_bad_keys(keys, message):
+    with pytest.raises(RlgoError) as error:
+        make_player(f"mc_rave,{keys}", SIZE, 1)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(("first", "simulations"), [("td_search.toml", 1000), ("td_search;sims=30;sizes=1+2", 30)])
+def test_td_search_before_tree_search_by_file_or_spec(first, simulations):
+    search = make_player(f"heuristic_mc_rave,first={first},sims=20", SIZE, 3)
+    result = search.search(Game(SIZE))
+    assert result.visits.sum() == result.simulations <= 20
+    assert search.prior_search.tally.simulations == simulations
+    assert (result.prior_q != result.prior_q[0]).any()
+
+
+def test_the_weights_of_the_first_search_are_among_the_files_of_a_match():
+    (name, digest), *more = programs_of(["heuristic_mc_rave,first=dyna2;long=9x9-1M", "random"])["files"].items()
+    assert name == "9x9-1M"
+    assert programs_of(["greedy,weights=9x9-1M"])["files"] == {name: digest}
+    assert not more

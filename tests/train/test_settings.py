@@ -1,0 +1,134 @@
+"""Settings: counts, and in which words a wrong value is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+
+from rlgo.errors import RlgoError
+from train.settings import Count, EvenCount, Line, Section, Sizes, expected, parse_count, section, shorten, unknown_key
+
+
+@section
+class Sample(Section):
+    """One key of each kind."""
+
+    games: Annotated[Count, Field(ge=1)] = Field(default=1)
+    pairs: EvenCount = Field(default=2)
+    bits: Annotated[int, Field(ge=4, le=2_800)] = Field(default=4)
+    depth: Annotated[Count, Field(ge=1, le=9)] | Literal["none"] = Field(default="none")
+    alpha: float = Field(default=1.0, gt=0)
+    most: float = Field(default=1.0, gt=0, le=5)
+    share: float = Field(default=1.0, ge=0, le=1)
+    sizes: Sizes = Field(default=(1,))
+    on: bool = Field(default=False)
+    name: Line = Field(default="")
+    password: str = Field(default="", pattern="^(...)?$", repr=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0), ("1000", 1000), ("1_000", 1000), ("1e3", 1000), ("1E6", 10**6), ("20_000", 20_000), ("1.5e3", 1500),
+     ("-1", -1), ("+7", 7), ("2.0", 2), ("1_0e1", 100), ("9" * 30, 10**30 - 1)],
+)  # fmt: skip
+def test_counts_are_read(text: str, number: int) -> None:
+    assert parse_count(text) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "1.5e0", "1e-3", "1e", "e3", "1__0", "_1", "1_", "0x1", "1e1000", "nan", "inf", "1 0"]
+)
+def test_what_is_no_count_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(RlgoError) as error:
+        parse_count(text)
+    assert str(error.value) == f"{shorten(text)}: expected a whole number (1000, 1_000 and 1e3 are the same)"
+
+
+@given(st.integers())
+def test_every_integer_is_a_count_as_python_writes_it(n: int) -> None:
+    assert parse_count(str(n)) == parse_count(f"{n:_}") == n
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("games", "an integer of at least 1"),
+        ("pairs", "an even number of at least 0"),
+        ("bits", "an integer from 4 to 2,800"),
+        ("depth", "an integer from 1 to 9, or none"),
+        ("alpha", "a positive number"),
+        ("most", "a positive number up to 5"),
+        ("share", "a number from 0 to 1"),
+        ("sizes", "an ascending subset of [1, 2, 3], not empty"),
+        ("on", "on or off, in a file true or false"),
+    ],
+)
+def test_what_a_key_may_be_in_words(key: str, text: str) -> None:
+    assert expected(Sample.fields()[key]) == text
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "end"),
+    [
+        ("games", 0, ""),
+        ("games", True, ", found a boolean"),
+        ("games", "3", ", found a string"),
+        ("games", 1.5, ", found a float"),
+        ("pairs", 3, ""),
+        ("bits", 4.0, ", found a float"),
+        ("depth", "all", ""),
+        ("depth", 10, ""),
+        ("depth", None, ", found a NoneType"),
+        ("alpha", 0, ""),
+        ("alpha", float("inf"), ""),
+        ("alpha", "1", ", found a string"),
+        ("share", True, ", found a boolean"),
+        ("sizes", [2, 1], ""),
+        ("sizes", [], ""),
+        ("sizes", [4], ""),
+        ("sizes", 3, ", found an integer"),
+        ("on", 1, ", found an integer"),
+    ],
+)
+def test_a_wrong_value_is_refused_in_one_line(key: str, value: Any, end: str) -> None:
+    with pytest.raises(RlgoError) as error:
+        Sample(**{key: value})
+    assert str(error.value) == f"{key} = {shorten(value)}: expected {expected(Sample.fields()[key])}{end}"
+
+
+def test_a_secret_is_not_shown() -> None:
+    with pytest.raises(RlgoError) as error:
+        Sample(password="s3cret")
+    assert "s3cret" not in str(error.value)
+    assert "s3c" not in repr(Sample(password="s3c"))
+
+
+def test_values_are_kept_as_their_fields_say() -> None:
+    sample = Sample(games=1e3, sizes=[1, 3], alpha=2)  # type: ignore[arg-type]
+    assert (sample.games, sample.sizes, sample.alpha) == (1_000, (1, 3), 2.0)
+    assert type(sample.games) is int
+    assert type(sample.alpha) is float
+
+
+def test_sections_are_frozen_and_checked_when_they_are_copied() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Sample().games = 5  # type: ignore[misc]
+    assert dataclasses.replace(Sample(), games=5).games == 5
+    with pytest.raises(RlgoError, match=r"^games = 0: expected an integer of at least 1$"):
+        dataclasses.replace(Sample(), games=0)
+    assert hash(Sample(games=2)) == hash(Sample(games=2))
+
+
+def test_an_unknown_key_names_the_nearest_only_if_one_is_near() -> None:
+    known = ["games", "alpha", "lambda_"]
+    assert unknown_key("gmaes", known, "run.") == "unknown key run.gmaes; did you mean run.games?"
+    assert unknown_key("lamda", known) == "unknown key lamda; did you mean lambda?"
+    assert unknown_key("sims", ["simulations"], aliases=["sims"]) == "unknown key sims; did you mean sims?"
+    assert unknown_key("xyz", known) == "unknown key xyz; expected one of games, alpha, lambda"
+    with pytest.raises(RlgoError, match=r"^unknown key gmaes; did you mean games\?$"):
+        Sample(gmaes=3)  # type: ignore[call-arg]

@@ -1,0 +1,285 @@
+"""The client: it connects, logs in and answers the server's lines, and connects again whenever that fails.
+
+Start reading at `CgosClient._obey`: a line of the server's comes in, and an answer goes out. `CgosClient.run` keeps the
+connection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from rlgo.errors import RlgoError
+from rlgo.resources import version
+from rlgo.session import GameSession
+from train.console import signals_to
+from train.play.cgos.config import Cgos, load_cgos
+from train.play.cgos.connection import Connection, Log
+from train.play.cgos.messages import COLORS, Lost, ServerGame, parse_genmove, parse_play, parse_setup
+from train.play.cgos.record import to_sgf
+from train.play.cgos.seat import Seat
+from train.players.spec import make_player
+
+LONGEST_DELAY = 60.0  # seconds between two attempts to connect, before jitter
+
+
+def main(path: str | Path) -> None:
+    """Play as a config file says; see `run_cgos`."""
+    run_cgos(load_cgos(path))
+
+
+def run_cgos(config: Cgos) -> None:
+    """Play on a server until the config's number of games is reached, or until Ctrl-C.
+
+    Raises
+    ------
+    RlgoError : for a refused login, a player that cannot be made, or files that cannot be written.
+    KeyboardInterrupt : for a second Ctrl-C, which leaves in the middle of a game.
+    """
+    with contextlib.ExitStack() as players:
+
+        def make_session(size: int, komi: float) -> GameSession:
+            players.close()  # the player of the last size
+            player = players.enter_context(contextlib.closing(make_player(config.player, size)))
+            return GameSession(player, size, komi, ponders=config.ponder, all_alive=True)
+
+        client = CgosClient(config, make_session)
+        client.prepare(config.size)
+        client.run()
+
+
+class CgosClient:
+    """One account on one server, and the session that plays for it."""
+
+    def __init__(
+        self,
+        config: Cgos,
+        make_session: Callable[[int, float], GameSession],
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        """Prepare the files; nothing is connected yet.
+
+        Parameters
+        ----------
+        config : from `load_cgos`, with the password in it
+        make_session : makes a session for a board size and a komi, whenever the size changes; RlgoError if it cannot
+        sleep : waits for some seconds before the next attempt to connect
+        jitter : random numbers in [0, 1), which keep many clients from coming back at the same moment
+
+        Raises
+        ------
+        RlgoError : if the log or the folder of game records cannot be written.
+        """
+        self._config = config
+        self._sleep = sleep
+        self._jitter = jitter
+        self._sgf = _make_folder(config.sgf) if config.sgf else None
+        assert config.password
+        self._log = Log(config.log, config.password)
+        self._seat = Seat(make_session, config.lag, self._log.note)
+        self._game: ServerGame | None = None
+        self._games = 0  # finished
+        self._failures = 0  # to connect and log in, since the last success
+        self._was_logged_in = False  # at any time
+        self._interrupts = 0
+        self._done = False
+        self._fatal = ""  # why no further game can be played
+
+    def prepare(self, size: int, komi: float = 7.5) -> None:
+        """Make the session for games of this size now, before a clock runs. RlgoError if it cannot be made."""
+        self._seat.prepare(size, komi)
+
+    def run(self) -> None:
+        """Connect, log in and play, and connect again after every lost connection; see `run_cgos` for how it ends.
+
+        The first Ctrl-C lets a running game finish. Outside the main thread, Ctrl-C is not handled.
+        """
+        with self._log, signals_to(lambda _: self.interrupt(), signal.SIGINT):
+            try:
+                while not self._done:
+                    try:
+                        self._talk()
+                    except Lost as lost:
+                        self._wait(str(lost))
+            except KeyboardInterrupt:
+                if self._interrupts != 1:
+                    raise
+            self._log.note(f"done, {self._games} games played")
+
+    def interrupt(self) -> None:
+        """Handle Ctrl-C: end after the running game. Without a game, or the second time, end at once."""
+        self._interrupts += 1
+        if self._game is None or self._interrupts > 1:
+            raise KeyboardInterrupt
+        self._log.note("Ctrl-C: this game is the last one; press it again to leave at once")
+
+    # --- the connection ---
+
+    def _wait(self, why: str) -> None:
+        """Wait before the next attempt to connect, longer after each failure."""
+        delay = min(LONGEST_DELAY, 2.0 ** min(self._failures, 10))
+        delay *= 1 + self._jitter() / 4
+        self._failures += 1
+        self._log.note(f"{why}; next attempt in {delay:.1f} s")
+        self._sleep(delay)
+
+    def _talk(self) -> None:
+        """Hold one connection, from the login to its end. Lost if it breaks."""
+        config = self._config
+        self._log.note(f"connecting to {config.host}:{config.port}")
+        connection = Connection(config.host, config.port, config.timeout, self._log)
+        try:
+            while not self._done:
+                self._ponder(connection)
+                self._obey(connection.read(), connection)
+        except KeyboardInterrupt:
+            if self._game is None:
+                with contextlib.suppress(Lost):
+                    connection.send("quit")
+            raise
+        finally:
+            connection.close()
+        if self._fatal:
+            raise RlgoError(self._log.censor(self._fatal))
+
+    def _ponder(self, connection: Connection) -> None:
+        if self._config.ponder and self._game is not None and connection.logged_in and not connection.has_news():
+            self._seat.ponder(self._game, connection.has_news)
+
+    # --- the server's lines ---
+
+    def _obey(self, line: str, connection: Connection) -> None:
+        """Do what a line of the server's asks for. Lost if it makes no sense, RlgoError for a refused login."""
+        command, *args = line.split() or [""]
+        if command == "protocol":
+            connection.send(f"e1 rlgo {version()}")
+        elif command == "username":
+            connection.send(self._config.user)
+        elif command == "password":
+            connection.send(self._config.password)
+            connection.asked_password = True
+        elif command == "info":
+            self._welcome(connection)
+            if self._game is not None and connection.logged_in and not connection.game_sent:
+                # The server sends a running game first: there is none any more.
+                self._finish("?", "ended while there was no connection")
+                self._go_on(connection, "")
+        elif command == "setup":
+            self._welcome(connection)
+            connection.game_sent = True
+            self._setup(line, args)
+        elif command == "play":
+            self._play(line, args)
+        elif command == "genmove":
+            connection.send(self._genmove(line, args))
+        elif command == "gameover":
+            self._gameover(line, args)
+            self._go_on(connection, "ready")
+        elif command.lower().startswith(("error", "sorry")) and not connection.logged_in:
+            self._refused(line)
+        else:
+            self._log.note("that was not understood")
+
+    def _welcome(self, connection: Connection) -> None:
+        """Note that the server talks to us as to a user, which is its only answer to a good password."""
+        if connection.asked_password and not connection.logged_in:
+            connection.logged_in = self._was_logged_in = True
+            self._failures = 0
+
+    def _refused(self, line: str) -> NoReturn:
+        if self._was_logged_in and "already logged on" in line.lower():
+            # The server has not noticed yet that the last connection was lost.
+            raise Lost("the server still holds the last connection")
+        where = f"{self._config.host}:{self._config.port}"
+        raise RlgoError(self._log.censor(f"{where} refused the login of {self._config.user}: {line}"))
+
+    def _setup(self, line: str, args: list[str]) -> None:
+        game = parse_setup(line, args, self._config.user)
+        if self._game is not None and self._game.id != game.id:
+            self._finish("?", "the server moved on to another game")
+        self._game = game
+        self._log.note(f"game {game.id}: {game.white} (White) against {game.black} (Black)")
+        if not game.color:
+            self._log.note(f"game {game.id}: neither is {self._config.user}")
+        try:
+            self._seat.prepare(game.size, game.komi)
+        except RlgoError as error:
+            # Without a player for this size, do not go on to lose more games.
+            self._fatal = f"game {game.id}, {game.size}x{game.size}: {error}"
+            self._seat.give_up(game, str(error))
+            return
+        self._fatal = ""
+        self._seat.begin(game)
+
+    def _play(self, line: str, args: list[str]) -> None:
+        game = self._running(line)
+        color, vertex, ms = parse_play(line, args)
+        if color != game.to_play:
+            raise Lost(f"{line}: expected a move of {game.to_play}")
+        game.moves.append((color, vertex))
+        game.left_ms[color] = ms
+        self._seat.play(game, color, vertex)
+
+    def _genmove(self, line: str, args: list[str]) -> str:
+        """Choose our move: a vertex, or ``resign``."""
+        game = self._running(line)
+        color, ms = parse_genmove(line, args)
+        if color != game.to_play:
+            raise Lost(f"{line}: expected a move of {game.to_play}")
+        game.color = color
+        game.left_ms[color] = ms
+        answer = self._seat.genmove(game)
+        if answer != "resign":
+            game.moves.append((color, answer))
+        return answer
+
+    def _gameover(self, line: str, args: list[str]) -> None:
+        if self._game is None:
+            self._log.note("that was not our game")
+            return
+        if len(args) < 2:
+            raise Lost(f"{line}: expected gameover DATE RESULT [REASON]")
+        date, result, *reason = args
+        self._finish(result, " ".join(reason), date)
+
+    def _finish(self, result: str, reason: str = "", date: str = "") -> None:
+        game, self._game = self._game, None
+        assert game is not None
+        self._games += 1
+        winner = result[:1].lower()
+        ended = "no winner" if winner not in COLORS else "won" if winner == game.color else "lost"
+        self._log.note(f"game {game.id}: {ended}, {result}" + (f" ({reason})" if reason else ""))
+        if self._sgf is not None:
+            file = self._sgf / f"{game.id}.sgf"
+            try:
+                file.write_bytes(to_sgf(game, result, reason, date, self._config.host, self._log.censor))
+            except (OSError, ValueError, RlgoError) as error:
+                self._log.note(f"{file}: cannot be written: {error}")
+
+    def _go_on(self, connection: Connection, answer: str) -> None:
+        """Go on after a game, to the next one or to the end."""
+        enough = 0 < self._config.games <= self._games
+        self._done = bool(self._interrupts or enough or self._fatal)
+        if self._done or answer:
+            connection.send("quit" if self._done else answer)
+
+    def _running(self, line: str) -> ServerGame:
+        # On a new connection, the server sends the game that it means.
+        if self._game is None:
+            raise Lost(f"{line}: there is no game")
+        return self._game
+
+
+def _make_folder(name: str) -> Path:
+    path = Path(name).expanduser()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RlgoError(f"sgf = {name}: expected a folder to write to: {error.strerror}") from None
+    return path

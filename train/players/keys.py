@@ -1,0 +1,476 @@
+"""The keys of players: what each means, its default, its bounds, and the player that it makes.
+
+Start reading at `Keys`, then `TdSearchKeys`. Defaults are those of the algorithms' own settings; none is stated here
+unless the algorithm has no such setting. The tree search family is in `tree_keys.py`, and how a spec is written in
+`spec.py`. To add a player, derive a class from `Keys` and `register` it.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
+
+from pydantic import Field
+
+from rlgo import alphabeta, dyna2, table_search, td_search
+from rlgo.board import new_board
+from rlgo.errors import RlgoError
+from rlgo.jit import seed_sequence
+from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
+from rlgo.resources import checkpoints_dir
+from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
+from rlgo.settings import EPSILON_GREEDY, SHARINGS, STEP_SCHEDULES, VALUES, Learning, Policy
+from rlgo.td_search import ALL_PLIES, THROUGHOUT, Simulation, TdSearch
+from rlgo.two_phase import TwoPhase
+from rlgo.value import ValueFunction
+from rlgo.weights import Weights, load_weights, shipped_weights
+from train import settings
+from train.settings import Count, OneOf, Section, Sizes, SizesOrNone, name_of, section
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+_MOST = 10**9  # simulations, plies and other counts
+_Settings = TypeVar("_Settings", bound=NamedTuple)
+
+
+def key(default: Any, meaning: str, *experiments: str, **bounds: Any) -> Any:
+    """Declare a key of a player.
+
+    Parameters
+    ----------
+    default : what it is unless a spec says otherwise
+    meaning : a sentence or two, for people who choose a value
+    experiments : the names of those in configs/experiments that measured it
+    bounds : of pydantic's `Field`: ``ge=0``
+    """
+    return Field(default=default, description=meaning, json_schema_extra={"experiments": list(experiments)}, **bounds)
+
+
+def default_of(function: Callable[..., Any], argument: str) -> Any:
+    """Read the default of a function's argument, or of a class's."""
+    return inspect.signature(function).parameters[argument].default
+
+
+def with_default(field: FieldInfo, default: Any) -> Any:
+    """Copy a key of a parent class, with another default."""
+    changed = copy.copy(field)
+    changed.default = default
+    return changed
+
+
+def filled(start: _Settings, keys: Section, **codes: Any) -> _Settings:
+    """Replace the fields of an algorithm's settings by the keys of the same names, or by `codes`."""
+    named = {name: getattr(keys, name) for name in start._fields if name in keys.fields()}
+    return start._replace(**(named | codes))
+
+
+# ---------------------------------------------------------------------------------------------
+# What all players have
+# ---------------------------------------------------------------------------------------------
+
+PLAYERS: dict[str, type[Keys]] = {}
+"""Everyone who can play, by name; engines that speak GTP can, too (``gtp:COMMAND``)."""
+
+_KeysType = TypeVar("_KeysType", bound="type[Keys]")
+
+
+def register(name: str) -> Callable[[_KeysType], _KeysType]:
+    """Let everyone play against this player, by this name."""
+
+    def add(cls: _KeysType) -> _KeysType:
+        cls.name = name
+        PLAYERS[name] = made = section(cls)
+        return made
+
+    return add
+
+
+@section
+class Keys(Section):
+    """The keys of one kind of player.
+
+    Attributes
+    ----------
+    name : of the player
+    limits : keys that end a search. If `seconds` is given and another one is not, that one is no limit
+    implied : if the first key is given, and the second is not, then the second is not its default but this value
+    """
+
+    name: ClassVar[str] = ""
+    limits: ClassVar[tuple[str, ...]] = ()
+    implied: ClassVar[dict[str, tuple[str, str]]] = {}
+
+    seed: Annotated[int, Field(ge=0, le=10**18 - 1)] | None = key(
+        None, "Seed of the player's random numbers; without one, whoever starts the game chooses it."
+    )
+
+    def make(self, size: int, seed: Seed) -> Player:
+        """Make the player, for boards of one size."""
+        raise NotImplementedError
+
+
+# Lists and words that several players share.
+CountOrNone = Annotated[Count, Field(ge=1, le=_MOST)] | Literal["none"]
+PliesOrNever = Annotated[Count, Field(ge=0, le=_MOST)] | Literal["never"]
+PliesOrAll = Annotated[Count, Field(ge=1, le=_MOST)] | Literal["all"]
+Workers = Annotated[int, Field(ge=1, le=64)]
+
+SECONDS = "Seconds per move; 0: as long as the other limits take."
+SIMULATIONS = "Simulations per move; none: as many as the time allows. If only `seconds` is given, none."
+DEFAULT_POLICY = "The default policy, which plays simulations to the end: MoGo's, or uniformly random moves."
+WEIGHTS = "A weight file, or the name of shipped weights; empty: the best that ship for this board."
+RESIGN = "Resign if the best move wins with a smaller probability than this."
+RULES = {
+    "save": "MoGo's rule: save stones that were just put into atari.",
+    "pattern": "MoGo's rule: 3x3 patterns around the last move.",
+    "capture": "MoGo's rule: capture anything in atari.",
+    "self_atari": "MoGo's rule: no pattern move into self-atari.",
+    "mercy": "End simulations that are hopeless for one side.",
+}
+_DEFAULT = DefaultPolicy()
+DEFAULT_KIND = name_of(_DEFAULT.kind, DEFAULT_POLICIES)
+
+
+def rule(name: str) -> Any:
+    """Declare the switch of one rule of the default policy."""
+    return key(getattr(_DEFAULT, name), RULES[name])
+
+
+def seconds_or_none(seconds: float) -> float | None:
+    """Take 0 seconds for no limit."""
+    return seconds or None
+
+
+def count_or_none(count: int | str) -> int | None:
+    """Take the word ``none`` for no limit."""
+    return None if isinstance(count, str) else count
+
+
+def plies_or(plies: int | str, code: int) -> int:
+    """Take a word, ``never`` or ``all``, for the algorithm's code of it."""
+    return code if isinstance(plies, str) else plies
+
+
+def weights_file(text: str, size: int) -> Path:
+    """Find the weight file that a spec means: a path, or the name of shipped weights, ``9x9-1M``; empty: the best."""
+    if not text:
+        return shipped_weights(size)
+    shipped = checkpoints_dir() / f"{text}.npz"
+    return shipped if shipped.is_file() and not Path(text).is_file() else Path(text)
+
+
+def weights_for(text: str, size: int) -> Weights:
+    """Load the weights of `weights_file`; RlgoError if they are for another board."""
+    file = weights_file(text, size)
+    weights = load_weights(file)
+    if weights.features.size != size:
+        n = weights.features.size
+        raise RlgoError(f"{file}: expected weights for {size}x{size}, these are for {n}x{n}")
+    return weights
+
+
+# ---------------------------------------------------------------------------------------------
+# One-ply players
+# ---------------------------------------------------------------------------------------------
+
+
+@register("random")
+class RandomKeys(Keys):
+    """Uniformly random sensible moves."""
+
+    def make(self, size: int, seed: Seed) -> Player:  # noqa: ARG002  (it plays on any board)
+        """Make the random player."""
+        return RandomPlayer(seed)
+
+
+@register("greedy")
+class GreedyKeys(Keys):
+    """One-ply search on learned weights (TD paper, Section 3.2)."""
+
+    weights: settings.Path = key("", WEIGHTS)
+    epsilon: float = key(default_of(GreedyPlayer, "epsilon"), "Probability of a uniformly random move.", ge=0, le=1)
+
+    def make(self, size: int, seed: Seed) -> Player:
+        """Make the greedy player; its kernels compile now, not while a clock runs."""
+        value_function = ValueFunction(weights_for(self.weights, size))
+        value_function.afterstates(new_board(size))
+        return GreedyPlayer(value_function, seed, self.epsilon)
+
+
+# ---------------------------------------------------------------------------------------------
+# TD search and Dyna-2
+# ---------------------------------------------------------------------------------------------
+
+_LEARNING, _SIMULATION = td_search.LEARNING, Simulation()
+
+
+@register("td_search")
+class TdSearchKeys(Keys):
+    """TD search (TD paper, Section 4)."""
+
+    limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
+    implied: ClassVar[dict[str, tuple[str, str]]] = {
+        "alpha": ("schedule", "constant"),
+        "alpha_half": ("schedule", "harmonic"),
+        "alpha_final": ("schedule", "linear"),
+    }
+    aliases: ClassVar[dict[str, str]] = {
+        "sims": "simulations",
+        "T": "policy_plies",
+        "learn": "learn_plies",
+        "span": "schedule_games",
+        "lambda": "lambda_",
+        "default": "default_policy",
+    }
+
+    simulations: CountOrNone = key(default_of(TdSearch, "simulations"), SIMULATIONS)
+    seconds: float = key(0.0, SECONDS, ge=0)
+    sizes: Sizes = key(
+        default_of(TdSearch, "sizes"), "Window sizes of the local shape features, such as 1+2.", "tdsearch_shapes"
+    )
+    policy_plies: PliesOrNever = key(
+        _SIMULATION.plies,
+        "T: plies of both colours, from the root, before the default policy takes over; never: it does not.",
+        "tdsearch_policy",
+    )
+    learn_plies: PliesOrAll = key(
+        "all" if _SIMULATION.learn_plies == ALL_PLIES else _SIMULATION.learn_plies,
+        "Learn from the states of this many plies; all: from those that the default policy reaches as well.",
+    )
+    alpha: float = key(
+        _LEARNING.alpha,
+        "Step size. If it is given and `schedule` is not, it is constant.",
+        "tdsearch_alpha",
+        "step_lambda",
+        gt=0,
+    )
+    schedule: Annotated[str, OneOf(*STEP_SCHEDULES)] = key(
+        name_of(_LEARNING.schedule, STEP_SCHEDULES),
+        "How alpha falls with the simulations of a move: harmonic, to one half by simulation `alpha_half`; linear and "
+        "exponential, to `alpha_final` within `schedule_games` simulations.",
+        "tdsearch_alpha",
+        "step_lambda",
+    )
+    alpha_final: float = key(
+        _LEARNING.alpha_final, "The last alpha of a linear or exponential schedule; implies linear.", gt=0
+    )
+    alpha_half: float = key(
+        _LEARNING.alpha_half, "The simulation by which a harmonic alpha has halved; implies harmonic.", gt=0
+    )
+    schedule_games: Count = key(_LEARNING.games, "Simulations that a linear or exponential schedule spans.", ge=1)
+    epsilon: float = key(
+        td_search.POLICY.epsilon,
+        "Probability of a uniformly random move in the first T plies of a simulation.",
+        "tdsearch_policy",
+        ge=0,
+        le=1,
+    )
+    lambda_: float = key(
+        _LEARNING.lambda_, "Trace decay: 0 is TD(0), 1 is Monte-Carlo.", "tdsearch_lambda", "step_lambda", ge=0, le=1
+    )
+    value: Annotated[str, OneOf(*VALUES)] = key(
+        name_of(_LEARNING.value, VALUES),
+        "Whether V is logistic or linear in the features. A long-term memory decides for itself.",
+    )
+    default_policy: Annotated[str, OneOf(*DEFAULT_POLICIES)] = key(DEFAULT_KIND, DEFAULT_POLICY)
+    save: bool = rule("save")
+    pattern: bool = rule("pattern")
+    capture: bool = rule("capture")
+    self_atari: bool = rule("self_atari")
+    mercy: bool = rule("mercy")
+    max_moves: Count = key(_SIMULATION.max_moves, "Abandon a longer simulation; 0: 3 * size * size plies.", ge=0)
+    reset: bool = key(default_of(TdSearch, "reset"), "Forget everything before each move.", "temporality")
+    delay: int = key(
+        default_of(TdSearch, "delay"), "Play by the value function of this many own moves ago.", "temporality", ge=0
+    )
+    workers: Workers = key(default_of(TdSearch, "workers"), "Threads.")
+    merge_every: Count = key(
+        default_of(TdSearch, "merge_every"),
+        "Simulations of each thread between two merges. With many more, updates overshoot and play gets worse.",
+        ge=1,
+    )
+    resign: float = key(default_of(TdSearch, "resign"), RESIGN, ge=0, le=1)
+
+    def _search(self) -> dict[str, Any]:
+        """Return the arguments that `TdSearch` and `Dyna2` share."""
+        return {
+            "simulations": count_or_none(self.simulations),
+            "seconds": seconds_or_none(self.seconds),
+            "policy": Policy(EPSILON_GREEDY, self.epsilon),
+            "learning": filled(
+                Learning(),
+                self,
+                schedule=STEP_SCHEDULES[self.schedule],
+                games=self.schedule_games,
+                value=VALUES[self.value],
+            ),
+            "simulation": Simulation(
+                plies_or(self.policy_plies, THROUGHOUT), plies_or(self.learn_plies, ALL_PLIES), self.max_moves
+            ),
+            "default": filled(_DEFAULT, self, kind=DEFAULT_POLICIES[self.default_policy]),
+            "reset": self.reset,
+            "delay": self.delay,
+            "workers": self.workers,
+            "merge_every": self.merge_every,
+            "resign": self.resign,
+        }
+
+    def make(self, size: int, seed: Seed) -> Player:
+        """Make the TD search."""
+        return TdSearch(size, self.sizes, seed=seed, **self._search())
+
+
+@register("table_search")
+class TableSearchKeys(Keys):
+    """TD search with table look-up: greedy Monte-Carlo tree search (TD paper, Section 4.3)."""
+
+    aliases: ClassVar[dict[str, str]] = {"sims": "simulations", "lambda": "lambda_", "default": "default_policy"}
+
+    simulations: Annotated[Count, Field(ge=1)] = key(
+        default_of(table_search.TableSearch, "simulations"), "Simulations per move."
+    )
+    alpha: float = key(
+        float(table_search.MONTE_CARLO.alpha), "Step size; 0: 1 / N(s, a), so that values are means.", ge=0
+    )
+    epsilon: float = key(
+        table_search.GREEDY.epsilon, "Probability of a uniformly random move in states of the table.", ge=0, le=1
+    )
+    lambda_: float = key(table_search.MONTE_CARLO.lambda_, "Trace decay: 1 is Monte-Carlo.", ge=0, le=1)
+    default_policy: Annotated[str, OneOf(*DEFAULT_POLICIES)] = key(
+        DEFAULT_KIND, "The default policy, which plays beyond the table: MoGo's, or uniformly random moves."
+    )
+
+    def make(self, size: int, seed: Seed) -> Player:
+        """Make the table search."""
+        return table_search.TableSearch(
+            size,
+            self.simulations,
+            filled(table_search.GREEDY, self),
+            filled(table_search.MONTE_CARLO, self),
+            DefaultPolicy(DEFAULT_POLICIES[self.default_policy]),
+            seed=seed,
+        )
+
+
+_SHORT, _LONG = dyna2.SHORT_LEARNING, dyna2.LONG_LEARNING
+
+
+@register("dyna2")
+class Dyna2Keys(TdSearchKeys):
+    """Dyna-2: a long-term memory, and TD search as its short-term memory (TD paper, Section 5)."""
+
+    aliases: ClassVar[dict[str, str]] = {**TdSearchKeys.aliases, "long": "long_term"}
+
+    sizes: SizesOrNone = key(
+        (1, 2, 3), "Window sizes of the short-term memory, such as 1+2; none: without one it is the greedy player."
+    )
+    alpha: float = with_default(TdSearchKeys.fields()["alpha"], _SHORT.alpha)
+    schedule: Annotated[str, OneOf(*STEP_SCHEDULES)] = with_default(
+        TdSearchKeys.fields()["schedule"], name_of(_SHORT.schedule, STEP_SCHEDULES)
+    )
+    sharing: Annotated[str, OneOf(*SHARINGS)] = key(
+        default_of(dyna2.Dyna2, "sharing"),
+        "Weight sharing of the short-term memory. Anything but none keeps the memories apart, which is slower.",
+    )
+    apart: bool = key(default_of(dyna2.Dyna2, "apart"), "Keep the memories apart in any case.")
+    long_term: settings.Path = key(
+        "", "The long-term memory: a weight file; empty: the best that ship; none: no long-term memory.", "dyna2"
+    )
+    long_learn: bool = key(False, "Let the long-term memory learn from each game that is played.")
+    long_alpha: float = key(_LONG.alpha, "Step size of the long-term memory.", gt=0)
+    long_lambda: float = key(_LONG.lambda_, "Trace decay of the long-term memory.", ge=0, le=1)
+    long_epsilon: float = key(
+        default_of(dyna2.Dyna2, "long_epsilon"), "Probability of a random move in the real game.", ge=0, le=1
+    )
+    long_save: settings.Path = key(
+        "", "A weight file to write the long-term memory to after each game it learned from; empty: none."
+    )
+
+    def make_dyna2(self, size: int, seed: Seed) -> dyna2.Dyna2:
+        """Make the Dyna-2 search, for itself or as a first phase."""
+        long_learning = _LONG._replace(alpha=self.long_alpha, lambda_=self.long_lambda)
+        return dyna2.Dyna2(
+            size,
+            None if self.long_term == "none" else weights_for(self.long_term, size),
+            self.sizes,
+            self.sharing,
+            apart=self.apart,
+            long_learning=long_learning if self.long_learn else None,
+            long_epsilon=self.long_epsilon,
+            long_save=self.long_save or None,
+            seed=seed,
+            name=self.name,
+            **self._search(),
+        )
+
+    def make(self, size: int, seed: Seed) -> Player:
+        """Make the Dyna-2 player."""
+        return self.make_dyna2(size, seed)
+
+
+# ---------------------------------------------------------------------------------------------
+# Alpha-beta, and Dyna-2 before it
+# ---------------------------------------------------------------------------------------------
+
+_OPTIONS = alphabeta.Options()
+
+
+@section
+class AlphaBetaPhase(Keys):
+    """What alpha-beta alone, and alpha-beta as a second phase, have in common."""
+
+    depth: CountOrNone = key(
+        default_of(alphabeta.AlphaBeta, "depth"),
+        "Plies; none: as deep as the time allows. If only `seconds` is given, none.",
+        "alphabeta_depth",
+    )
+    table: bool = key(_OPTIONS.table, "Transposition table.")
+    table_bits: int = key(
+        default_of(alphabeta.AlphaBeta, "table_bits"), "The transposition table has 2^table_bits entries.", ge=4, le=28
+    )
+    killers: bool = key(_OPTIONS.killers, "Killer moves.")
+    history: bool = key(_OPTIONS.history, "History heuristic.")
+    pvs: bool = key(_OPTIONS.pvs, "Principal variation search.")
+    null_move: bool = key(_OPTIONS.null_move, "Null moves, which alone may change the result.")
+
+    def _alphabeta(self) -> dict[str, Any]:
+        """Return the arguments that `AlphaBeta` and `TwoPhase` share."""
+        return {
+            "depth": count_or_none(self.depth),
+            "options": filled(_OPTIONS, self),
+            "table_bits": self.table_bits,
+        }
+
+
+@register("alphabeta")
+class AlphaBetaKeys(AlphaBetaPhase):
+    """Alpha-beta on learned weights (TD paper, Section 3.4)."""
+
+    limits: ClassVar[tuple[str, ...]] = ("depth", "seconds")
+
+    weights: settings.Path = key("", WEIGHTS)
+    seconds: float = key(0.0, SECONDS, ge=0)
+
+    def make(self, size: int, seed: Seed) -> Player:
+        """Make the alpha-beta player."""
+        return alphabeta.AlphaBeta(
+            weights_for(self.weights, size), seconds=seconds_or_none(self.seconds), seed=seed, **self._alphabeta()
+        )
+
+
+@register("two_phase")
+class TwoPhaseKeys(AlphaBetaPhase, Dyna2Keys):
+    """Dyna-2, then alpha-beta on what it learned (TD paper, Section 6.1); they share the time evenly."""
+
+    limits: ClassVar[tuple[str, ...]] = ("simulations", "depth", "seconds")
+
+    def make(self, size: int, seed: Seed) -> Player:
+        """Make the two-phase player."""
+        first, second = seed_sequence(seed).spawn(2)
+        return TwoPhase(
+            self.make_dyna2(size, first), seconds=seconds_or_none(self.seconds), seed=second, **self._alphabeta()
+        )

@@ -1,0 +1,257 @@
+"""The keys of the tree search family: flat Monte-Carlo, UCT, RAVE, MC-RAVE and their variants (MC-RAVE paper).
+
+Start reading at `TreeKeys`. The algorithms of `mcts.settings.ALGORITHMS` share their keys and differ in the defaults,
+which are read from there.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import AfterValidator, Field
+
+from mcts.player import TreeSearch
+from mcts.settings import (
+    ALGORITHMS,
+    LEARNED,
+    MOST_PRIOR,
+    NO_TRUNCATION,
+    Heuristic,
+    RaveSchedule,
+    Resources,
+    Settings,
+)
+from rlgo.errors import RlgoError
+from rlgo.jit import seed_sequence
+from rlgo.player import Player, Seed
+from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
+from rlgo.td_search import TdSearch
+from train import settings
+from train.players.keys import (
+    DEFAULT_KIND,
+    RESIGN,
+    SECONDS,
+    SIMULATIONS,
+    CountOrNone,
+    Keys,
+    PliesOrNever,
+    Workers,
+    count_or_none,
+    default_of,
+    filled,
+    key,
+    plies_or,
+    register,
+    rule,
+    seconds_or_none,
+    weights_for,
+    with_default,
+)
+from train.players.spec import make_player, nested_spec
+from train.settings import Count, Expected, OneOf, name_of, section
+
+_SETTINGS, _RESOURCES = Settings(), Resources()
+SCHEDULES = {schedule.name.lower(): int(schedule) for schedule in RaveSchedule}
+HEURISTICS = {h.name.lower(): int(h) for h in Heuristic if h is not Heuristic.USER}  # a user's is a function
+_CODES = {"schedule": SCHEDULES, "heuristic": HEURISTICS}  # settings that are codes, and their names
+_TREE_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}
+PriorCount = Annotated[Count, Field(ge=0, le=MOST_PRIOR)]
+
+
+def _none_or_above_1(factor: float) -> float:
+    if 0 < factor <= 1:
+        raise ValueError("not above 1")
+    return factor
+
+
+Growth = Annotated[float, Field(ge=0), AfterValidator(_none_or_above_1), Expected("0, or a number above 1")]
+
+
+@section
+class SimulationKeys(Keys):
+    """What the whole family shares."""
+
+    limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
+    aliases: ClassVar[dict[str, str]] = {"sims": "simulations", "default": "default_policy"}
+
+    simulations: CountOrNone = key(default_of(TreeSearch, "simulations"), SIMULATIONS)
+    seconds: float = key(0.0, SECONDS, ge=0)
+    default_policy: Annotated[str, OneOf(*_TREE_POLICIES)] = key(
+        DEFAULT_KIND,
+        "The default policy, which plays simulations to the end: MoGo's, uniformly random moves, or by the weights.",
+    )
+    epsilon: float = key(
+        default_of(TreeSearch, "epsilon"),
+        "Default policy rlgo: the probability of a uniformly random move.",
+        ge=0,
+        le=1,
+    )
+    save: bool = rule("save")
+    pattern: bool = rule("pattern")
+    capture: bool = rule("capture")
+    self_atari: bool = rule("self_atari")
+    mercy: bool = rule("mercy")
+    truncate: PliesOrNever = key(
+        "never" if _SETTINGS.truncate == NO_TRUNCATION else _SETTINGS.truncate,
+        "After this many plies of the default policy, V of the weights is the outcome.",
+    )
+    weights: settings.Path = key(
+        "", "The weights for whatever needs them: a file, or the name of shipped ones; empty: the best that ship."
+    )
+    workers: Workers = key(_RESOURCES.workers, "Threads.")
+    root_parallel: bool = key(_RESOURCES.root_parallel, "Give each thread a tree of its own, and add up the roots.")
+    virtual_loss: int = key(
+        1, "Losses that a thread adds on its way down a shared tree, to keep others off its path.", ge=1, le=1_000
+    )
+    resign: float = key(default_of(TreeSearch, "resign"), RESIGN, ge=0, le=1)
+
+    def make(self, size: int, seed: Seed) -> Player:
+        """Make the tree search."""
+        sequence = seed_sequence(seed)
+        codes = {name: codes[getattr(self, name)] for name, codes in _CODES.items() if name in self.fields()}
+        return TreeSearch(
+            size,
+            filled(ALGORITHMS[self.name], self, truncate=plies_or(self.truncate, NO_TRUNCATION), **codes),
+            count_or_none(self.simulations),
+            seconds_or_none(self.seconds),
+            resources=filled(_RESOURCES, self),
+            default_policy=filled(DefaultPolicy(), self, kind=_TREE_POLICIES[self.default_policy]),
+            epsilon=self.epsilon,
+            weights=weights_for(self.weights, size) if self._needs_weights() else None,
+            prior_search=self._make_prior_search(size, sequence),
+            resign=self.resign,
+            seed=sequence,
+            name=self.name,
+        )
+
+    def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:  # noqa: ARG002  (of trees)
+        """Make the search that learns before each search; only algorithms with a tree may have one."""
+        return None
+
+    def _needs_weights(self) -> bool:
+        return self.default_policy == "rlgo" or self.truncate != "never"
+
+
+@register("mc")
+class McKeys(SimulationKeys):
+    """Flat Monte-Carlo: no tree, as many simulations for each move as for any other (MC-RAVE paper, Section 2.3)."""
+
+    temperature: float = key(
+        _SETTINGS.temperature, "Simulate moves in proportion to exp(Q / temperature); 0: all equally often.", ge=0
+    )
+    pruning: float = key(
+        _SETTINGS.pruning,
+        "Progressive pruning: drop a move if its value is this many standard errors of both below the best; 0: none.",
+        ge=0,
+    )
+
+
+@section
+class TreeKeys(SimulationKeys):
+    """What the algorithms with a tree share."""
+
+    implied: ClassVar[dict[str, tuple[str, str]]] = {"rave_k": ("schedule", "hand_selected")}
+    aliases: ClassVar[dict[str, str]] = {
+        **SimulationKeys.aliases,
+        "fpu": "first_play_urgency",
+        "k": "rave_k",
+        "bias": "rave_bias",
+        "C": "prior_n",
+        "M": "prior_n_amaf",
+        "adapt_M": "adapt_m",
+        "first": "prior_search",
+    }
+
+    c: float = key(_SETTINGS.c, "Exploration constant of UCB1.", "exploration", ge=0)
+    first_play_urgency: float = key(
+        _SETTINGS.first_play_urgency, "The value of an action without any statistics.", ge=0
+    )
+    schedule: Annotated[str, OneOf(*SCHEDULES)] = key(
+        name_of(_SETTINGS.schedule, SCHEDULES),
+        "How MC and AMAF values are combined: with the least squared error, by `rave_bias`, or hand-selected, by "
+        "`rave_k`.",
+        "rave_schedule",
+    )
+    rave_k: float = key(
+        _SETTINGS.rave_k, "k, the equivalence parameter; implies the hand-selected schedule.", "rave_k", gt=0
+    )
+    rave_bias: float = key(_SETTINGS.rave_bias, "b, the bias of AMAF values.", "rave_bias", ge=0)
+    learn_bias: bool = key(
+        _SETTINGS.learn_bias, "Learn the biases of near and of far moves from the trees of the game.", "rave_bias"
+    )
+    expand_after: Count = key(_SETTINGS.expand_after, "Visits of an action before its position becomes a node.", ge=1)
+    heuristic: Annotated[str, OneOf(*HEURISTICS)] = key(
+        name_of(_SETTINGS.heuristic, HEURISTICS),
+        "H, the prior knowledge of new nodes; both: rlgo and handcrafted.",
+        "heuristics",
+    )
+    prior_n: PriorCount = key(_SETTINGS.prior_n, "C, the confidence in H as an MC value, in visits.", "heuristics")
+    prior_n_amaf: PriorCount = key(
+        _SETTINGS.prior_n_amaf, "M (C~), the confidence in H as an AMAF value, in visits.", "heuristics"
+    )
+    adapt_m: bool = key(_SETTINGS.adapt_m, "Take M for H = 1/2, and more the further H is from it.")
+    prior_search: settings.Path = key(
+        "",
+        "Two phases: a td_search or dyna2 player that learns before each search, whose value is the heuristic rlgo. "
+        "Its file, or its spec with semicolons in place of commas.",
+        "two_phase_mcts",
+    )
+    progressive_bias: float = key(
+        _SETTINGS.progressive_bias, "Progressive bias: adds H * progressive_bias / (N + 1) to a move's value.", ge=0
+    )
+    widening: Growth = key(
+        _SETTINGS.widening,
+        "Progressive widening: try the best moves by H, one more whenever N(s) has grown by this factor; 0: all moves.",
+    )
+    reuse: bool = key(_RESOURCES.reuse, "Keep the part of the tree below the next position.")
+    memory_mb: float = key(_RESOURCES.memory_mb, "Memory of the tree; when it is full, the tree stops growing.", gt=0)
+
+    def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:
+        if not self.prior_search:
+            return None
+        # With a seed of its own: two searches of one seed would draw the same numbers.
+        search = make_player(nested_spec(self.prior_search), size, seed.spawn(1)[0])
+        if not isinstance(search, TdSearch):
+            raise RlgoError(f"prior_search = {self.prior_search}: expected a td_search or dyna2 player")
+        return search
+
+    def _needs_weights(self) -> bool:
+        return super()._needs_weights() or (self.heuristic in ("rlgo", "both") and not self.prior_search)
+
+
+def _register_algorithm(name: str, summary: str) -> None:
+    """Register an algorithm whose keys are `TreeKeys`, with its own defaults."""
+    defaults = {}
+    for field, value in ALGORITHMS[name]._asdict().items():
+        if field in TreeKeys.fields() and value != getattr(_SETTINGS, field):
+            default = name_of(value, _CODES[field]) if field in _CODES else value
+            defaults[field] = with_default(TreeKeys.fields()[field], default)
+    annotations = {field: TreeKeys.__annotations__[field] for field in defaults}
+    body = {"__doc__": summary, "__module__": __name__, "__annotations__": annotations, **defaults}
+    register(name)(type(f"{name}_keys", (TreeKeys,), body))
+
+
+_register_algorithm("mcts_greedy", "Greedy Monte-Carlo tree search (MC-RAVE paper, Section 2.4).")
+_register_algorithm("uct", "UCT (MC-RAVE paper, Section 2.5).")
+_register_algorithm("rave", "Tree search by the all-moves-as-first value alone (MC-RAVE paper, Section 4.2).")
+_register_algorithm("mc_rave", "MC-RAVE: MC and all-moves-as-first values combined (MC-RAVE paper, Section 4).")
+_register_algorithm("uct_rave", "MC-RAVE with a bonus for exploration (MC-RAVE paper, Section 4.4).")
+_register_algorithm(
+    "heuristic_mc_rave", "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5)."
+)
+
+
+@register("open_spiel")
+class OpenSpielKeys(Keys):
+    """OpenSpiel's own tree search (needs rlgo[open_spiel])."""
+
+    aliases: ClassVar[dict[str, str]] = {"sims": "simulations"}
+
+    simulations: Annotated[Count, Field(ge=1)] = key(1_000, "Simulations per move.")
+
+    def make(self, size: int, seed: Seed) -> Player:
+        """Make OpenSpiel's player."""
+        from train.players.open_spiel import OpenSpielSearch  # an optional package
+
+        return OpenSpielSearch(size, self.simulations, seed)
