@@ -45,7 +45,7 @@ def readable(text: str) -> str:
 class ReadableDocstrings(griffe.Extension):
     """Rewrites every docstring before it is parsed."""
 
-    def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrite one docstring."""
         if obj.docstring is not None:
             obj.docstring.value = readable(obj.docstring.value)

@@ -16,7 +16,7 @@ ROOT = DOCS.parent
 
 
 def generated_pages() -> dict[Path, str]:
-    """The text of every page that holds something generated, as it should be."""
+    """Return the text of every page that holds something generated, as it should be."""
     from train.bench import markdown_table
     from train.experiments.report import systems_table
     from train.players.listing import players_markdown
@@ -32,7 +32,7 @@ def generated_pages() -> dict[Path, str]:
 
 
 def fill(text: str, blocks: dict[str, str]) -> str:
-    """A page with its marked blocks filled in. ValueError where a mark is missing."""
+    """Fill in the marked blocks of a page. Raises ValueError where a mark is missing."""
     for name, block in blocks.items():
         mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         if not mark.search(text):
