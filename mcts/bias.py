@@ -1,6 +1,6 @@
 """A RAVE bias for each kind of move, learned from the trees of a game. MC-RAVE paper, Section 4.6.2.
 
-Start reading at `add_bias_evidence`. The paper suggests to learn the bias b of equations 46 and 47 "by learning to
+Start reading at `add_bias_evidence`. The paper suggests learning the bias b of equations 46 and 47 "by learning to
 predict the error between the AMAF value and the MC value", which "could allow different biases to be identified for
 different types of position". Here the type is the distance of a move to the last one.
 """

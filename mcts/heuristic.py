@@ -57,10 +57,10 @@ def knowledge_of(weights: Weights | None, size: int, policy: Policy, rave_bias: 
 
 @njit
 def add_prior(node, grandparent, b, tree, context, shapes, rollout):
-    """Initialise a new node: Q = Q~ = H, N = C and N~ = C~ for each action (equations 48 to 51).
+    """Initialise a new node: Q = Q~ = H, N = C and N~ = C~ for each action (equations 48 to 52).
 
     node : a node without visits, for the position on `b`
-    grandparent : the node of s_t-2, or -1
+    grandparent : the node of s_t-2, for Q_grand, or -1
     context : `search.SearchContext`
     shapes, rollout : scratch, records of `value.shapes_dtype` and `rollout.rollout_dtype`
     """
@@ -92,10 +92,10 @@ def add_prior(node, grandparent, b, tree, context, shapes, rollout):
             h = squash(knowledge.value, shapes.x[0] + sign * gain)
             h = min(1.0, max(0.0, h))  # a linear V may lie outside
         n_amaf = confidence(h, settings)
-        tree.mc_statistic[i] = statistic(settings.prior_n, settings.prior_n * h)
-        tree.amaf_statistic[i] = statistic(n_amaf, n_amaf * h)
+        tree.mc_statistic[i] = statistic(settings.prior_n, settings.prior_n * h)  # Q = H, N = C (48, 49)
+        tree.amaf_statistic[i] = statistic(n_amaf, n_amaf * h)  # Q~ = H, N~ = C~ (50, 51)
         tree.prior_q[i] = np.uint8(255.0 * h + 0.5)
-    tree.node_visits[node] = n_edges * settings.prior_n
+    tree.node_visits[node] = n_edges * settings.prior_n  # (52)
     if settings.widening > 0.0:
         sort_by_prior(node, b.to_play, tree)
 

@@ -129,7 +129,8 @@ class SearchThreads:
 
     def _simulate(self, i: int, budget: np.ndarray, task: Task) -> int:
         """Run simulations in the workspace of thread i; see `search.simulate`."""
-        return int(simulate(budget, *task[:2], self._tree_of(i), task.context, self.workspaces[i]))
+        tree, workspace = self._tree_of(i), self.workspaces[i]
+        return int(simulate(budget, task.root, task.last_move, tree, task.context, workspace))
 
     @property
     def simulations(self) -> int:

@@ -86,10 +86,12 @@ class TreeSearch(Player):
 
     Attributes
     ----------
-    result : `TreeResult` of the last search, or None
-    root : `Root`
-    threads : `SearchThreads`
-    knowledge : `heuristic.Knowledge`
+    result
+        `TreeResult` of the last search, or None.
+    settings, simulations, seconds, resources, default_policy, epsilon, prior_search, resign
+        As above. The settings are complete: for instance, `max_moves` is a number of plies, and not 0.
+    root, threads, knowledge
+        What the search works with: `Root`, `SearchThreads` and `heuristic.Knowledge`.
 
     Raises
     ------
@@ -140,7 +142,8 @@ class TreeSearch(Player):
         expect(0 <= epsilon <= 1, "epsilon", epsilon, "a number from 0 to 1")
         self.name, self.sizes, self._size = name, (size,), size
         self.simulations, self.seconds, self.resign = simulations, seconds, resign
-        self.resources, self.default_policy, self.prior_search = resources, default_policy, prior_search
+        self.resources, self.default_policy, self.epsilon = resources, default_policy, epsilon
+        self.prior_search = prior_search
         priors = one_by_one(prior) if prior is not None else priors
         shares_tree = resources.workers > 1 and not resources.root_parallel
         self.settings = _complete(settings, size, priors is not None, shares_tree)
@@ -282,7 +285,8 @@ class TreeSearch(Player):
             to_come = self.threads.simulations * seconds / max(budget.elapsed - began, 1e-3)
             return self.is_decided(int(to_come))
 
-        n = self.simulate(game, budget.simulations or MOST_VISITS, is_over, self.is_decided)
+        task = self._task(game.komi)._replace(is_over=is_over, is_decided=self.is_decided)
+        n = self.threads.run(budget.simulations or MOST_VISITS, task)
         budget.done += n
         self.root.finish(game)
         if self.settings.learn_bias:
@@ -305,18 +309,12 @@ class TreeSearch(Player):
         for tree in self.root.move_to(game, np.array(actions, np.int64)):
             self._add_prior_to_root(tree, game.komi)
 
-    def simulate(
-        self,
-        game: Game,
-        n: int,
-        is_over: Callable[[], bool] = lambda: False,
-        is_decided: Callable[[int], bool] = lambda _: False,
-    ) -> int:
-        """Run up to n simulations from the root, which `set_root` set to `game`; return how many there were.
+    def simulate(self, game: Game, n: int) -> int:
+        """Run n simulations from the root, which `set_root` set to `game`, and return how many there were.
 
-        is_over, is_decided : what ends them earlier, see `parallel.Task`
+        There are fewer than n if the tree can take no more visits.
         """
-        return self.threads.run(n, self._task(game.komi, is_over, is_decided))
+        return self.threads.run(n, self._task(game.komi))
 
     def is_decided(self, left: int) -> bool:
         """Whether the most visited move stays the most visited one, whatever the simulations that are left do."""
@@ -327,13 +325,9 @@ class TreeSearch(Player):
         under_way = self.settings.virtual_loss * len(self.threads.workspaces)
         return len(n) > 1 and int(n[-1]) - int(n[-2]) > left + under_way
 
-    def _task(
-        self,
-        komi: float,
-        is_over: Callable[[], bool] = lambda: False,
-        is_decided: Callable[[int], bool] = lambda _: False,
-    ) -> Task:
-        task = Task(self.root.board, self.root.last_move, self.context(komi), is_over, is_decided)
+    def _task(self, komi: float) -> Task:
+        """Return what the threads are to search."""
+        task = Task(self.root.board, self.root.last_move, self.context(komi))
         user = self._user_prior
         return task if user is None else task._replace(evaluate_waiting=user.evaluate_waiting)
 
@@ -361,6 +355,7 @@ class TreeSearch(Player):
             add_prior(0, NO_CHILD, self.root.board, tree, context, workspace.shapes, workspace.rollout)
 
     def _add_bias_evidence(self) -> None:
+        """Add up what the trees say about the RAVE biases."""
         squares, counts = self._bias_evidence
         for tree in self.trees:
             add_bias_evidence(tree, self.root.last_move, self.knowledge.stride, self.settings, squares, counts)

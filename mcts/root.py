@@ -87,8 +87,9 @@ class Root:
         self.last_move = game.moves[-1][1] if game.moves else PASS
         nodes = [self.node_of(game, tree) if self._reuse else NO_CHILD for tree in self._trees]
         self._searched = None  # until `finish`: if the search is interrupted, no later one builds on half of it
+        fresh = [tree for tree, node in zip(self._trees, nodes, strict=True) if not _keep(tree, node, moves, self._rng)]
         self._position = position_of(game)
-        return [tree for tree, node in zip(self._trees, nodes, strict=True) if not _keep(tree, node, moves, self._rng)]
+        return fresh
 
     def finish(self, game: Game) -> None:
         """Note that the search from the position of `game` is complete, so that the next one may build on it."""

@@ -33,16 +33,21 @@ class RaveSchedule(IntEnum):
 
 
 class Heuristic(IntEnum):
-    """The heuristic H(s, a) that initialises new nodes (MC-RAVE paper, Section 5)."""
+    """The heuristic H(s, a) that initialises new nodes (MC-RAVE paper, Section 5.1)."""
 
     NONE = 0
-    EVEN = 1  # 1/2 everywhere: the paper's even-game heuristic
-    GRANDFATHER = 2  # Q(s_t-2, a): the value of the same action two plies earlier
-    MOGO = 3  # 1 for the player's moves that MoGo's default policy would choose among, 1/2 for all others
-    HANDCRAFTED = 4  # captures, atari, patterns ..., see `handcrafted.py`
+    EVEN = 1  # Q_even: 1/2 everywhere
+    GRANDFATHER = 2  # Q_grand: Q(s_t-2, a), the value of the same action two plies earlier
+    MOGO = 3  # Q_mogo: 1 (to the player) for the moves that MoGo's default policy chooses among, 1/2 for all others
+    HANDCRAFTED = 4  # captures, atari, patterns and more, see `handcrafted.py`
     RLGO = 5  # Q_rlgo: the learned value after the move
     BOTH = 6  # RLGO and HANDCRAFTED, added before the logistic function
     USER = 7  # a function of the user's, see `prior.py`
+
+
+# By the names that configs and specs use.
+RAVE_SCHEDULES = {schedule.name.lower(): schedule for schedule in RaveSchedule}
+HEURISTICS = {heuristic.name.lower(): heuristic for heuristic in Heuristic if heuristic != Heuristic.USER}
 
 
 class Settings(NamedTuple):

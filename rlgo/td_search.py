@@ -122,7 +122,7 @@ def play_simulation(scratch, table, settings, rules, long_term):
 
 @inline
 def _value(settings, sh, long_term):
-    """V, or with a long-term memory apart V-bar = sigma(phi . theta + phi-bar . theta-bar) (Section 5.2)."""
+    """Return V; with a long-term memory apart, V-bar = sigma(phi . theta + phi-bar . theta-bar) (Section 5.2)."""
     if long_term is None:
         return squash(settings.learning.value, sh.x[0])
     return squash(settings.learning.value, sh.x[0] + long_term.shapes[1].x[0])
@@ -157,11 +157,11 @@ def count(tally, finished, z):
 
 @njit
 def merge(start, stop, theta_bar, copies):
-    """Add what each worker learned (its row of `copies`, minus theta_bar) to theta_bar, and hand it to all of them.
+    """Add what each worker learned (its row of `copies`, minus theta_bar) to theta_bar, and copy the sum back to them.
 
-    Places start to stop alone. Between merges each worker must change little: then the sum of the changes is what one
-    worker would have learned. (After 100 simulations each the sum overshoots, as in training: two workers won 31.5 % of
-    200 games against one with the same 1,000 simulations. After 20 they are as strong.)
+    Only places start to stop are merged. Between merges each worker must change little: then the sum of the changes is
+    what one worker would have learned. (After 100 simulations each the sum overshoots, as in training: two workers won
+    31.5 % of 200 games against one with the same 1,000 simulations. After 20 they are as strong.)
     """
     for i in range(start, stop):
         before = theta_bar[i]

@@ -28,7 +28,7 @@ from rlgo.value import ValueFunction, sigma
 
 
 def test_a_users_prior():
-    """Asked for every new node, the root first; what it says is in the tree."""
+    """It is called for every new node, the root first, and its answers are in the tree."""
     w = random_weights()
     value = ValueFunction(w)
     asked = []
@@ -51,7 +51,7 @@ def test_a_users_prior():
         assert (edges.n >= 2).all()
         assert (edges.n_amaf >= 30).all()
         assert tree.node_visits[node] == edges.n.sum()
-    # Asked for one node at a time it is the built-in prior, to the last visit.
+    # Called for one node at a time, a copy of a built-in prior gives the same search, to the last visit.
     settings = ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.HANDCRAFTED, prior_n=2, prior_n_amaf=30)
 
     def handcrafted(board, moves):
@@ -69,7 +69,7 @@ def statistics_after(search: TreeSearch, game: Game) -> tuple:
 
 
 def test_priors_of_a_batch():
-    """All nodes that wait are asked for at once."""
+    """All nodes that wait are evaluated in one call."""
     asked = []
 
     def priors(boards, moves):
@@ -90,7 +90,7 @@ def test_priors_of_a_batch():
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_search_after_an_error_is_whole(workers):
-    """A prior that fails in the middle, or whoever stops the search by an exception, leaves nothing behind."""
+    """Neither a prior that fails nor an exception that stops the search leaves anything behind."""
     calls = []
 
     def prior(_board, _moves):

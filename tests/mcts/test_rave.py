@@ -53,7 +53,7 @@ def test_what_is_not_there_has_no_weight():
 
 
 class Recorder:
-    """All simulations of a search, one after the other, and what they should have left in the tree."""
+    """Every simulation of a search, and the statistics that they should have left in the tree."""
 
     def __init__(self, search: TreeSearch, game: Game, n: int):
         self.search, self.game = search, game

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tree_tools import (
     SIZE,
     game_after,
@@ -10,8 +11,8 @@ from tree_tools import (
 )
 
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS
-from mcts.tree import nodes_in
+from mcts.settings import ALGORITHMS, Resources
+from mcts.tree import NO_CHILD, nodes_in
 from rlgo.board import BLACK, WHITE
 from rlgo.game import Game
 
@@ -49,3 +50,27 @@ def test_the_subtree_is_kept_from_move_to_move():
         assert search.root.node_of(other, search.trees[0]) == -1
     search.new_game()
     assert search.root.node_of(usual, search.trees[0]) == -1
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+def test_nothing_is_kept_without_reuse(reuse):
+    game = game_after("C3")
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 400, resources=Resources(reuse=reuse), seed=6)
+    result = search.search(game)
+    for p in result.line[:2].tolist():
+        game.play(p)
+    assert not search.root.is_at(game)
+    set_root(search, game)
+    assert search.root.is_at(game)
+    assert search.root.last_move == result.line[1]
+    assert (nodes_in(search.trees[0]) > 1) == reuse
+
+
+def test_an_unfinished_search_is_not_kept():
+    game = game_after("C3")
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 100, seed=1)
+    search.search(game)
+    assert search.root.is_known
+    set_root(search, game)  # as at the start of a search that never finishes
+    assert not search.root.is_known
+    assert search.root.node_of(game, search.trees[0]) == NO_CHILD

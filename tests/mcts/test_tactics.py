@@ -11,7 +11,7 @@ from rlgo.coords import from_vertex, to_vertex
 from rlgo.game import Game
 from rlgo.rollout import DefaultPolicy
 
-# Nothing is open but the point of the matter: all else is stones, and single-point eyes that nobody fills.
+# Only one question is open in each: everything else is stones, and single-point eyes that nobody fills.
 KO = """
 X X X O O
 . X X O .

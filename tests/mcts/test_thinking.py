@@ -1,6 +1,6 @@
-"""The searches on a clock, in the opponent's time, and asked for what they think: one test for all families.
+"""All searches on a clock, pondering, and asked for their candidates: the same tests for every family.
 
-5x5 boards, since what is compiled for them is compiled for other tests, too.
+They use 5x5 boards because other tests compile the same kernels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rlgo.two_phase import TwoPhase
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights
 
-LARGE = 10**8  # simulations that nobody has the time for
+LARGE = 10**8  # more simulations than there is ever time for
 
 
 def weights(scale: float = 0.05) -> Weights:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from tree_tools import (
     SIZE,
     at,
@@ -11,11 +10,10 @@ from tree_tools import (
 )
 
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, Heuristic, Resources
+from mcts.settings import ALGORITHMS
 from rlgo.board import BLACK, PASS
 from rlgo.budget import Budget
 from rlgo.coords import from_vertex
-from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import RESIGN
 
@@ -56,24 +54,3 @@ def test_a_search_ends_when_it_is_told_to_or_decided():
     assert decided.search(game).simulations < 2000
     assert decided.report()[0].startswith("Black won 100.0% of ")
     assert set(decided.analyses()) == {"value", "amaf", "visits", "prior"}
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"simulations": 0}, "simulations = 0"),
-        ({"simulations": None}, "expected a number of simulations"),
-        ({"seconds": 0.0}, "seconds = 0.0"),
-        ({"settings": ALGORITHMS["uct"]._replace(c=-1.0)}, "c = -1.0"),
-        ({"settings": ALGORITHMS["mc_rave"]._replace(rave_k=0.0)}, "rave_k = 0.0"),
-        ({"settings": ALGORITHMS["heuristic_mc_rave"]}, "expected weights for 5x5"),
-        ({"settings": ALGORITHMS["heuristic_mc_rave"]._replace(heuristic=Heuristic.RLGO, prior_n=-1)}, "prior_n = -1"),
-        ({"resources": Resources(memory_mb=0)}, "memory_mb = 0"),
-        ({"resign": 1.0}, "resign = 1.0"),
-        ({"resources": Resources(batch=0)}, "batch = 0"),
-    ],
-)
-def test_settings_out_of_range(settings, message):
-    with pytest.raises(RlgoError) as error:
-        TreeSearch(SIZE, **settings)
-    assert message in str(error.value)

@@ -106,15 +106,15 @@ def digits(configuration: int, k: int) -> tuple[int, ...]:
 
 
 def entry(features: FeatureSet, kind: str, window: int, cells: tuple[int, ...]) -> int:
-    """Where in theta_bar the weight of a shape stands."""
+    """Where in the table the weight of a shape is."""
     g = features.geometry
     return int((g.li_base if kind == "LI" else g.ld_base)[window]) + naive.to_place(features, window, cells)
 
 
 def check_classes(features: FeatureSet, n: int) -> None:
     theta = np.arange(features.n_weights + 1, dtype=np.float32)
-    bar = features.expand(theta)
-    assert bar.dtype == np.float32
+    table = features.expand(theta)
+    assert table.dtype == np.float32
     for block in features.blocks:
         k, index_of = block.size, {}
         for window, cells in some_shapes(features, k, n):
@@ -123,7 +123,7 @@ def check_classes(features: FeatureSet, n: int) -> None:
             place = entry(features, block.kind, window, cells)
             found = int(features.class_of[place])
             assert np.sign(found) == sign, (block.name, anchor, cells)
-            assert bar[place] == sign * theta[abs(found)]
+            assert table[place] == sign * theta[abs(found)]
             if sign:
                 assert block.start <= abs(found) < block.stop
                 assert index_of.setdefault(raw, abs(found)) == abs(found)

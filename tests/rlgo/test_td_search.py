@@ -226,10 +226,10 @@ def test_workers_add_up_what_each_learned():
         by_hand.copies[:] = by_hand.theta_bar
     np.testing.assert_allclose(two.theta_bar, by_hand.theta_bar, atol=1e-6)
 
-    bars, whole = np.array([[1.0, 2.0, 3.0], [1.5, 2.0, 2.0]], np.float32), np.array([1, 2, 3], np.float32)
-    merge(0, 2, whole, bars)
+    copies, whole = np.array([[1.0, 2.0, 3.0], [1.5, 2.0, 2.0]], np.float32), np.array([1, 2, 3], np.float32)
+    merge(0, 2, whole, copies)
     assert whole.tolist() == [1.5, 2.0, 3.0]
-    assert bars.tolist() == [[1.5, 2.0, 3.0], [1.5, 2.0, 2.0]]
+    assert copies.tolist() == [[1.5, 2.0, 3.0], [1.5, 2.0, 2.0]]
 
 
 def test_a_search_ends_when_it_is_told_to():

@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
-from train.cli.options import JsonFile, Komi, Seed, Size, board, check_writable, count, shipped, write_json
+from train.cli.options import (
+    JsonFile,
+    Komi,
+    Seed,
+    Size,
+    board,
+    check_writable,
+    count,
+    player_names,
+    shipped,
+    write_json,
+)
 from train.console import message, stoppable
 
 app = typer.Typer()
@@ -51,8 +62,8 @@ _Fast = Annotated[bool, typer.Option("--fast", help="Play in compiled code: gree
 
 @app.command("match")
 def match(
-    a: Annotated[str, typer.Argument(metavar="A", help="A player; the results are A's.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Its opponent.")],
+    a: Annotated[str, typer.Argument(metavar="A", autocompletion=player_names, help="A player; the results are A's.")],
+    b: Annotated[str, typer.Argument(metavar="B", autocompletion=player_names, help="Its opponent.")],
     *,
     games: _Games,
     size: Size = 9,

@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
-from train.cli import bench, engine, experiments, games, training, weights
+from train.cli import bench, engine, experiments, games, listing, training, weights
 
 SIGPIPE = 13  # which Windows does not name
 
@@ -32,6 +32,7 @@ app = typer.Typer(
 )
 app.add_typer(training.app)
 app.add_typer(weights.app, name="weights")
+app.add_typer(listing.app)
 app.add_typer(games.app)
 app.add_typer(engine.app)
 app.add_typer(experiments.app, name="experiment")

@@ -19,7 +19,6 @@ from rlgo.errors import RlgoError
 if TYPE_CHECKING:
     from train.config import BoardConfig
 
-PLAYERS = "A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE."
 ENGINE = "heuristic_mc_rave"  # who plays where no player is named
 
 # ---------------------------------------------------------------------------------------------
@@ -82,6 +81,13 @@ def shipped(kind: str = "") -> Callable[[], list[str]]:
     return names
 
 
+def player_names() -> list[str]:
+    """List the players, for completion."""
+    from train.players import PLAYERS
+
+    return list(PLAYERS)
+
+
 # ---------------------------------------------------------------------------------------------
 # Options
 # ---------------------------------------------------------------------------------------------
@@ -89,7 +95,7 @@ def shipped(kind: str = "") -> Callable[[], list[str]]:
 Size = Annotated[int, typer.Option("--size", parser=integer, metavar="N", help="Board size, 5 to 19.")]
 Komi = Annotated[float, typer.Option("--komi", parser=number, metavar="K", help="White's bonus.")]
 Seed = Annotated[int, typer.Option("--seed", parser=count(0), metavar="N", help="Seed of the random numbers.")]
-Player = Annotated[str, typer.Option("--player", metavar="SPEC", help="Who plays.")]
+Player = Annotated[str, typer.Option("--player", metavar="SPEC", autocompletion=player_names, help="Who plays.")]
 PairGames = Annotated[int, typer.Option("--games", parser=count(2), metavar="N", help="Games of each pair.")]
 Top = Annotated[int, typer.Option("--top", parser=count(0), metavar="N", help="Shapes to draw of each block.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -147,7 +148,7 @@ def runs(
     from train.runs.status import find_runs, table
 
     found = find_runs(folder)
-    print(as_json([run.to_json() for run in found]) if json else table(found, folder))
+    print(as_json([run.to_json() for run in found]) if json else table(found, folder, sys.stdout))
 
 
 @app.command("compare")

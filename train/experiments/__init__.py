@@ -1,1 +1,6 @@
-"""The tables and figures of both papers: read, run, judged and reported."""
+"""Experiments: the papers' tables and figures, run again and compared with what the papers claim.
+
+From the bottom up: `model` (what an experiment is), `reading` (its file), `raw` (its results), `training`, `curves`,
+`games` and `counts` (the work), `running` (one call for all of it), `findings` (ratings and verdicts), `tables`,
+`pictures` and `report` (docs/results.md).
+"""

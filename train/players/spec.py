@@ -90,8 +90,8 @@ def nested_spec(text: str) -> str:
     return text.replace(";", ",")
 
 
-def _kind(name: str) -> type[Keys]:
-    """Find the keys of a player by its name."""
+def find_player(name: str) -> type[Keys]:
+    """Find the keys of a player by its name; RlgoError names the nearest one if there is none."""
     if name not in PLAYERS:
         near = get_close_matches(name, PLAYERS, 1)
         hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(PLAYERS)}, gtp:COMMAND or FILE.toml"
@@ -101,7 +101,7 @@ def _kind(name: str) -> type[Keys]:
 
 def _field(key: str, name: str) -> str:
     """Find the field that a key of a player means, by its full name or an alias."""
-    kind = _kind(name)
+    kind = find_player(name)
     field = kind.aliases.get(key, key)
     if field not in kind.fields():
         raise RlgoError(f"player {name}: {unknown_key(key, kind.fields(), aliases=kind.aliases)}")
@@ -136,7 +136,7 @@ def _read_file(file: str) -> tuple[str, dict[str, Any]]:
 
 def _checked(name: str, given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Check the keys of a player, by full names or aliases, and return their values by full names."""
-    kind = _kind(name)
+    kind = find_player(name)
     values: dict[str, Any] = {}
     written: dict[str, str] = {}
     for key, value in given:

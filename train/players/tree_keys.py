@@ -14,11 +14,11 @@ from pydantic import AfterValidator, Field
 from mcts.player import TreeSearch
 from mcts.settings import (
     ALGORITHMS,
+    HEURISTICS,
     LEARNED,
     MOST_PRIOR,
     NO_TRUNCATION,
-    Heuristic,
-    RaveSchedule,
+    RAVE_SCHEDULES,
     Resources,
     Settings,
 )
@@ -52,9 +52,7 @@ from train.players.spec import make_player, nested_spec
 from train.settings import Count, Expected, OneOf, name_of, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
-SCHEDULES = {schedule.name.lower(): int(schedule) for schedule in RaveSchedule}
-HEURISTICS = {h.name.lower(): int(h) for h in Heuristic if h is not Heuristic.USER}  # a user's is a function
-_CODES = {"schedule": SCHEDULES, "heuristic": HEURISTICS}  # settings that are codes, and their names
+_CODES = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # settings that are codes, and their names
 _TREE_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}
 PriorCount = Annotated[Count, Field(ge=0, le=MOST_PRIOR)]
 
@@ -167,8 +165,8 @@ class TreeKeys(SimulationKeys):
     first_play_urgency: float = key(
         _SETTINGS.first_play_urgency, "The value of an action without any statistics.", ge=0
     )
-    schedule: Annotated[str, OneOf(*SCHEDULES)] = key(
-        name_of(_SETTINGS.schedule, SCHEDULES),
+    schedule: Annotated[str, OneOf(*RAVE_SCHEDULES)] = key(
+        name_of(_SETTINGS.schedule, RAVE_SCHEDULES),
         "How MC and AMAF values are combined: with the least squared error, by `rave_bias`, or hand-selected, by "
         "`rave_k`.",
         "rave_schedule",

@@ -35,8 +35,8 @@ def main(argv: Sequence[str]) -> int:
     arguments = parser.parse_args(argv)
     sys.argv = ["rlgo", *argv]  # the run records the command that a person would type
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may have inherited "ignore"
-    threading.Thread(target=_watch_stdin, daemon=True).start()
     try:
+        threading.Thread(target=_watch_stdin, daemon=True).start()
         if arguments.resume is not None:
             resume(arguments.resume)
         else:

@@ -10,7 +10,7 @@ import json
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from rlgo.errors import RlgoError
 from train import console
@@ -127,19 +127,33 @@ def _is_run(path: Path) -> bool:
 # As a table
 # ---------------------------------------------------------------------------------------------
 
-_HEADER = ("run", "state", "games", "games/s", "Elo", "won against", "board", "features", "started (UTC)", "")
+_HEADER = ("run", "state", "games", "games/s", "Elo", "won against", "board", "features", "started (UTC)")
 
 
-def table(runs: list[RunInfo], top: str | Path) -> str:
-    """Return a table with one line per run; names are paths relative to `top`."""
+def table(runs: list[RunInfo], top: str | Path, stream: TextIO | None = None) -> str:
+    """Return a table with one line per run, and below it how to resume runs and what is wrong with damaged ones.
+
+    Parameters
+    ----------
+    runs : what `find_runs` found
+    top : the folder that names are relative to
+    stream : where the text will be printed, see `console.table`
+    """
     align = "".join("r" if name in ("games/s", "Elo") else "l" for name in _HEADER)
-    return console.table(_HEADER, [_row(run, Path(top)) for run in runs], align=align)
+    text = console.table(_HEADER, [_row(run, Path(top)) for run in runs], align=align, stream=stream)
+    notes = [(run, run.reason if run.config is None else run.resume_command) for run in runs]
+    lines = [f"{_name(run, Path(top))}: {note}" for run, note in notes if note]
+    return "\n".join([text, *([""] if lines else []), *lines])
+
+
+def _name(run: RunInfo, top: Path) -> str:
+    return os.path.relpath(run.path, top) if run.path != top else str(top)
 
 
 def _row(run: RunInfo, top: Path) -> tuple[str, ...]:
-    name = os.path.relpath(run.path, top) if run.path != top else str(top)
+    name = _name(run, top)
     if run.config is None:
-        return name, run.state, *[""] * 7, run.reason
+        return name, run.state, *[""] * 7
     c, total = run.config, run.config.run.games
     return (
         name,
@@ -151,5 +165,4 @@ def _row(run: RunInfo, top: Path) -> tuple[str, ...]:
         f"{c.board.size}x{c.board.size}",
         "+".join(map(str, c.features.sizes)) + " " + c.features.sharing,
         run.started[:16].replace("T", " "),
-        f"resume: {run.resume_command}" if run.resume_command else "",
     )

@@ -146,9 +146,7 @@ def test_bad_input_through_a_real_process(tmp_path: Path) -> None:
     path.write_text("[learning]\nalhpa = 0.1\n", "utf-8")
     done = python("-m", "rlgo", "train", str(path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"rlgo: error: {path}: unknown key learning.alhpa; did you mean learning.alpha?\n"
-    )
+    assert done.stderr == (f"rlgo: error: {path}: unknown key learning.alhpa; did you mean learning.alpha?\n")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -272,6 +270,8 @@ def test_completion_offers_commands_options_and_choices(monkeypatch: Any, capsys
     assert complete("rlgo weights ", monkeypatch, capsys) == ["info", "show", "import", "export", "convert", "diff"]
     assert "--opening-plies" in complete("rlgo match a b --o", monkeypatch, capsys)
     assert complete("rlgo play --color w", monkeypatch, capsys) == ["white"]
+    assert complete("rlgo match dy", monkeypatch, capsys) == ["dyna2"]
+    assert complete("rlgo gtp --player ran", monkeypatch, capsys) == ["random"]
     assert complete("rlgo train qu", monkeypatch, capsys) == ["quick"]
     assert complete("rlgo sweep s", monkeypatch, capsys) == ["step_size"]
     assert complete("rlgo experiment run al", monkeypatch, capsys) == ["alphabeta_depth", "all"]

@@ -140,6 +140,8 @@ def test_a_child_resumes(tmp_path: Path) -> None:
 
 
 def test_a_child_reports_an_error_in_one_line(tmp_path: Path) -> None:
-    _, err = (process := begin("train", "--resume", os.fspath(tmp_path))).communicate(timeout=SECONDS)
-    assert process.returncode == 2
+    process = begin("train", "--resume", os.fspath(tmp_path))
+    assert process.stderr is not None
+    err = process.stderr.read()  # its input stays open: closed, it would race with the error
+    assert process.wait(SECONDS) == 2
     assert err == f"rlgo: error: {tmp_path}: expected the folder of a training run\n"

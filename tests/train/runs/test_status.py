@@ -137,10 +137,12 @@ def test_a_folder_that_cannot_be_read_is_a_line(made, monkeypatch):
 def test_the_command(made, capsys, monkeypatch):
     monkeypatch.chdir(made.parent)
     assert cli.main(["runs", str(made.name)]) == 0
-    header, begun, done, member = capsys.readouterr().out.splitlines()
+    header, begun, done, member, empty, resume = capsys.readouterr().out.splitlines()
     assert header.split()[:3] == ["run", "state", "games"]
     assert begun.split()[:6] == ["begun", "interrupted", "0", "of", "120", "(0%)"]
-    assert begun.endswith(f"rlgo train --resume {made.name}/begun")
+    assert empty == ""
+    assert resume.startswith("begun: ")
+    assert resume.endswith(f"rlgo train --resume {made.name}/begun")
     assert done.split()[:6] == ["done", "finished", "120", "of", "120", "(100%)"]
     assert "5x5" in done
     assert "1+2 LI+LD" in done

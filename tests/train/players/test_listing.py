@@ -1,0 +1,89 @@
+"""Lists of players and configs, and the document that is made of them."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from rlgo.errors import RlgoError
+from rlgo.resources import list_configs
+from train.config import SECTIONS, config_from_dict, load_config
+from train.players import PLAYERS
+from train.players.listing import configs_text, player_keys, players_markdown, players_table, players_text
+from train.settings import spelled
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_document_of_players_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "players.md").read_text("utf-8") == players_markdown(), (
+        "python -m train.players.docs > docs/players.md"
+    )
+
+
+def test_every_key_of_every_player_is_listed() -> None:
+    table = players_table()
+    assert [row.name for row in table] == list(PLAYERS)
+    for row in table:
+        assert {key.name for key in row.keys} == {spelled(field) for field in PLAYERS[row.name].fields()}
+        assert row.keys == player_keys(row.name)
+        assert bool(row.notes) == (row.name in list_configs("players"))
+
+
+def test_a_key_is_listed_with_all_that_is_known_of_it() -> None:
+    (key,) = [key for key in player_keys("td_search") if key.name == "policy_plies"]
+    assert key.aliases == ("T",)
+    assert (key.default, key.expected) == ("6", "an integer from 0 to 1,000,000,000, or never")
+    assert key.meaning.startswith("T: plies of both colours")
+    assert key.experiments == ("tdsearch_policy",)
+    written = {key.name: key.default for key in player_keys("dyna2")}
+    assert (written["sizes"], written["save"], written["reset"], written["long_term"]) == ("1+2+3", "on", "off", "")
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_text_of_a_player(name: str) -> None:
+    lines = players_text(name).splitlines()
+    assert lines[0].startswith(f"{name}: ")
+    assert max(map(len, lines)) <= 80
+    for key in player_keys(name):
+        assert any(line.startswith((f"{key.name} = ", f"{key.name} / ")) for line in lines), key.name
+
+
+def test_text_of_all_players() -> None:
+    lines = players_text().splitlines()
+    assert max(map(len, lines)) <= 80
+    for name in (*PLAYERS, "gtp:COMMAND"):
+        assert sum(line.startswith(f"  {name} ") for line in lines) == 1
+    with pytest.raises(RlgoError, match=r"^unknown player td_serch; did you mean td_search\?$"):
+        players_text("td_serch")
+
+
+def test_text_of_all_configs() -> None:
+    lines = configs_text().splitlines()
+    assert max(map(len, lines)) <= 80
+    for kind in ("", "players", "sweeps", "tournaments", "experiments", "cgos"):
+        for name in list_configs(kind):
+            assert any(line.startswith(f"  {name} ") for line in lines), name
+
+
+@pytest.mark.parametrize("name", list_configs())
+def test_text_of_a_run_config_is_that_config_with_every_key(name: str) -> None:
+    text = configs_text(name)
+    assert config_from_dict(tomllib.loads(text)) == load_config(name)
+    keys = {section: set(table) for section, table in tomllib.loads(text).items()}
+    assert keys == {section: {spelled(key) for key in cls.fields()} for section, cls in SECTIONS.items()}
+    for cls in SECTIONS.values():
+        for field in cls.fields().values():
+            assert str(field.description) in " ".join(line.removeprefix("# ") for line in text.splitlines())
+
+
+def test_text_of_other_configs() -> None:
+    assert configs_text("paper").startswith("# The ")
+    assert configs_text("experiments/step_size") == (ROOT / "configs/experiments/step_size.toml").read_text().rstrip()
+    assert 'player = "uct"' in configs_text("uct.toml")
+    with pytest.raises(RlgoError, match=r"^step_size: expected one of sweeps/step_size, experiments/step_size$"):
+        configs_text("step_size")
+    with pytest.raises(RlgoError, match=r"no such config file"):
+        configs_text("nowhere")

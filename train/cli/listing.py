@@ -1,0 +1,58 @@
+"""Commands that list what ships: players, configs."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Annotated
+
+import typer
+
+from train.cli.options import as_json, player_names, shipped
+
+app = typer.Typer()
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+
+
+@app.command("players")
+def players(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", autocompletion=player_names, help="A player; without one, all are listed."),
+    ] = None,
+    json: _Json = False,
+) -> None:
+    """List the players, or every key of one.
+
+    With NAME, each key comes with its default, its meaning and the experiments that measured it.
+    """
+    from train.players import listing
+
+    if not json:
+        print(listing.players_text(name))
+    elif name is None:
+        print(as_json({row.name: row.summary for row in listing.players_table()}))
+    else:
+        print(as_json({key.name: key._asdict() for key in listing.player_keys(name)}))
+
+
+@app.command("configs")
+def configs(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", autocompletion=shipped(), help="A config; without one, all are listed."),
+    ] = None,
+    json: _Json = False,
+) -> None:
+    """List the shipped configs, or print one.
+
+    With NAME, the config of a training run is printed in full, each key with its meaning and its default.
+    """
+    from train.players import listing
+
+    if not json:
+        print(listing.configs_text(name))
+    elif name is None:
+        print(as_json(listing.configs_table()))
+    else:
+        print(as_json(tomllib.loads(listing.configs_text(name))))

@@ -1,0 +1,291 @@
+"""Lists of everyone who can play and of the shipped configs, for the terminal and for docs/players.md.
+
+Start reading at `player_keys`. All of it is read off the keys' declarations and the comments of the shipped files.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rlgo.errors import RlgoError
+from rlgo.resources import config_path, list_configs
+from train.config import SECTIONS, load_config
+from train.players.keys import PLAYERS
+from train.players.spec import find_player
+from train.settings import expected, spelled, to_toml_value
+
+_WIDTH = 80  # columns of a terminal
+_INDENT = "    "
+_GTP = ("gtp:COMMAND", "An outside engine that speaks GTP, such as `gtp:gnugo --mode gtp --level 0`.")
+_KINDS = {  # the folders of shipped configs, and what starts each
+    "": ("Training runs", "rlgo train NAME"),
+    "sweeps": ("Sweeps", "rlgo sweep NAME"),
+    "tournaments": ("Tournaments", "rlgo tournament NAME"),
+    "experiments": ("Experiments", "rlgo experiment run NAME"),
+    "players": ("Players", "rlgo gtp --player NAME.toml"),
+    "cgos": ("CGOS clients", "rlgo cgos FILE"),
+}
+
+
+class KeyRow(NamedTuple):
+    """One key of a player, in words."""
+
+    name: str
+    aliases: tuple[str, ...]  # shorter spellings
+    default: str  # as a spec writes it
+    expected: str  # what it may be
+    meaning: str
+    experiments: tuple[str, ...]  # that measured it
+
+
+class PlayerRow(NamedTuple):
+    """A player and its keys."""
+
+    name: str
+    summary: str
+    notes: tuple[str, ...]  # of its shipped file: examples, speed and strength
+    keys: tuple[KeyRow, ...]
+
+
+# ---------------------------------------------------------------------------------------------
+# What there is
+# ---------------------------------------------------------------------------------------------
+
+
+def player_keys(name: str) -> tuple[KeyRow, ...]:
+    """List every key of a player; RlgoError names the nearest player if there is none of this name."""
+    kind = find_player(name)
+    rows = []
+    for key, field in kind.fields().items():
+        short = tuple(alias for alias, full in kind.aliases.items() if full == key and spelled(key) != alias)
+        extra: Any = field.json_schema_extra
+        rows.append(
+            KeyRow(
+                spelled(key),
+                short,
+                _written(field.default),
+                expected(field),
+                str(field.description),
+                tuple(extra["experiments"]),
+            )
+        )
+    return (*rows[1:], rows[0])  # the seed, which all players have, comes last
+
+
+def players_table() -> list[PlayerRow]:
+    """List everyone who can play, with every key; outside engines aside."""
+    return [PlayerRow(name, str(kind.__doc__), _notes(name), player_keys(name)) for name, kind in PLAYERS.items()]
+
+
+def _written(value: Any) -> str:
+    """Write a default as a spec does; None and an empty string are empty."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return "+".join(map(str, value)) or "none"
+    if isinstance(value, int | float):
+        return f"{value:_}" if isinstance(value, int) else f"{value:g}"
+    return "" if value is None else str(value)
+
+
+def _comment(path: Path) -> list[str]:
+    """Read the lines of the comment at the head of a TOML file."""
+    lines = []
+    for line in path.read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line[2:] if line.startswith("# ") else "")
+    return lines
+
+
+def _first_sentence(lines: Iterable[str]) -> str:
+    """Take the first paragraph of a comment, up to its first full stop."""
+    paragraph = []
+    for line in lines:
+        if not line:
+            break
+        paragraph.append(line)
+    sentence, stop, _ = " ".join(paragraph).partition(". ")
+    return sentence + "." if stop else sentence
+
+
+def _notes(name: str) -> tuple[str, ...]:
+    """Read examples, speed and strength off the comment of a player's shipped file."""
+    if name not in list_configs("players"):
+        return ()
+    lines = _comment(config_path(name, "players"))
+    return tuple(lines[lines.index("") + 1 : len(lines) - 1 - lines[::-1].index("")])
+
+
+# ---------------------------------------------------------------------------------------------
+# As text
+# ---------------------------------------------------------------------------------------------
+
+
+def players_text(name: str | None = None) -> str:
+    """Show everyone who can play; or every key of one player: its default, what it may be, and what it means."""
+    if name is None:
+        rows = [(row.name, row.summary) for row in players_table()]
+        title = "Everyone who can play; `rlgo players NAME` shows the keys of one."
+        return "\n".join([title, "", *_columns([*rows, _GTP])])
+    find_player(name)
+    row = next(row for row in players_table() if row.name == name)
+    lines = [*_wrapped(f"{row.name}: {row.summary}", ""), ""]
+    for note in row.notes:
+        lines += [note] if note.startswith(" ") or not note else _wrapped(note, "")
+    if row.notes:
+        lines.append("")
+    lines += [f"Write {row.name},KEY=VALUE,... to set a key; the defaults are:", ""]
+    for key in row.keys:
+        lines += [" / ".join((key.name, *key.aliases)) + " = " + (key.default or "(empty)")]
+        lines += _wrapped(f"{key.meaning} {_allowed(key)}", _INDENT)
+    return "\n".join(lines)
+
+
+def _allowed(key: KeyRow) -> str:
+    measured = f" Experiments: {', '.join(key.experiments)}." if key.experiments else ""
+    return f"({_sentence(key.expected)}){measured}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def configs_table() -> dict[str, list[str]]:
+    """List the names of all shipped configs by their folder below configs/; those of training runs as "runs"."""
+    return {kind or "runs": list_configs(kind) for kind in _KINDS}
+
+
+def configs_text(name: str | None = None) -> str:
+    """Show the names of all shipped configs; or one of them, a config of a training run with every key explained.
+
+    Parameters
+    ----------
+    name : of a config; with its folder (``experiments/lambda``) if there are several of that name
+
+    Raises
+    ------
+    RlgoError : if there is no such config.
+    """
+    if name is None:
+        lines = []
+        for kind, (title, command) in _KINDS.items():
+            lines += [f"{title} ({command})", ""]
+            names = list_configs(kind)
+            lines += [*_columns([(n, _first_sentence(_comment(config_path(n, kind)))) for n in names]), ""]
+        return "\n".join(lines).rstrip("\n")
+    kind, path = _find_config(name)
+    return path.read_text("utf-8").rstrip("\n") if kind else _run_config_text(path)
+
+
+def _find_config(name: str) -> tuple[str, Path]:
+    folder, _, stem = name.removesuffix(".toml").rpartition("/")
+    kinds = [kind for kind in _KINDS if stem in list_configs(kind) and folder.removeprefix("configs") in ("", kind)]
+    if "/" not in name and "" in kinds:
+        kinds = [""]
+    if len(kinds) > 1:
+        raise RlgoError(f"{name}: expected one of {', '.join(f'{kind}/{stem}' for kind in kinds)}")
+    return (kinds[0], config_path(stem, kinds[0])) if kinds else ("", config_path(name))
+
+
+def _run_config_text(path: Path) -> str:
+    """Write out the config of a training run, with the meaning of every key."""
+    config = load_config(path)
+    lines = [f"# {line}".rstrip() for line in _comment(path)]
+    for name, section in SECTIONS.items():
+        lines += ["", f"# {section.__doc__}", f"[{name}]"]
+        for key, field in section.fields().items():
+            value = getattr(getattr(config, name), key)
+            lines += _wrapped(f"{field.description} ({_sentence(expected(field))})", "# ")
+            default = "" if value == field.default else f"  # default: {to_toml_value(field.default)}"
+            lines += [f"{spelled(key)} = {to_toml_value(value)}{default}"]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _columns(rows: Iterable[tuple[str, str]]) -> list[str]:
+    """Set names and what is said about them in two columns."""
+    rows = list(rows)
+    width = max(len(name) for name, _ in rows) + 2
+    lines = []
+    for name, text in rows:
+        first, *more = textwrap.wrap(text, _WIDTH - width - 2, break_on_hyphens=False) or [""]
+        lines += [f"  {name:{width}}{first}".rstrip(), *(f"  {'':{width}}{line}" for line in more)]
+    return lines
+
+
+# ---------------------------------------------------------------------------------------------
+# As Markdown
+# ---------------------------------------------------------------------------------------------
+
+
+def players_markdown() -> str:
+    """Write docs/players.md: everyone who can play, with every key once."""
+    rows = players_table()
+    lines = [_HEAD, "| player | what it is |", "|---|---|"]
+    lines += [f"| [`{row.name}`](#{row.name}) | {row.summary} |" for row in rows]
+    lines += [f"| `{_GTP[0]}` | {_GTP[1]} |"]
+    for i, row in enumerate(rows):
+        lines += ["", f"## {row.name}", "", row.summary, *_markdown_notes(row.notes), ""]
+        like = max(rows[:i], key=lambda other: _shared(other, row), default=None)
+        keys = row.keys
+        if like is not None and _shared(like, row) > len(row.keys) / 2:
+            keys = tuple(key for key in keys if key not in like.keys)
+            same = f"All keys of [`{like.name}`](#{like.name})"
+            if not keys:
+                lines.append(f"{same}, with the same defaults.")
+                continue
+            lines += [f"{same}, and these, some perhaps with another default:", ""]
+        lines += ["| key | default | may be | meaning | experiments |", "|---|---|---|---|---|"]
+        lines += [_markdown_key(key) for key in keys]
+    return "\n".join(lines) + "\n"
+
+
+def _shared(other: PlayerRow, row: PlayerRow) -> int:
+    """Count the keys that two players share; 0 if the other has a key that this one does not have."""
+    if not {key.name for key in other.keys} <= {key.name for key in row.keys}:
+        return 0
+    return len(set(other.keys) & set(row.keys))
+
+
+def _markdown_key(key: KeyRow) -> str:
+    names = ", ".join(f"`{name}`" for name in (key.name, *key.aliases))
+    default = f"`{key.default}`" if key.default else ""
+    experiments = ", ".join(f"`{name}`" for name in key.experiments)
+    meaning = key.meaning.replace("|", "\\|")
+    return f"| {names} | {default} | {key.expected} | {meaning} | {experiments} |"
+
+
+def _markdown_notes(notes: Iterable[str]) -> list[str]:
+    """Set examples in a block of code, and speed and strength in lines of their own."""
+    lines: list[str] = []
+    in_code = False
+    for note in notes:
+        if note.startswith(" ") != in_code:
+            in_code = not in_code
+            lines += ["", "```"] if in_code else ["```"]
+        lines += [note.strip()] if in_code else [note] if not note else ["- " + note]
+    return [*lines, "```"] if in_code else lines
+
+
+_HEAD = """\
+<!-- Generated by `python -m train.players.docs`; edit train/players/keys.py and configs/players instead. -->
+
+# Players
+
+A player is written `NAME[,KEY=VALUE...]`: `random`, `dyna2,sims=5_000`, `mc_rave,seconds=1`.
+
+- Integers may be written `10_000` or `1e4`. Lists have plus signs, `sizes=1+2`; switches are `on` or `off`.
+- A path to a TOML file of your own works in place of a name: `player = "NAME"` and the keys that you want to set, as in
+  `configs/players`. Append `,KEY=VALUE` to override them.
+- A key may have a shorter spelling, listed beside its name.
+- If you give `seconds`, other limits apply only if you give them, too.
+- A player within a spec (`prior_search`) has semicolons in place of commas.
+- `rlgo players NAME` shows the keys of one player in the terminal.
+"""
