@@ -166,9 +166,9 @@ class TreeSearch(Player):
         needs_value = self.settings.truncate != NO_TRUNCATION or self.default_policy.kind == LEARNED
         if self.prior_search is not None or not (needs_value or self.settings.heuristic in _LEARNED_VALUES):
             return None
-        if weights is None or weights.features.size != self._size:
+        if weights is None:
             raise RlgoError(f"{self.name}: expected weights for {self._size}x{self._size}")
-        return weights
+        return weights.for_board(self._size, self.name)
 
     # --- the player ---
 

@@ -46,8 +46,10 @@ class Heuristic(IntEnum):
 
 
 # By the names that configs and specs use.
-RAVE_SCHEDULES = {schedule.name.lower(): schedule for schedule in RaveSchedule}
-HEURISTICS = {heuristic.name.lower(): heuristic for heuristic in Heuristic if heuristic != Heuristic.USER}
+RAVE_SCHEDULES: dict[str, int] = {schedule.name.lower(): schedule for schedule in RaveSchedule}
+HEURISTICS: dict[str, int] = {
+    heuristic.name.lower(): heuristic for heuristic in Heuristic if heuristic != Heuristic.USER
+}
 
 
 class Settings(NamedTuple):

@@ -1,7 +1,7 @@
 """Points and their names.
 
-Compiled code knows points as indices into a padded board (see "Layout" in `board.py`). People and files write
-them in one of three ways. On a 9x9 board:
+Compiled code knows points as indices into a padded board (see "Layout" in `board.py`). People and files write them in
+one of three ways. On a 9x9 board:
 
 ==================  ===========  =====  =====
 point               (row, col)   GTP    SGF
@@ -13,7 +13,7 @@ centre              (4, 4)       E5     ee
 pass                             pass   empty
 ==================  ===========  =====  =====
 
-Rows count upwards in (row, col) and GTP, downwards in SGF. GTP letters columns without I and ignores case.
+Rows count upwards in (row, col) and GTP, and downwards in SGF. GTP names columns without the letter I and ignores case.
 SGF files up to 19x19 may also write a pass as tt.
 """
 
@@ -30,7 +30,7 @@ _VERTEX = re.compile("([A-HJ-T])([1-9][0-9]?)")
 
 
 def to_row_col(point: int, size: int) -> tuple[int, int]:
-    """(row, col) of a point, both from 0 at A1. PASS has none: ValueError."""
+    """Return (row, col) of a point, both counted from 0 at A1. ValueError for PASS."""
     row, col = divmod(int(point), size + 1)
     if not (1 <= row <= size and 1 <= col <= size):
         raise ValueError(f"point {point}: not on the {size}x{size} board")
@@ -38,14 +38,14 @@ def to_row_col(point: int, size: int) -> tuple[int, int]:
 
 
 def from_row_col(row: int, col: int, size: int) -> int:
-    """The point of (row, col). ValueError off the board."""
+    """Return the point at (row, col). ValueError off the board."""
     if not (0 <= row < size and 0 <= col < size):
         raise ValueError(f"(row, col) = ({row}, {col}): not on the {size}x{size} board")
     return (row + 1) * (size + 1) + col + 1
 
 
 def to_vertex(point: int, size: int) -> str:
-    """The GTP vertex of a point, or ``pass``."""
+    """Return the GTP vertex of a point, or ``pass``."""
     if point == PASS:
         return "pass"
     row, col = to_row_col(point, size)
@@ -53,10 +53,10 @@ def to_vertex(point: int, size: int) -> str:
 
 
 def from_vertex(text: str, size: int) -> int:
-    """The point of a GTP vertex, or PASS. RlgoError names a vertex that is malformed or off the board."""
+    """Return the point of a GTP vertex, or PASS. RlgoError for a vertex that is malformed or off the board."""
     if text.lower() == "pass":
         return PASS
-    # Other scripts have letters whose capital is an ASCII one.
+    # Some letters of other scripts have an ASCII capital.
     match = _VERTEX.fullmatch(text.upper()) if text.isascii() else None
     if match is None:
         raise RlgoError(f"vertex {text!r}: expected a letter (no I) and a number, such as D4, or pass")
@@ -67,7 +67,7 @@ def from_vertex(text: str, size: int) -> int:
 
 
 def to_sgf(point: int, size: int) -> str:
-    """The SGF coordinates of a point; a pass is the empty string."""
+    """Return the SGF coordinates of a point; a pass is the empty string."""
     if point == PASS:
         return ""
     row, col = to_row_col(point, size)
@@ -75,7 +75,7 @@ def to_sgf(point: int, size: int) -> str:
 
 
 def from_sgf(text: str, size: int) -> int:
-    """The point of SGF coordinates, or PASS. RlgoError names what is malformed or off the board."""
+    """Return the point of SGF coordinates, or PASS. RlgoError if they are malformed or off the board."""
     if text in ("", "tt"):
         return PASS
     letters = _SGF[:size]
@@ -90,23 +90,23 @@ def from_sgf(text: str, size: int) -> int:
 
 
 def max_fixed_handicap(size: int) -> int:
-    """The largest fixed handicap (GTP 2, Section 4.1.1): none below 7x7; corners on 7x7 and even sizes."""
+    """Return the largest fixed handicap (GTP 2, Section 4.1.1): 0 below 7x7, the corners on 7x7 and even sizes."""
     if size < 7:
         return 0
     return 9 if size % 2 and size > 7 else 4
 
 
 def handicap_points(size: int, n: int) -> list[int]:
-    """The traditional points of 2 to 9 handicap stones (GTP 2, Section 4.1.1), the centre last.
+    """Return the traditional points of 2 to 9 handicap stones (GTP 2, Section 4.1.1), the centre last.
 
-    They stand on the fourth line from 13x13 on, and on the third below; on 5x5 and 6x6, which have no fixed
-    handicap, on the second.
+    They are on the fourth line from 13x13 up, on the third line of smaller boards, and on the second line of 5x5 and
+    6x6, which have no fixed handicap.
     """
     low = 3 if size >= 13 else 2 if size >= 7 else 1
     middle, high = size // 2, size - 1 - low
     corners = [(low, low), (high, high), (high, low), (low, high)]
     sides = [(middle, low), (middle, high), (low, middle), (high, middle)]
-    # Beyond the corners, sides come in pairs, and the centre takes the odd stone.
+    # After the corners, sides come in pairs, and an odd stone takes the centre.
     points = corners[:n] + sides[: max(0, n - 4) // 2 * 2]
     if n > 4 and n % 2:
         points.append((middle, middle))
@@ -114,7 +114,7 @@ def handicap_points(size: int, n: int) -> list[int]:
 
 
 def star_points(size: int) -> list[int]:
-    """The points that a drawn board marks with dots."""
+    """Return the points that are marked with dots on a drawn board."""
     if size < 7:
         return []
     return handicap_points(size, 4 if max_fixed_handicap(size) == 4 else 9 if size >= 15 else 5)

@@ -97,13 +97,10 @@ class Dyna2(TdSearch):
         name: str = "dyna2",
         **others: Any,
     ):
-        if long_term is not None and long_term.features.size != size:
-            n = long_term.features.size
-            raise RlgoError(f"long-term memory: expected weights for {size}x{size}, these are for {n}x{n}")
+        if long_term is not None:
+            long_term.for_board(size, "long-term memory")
         if long_term is None and (apart or sharing != "none"):
-            raise RlgoError(
-                "sharing, apart: expected a long-term memory (long=FILE) to keep the short-term memory from"
-            )
+            raise RlgoError("sharing and apart cannot be used without a long-term memory (long=FILE)")
         if long_term is None and sizes == ():
             raise RlgoError("sizes, long: expected a short-term memory, or a long-term memory, or both")
         if long_save is not None and not os.access(Path(long_save).absolute().parent, os.W_OK):
@@ -124,7 +121,7 @@ class Dyna2(TdSearch):
         self.learning = self.learning._replace(value=value)
         if self._apart:
             if self.workers > 1 or self.policy.kind == SOFTMAX or not sizes:
-                raise RlgoError("memories kept apart: expected one worker, an epsilon-greedy policy, and some sizes")
+                raise RlgoError("memories kept apart cannot be combined with several workers, softmax, or no sizes")
             self._memory = make_memory(self.features)
             self._theta, self.theta_bar = self._memory.theta, self._memory.table.black
             self._long_shapes = new_shapes(2, size)

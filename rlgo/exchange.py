@@ -140,7 +140,7 @@ def _split(path: str | Path, data: bytes) -> tuple[str, int, bytes]:
         match = re.fullmatch(pattern, lines[number])
         if match is None:
             line = _shorten(lines[number].decode("ascii", "replace"))
-            raise RlgoError(f"{path}: line {number + 1} is {line!r}, expected {expected}: no .w file, or damaged")
+            raise RlgoError(f"{path}: line {number + 1} is {line!r}, expected {expected}: not a .w file, or damaged")
         values.append(match[1].decode())
     return values[1], int(values[2]), lines[3]
 
@@ -160,7 +160,7 @@ def _board_size(path: str | Path, n: int, sizes: tuple[int, ...], sharing: str, 
             f"{feature_set_name(sizes, sharing)}"
         )
     if size is None and len(fitting) > 1:
-        raise RlgoError(f"{path}: LI weights are as many on any board: import them with their board size (--size)")
+        raise RlgoError(f"{path}: the number of LI weights does not depend on the board: give the board size (--size)")
     if size is not None and size not in fitting:
         raise RlgoError(f"{path}: weights for board size {fitting[0]}, expected board size {size}")
     return fitting[0] if size is None else size

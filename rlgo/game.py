@@ -1,10 +1,10 @@
-"""A real game: a board, the moves that led there, positional superko, komi and the result.
+"""A whole game: the board, the moves that led there, positional superko, komi and the result.
 
-Start reading at `Game.play`. The rules are those in the header of `board.py`, and one more: a stone may not
-be played if it would repeat any earlier whole-board position, whoever is to play (positional superko).
-Positions are told apart by their 64-bit hashes. Passes are always legal.
+Start reading at `Game.play`. The rules are those in the header of `board.py`, plus positional superko: a stone may not
+recreate any earlier whole-board position, no matter whose turn it was. Positions are compared by their 64-bit hashes.
+Passes are always legal.
 
-Nothing here is fast in the sense of `board.py`: searches copy `Game.board` and play on the copy.
+This module is not meant to be fast: searches copy `Game.board`, and play on the copy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LEGAL, _KO, _SUICIDE = 0, 1, 2
 def _list_moves(boards, sensible, zobrist, points, hashes):
     """List the legal points of boards[0], ascending, and the hash after each; return their number.
 
-    sensible : leave out own single-point eyes. boards[1] is scratch. Superko is not looked at.
+    sensible : leave out single-point eyes of the side to play. boards[1] is scratch. Superko is not considered.
     """
     b = boards[0]
     n = 0
@@ -61,12 +61,12 @@ def _list_moves(boards, sensible, zobrist, points, hashes):
 
 @njit
 def _try_move(boards, p, color, zobrist):
-    """Play `color` at p (empty, or PASS) on boards[1], made a copy of boards[0]; _LEGAL, _KO or _SUICIDE."""
+    """Play `color` at p (empty, or PASS) on boards[1], a copy of boards[0]; return _LEGAL, _KO or _SUICIDE."""
     boards[1] = boards[0]
     b = boards[1]
     if b.to_play != color:
         b.to_play = color
-        b.ko = 0  # binds the other colour only
+        b.ko = 0  # only the other colour may not retake
     if p != PASS:
         if p == b.ko:
             return _KO
@@ -78,7 +78,7 @@ def _try_move(boards, p, color, zobrist):
 
 @cache
 def _compile(size: int) -> None:
-    """Compile all that a game needs, so that a first use says so, and no game stops in its midst."""
+    """Compile all a game needs at once, so that no game stalls in the middle."""
     with compiling(f"the rules of the game, {size}x{size}"):
         boards, room = new_boards(2, size), size * size
         _list_moves(boards, False, zobrist(size), np.zeros(room, np.int64), np.zeros(room, np.uint64))
@@ -92,14 +92,14 @@ class Game:
     Attributes
     ----------
     size, komi : points along a side; points added to White's score
-    board : the position, a record of `board_dtype(size)`; to be read and copied only
-    setup : the stones the game began with, (colour, point) each; handicap stones for instance
-    moves : the moves since, (colour, point) each, PASS included
+    board : the position, a record of `board_dtype(size)`; read or copy it, but do not change it
+    setup : the stones that the game began with, such as handicap stones: (colour, point) each
+    moves : the moves since then, passes included: (colour, point) each
     resigned : the colour that has resigned, or EMPTY
     """
 
     def __init__(self, size: int = 9, komi: float = 7.5) -> None:
-        """An empty board, Black to play. RlgoError outside sizes 5 to 19."""
+        """Begin with an empty board, Black to play. RlgoError outside sizes 5 to 19."""
         if not MIN_SIZE <= size <= MAX_SIZE:
             raise RlgoError(f"board size {size}: expected {MIN_SIZE} to {MAX_SIZE}")
         _compile(size)
@@ -115,12 +115,17 @@ class Game:
         self._seen = {int(self._boards[0].hash)}
         self.board: np.record = self._boards[0]
 
+    def __repr__(self) -> str:
+        n = len(self.moves)
+        state = self.result if self.is_over() else f"{COLOR_NAMES[self.to_play]} to play"
+        return f"<Game {self.size}x{self.size}, komi {self.komi:g}, {n} move{'s' * (n != 1)}, {state}>"
+
     def _repr_svg_(self) -> str:
         """Show the position in a notebook."""
         return board_svg(self.board, self.last_move)
 
     def copy(self) -> Game:
-        """The same game, to be played on independently."""
+        """Return an independent copy."""
         other = Game(self.size, self.komi)
         other.setup = self.setup.copy()
         other.moves = self.moves.copy()
@@ -134,7 +139,7 @@ class Game:
 
     @property
     def to_play(self) -> int:
-        """The colour to play. It may be set: a side may play twice (GTP allows it); a simple ko then ends."""
+        """The colour to play. Setting it lets a side move twice in a row, as GTP allows; it lifts a simple ko."""
         return int(self.board.to_play)
 
     @to_play.setter
@@ -149,23 +154,23 @@ class Game:
         return self.moves[-1][1] if self.moves else None
 
     def play(self, p: int, color: int | None = None) -> None:
-        """Play at point p, or PASS, for the colour to play or for `color`; the other colour is to play next.
+        """Play at point p, or PASS, for the side to play or for `color`; then the other side is to play.
 
-        RlgoError says why a move is illegal. A finished game may be played on.
+        An RlgoError says why a move is illegal. Moves are possible after the end of the game, too.
         """
         color = self.to_play if color is None else color
         why = self.why_illegal(p, color)
         if why is not None:
             name = to_vertex(p, self.size) if why != "outside" else f"point {p}"
             raise RlgoError(f"illegal move {COLOR_NAMES[color]} {name}: {why}")
-        self._boards[0] = self._boards[1]  # where `why_illegal` has played it
+        self._boards[0] = self._boards[1]  # on which `why_illegal` has played the move
         self._seen.add(int(self.board.hash))
         self.moves.append((color, int(p)))
 
     def undo(self) -> None:
-        """Take the last move back, by playing all others again. Stones set up at the start stay.
+        """Take the last move back, by replaying all others. Stones set up at the start stay.
 
-        RlgoError without a move.
+        RlgoError if there is no move.
         """
         if not self.moves:
             raise RlgoError("no move to undo")
@@ -176,15 +181,17 @@ class Game:
             self.play(p, color)
 
     def resign(self, color: int | None = None) -> None:
-        """End the game: the colour to play, or `color`, resigns."""
+        """Resign for the side to play, or for `color`. This ends the game."""
         self.resigned = self.to_play if color is None else color
 
     # --- legality ---
 
     def why_illegal(self, p: int, color: int | None = None) -> str | None:
-        """Why a colour (default: the colour to play) may not play at p; None if it may.
+        """Explain why a move of a colour (default: the side to play) is illegal; None if it is legal.
 
-        One of ``outside``, ``occupied``, ``ko``, ``suicide``, ``superko``.
+        Returns
+        -------
+        ``outside``, ``occupied``, ``ko``, ``suicide``, ``superko`` or None.
         """
         color = self.to_play if color is None else color
         if p != PASS:
@@ -192,23 +199,23 @@ class Game:
                 return "outside"
             if self.board.color[p] != EMPTY:
                 return "occupied"
-        found = _try_move(self._boards, p, color, zobrist(self.size))
-        if found != _LEGAL:
-            return "ko" if found == _KO else "suicide"
+        verdict = _try_move(self._boards, p, color, zobrist(self.size))
+        if verdict != _LEGAL:
+            return "ko" if verdict == _KO else "suicide"
         if p != PASS and int(self._boards[1].hash) in self._seen:
             return "superko"
         return None
 
     def is_legal(self, p: int, color: int | None = None) -> bool:
-        """Whether a colour (default: the colour to play) may play at p, superko included."""
+        """Return whether a move of a colour (default: the side to play) is legal, superko included."""
         return self.why_illegal(p, color) is None
 
     def legal_moves(self) -> list[int]:
-        """The points where the colour to play may play, ascending. PASS, always legal, is not listed."""
+        """List the points where the side to play may play, ascending. PASS, which is always legal, is not listed."""
         return self._moves(sensible=False)
 
     def sensible_moves(self) -> list[int]:
-        """`legal_moves` without own single-point eyes: what a learned policy chooses among (none: PASS)."""
+        """List the legal moves outside single-point eyes of the side to play: the choice of a learned policy."""
         return self._moves(sensible=True)
 
     def _moves(self, sensible: bool) -> list[int]:
@@ -219,16 +226,16 @@ class Game:
     # --- the end ---
 
     def is_over(self) -> bool:
-        """Whether the last two moves were passes, or a side has resigned."""
+        """Return whether the last two moves were passes, or a side has resigned."""
         return self.resigned != EMPTY or self.board.n_passes >= 2
 
     def score(self) -> float:
-        """Black's area minus White's minus komi; every stone on the board counts as alive."""
+        """Score by area: Black's points minus White's minus komi. Every stone on the board counts as alive."""
         return int(area_score(self.board)) - self.komi
 
     @property
     def outcome(self) -> float:
-        """z of the game as it stands: 1 Black wins, 0 White wins, 0.5 a draw (TD paper, Section 2.4)."""
+        """The outcome z of the game as it stands: 1 Black wins, 0 White wins, 0.5 a draw (TD paper, Section 2.4)."""
         if self.resigned != EMPTY:
             return 1.0 if self.resigned == WHITE else 0.0
         score = self.score()
@@ -236,7 +243,7 @@ class Game:
 
     @property
     def result(self) -> str:
-        """The result as the game stands: ``B+3.5``, ``W+0.5``, ``W+R`` (Black resigned), ``0`` (a draw)."""
+        """The result of the game as it stands: ``B+3.5``, ``W+0.5``, ``W+R`` (Black resigned) or ``0`` (a draw)."""
         winner = {1.0: "B+", 0.0: "W+", 0.5: "0"}[self.outcome]
         if self.resigned != EMPTY:
             return winner + "R"
@@ -245,20 +252,25 @@ class Game:
     # --- stones set up at the start ---
 
     def set_up(self, stones: Iterable[tuple[int, int]], to_play: int = BLACK) -> None:
-        """Begin with a position: (colour, point) of each stone, and who plays first.
+        """Set up a position to begin with.
 
-        RlgoError, with the game unchanged, if stones were played or set up already, if two stones share a
-        point, or if a chain would have no liberty.
+        Parameters
+        ----------
+        stones : (colour, point) each
+        to_play : the colour that plays first
+
+        Raises
+        ------
+        RlgoError : with the game unchanged, if there are stones on the board already, if two stones share a point, or
+            if a chain would have no liberty.
         """
         if self.board.n_stones.any() or self.setup:
             raise RlgoError("board not empty")
         setup = [(int(color), int(p)) for color, p in stones]
         trial = Game(self.size, self.komi)
-        n_stones = 0
-        for color, p in setup:
-            # Where every chain breathes in the end, nothing is captured on the way, in whatever order.
+        for n_stones, (color, p) in enumerate(setup, 1):
+            # If every chain ends up with a liberty, nothing is captured on the way, in any order.
             trial.to_play = color
-            n_stones += 1
             if p == PASS or trial.why_illegal(p) or trial._boards[1].n_stones.sum() != n_stones:
                 why = "outside" if p == PASS else trial.why_illegal(p) or "takes stones"
                 name = f"point {p}" if why == "outside" else to_vertex(p, self.size)
@@ -268,9 +280,9 @@ class Game:
         self._restart()
 
     def fixed_handicap(self, n: int) -> list[int]:
-        """Set n handicap stones up on their traditional points, White to play; returns the points.
+        """Set up n handicap stones on their traditional points, White to play; return the points.
 
-        RlgoError, with the game unchanged, where the board is not empty or has no such handicap.
+        RlgoError, with the game unchanged, if the board is not empty or has no such handicap.
         """
         most = max_fixed_handicap(self.size)
         if not 2 <= n <= most:
@@ -279,9 +291,9 @@ class Game:
         return self.set_free_handicap(handicap_points(self.size, n))
 
     def place_free_handicap(self, n: int) -> list[int]:
-        """Set up to n handicap stones up where rlgo likes them, White to play; returns the points.
+        """Set up n handicap stones on points of rlgo's choice, White to play; return the points.
 
-        They stand as in `fixed_handicap`, and are fewer where that has fewer (GTP allows it).
+        They are those of `fixed_handicap`; if it has fewer, so has this (GTP allows it).
         """
         if n < 2:
             raise RlgoError(f"handicap {n}: expected at least 2")
@@ -289,9 +301,9 @@ class Game:
         return self.set_free_handicap(handicap_points(self.size, min(n, most)))
 
     def set_free_handicap(self, points: list[int]) -> list[int]:
-        """Set handicap stones up on given points, White to play; returns the points.
+        """Set up handicap stones on given points, White to play; return the points.
 
-        RlgoError, with the game unchanged, where the board is not empty or the points will not do.
+        RlgoError, with the game unchanged, if the board is not empty or the points are unsuitable.
         """
         if not 2 <= len(points) < self.size * self.size:
             most = self.size * self.size - 1
@@ -300,7 +312,7 @@ class Game:
         return points
 
     def _restart(self) -> None:
-        """Put the board back to where the moves begin."""
+        """Reset the board to the position before the first move."""
         self._boards[0] = new_board(self.size)
         for color, p in self.setup:
             self.board.to_play = color

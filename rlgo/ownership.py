@@ -1,7 +1,7 @@
-"""Who will own what at the end, by playouts: ownership maps, dead stones, and scores without them.
+"""Ownership by playouts: who will own which point at the end, which stones are dead, and the score without them.
 
-Start reading at `Ownership.of`. Used where people and servers want a game settled before it is played out; search and
-learning count every stone on the board as alive.
+Start reading at `Ownership.of`. It serves people and servers that want to end a game before it is played out; search
+and learning count every stone on the board as alive.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from rlgo.player import Seed
 from rlgo.rollout import DefaultPolicy, make_rules, new_rollout, playout
 
 PLAYOUTS = 400  # 6 ms on an empty 9x9 board, 25 ms on 19x19; the standard error of an owner's share is 2.5 % at most
-_DEAD = 0.8  # the share of playouts in which the opponent ends up owning the points of a dead chain
-CERTAIN = 0.95  # of playouts with the same winner: then a game may be agreed upon
+_DEAD = 0.8  # share of playouts in which the opponent ends up owning the points of a dead chain
+CERTAIN = 0.95  # share of playouts with the same winner from which on a game counts as decided
 
 
 @njit
@@ -47,11 +47,11 @@ def play_out_owners(boards, policy, r, rules, n, rng, owned):
 
 
 class Ownership:
-    """What the playouts of a position say.
+    """The outcome of many playouts of a position.
 
     Attributes
     ----------
-    map : float64[size, size], row 0 is the board's row 1: 1 always Black's, -1 always White's
+    map : float64[size, size] from 1 (always Black's) to -1 (always White's); row 0 is the board's row 1
     wins : the share of playouts that Black wins
     """
 
@@ -65,7 +65,14 @@ class Ownership:
 
     @classmethod
     def of(cls, game: Game, playouts: int = PLAYOUTS, seed: Seed = 0) -> Ownership:
-        """Play a position out, so many times, by MoGo's policy. The same seed gives the same map."""
+        """Play a position out many times with MoGo's policy. The same seed gives the same map.
+
+        Parameters
+        ----------
+        game : the position
+        playouts : their number
+        seed : of the playouts
+        """
         size = game.size
         boards, r, owned = new_boards(2, size), new_rollout(size), np.zeros(len(game.board.color), np.int64)
         boards[0] = game.board
@@ -78,19 +85,19 @@ class Ownership:
     def chains(self) -> list[list[int]]:
         """The points of each chain of the position."""
         board = self._game.board
-        found: dict[int, list[int]] = {}
+        chains: dict[int, list[int]] = {}
         for p in np.flatnonzero((board.color == BLACK) | (board.color == WHITE)).tolist():
-            found.setdefault(int(board.chain[p]), []).append(p)
-        return list(found.values())
+            chains.setdefault(int(board.chain[p]), []).append(p)
+        return list(chains.values())
 
     def dead(self) -> list[list[int]]:
-        """The chains whose points mostly end up the opponent's."""
+        """List the chains whose points mostly end up as the opponent's."""
         sign = {BLACK: -1, WHITE: 1}
         color = self._game.board.color
         return [c for c in self.chains if sign[int(color[c[0]])] * self._owned[c].mean() >= 2 * _DEAD - 1]
 
     def without_dead(self) -> Game:
-        """The position without its dead stones: its `Game.score` is that of a game that both agree to end."""
+        """Return the position without its dead stones. Its score is that of a game that both sides agree to end."""
         game = self._game
         rest = Game(game.size, game.komi)
         dead = self.dead()

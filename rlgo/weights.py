@@ -72,6 +72,13 @@ class Weights:
     def _table(self) -> Table:
         return self.features.table(self.theta)
 
+    def for_board(self, size: int, name: str) -> Weights:
+        """Return these weights if they are for boards of this size; otherwise raise `RlgoError` about `name`."""
+        own = self.features.size
+        if own != size:
+            raise RlgoError(f"{name}: expected weights for {size}x{size}, these are for {own}x{own}")
+        return self
+
     def block(self, block: Block) -> np.ndarray:
         """Return the weights of one block, float32, a view."""
         return self.theta[block.start : block.stop]
@@ -124,7 +131,7 @@ def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weigh
     if size is not None and meta["size"] != size:
         raise RlgoError(f"weights for board size {meta['size']}, expected board size {size}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
-        raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not known to this rlgo")
+        raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not supported by this version of rlgo")
     features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"])
     if theta.shape != (features.n_weights + 1,) or theta.dtype != np.float32:
         raise RlgoError(f"{theta.size - 1} weights, expected {features.n_weights} of the feature set {features.name}")

@@ -15,7 +15,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import RESIGN, Player, RandomPlayer
 from rlgo.session import GameSession
-from train.play.cgos import Cgos, CgosClient
+from train.play.cgos import CgosClient, CgosConfig
 
 PASSWORD = "s3cret-word"
 USER = "rlgo-bot"
@@ -179,9 +179,9 @@ class Delays:
             raise TimeoutError("the client does not give up")
 
 
-def make_config(port: int, **values: Any) -> Cgos:
+def make_config(port: int, **values: Any) -> CgosConfig:
     given = {"games": 1, "lag": 0.0, "timeout": 60.0, "player": "random,seed=1", **values}
-    return Cgos("127.0.0.1", port, USER, **{"password": PASSWORD, **given})
+    return CgosConfig("127.0.0.1", port, USER, **{"password": PASSWORD, **given})
 
 
 class Scripted(Player):
@@ -218,7 +218,7 @@ class Recorded(GameSession):
     def __init__(self, player: Player, size: int, komi: float, asked: list[str], **options: Any) -> None:
         super().__init__(player, size, komi, **options)
         self.asked = asked
-        self.fails: Callable[[str], bool] = lambda request: False
+        self.fails: Callable[[str], bool] = lambda _request: False
 
     def _note(self, request: str) -> None:
         self.asked.append(request)
@@ -252,7 +252,7 @@ class Seats:
     def __init__(self, player: Player | None = None, **options: Any) -> None:
         self.player = player or Scripted()
         self.asked: list[str] = []
-        self.fails: Callable[[str], bool] = lambda request: False
+        self.fails: Callable[[str], bool] = lambda _request: False
         self._options = options
 
     def __call__(self, size: int, komi: float) -> GameSession:

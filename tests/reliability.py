@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from test_arena import Killer  # noqa: E402
-from test_gtp import ANSWER, random_line  # noqa: E402
+from gtp_controller import ANSWER, random_line  # noqa: E402
 
 from train.arena.elo import rate  # noqa: E402
 from train.arena.match import play_match  # noqa: E402

@@ -10,7 +10,6 @@ the settings of training runs, `players/keys.py` those of players. Every error h
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import types
@@ -198,6 +197,8 @@ def _expected(kind: _Type) -> str:
         return " or ".join(map(str, get_args(kind.bare)))
     if kind.bare is bool:
         return "on or off, in a file true or false"
+    if isinstance(kind.bare, _Checked):
+        return f"a {kind.bare.__name__}"
     return _within_bounds("an integer" if kind.bare is int else "a number", kind.notes)
 
 
@@ -231,7 +232,19 @@ def _types_of(kind: _Type) -> set[type]:
 # ---------------------------------------------------------------------------------------------
 
 
-class Section:
+class _Checked(type):
+    """Makes one line of RlgoError of what pydantic finds wrong with the arguments of a section."""
+
+    def __call__(cls, *args: Any, **values: Any) -> Any:
+        try:
+            return super().__call__(*args, **values)
+        except ValidationError as error:
+            section_type: Any = cls
+            given = dict(zip(section_type.fields(), args, strict=False)) | values
+            raise RlgoError(_refusal(section_type, error, given)) from None
+
+
+class Section(metaclass=_Checked):
     """The base of settings that belong together.
 
     Attributes
@@ -259,20 +272,14 @@ def section(cls: SectionType) -> SectionType:
     Types are strict: no string passes for a number, no boolean for an integer. RlgoError names the key, the value and
     what was expected. `dataclasses.replace`, which checks again, and `dataclasses.asdict` work as for any dataclass.
     """
-    config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-    made: Any = pydantic.dataclasses.dataclass(frozen=True, config=config)(cls)
-    checked = made.__init__
-
-    @functools.wraps(checked)
-    def init(self: Any, *args: Any, **values: Any) -> None:
-        try:
-            checked(self, *args, **values)
-        except ValidationError as error:
-            given = dict(zip(self.fields(), args, strict=False)) | values
-            raise RlgoError(_refusal(type(self), error, given)) from None
-
-    made.__init__ = init
-    return made
+    config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        validate_default=True,
+        defer_build=True,  # until the first instance: most commands need few of all sections
+    )
+    return pydantic.dataclasses.dataclass(frozen=True, config=config)(cls)  # type: ignore[return-value]
 
 
 def _refusal(cls: type[Section], error: ValidationError, given: Mapping[str, Any]) -> str:
@@ -280,7 +287,8 @@ def _refusal(cls: type[Section], error: ValidationError, given: Mapping[str, Any
     key = str(error.errors()[0]["loc"][0])
     if key not in cls.fields():
         return unknown_key(key, cls.fields(), cls.prefix)
-    return refusal(cls.fields()[key], cls.prefix + spelled(key), given[key])
+    field = cls.fields()[key]
+    return refusal(field, cls.prefix + spelled(key), given.get(key, field.default))
 
 
 def refusal(field: FieldInfo, key: str, value: Any) -> str:

@@ -1,4 +1,4 @@
-"""``lz-analyze`` and its relatives, for Sabaki and Lizzie: the candidates of a search, told while it runs.
+"""``lz-analyze`` and its relatives, for Sabaki and Lizzie: the candidates of a search, reported while it runs.
 
 The form follows Leela Zero's.
 """
@@ -17,7 +17,7 @@ from rlgo.gtp.arguments import COLORS, vertices
 from rlgo.gtp.commands import move_text
 from rlgo.gtp.protocol import Stream, command
 from rlgo.player import Candidate, won_by
-from rlgo.session import REPORT_SECONDS, GameSession
+from rlgo.session import REPORT_SECONDS, GameSession, Report
 
 LINE_MOVES = 12  # moves shown of a principal variation
 
@@ -29,7 +29,7 @@ def analyze(session: GameSession, args: list[str], stream: Stream) -> None:
     """Search without playing, and report what was found, until another command comes."""
     color, every = parse_arguments(args, session.game.to_play)
     stream.write()
-    session.analyze(lambda found, game: stream.write(info_line(found, game)), every, color, stream.is_over)
+    session.analyze(_info_writer(stream), every, color, stream.is_over)
     while not stream.is_over():  # there is nothing left to find
         time.sleep(_POLL_SECONDS)
 
@@ -39,8 +39,12 @@ def genmove_analyze(session: GameSession, args: list[str], stream: Stream) -> No
     """Choose a move and play it, and report what the search finds."""
     color, every = parse_arguments(args, session.game.to_play)
     stream.write()
-    p = session.genmove(color, lambda found, game: stream.write(info_line(found, game)), every)
+    p = session.genmove(color, _info_writer(stream), every)
     stream.write(f"play {move_text(p, session.game.size)}")
+
+
+def _info_writer(stream: Stream) -> Report:
+    return lambda candidates, game: stream.write(info_line(candidates, game))
 
 
 def parse_arguments(args: list[str], to_play: int) -> tuple[int, float]:

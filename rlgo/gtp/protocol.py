@@ -209,13 +209,13 @@ class GtpEngine:
         if not words:
             raise RlgoError("syntax error: expected a command")
         name, *args = words
-        found = self._commands().get(name)
-        if found is None:
+        entry = self._commands().get(name)
+        if entry is None:
             raise RlgoError("unknown command")
-        if found.streams:
-            found.run(self.session, args, stream)
+        if entry.streams:
+            entry.run(self.session, args, stream)
             return stream.end()
-        return format_answer("=", id_, found.run(self.session, args) or "")
+        return format_answer("=", id_, entry.run(self.session, args) or "")
 
     def _commands(self) -> dict[str, Command]:
         return {**self._own, **COMMANDS, **self._registered}

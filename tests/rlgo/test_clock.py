@@ -12,7 +12,7 @@ from rlgo.errors import RlgoError
 
 
 @pytest.mark.parametrize(
-    "text, settings",
+    ("text", "settings"),
     [
         ("60", TimeSettings(60)),
         ("0.5", TimeSettings(0.5)),
@@ -38,30 +38,39 @@ def test_without_settings_there_is_no_limit() -> None:
     clock = Clock()
     clock.set_left(BLACK, 1)
     clock.spend(BLACK, 1e6, None)
-    assert clock.budget(BLACK, 9) is None and clock.allows(BLACK) is None and not clock.has_lost(BLACK)
+    assert clock.budget(BLACK, 9) is None
+    assert clock.allows(BLACK) is None
+    assert not clock.has_lost(BLACK)
 
 
 def test_absolute_time() -> None:
     clock = Clock(TimeSettings(10))
     clock.spend(BLACK, 9.5)
-    assert clock.left(BLACK) == (0.5, 0) and clock.allows(BLACK) == 0.5 and clock.left(WHITE) == (10, 0)
+    assert clock.left(BLACK) == (0.5, 0)
+    assert clock.allows(BLACK) == 0.5
+    assert clock.left(WHITE) == (10, 0)
     clock.spend(BLACK, 0.5)
     assert not clock.has_lost(BLACK)  # to the second
     clock.spend(BLACK, 0.1)
-    assert clock.has_lost(BLACK) and not clock.has_lost(WHITE) and clock.left(BLACK) == (0, 0)
+    assert clock.has_lost(BLACK)
+    assert not clock.has_lost(WHITE)
+    assert clock.left(BLACK) == (0, 0)
     clock.restart()
-    assert not clock.has_lost(BLACK) and clock.left(BLACK) == (10, 0)
+    assert not clock.has_lost(BLACK)
+    assert clock.left(BLACK) == (10, 0)
 
 
 def test_canadian_overtime() -> None:
     clock = Clock(TimeSettings(10, 6, 3))
     assert clock.allows(BLACK) == 16
     clock.spend(BLACK, 11)  # a second of the first period, and a move of it
-    assert clock.left(BLACK) == (5, 2) and clock.allows(BLACK) == 5
+    assert clock.left(BLACK) == (5, 2)
+    assert clock.allows(BLACK) == 5
     clock.spend(BLACK, 2)
     assert clock.left(BLACK) == (3, 1)
     clock.spend(BLACK, 2.5)  # the third move: another period begins
-    assert clock.left(BLACK) == (6, 3) and not clock.has_lost(BLACK)
+    assert clock.left(BLACK) == (6, 3)
+    assert not clock.has_lost(BLACK)
     clock.spend(BLACK, 6.5)
     assert clock.has_lost(BLACK)
 
@@ -70,11 +79,14 @@ def test_byo_yomi() -> None:
     clock = Clock(TimeSettings(10, 5, 1, 3))
     assert clock.allows(BLACK) == 25
     clock.spend(BLACK, 9)
-    assert clock.left(BLACK) == (1, 0) and clock.allows(BLACK) == 16
+    assert clock.left(BLACK) == (1, 0)
+    assert clock.allows(BLACK) == 16
     clock.spend(BLACK, 3)  # two seconds of the first period, which begins anew
     assert clock.left(BLACK) == (5, 3)
     clock.spend(BLACK, 12)  # two periods overstepped: one is left
-    assert clock.left(BLACK) == (5, 1) and clock.allows(BLACK) == 5 and not clock.has_lost(BLACK)
+    assert clock.left(BLACK) == (5, 1)
+    assert clock.allows(BLACK) == 5
+    assert not clock.has_lost(BLACK)
     clock.spend(BLACK, 4.9)
     assert clock.left(BLACK) == (5, 1)
     clock.spend(BLACK, 5.1)
@@ -90,7 +102,8 @@ def test_what_the_controller_tells_counts() -> None:
     assert clock.left(WHITE) == (12, 2)
     byo_yomi = Clock(TimeSettings(60, 10, 1, 3))
     byo_yomi.set_left(WHITE, 8, 2)  # of byo-yomi, the periods that are left
-    assert byo_yomi.left(WHITE) == (8, 2) and byo_yomi.allows(WHITE) == 18
+    assert byo_yomi.left(WHITE) == (8, 2)
+    assert byo_yomi.allows(WHITE) == 18
 
 
 def test_main_time_is_spent_exponentially() -> None:
@@ -104,7 +117,7 @@ def test_main_time_is_spent_exponentially() -> None:
 
 
 @pytest.mark.parametrize(
-    "main, moves, delay", [(60, 81, 0.1), (60, 81, 0.3), (30, 60, 0.1), (30, 120, 0.02), (300, 100, 0.5)]
+    ("main", "moves", "delay"), [(60, 81, 0.1), (60, 81, 0.3), (30, 60, 0.1), (30, 120, 0.02), (300, 100, 0.5)]
 )
 def test_time_is_never_over(main: float, moves: int, delay: float) -> None:
     """On a machine that answers so much later than it was to."""
@@ -121,10 +134,12 @@ def test_one_sides_delays_are_not_the_others() -> None:
     clock = Clock(TimeSettings(60))
     fresh = clock.budget(WHITE, 9)
     clock.spend(BLACK, 6.0, 2.0)
-    assert clock.budget(WHITE, 9) == fresh and clock.budget(BLACK, 9) == 0
+    assert clock.budget(WHITE, 9) == fresh
+    assert clock.budget(BLACK, 9) == 0
     late = clock.budget(BLACK, 9)
     clock.restart()  # the machine is the same in the next game
-    assert clock.budget(BLACK, 9) == late and clock.budget(WHITE, 9) == fresh
+    assert clock.budget(BLACK, 9) == late
+    assert clock.budget(WHITE, 9) == fresh
     own = Clock(TimeSettings(60))
     own.spend(BLACK, 6.0)  # who looks at the clock itself
     assert own.budget(BLACK, 9) == pytest.approx((54 - 0.05 * 80) * 4 / 81)
@@ -135,7 +150,8 @@ def test_overtime_is_never_over(settings: TimeSettings) -> None:
     clock = Clock(settings)
     for _ in range(200):
         budget = clock.budget(BLACK, 9)
-        assert budget is not None and budget <= 3
+        assert budget is not None
+        assert budget <= 3
         clock.spend(BLACK, budget + 0.1, budget)
         assert not clock.has_lost(BLACK)
     left = clock.left(BLACK)

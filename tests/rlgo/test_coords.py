@@ -40,7 +40,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("size, at, gtp, sgf", NAMES)
+@pytest.mark.parametrize(("size", "at", "gtp", "sgf"), NAMES)
 def test_names(size: int, at: tuple[int, int], gtp: str, sgf: str) -> None:
     p = from_row_col(*at, size)
     assert p == to_core(size, at)
@@ -91,11 +91,11 @@ def test_bad_sgf_points_are_named(text: str) -> None:
 
 def test_points_off_the_board_have_no_names() -> None:
     for at in [(-1, 0), (0, -1), (9, 0), (0, 9)]:
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="not on the 9x9 board"):
             from_row_col(*at, 9)
     on_board = {to_core(9, (row, col)) for row in range(9) for col in range(9)}
     for p in set(range(-1, 120)) - on_board - {PASS}:
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="not on the 9x9 board"):
             to_vertex(p, 9)
 
 
@@ -124,6 +124,7 @@ def test_gnugo_places_fixed_handicap_alike(gnugo: str) -> None:
         if 2 <= n <= max_fixed_handicap(size):
             points = {to_vertex(p, size) for p in handicap_points(size, n)}
             assert len(points) == n
-            assert answer.startswith("=") and set(answer[1:].split()) == points, (size, n)
+            assert answer.startswith("="), (size, n)
+            assert set(answer[1:].split()) == points, (size, n)
         else:
             assert answer.startswith("?"), (size, n)

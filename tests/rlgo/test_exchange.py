@@ -678,7 +678,7 @@ def test_the_status_of_diff(run, tmp_path):
         (["convert", "a.npz", "--size", "4"], "a.npz: board size 4: expected 5 to 19"),
         (["convert", "a.npz", "--sharing", "LI"], "a.npz: 5x5 1x1+2x2 LI+LD: LI cannot express these weights"),
         (["convert", "a.npz", "--sharing", "x"], "a.npz: features.sharing = 'x': expected one of LI+LD, LI"),
-        (["convert", "li.w", "--size", "9"], "li.w: LI weights are as many on any board: import them with"),
+        (["convert", "li.w", "--size", "9"], "li.w: the number of LI weights does not depend on the board"),
         (["convert", "a.npz", "--size", "9", "-o", "a.npz"], "a.npz: the file exists"),
         (["diff", "a.npz", "none.w"], "none.w: cannot be read"),
         (["diff", "a.npz", "broken.w"], "broken.w: 427 bytes of weights, expected 428"),

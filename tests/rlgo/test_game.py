@@ -129,7 +129,7 @@ def test_a_pass_is_always_legal() -> None:
     assert PASS not in game.legal_moves()
 
 
-@pytest.mark.parametrize("size, games, max_moves", [(5, 60, 120), (9, 3, 250)])
+@pytest.mark.parametrize(("size", "games", "max_moves"), [(5, 60, 120), (9, 3, 250)])
 def test_random_games_against_the_slow_oracle(size: int, games: int, max_moves: int) -> None:
     """Legality with superko kept as a set of whole positions; both colours at times play twice."""
     refused = 0
@@ -210,7 +210,8 @@ def test_a_copy_goes_its_own_way() -> None:
     play(copy, "J9 J1 B2")
     assert state(game) == before
     copy.undo()
-    assert copy.is_legal(from_vertex("B2", 9)) and not game.is_legal(from_vertex("B2", 9))
+    assert copy.is_legal(from_vertex("B2", 9))
+    assert not game.is_legal(from_vertex("B2", 9))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -252,7 +253,7 @@ BLACK_OWNS_15 = """
 
 
 @pytest.mark.parametrize(
-    "komi, result, z",
+    ("komi", "result", "z"),
     [(1.5, "B+3.5", 1), (5.5, "W+0.5", 0), (5, "0", 0.5), (-2.3, "B+7.3", 1), (100, "W+95", 0)],
 )
 def test_results(komi: float, result: str, z: float) -> None:
@@ -273,7 +274,7 @@ def test_two_passes_end_a_game() -> None:
     assert not game.is_over()
 
 
-@pytest.mark.parametrize("color, result, z", [(BLACK, "W+R", 0), (WHITE, "B+R", 1)])
+@pytest.mark.parametrize(("color", "result", "z"), [(BLACK, "W+R", 0), (WHITE, "B+R", 1)])
 def test_resigning(color: int, result: str, z: float) -> None:
     game = Game(9)
     play(game, "C3")
@@ -291,7 +292,9 @@ def test_resigning(color: int, result: str, z: float) -> None:
 def test_fixed_handicap() -> None:
     game = Game(19)
     assert names(game, game.fixed_handicap(4)) == "D4 Q16 D16 Q4"
-    assert game.to_play == WHITE and game.moves == [] and int(game.board.n_moves) == 0
+    assert game.to_play == WHITE
+    assert game.moves == []
+    assert int(game.board.n_moves) == 0
     start = state(game)
     play(game, "K10 C3")
     game.undo()
@@ -302,7 +305,7 @@ def test_fixed_handicap() -> None:
     assert state(game) == start
 
 
-@pytest.mark.parametrize("size, n", [(9, 1), (9, 10), (8, 5), (7, 5), (6, 2), (5, 2), (9, -1)])
+@pytest.mark.parametrize(("size", "n"), [(9, 1), (9, 10), (8, 5), (7, 5), (6, 2), (5, 2), (9, -1)])
 def test_impossible_fixed_handicaps(size: int, n: int) -> None:
     game = Game(size)
     with pytest.raises(RlgoError, match=f"fixed handicap {n} on {size}x{size}"):
@@ -310,7 +313,7 @@ def test_impossible_fixed_handicaps(size: int, n: int) -> None:
     assert game.setup == []
 
 
-@pytest.mark.parametrize("size, n, placed", [(9, 5, 5), (9, 50, 9), (8, 9, 4), (5, 3, 3), (6, 7, 4), (19, 9, 9)])
+@pytest.mark.parametrize(("size", "n", "placed"), [(9, 5, 5), (9, 50, 9), (8, 9, 4), (5, 3, 3), (6, 7, 4), (19, 9, 9)])
 def test_free_handicap_placed_by_us(size: int, n: int, placed: int) -> None:
     game = Game(size)
     points = game.place_free_handicap(n)
@@ -319,7 +322,7 @@ def test_free_handicap_placed_by_us(size: int, n: int, placed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "vertices, message",
+    ("vertices", "message"),
     [
         ("", "0 stones"),
         ("C3", "1 stones"),
@@ -349,7 +352,8 @@ def test_a_position_without_liberties_is_refused() -> None:
         game = Game(9)
         with pytest.raises(RlgoError, match="setup"):
             game.set_up([(color, from_vertex(name, 9)) for color, name in order])
-        assert game.setup == [] and not game.board.n_stones.any()
+        assert game.setup == []
+        assert not game.board.n_stones.any()
 
 
 def test_a_position_set_up_may_not_be_repeated() -> None:

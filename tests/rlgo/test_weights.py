@@ -228,3 +228,10 @@ def test_all_forms_of_the_table_value_positions_alike():
         reset(board, sh, table)
         assert sigma(sh.x[0]) == pytest.approx(expected, abs=1e-5)
     assert weights.table() is weights.table()
+
+
+def test_weights_know_their_board():
+    weights = some_weights()
+    assert weights.for_board(5, "x.npz") is weights
+    with pytest.raises(RlgoError, match=r"^x\.npz: expected weights for 9x9, these are for 5x5$"):
+        weights.for_board(9, "x.npz")

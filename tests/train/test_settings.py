@@ -11,7 +11,19 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from rlgo.errors import RlgoError
-from train.settings import Count, EvenCount, Line, Section, Sizes, expected, parse_count, section, shorten, unknown_key
+from train.settings import (
+    Count,
+    EvenCount,
+    Line,
+    Name,
+    Section,
+    Sizes,
+    expected,
+    parse_count,
+    section,
+    shorten,
+    unknown_key,
+)
 
 
 @section
@@ -99,6 +111,16 @@ def test_a_wrong_value_is_refused_in_one_line(key: str, value: Any, end: str) ->
     with pytest.raises(RlgoError) as error:
         Sample(**{key: value})
     assert str(error.value) == f"{key} = {shorten(value)}: expected {expected(Sample.fields()[key])}{end}"
+
+
+def test_a_key_without_a_good_default_must_be_given() -> None:
+    @section
+    class Named(Section):
+        name: Name = Field(default="")
+
+    assert Named(name="x").name == "x"
+    with pytest.raises(RlgoError, match=r'^name = "": expected a name$'):
+        Named()
 
 
 def test_a_secret_is_not_shown() -> None:

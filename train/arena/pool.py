@@ -22,7 +22,7 @@ from rlgo.errors import RlgoError
 from rlgo.player import Player
 from train import console, ray_cluster
 from train.arena.referee import GameRecord, GameRules, play_game
-from train.players.spec import make_player
+from train.players import make_player
 
 _MOST_DEATHS = 3  # of processes during one game; then something is wrong with the game itself
 _START_SECONDS = 300.0  # for the processes of a cluster
@@ -291,15 +291,15 @@ class RayPool(GamePool):
         name = f"--cluster {cluster}"
         self._ray, self._is_ours = ray_cluster.connect(cluster, n or 1, setting=name)
         free = int(self._ray.available_resources().get("CPU", 0))
-        self._actors: list[Any] = []
+        self.actors: list[Any] = []
         if not free:
             self.close()
             raise RlgoError(f"{name}: none of its CPUs is free")
         self.places = min(n or free, free)
         self._kind = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")
-        self._actors = [self._kind.remote() for _ in range(self.places)]
+        self.actors = [self._kind.remote() for _ in range(self.places)]
         try:
-            fingerprints = self._ray.get([actor.fingerprint.remote() for actor in self._actors], timeout=_START_SECONDS)
+            fingerprints = self._ray.get([actor.fingerprint.remote() for actor in self.actors], timeout=_START_SECONDS)
         except self._ray.exceptions.RayError as error:
             self.close()
             raise RlgoError(f"{name}: its processes do not start: {str(error).splitlines()[0]}") from None
@@ -310,7 +310,7 @@ class RayPool(GamePool):
 
     def start(self, place: int, task: GameTask) -> Any:
         """Send the game to the actor of a place."""
-        return self._actors[place].play.remote(task)
+        return self.actors[place].play.remote(task)
 
     def wait(self, handles: list[Any]) -> list[Any]:
         """Wait for at least one game, for a second at most, so that Ctrl-C is seen."""
@@ -329,11 +329,11 @@ class RayPool(GamePool):
 
     def replace(self, place: int) -> None:
         """Start a new actor in a place."""
-        self._actors[place] = self._kind.remote()
+        self.actors[place] = self._kind.remote()
 
     def close(self) -> None:
         """End all actors, and the connection if it is ours."""
-        for actor in self._actors:
+        for actor in self.actors:
             with contextlib.suppress(Exception):
                 self._ray.kill(actor)
         if self._is_ours:

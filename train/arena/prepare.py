@@ -17,8 +17,9 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import Player
 from train import provenance
+from train.players import make_player
 from train.players.keys import weights_file
-from train.players.spec import make_player, nested_spec, parse_spec
+from train.players.spec import nested_spec, parse_spec
 
 
 def try_players(players: Sequence[str | Player], size: int, komi: float) -> dict[str, str]:

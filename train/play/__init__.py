@@ -1,1 +1,1 @@
-"""Games with people and servers: terminal, CGOS, analysis, PettingZoo."""
+"""Where players meet people, servers and other programs: terminal, CGOS, analysis, PettingZoo."""

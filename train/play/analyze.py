@@ -1,4 +1,4 @@
-"""What a player thinks of a position: `rlgo analyze`.
+"""A player's opinion of a position: `rlgo analyze`.
 
 Start reading at `analyze`.
 """
@@ -18,20 +18,21 @@ from rlgo.game import COLOR_NAMES, Game
 from rlgo.player import RESIGN, Player
 from rlgo.weights import Weights, show
 
-_SHARES = {"visits": "share of the simulations that took each move"}  # maps that are no P(Black wins)
+_SHARES = {"visits": "share of the simulations that took each move"}  # maps of something else than P(Black wins)
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What `analyze` finds.
+    """The result of `analyze`.
 
     Attributes
     ----------
     game : the position
-    player, move : who was asked, and the answer: a point, PASS or RESIGN
-    report : the search in words
-    maps : by name, float64[size, size] of P(Black wins) after each move, NaN where there is none
-    memory : what the search has learned, for players that learn while they play
+    player : the player's name
+    move : the player's choice: a point, PASS or RESIGN
+    report : the player's description of its search, one line each
+    maps : by name, float64[size, size]: P(Black wins) after each move, NaN where there is no value
+    memory : what the search has learned, if the player learns while it plays
     """
 
     game: Game
@@ -42,7 +43,7 @@ class Analysis:
     memory: Weights | None
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON: each map by vertex, the moves that are best for the colour to play first."""
+        """Return everything as JSON; each map by vertex, best move for the side to play first."""
         return {
             "player": self.player,
             "to_play": COLOR_NAMES[self.game.to_play],
@@ -52,19 +53,25 @@ class Analysis:
         }
 
     def ranked(self, name: str) -> list[tuple[str, float]]:
-        """(vertex, value) of each move on a map, the best for the colour to play first."""
+        """List (vertex, value) of the moves on a map, best for the side to play first."""
         values = self.maps[name]
-        found = [(float(values[row, col]), int(row), int(col)) for row, col in np.argwhere(~np.isnan(values))]
-        found.sort(reverse=self.game.to_play == BLACK or name in _SHARES)
+        moves = [(float(values[row, col]), int(row), int(col)) for row, col in np.argwhere(~np.isnan(values))]
+        moves.sort(reverse=self.game.to_play == BLACK or name in _SHARES)
         size = self.game.size
-        return [(to_vertex(from_row_col(row, col, size), size), value) for value, row, col in found]
+        return [(to_vertex(from_row_col(row, col, size), size), value) for value, row, col in moves]
 
-    def shown(self) -> dict[str, np.ndarray]:
-        """The maps that say something."""
+    def known_maps(self) -> dict[str, np.ndarray]:
+        """Return the maps that have any value."""
         return {name: values for name, values in self.maps.items() if not np.isnan(values).all()}
 
     def text(self, top: int = 10, unicode: bool = True) -> str:
-        """For a terminal: the board, the search, each map, and the `top` shapes of each block that moved most."""
+        """Format for a terminal: the board, the search, each map, and what was learned.
+
+        Parameters
+        ----------
+        top : number of shapes of each block, the most changed ones first; 0 for none
+        unicode : draw stones as characters of their own
+        """
         game = self.game
         parts = [
             board_text(game.board, game.last_move, unicode),
@@ -72,36 +79,34 @@ class Analysis:
                 [f"{COLOR_NAMES[game.to_play]} to play; {self.player} plays {self.name_of(self.move)}", *self.report]
             ),
         ]
-        for name, values in self.shown().items():
+        for name, values in self.known_maps().items():
             best = ", ".join(f"{vertex} {value:.1%}" for vertex, value in self.ranked(name)[:5])
             here = f"{name}: {describe_map(name)}, in per cent; best: {best}"
             mark = self.move if self.move != RESIGN else None
             parts.append(f"{here}\n\n{values_text(game.board, values, mark, unicode)}")
         if self.memory is not None and top:
-            parts.append(
-                f"What the search has learned, the strongest shapes first\n\n{show(self.memory, top, unicode)}"
-            )
+            parts.append(f"What the search has learned, strongest shapes first\n\n{show(self.memory, top, unicode)}")
         return "\n\n".join(parts)
 
     def name_of(self, move: int) -> str:
-        """A move as people write it."""
+        """Format a move: a vertex, ``pass`` or ``resign``."""
         return "resign" if move == RESIGN else to_vertex(move, self.game.size)
 
 
 def describe_map(name: str) -> str:
-    """What a map of `Player.analyses` shows."""
+    """Describe what a map of `Player.analyses` shows."""
     return _SHARES.get(name, "P(Black wins) after each move")
 
 
 def analyze(game: Game, player: Player) -> Analysis:
-    """Let the player choose a move in the position of `game`, and ask what it thought.
+    """Let a player choose a move in the position of `game`, and collect its opinion.
 
     Raises
     ------
-    RlgoError : if the game is over, or the player cannot play on its board.
+    RlgoError : if the game is over, or the player does not support its board size.
     """
     if game.is_over():
-        raise RlgoError("the game is over: expected a position with a move to choose; --move N takes an earlier one")
+        raise RlgoError("the game is over: expected a position before its end; choose one with --move N")
     player.new_game()
     move = player.genmove(game)
     maps = {name: values.copy() for name, values in player.analyses().items()}

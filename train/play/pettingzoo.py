@@ -1,9 +1,8 @@
-"""Go as a PettingZoo environment (AEC API), on rlgo's own rules.
+"""Go as a PettingZoo environment (AEC API), with rlgo's rules.
 
-It needs PettingZoo, which comes with `pip install 'rlgo[pettingzoo]'`: without, importing this module is an RlgoError.
-
-Start reading at `raw_env`; `env` is what to use, and `action_of` lets rlgo's players play in it. The API is that of
-Terry et al. 2021 (arXiv:2009.14471).
+Use `env`, and `action_of` to let rlgo's players play in it; start reading at `raw_env`. The API is that of Terry et al.
+2021 (arXiv:2009.14471). Importing this module raises an RlgoError without PettingZoo, which
+`pip install 'rlgo[pettingzoo]'` installs.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _RENDER_MODES = ("human", "ansi", "rgb_array")
 
 
 def to_action(point: int, size: int) -> int:
-    """The action for a point, row * size + col, both from 0 at A1; size * size for PASS. ValueError off the board."""
+    """Return the action of a point: row * size + col from A1, or size * size for PASS. ValueError off the board."""
     if point == PASS:
         return size * size
     row, col = to_row_col(point, size)
@@ -40,7 +39,7 @@ def to_action(point: int, size: int) -> int:
 
 
 def to_point(action: int, size: int) -> int:
-    """The point of an action, or PASS. ValueError outside 0 to size * size."""
+    """Return the point of an action, or PASS. ValueError outside 0 to size * size."""
     return PASS if action == size * size else from_row_col(*divmod(action, size), size)
 
 
@@ -56,10 +55,10 @@ def _observation_space(size: int) -> spaces.Dict:
 def env(
     size: int = 9, komi: float = 7.5, render_mode: str | None = None, max_moves: int | None = None
 ) -> OrderEnforcingWrapper:
-    """`raw_env` in PettingZoo's usual wrappers; the parameters are the same.
+    """Wrap `raw_env` in PettingZoo's usual wrappers; the parameters are the same.
 
-    An illegal action ends the game: -1 for the agent that took it, 0 for the other. An action outside the action
-    space is an AssertionError.
+    An illegal action ends the game with -1 for the agent that took it and 0 for the other. An action outside the
+    action space raises an AssertionError.
     """
     wrapped = TerminateIllegalWrapper(raw_env(size, komi, render_mode, max_moves), illegal_reward=-1)
     return OrderEnforcingWrapper(AssertOutOfBoundsWrapper(wrapped))
@@ -68,23 +67,23 @@ def env(
 class raw_env(AECEnv):
     """A game of Go between the agents ``black_0`` and ``white_0``, by the rules of `rlgo.game.Game`.
 
-    Actions are 0 to size * size: row * size + col, where row 0 is the board's row 1, the lowest in text and
-    pictures, and col 0 is column A; then, the last, a pass.
+    Actions are row * size + col, where row 0 is the board's row 1, the lowest in text and pictures, and col 0 is
+    column A. The last action, size * size, is a pass.
 
     An observation is a dict of
 
-    ``observation`` : int8[size, size, 3] of 0 and 1, indexed [row, col] as above. Plane 0: the stones of the agent
-        that observes; plane 1: those of the other; plane 2: all 1 for ``black_0``, all 0 for ``white_0``
+    ``observation`` : int8[size, size, 3] of 0 and 1, indexed [row, col] as above. Plane 0: the observing agent's
+        stones; plane 1: the other agent's stones; plane 2: all 1 for ``black_0``, all 0 for ``white_0``
     ``action_mask`` : int8[size * size + 1], 1 for the legal actions of the agent to play, positional superko
-        included; all 0 for the other agent, and when the game is over
+        included; all 0 for the other agent, and after the end of the game
 
     The game terminates after two passes and is truncated after `max_moves`. Either way it is scored by area as it
-    stands, all stones alive: the winner gets 1 and the loser -1, or both 0 in a draw. All rewards before are 0.
-    Nothing is random, so the seed of a reset changes nothing; nor do options.
+    stands, with all stones alive: the winner gets 1 and the loser -1; in a draw both get 0. All earlier rewards are 0.
+    Nothing is random: neither the seed nor the options of a reset have an effect.
 
     Attributes
     ----------
-    game : the game in progress; to be read only
+    game : the game in progress; read it, but do not change it
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -97,18 +96,18 @@ class raw_env(AECEnv):
     def __init__(
         self, size: int = 9, komi: float = 7.5, render_mode: str | None = None, max_moves: int | None = None
     ) -> None:
-        """A game to be reset before its first step.
+        """Make an environment. Reset it before its first step.
 
         Parameters
         ----------
         size, komi : points along a side, 5 to 19; points added to White's score
-        render_mode : ``human`` prints the board at every reset and step, ``ansi`` lets `render` return that
-            text, ``rgb_array`` a picture
-        max_moves : moves, passes included, after which a game is truncated (None: 3 * size * size)
+        render_mode : ``human`` prints the board at every reset and step; with ``ansi``, `render` returns that text,
+            with ``rgb_array`` a picture
+        max_moves : moves, passes included, after which a game is truncated; None: 3 * size * size
 
         Raises
         ------
-        RlgoError : outside of these.
+        RlgoError : for any other value.
         """
         super().__init__()
         if render_mode is not None and render_mode not in _RENDER_MODES:
@@ -119,12 +118,12 @@ class raw_env(AECEnv):
         self.render_mode = render_mode
         self.max_moves = 3 * size * size if max_moves is None else max_moves
         self.possible_agents = list(_AGENTS)
-        # Sampling is random, and seeded for each agent: no space is shared.
+        # Each agent seeds the sampling of its own spaces, so they are not shared.
         self.observation_spaces = {agent: _observation_space(size) for agent in _AGENTS}
         self.action_spaces = {agent: spaces.Discrete(size * size + 1) for agent in _AGENTS}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a pickle or a deep copy holds, in the middle of a game too: a `Game` travels as its moves."""
+        """Return what a pickle or a deep copy holds: a `Game` travels as its moves."""
         return {**self.__dict__, "game": (self.game.size, self.game.komi, [p for _, p in self.game.moves])}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -134,14 +133,14 @@ class raw_env(AECEnv):
             self.game.play(p)
 
     def observation_space(self, agent: str) -> spaces.Space:
-        """See above; the same object at every call."""
+        """Return the space of an agent's observations, the same object at every call."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space:
-        """See above; the same object at every call."""
+        """Return the space of an agent's actions, the same object at every call."""
         return self.action_spaces[agent]
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002 - of the API
         """Begin a new game, Black to play."""
         self.game = Game(self.game.size, self.game.komi)
         self.agents = list(_AGENTS)
@@ -155,7 +154,7 @@ class raw_env(AECEnv):
             self.render()
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """What an agent sees; see above."""
+        """Return what an agent sees; see the class."""
         size, color = self.game.size, _AGENTS[agent]
         colors = colors_of(self.game.board)
         planes = [colors == color, colors == 3 - color, np.full(colors.shape, color == BLACK)]
@@ -165,7 +164,7 @@ class raw_env(AECEnv):
         return {"observation": np.stack(planes, axis=-1).astype(np.int8), "action_mask": mask}
 
     def step(self, action: int | None) -> None:
-        """Play for `agent_selection`; None, and only that, where its game is over.
+        """Play an action for `agent_selection`; it must be None once the game is over.
 
         RlgoError, with the game unchanged, for an illegal action; ValueError for one outside the action space.
         """
@@ -187,7 +186,7 @@ class raw_env(AECEnv):
             self.render()
 
     def render(self) -> str | np.ndarray | None:
-        """The board as text (``ansi``), or as a picture, uint8[24 * size, 24 * size, 3] (``rgb_array``).
+        """Return the board as text (``ansi``) or as a picture, uint8[24 * size, 24 * size, 3] (``rgb_array``).
 
         ``human`` prints the text and returns None. RlgoError without a render mode.
         """
@@ -202,13 +201,13 @@ class raw_env(AECEnv):
         return None
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is held open."""
 
 
 def action_of(player: Player, env: AECEnv) -> int:
-    """The action that a player chooses for the agent to play in `env` or `raw_env`, which must not be over.
+    """Let a player choose an action for the agent to play in `env` or `raw_env`, which must not be over.
 
-    There is no action for resigning: a player that does so passes. `new_game` and `end_game` are for the caller.
+    There is no action for resigning: a player that resigns passes. The caller calls `new_game` and `end_game`.
     """
     game: Game = env.unwrapped.game
     p = player.genmove(game)

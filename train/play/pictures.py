@@ -1,4 +1,4 @@
-"""A picture of a position: what a player thinks of it."""
+"""A picture of an analysis: maps of the moves, and what the search has learned."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from train.play.analyze import Analysis, describe_map
 from train.plots import make_figure
 
 
-def analysis_picture(path: str | Path, found: Analysis, top: int = 10) -> None:
-    """Write a PNG of what `analyze.analyze` found: a board for each map, and the shapes that moved most.
+def analysis_picture(path: str | Path, analysis: Analysis, top: int = 10) -> None:
+    """Write a PNG of an analysis: a board for each map, and the shapes whose weights changed most.
 
-    Raises RlgoError without matplotlib.
+    RlgoError without matplotlib.
     """
-    maps = found.shown()
-    blocks = [] if found.memory is None or not top else found.memory.features.blocks
+    maps = analysis.known_maps()
+    blocks = [] if analysis.memory is None or not top else analysis.memory.features.blocks
     rows, columns = 2 if blocks else 1, max(1, len(maps), len(blocks))
     figure, axes = make_figure(rows, columns, 4.6 * columns, 4.9 + 2.2 * (rows - 1), height_ratios=[2.4, 1][:rows])
     for ax in axes.flat:
         ax.set_axis_off()
-    mark = None if found.move == RESIGN else found.move
+    mark = None if analysis.move == RESIGN else analysis.move
     for ax, (name, values) in zip(axes[0], maps.items(), strict=False):
-        ax.imshow(values_image(values, 36, found.game.board, mark), interpolation="none")
+        ax.imshow(values_image(values, 36, analysis.game.board, mark), interpolation="none")
         ax.set_title(f"{name}: {describe_map(name)}, %", fontsize=10, loc="left")
     for ax, block in zip(axes[-1], blocks, strict=False):
-        assert found.memory is not None
-        shapes = strongest(found.memory, block, top)
+        assert analysis.memory is not None
+        shapes = strongest(analysis.memory, block, top)
         largest = max((abs(weight) for weight, *_ in shapes), default=1.0)
         tints = [weight / largest for weight, *_ in shapes]
         ax.imshow(shapes_image([cells for _, cells, *_ in shapes], tints, columns=5), interpolation="none")
         ax.set_title(f"learned most, {block.name}: up to {largest:.2f}", fontsize=10, loc="left")
-    title = f"{COLOR_NAMES[found.game.to_play]} to play; {found.player} plays {found.name_of(found.move)}"
-    figure.suptitle("\n".join([title, *found.report]), fontsize=11)
+    title = f"{COLOR_NAMES[analysis.game.to_play]} to play; {analysis.player} plays {analysis.name_of(analysis.move)}"
+    figure.suptitle("\n".join([title, *analysis.report]), fontsize=11)
     figure.savefig(path, format="png")

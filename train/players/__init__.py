@@ -3,8 +3,8 @@
 Start reading at `spec.py` for how a player is written, and at `keys.py` for what it can be set to.
 """
 
-from train.players import tree_keys  # registers the tree search family
+import train.players.tree_keys  # noqa: F401  (registers the tree search family)
 from train.players.keys import PLAYERS
 from train.players.spec import make_player
 
-__all__ = ["PLAYERS", "make_player", "tree_keys"]
+__all__ = ["PLAYERS", "make_player"]

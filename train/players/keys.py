@@ -17,7 +17,6 @@ from pydantic import Field
 
 from rlgo import alphabeta, dyna2, table_search, td_search
 from rlgo.board import new_board
-from rlgo.errors import RlgoError
 from rlgo.jit import seed_sequence
 from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
 from rlgo.resources import checkpoints_dir
@@ -166,11 +165,7 @@ def weights_file(text: str, size: int) -> Path:
 def weights_for(text: str, size: int) -> Weights:
     """Load the weights of `weights_file`; RlgoError if they are for another board."""
     file = weights_file(text, size)
-    weights = load_weights(file)
-    if weights.features.size != size:
-        n = weights.features.size
-        raise RlgoError(f"{file}: expected weights for {size}x{size}, these are for {n}x{n}")
-    return weights
+    return load_weights(file).for_board(size, str(file))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -423,7 +418,7 @@ _OPTIONS = alphabeta.Options()
 class AlphaBetaPhase(Keys):
     """What alpha-beta alone, and alpha-beta as a second phase, have in common."""
 
-    depth: CountOrNone = key(
+    depth: Annotated[int, Field(ge=1, le=alphabeta.MAX_DEPTH - 1)] | Literal["none"] = key(
         default_of(alphabeta.AlphaBeta, "depth"),
         "Plies; none: as deep as the time allows. If only `seconds` is given, none.",
         "alphabeta_depth",

@@ -237,11 +237,11 @@ def players_markdown() -> str:
         keys = row.keys
         if like is not None and _shared(like, row) > len(row.keys) / 2:
             keys = tuple(key for key in keys if key not in like.keys)
-            same = f"All keys of [`{like.name}`](#{like.name})"
+            same = f"The keys of [`{like.name}`](#{like.name})"
             if not keys:
                 lines.append(f"{same}, with the same defaults.")
                 continue
-            lines += [f"{same}, and these, some perhaps with another default:", ""]
+            lines += [f"{same}, with these added or changed:", ""]
         lines += ["| key | default | may be | meaning | experiments |", "|---|---|---|---|---|"]
         lines += [_markdown_key(key) for key in keys]
     return "\n".join(lines) + "\n"

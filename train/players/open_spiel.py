@@ -1,13 +1,14 @@
-"""rlgo's players as OpenSpiel bots, and OpenSpiel's own tree search as a player of rlgo's.
-
-It needs OpenSpiel, which comes with `pip install 'rlgo[open_spiel]'`: without, importing this module is an RlgoError.
+"""OpenSpiel: rlgo's players as its bots, and its tree search as a player.
 
 Start reading at `PlayerBot`, then `OpenSpielSearch`. OpenSpiel's game "go" (Lanctot et al. 2019, arXiv:1908.09453)
-has the rules of `rlgo.board`: simple ko, no suicide, two passes, area score, all stones alive. It differs in two:
+has the rules of `rlgo.board`: simple ko, no suicide, two passes, area score, all stones alive. There are two
+differences:
 
-* A stone that repeats an earlier whole-board position is legal there, and ends the game as a draw. For `Game` it
-  is illegal (positional superko): rlgo's own players never play it, but the other side may.
+* A stone that recreates an earlier whole-board position is legal there, and ends the game as a draw. In `Game` it is
+  illegal (positional superko): rlgo's own players never play it, but the other side may.
 * Nobody can resign, and a game ends after `max_game_length` moves, scored as it stands.
+
+Importing this module raises an RlgoError without OpenSpiel, which `pip install 'rlgo[open_spiel]'` installs.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ try:
 except ImportError:
     raise RlgoError("needs OpenSpiel, which is not installed: pip install 'rlgo[open_spiel]'") from None
 
-RESIGNED = "resigned"  # what `PlayerBot.gave_up` says of a player that does
+RESIGNED = "resigned"  # the value of `PlayerBot.gave_up` after a resignation
 
-# OpenSpiel's tree search as its own example plays it (open_spiel/python/examples/mcts.py).
+# As in OpenSpiel's own example (open_spiel/python/examples/mcts.py).
 _UCT_C = 2.0
 _ROLLOUTS = 1
 _MEMORY_MB = 1000
@@ -35,24 +36,24 @@ _MEMORY_MB = 1000
 class PlayerBot(pyspiel.Bot):
     """A `Player` as a bot for OpenSpiel's game "go", for either colour.
 
-    It keeps a `Game` of its own, which `step` brings up to the state's history: extended where the history
-    continues it, else played anew from the start. So nobody has to inform it of the other side's moves. It has
-    no policy to show, cannot be forced to an action, and is not clonable, which pyspiel.Bot says for it.
+    The bot keeps a `Game` of its own, which `step` brings up to date with the state's history, so it need not be
+    informed of the other side's moves. It provides no policy, cannot be forced to an action, and cannot be cloned;
+    pyspiel.Bot says so by default.
 
-    OpenSpiel has no word for resigning. A player that does, or whose move is not among the state's legal actions,
-    gives up: the bot passes, then and for the rest of the game, and `gave_up` says why.
+    OpenSpiel has no resignation. If the player resigns, or its move is not legal in the state, the bot gives up: it
+    passes for the rest of the game, and `gave_up` says why.
 
     Attributes
     ----------
     player : whose moves it plays
     game : the position that it knows
-    gave_up : `RESIGNED`, or which move was illegal; empty while it plays
+    gave_up : `RESIGNED`, or which move was illegal; empty until then
     """
 
     def __init__(self, game: pyspiel.Game, player: Player) -> None:
-        """A bot for games of `game`, as pyspiel.load_game gives it.
+        """Make a bot for games of `game`, from pyspiel.load_game.
 
-        RlgoError if that is not go, has a handicap, or a board on which rlgo or the player does not play.
+        RlgoError if that is not go, has a handicap, or a board size that rlgo or the player does not support.
         """
         super().__init__()
         if game.get_type().short_name != "go":
@@ -65,22 +66,22 @@ class PlayerBot(pyspiel.Bot):
         self.game = Game(size, parameters["komi"])
         check_size(player, self.game)
         self.gave_up = ""
-        # OpenSpiel names its points as GTP does, "B d4", which leaves no doubt where they are.
+        # OpenSpiel names its actions as GTP does, "B d4".
         root = game.new_initial_state()
         names = {action: root.action_to_string(0, action).split()[1] for action in range(game.num_distinct_actions())}
         self._points = {action: from_vertex(name, size) for action, name in names.items()}
         self._actions = {p: action for action, p in self._points.items()}
 
     def action(self, point: int) -> int:
-        """OpenSpiel's action for a point of the board, or for PASS: row * size + col, and size * size."""
+        """Return OpenSpiel's action for a point, row * size + col, or for PASS, size * size."""
         return self._actions[point]
 
     def point(self, action: int) -> int:
-        """The point of OpenSpiel's action, or PASS."""
+        """Return the point of OpenSpiel's action, or PASS."""
         return self._points[action]
 
     def step(self, state: pyspiel.State) -> int:
-        """The player's move in a state that is not terminal, as an action. See above for where it gives up."""
+        """Return the player's action in a state that is not terminal. See the class for how it gives up."""
         if state.is_terminal():
             raise RlgoError(f"{self.player.name}: asked for a move when the game is over")
         self.follow(state)
@@ -123,14 +124,15 @@ class PlayerBot(pyspiel.Bot):
 
 
 class OpenSpielSearch(Player):
-    """OpenSpiel's tree search as a player: pyspiel.MCTSBot, UCT with random playouts, proven results backed up.
+    """OpenSpiel's tree search as a player: pyspiel.MCTSBot, UCT with random playouts, which backs up proven results.
+
+    It searches by OpenSpiel's rules, and plays the most visited move that is legal in `Game`.
 
     Parameters
     ----------
-    simulations : of each move
+    size : points along a side of the board
+    simulations : per move
     seed : of all random numbers; None: different every time
-
-    It thinks by OpenSpiel's rules, and plays the most visited of its moves that `Game` has as legal.
     """
 
     def __init__(self, size: int = 9, simulations: int = 1000, seed: Seed = None, name: str = "open_spiel") -> None:
@@ -142,7 +144,7 @@ class OpenSpielSearch(Player):
         self._komi: float | None = None
 
     def genmove(self, game: Game) -> int:
-        """RlgoError for a game that OpenSpiel cannot have: with a handicap, or moves out of turn."""
+        """Choose a move. RlgoError for a game with setup stones or moves out of turn, which OpenSpiel does not have."""
         check_size(self, game)
         if self._komi != game.komi:
             self._begin(game)

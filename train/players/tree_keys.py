@@ -6,6 +6,7 @@ which are read from there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -52,7 +53,7 @@ from train.players.spec import make_player, nested_spec
 from train.settings import Count, Expected, OneOf, name_of, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
-_CODES = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # settings that are codes, and their names
+_CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name
 _TREE_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}
 PriorCount = Annotated[Count, Field(ge=0, le=MOST_PRIOR)]
 

@@ -1,1 +1,8 @@
-"""Training runs: one, many side by side, and how strong they are."""
+"""Training runs: one, many side by side, and how strong they are.
+
+* `run` trains; `folder` holds its files, `monitor` its logs, `strength` its measurements
+* `workers` puts the workers of a run on a Ray cluster
+* `status` lists runs; `compare` and `evaluate` play them against each other
+* `fleet` trains many runs, each in a process of its own (`child`); `sweep` varies their settings
+* `pictures` draws comparisons, sweeps and ratings
+"""

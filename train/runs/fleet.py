@@ -1,7 +1,7 @@
 """Many training runs side by side, each in a process of its own.
 
 Start reading at `train_all`. Each run has an ordinary run folder, and a fleet keeps no state besides those folders:
-what remains to be done follows from how they stand. So a fleet that was interrupted, even by ``kill -9``, continues
+what remains to be done follows from their contents. So a fleet that was interrupted, even by ``kill -9``, continues
 when it is started again.
 """
 
@@ -58,7 +58,7 @@ class RunSpec:
 
 @dataclass(eq=False)
 class RunStatus:
-    """How a run of a fleet stands, or how it ended."""
+    """The status of a run of a fleet, or how it ended."""
 
     spec: RunSpec
     state: str = INTERRUPTED  # FINISHED, INTERRUPTED or FAILED
@@ -137,7 +137,7 @@ def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool
     Parameters
     ----------
     runs : the runs; those that are finished or damaged already are left alone
-    folder : their common folder; whatever they print goes to its subfolder logs
+    folder : their common folder; their output goes to its subfolder logs
     jobs : number of runs that train at a time
     progress : show progress on standard error; None: as `console.Progress` decides
     """
@@ -238,7 +238,7 @@ class _Fleet:
 
 
 class _Process:
-    """A run at work: a child process that ends when its standard input is closed, for whatever reason."""
+    """A run at work: a child process, which ends when its standard input closes, even if the parent was killed."""
 
     def __init__(self, run: RunStatus, logs: Path):
         spec = run.spec

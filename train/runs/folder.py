@@ -65,7 +65,7 @@ class RunFolder:
         return {int(path.stem): path for path in sorted(self.checkpoints.glob("*.npz")) if path.stem.isdecimal()}
 
     def exists(self) -> bool:
-        """Return whether the folder holds a run, in whatever state."""
+        """Return whether the folder holds a run, finished or not."""
         return self.config.is_file()
 
     def resume_command(self) -> str:
@@ -78,7 +78,7 @@ class RunFolder:
 
         Raises RlgoError if another process is using the run, or if the folder cannot be written.
         """
-        from filelock import FileLock, Timeout
+        from filelock import FileLock, Timeout  # looking at runs does not need it
 
         lock = FileLock(self._lock, timeout=0.5)
         try:

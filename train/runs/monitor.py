@@ -2,7 +2,7 @@
 
 Start reading at `Monitor.log`. Everything is written immediately, in the calling thread: the lengths of the files are
 part of a run's state, and errors of the disk must reach the run. (tensorboardX's own `SummaryWriter` writes in a thread
-of its own, which dies silently.)
+of its own, which dies silently.) tensorboardX is slow to load, so it is imported where it is used.
 """
 
 from __future__ import annotations

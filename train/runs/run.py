@@ -166,7 +166,7 @@ def _initial_weights(config: Config) -> np.ndarray | None:
 def resume(
     path: str | Path, games: int | None = None, progress: bool | None = None, cluster: str | None = None
 ) -> Result:
-    """Resume an interrupted run exactly where its last saved state stands.
+    """Resume an interrupted run exactly from its last saved state.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def _config_of(folder: RunFolder, games: int | None = None, cluster: str | None 
 
 
 def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool | None) -> Result:
-    """Run from the saved state to the end; whatever ends the run early, say how to resume it."""
+    """Run from the saved state to the end; if the run ends early, say how to resume it."""
     with folder.lock(), StopRequest() as stop:
         state, saved = folder.load()
         done = _Progress(**saved)
@@ -255,7 +255,7 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool | No
             pass
         except KeyboardInterrupt:
             message(f"stopped at once{_saved(folder)}")
-        if stop.signal == signal.SIGTERM:  # whoever sent it expects this exit status
+        if stop.signal == signal.SIGTERM:  # the exit status that its sender expects
             raise SystemExit(128 + signal.SIGTERM)
         raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""What training runs there are in a folder, and how they stand.
+"""The training runs in a folder, and the status of each.
 
 Start reading at `inspect`. Everything is read from the run folders as they are: nothing is written, and no run has to
 wait.
@@ -58,7 +58,7 @@ class RunInfo:
 
 
 def inspect(path: str | Path) -> RunInfo:
-    """Return how a run stands. It never raises: a run that cannot be read is reported as damaged."""
+    """Return the status of a run. It never raises: a run that cannot be read is reported as damaged."""
     folder = RunFolder(path)
     try:
         running = folder.in_use()

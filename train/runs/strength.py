@@ -9,7 +9,6 @@ was interrupted measures the same as one that was not.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,8 +123,8 @@ def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: b
     """
     player = GreedyPlayer(ValueFunction(weights), seed)
     engine = f"gtp:{GNUGO} --seed {seed % 2**31}"  # or GNU Go would play differently each time
-    progress = sys.stderr.isatty() if progress is None else progress
-    return play_match(player, engine, games, size=weights.features.size, komi=komi, seed=seed, progress=progress)
+    size, show = weights.features.size, progress is not False
+    return play_match(player, engine, games, size=size, komi=komi, seed=seed, progress=show)
 
 
 def has_gnugo() -> bool:

@@ -235,7 +235,7 @@ def _check_range(key: str, r: dict[str, Any], shared: Config, source: str) -> ty
     if not low < high:
         raise RlgoError(f"{source}: {key}: low = {low:g}, high = {high:g}: expected low < high")
     if log and low <= 0:
-        raise RlgoError(f"{source}: {key}: low = {low:g}: expected a number above 0 for log = true")
+        raise RlgoError(f"{source}: {key}: low = {low:g}: expected a positive number for log = true")
     return type(low)
 
 

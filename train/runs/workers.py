@@ -361,7 +361,7 @@ class RayWorkers(LearnWorkers):
 
         Parameters
         ----------
-        calls : by Ray's reference, whatever belongs to it
+        calls : any values, by Ray's references to the results
         seconds : until they time out
         waiting : what is waited for; said when it takes long
         """

@@ -141,6 +141,8 @@ def test_results_read_well() -> None:
     ]
 
 
+@pytest.mark.process
+@pytest.mark.slow
 def test_a_match_stops_when_the_test_is_decided(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     arguments: dict[str, Any] = {"a": "open_spiel,sims=64", "b": "random", "games": 400, "sprt": Sprt(0, 100), **FIVE}
@@ -234,6 +236,7 @@ def engine(tmp_path: Path) -> str:
     return write_engine(tmp_path)
 
 
+@pytest.mark.process
 def test_a_match_with_an_engine(engine: str, log: Path) -> None:
     result = play_match("random", engine, 2, size=5, opening_plies=2, seed=1)
     assert (result.games, result.forfeits, result.b) == (2, 0, engine)
@@ -250,6 +253,7 @@ def test_a_match_with_an_engine(engine: str, log: Path) -> None:
     assert lines[-1] == "quit"
 
 
+@pytest.mark.process
 def test_engines_that_fail_forfeit_and_come_back(engine: str, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # Whenever it starts, it plays one stone and dies.
     result = play_match(engine + "C3 DIE", passer(), 4, size=5, opening_plies=0, komi=0.5)
@@ -259,6 +263,7 @@ def test_engines_that_fail_forfeit_and_come_back(engine: str, log: Path, capsys:
     assert "killed by a test" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_an_engine_that_does_not_come_back_ends_the_match(engine: str, tmp_path: Path) -> None:
     script = tmp_path / "engine.py"
     script.write_text("import os; os.remove(__file__)\n" + ENGINE)
@@ -266,6 +271,7 @@ def test_an_engine_that_does_not_come_back_ends_the_match(engine: str, tmp_path:
         play_match(engine + "DIE", "random", 4, size=5)
 
 
+@pytest.mark.process
 def test_engines_are_closed_after_a_match(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pids = []
     popen = subprocess.Popen
@@ -285,6 +291,7 @@ def test_engines_are_closed_after_a_match(engine: str, monkeypatch: pytest.Monke
     assert not any(is_running(pid) for pid in pids)
 
 
+@pytest.mark.gnugo
 def test_gnugo_beats_a_random_player(gnugo: str) -> None:
     command = f"gtp:'{gnugo}' --mode gtp --level 0 --chinese-rules --capture-all-dead"
     result = play_match("random", command, 2, size=7, seed=1)

@@ -33,6 +33,8 @@ def games_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
 
 
+@pytest.mark.process
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_who_plays_the_games() -> None:
     one = play_match("random", "open_spiel,sims=8", 12, seed=4, **FIVE)
     assert play_match("random", "open_spiel,sims=8", 12, seed=4, jobs=3, **FIVE) == one
@@ -50,6 +52,7 @@ def test_players_that_are_objects_play_in_this_process() -> None:
     assert (result.a, result.b) == ("random", "random")
 
 
+@pytest.mark.process
 def test_a_player_meets_itself() -> None:
     spec = "".join(["open_spiel", ",sims=4"])
     again = "".join(["open_spiel", ",sims=4"])
@@ -65,6 +68,7 @@ def task(number: int, black: str = "random", white: str = "random") -> GameTask:
     return GameTask(number, black, white, (), 1, GameRules(5, 2.5, 75))
 
 
+@pytest.mark.process
 def test_a_process_that_dies_is_replaced_and_its_game_played_again(capfd: pytest.CaptureFixture[str]) -> None:
     with contextlib.closing(ProcessPool(2)) as pool:
         first = dict(moves_of(pool, 4))
@@ -105,8 +109,9 @@ def test_a_game_that_nobody_survives_ends_the_match() -> None:
         next(games)
 
 
+@pytest.mark.process
 def test_errors_of_processes_are_told() -> None:
-    with contextlib.closing(ProcessPool(2)) as pool, pytest.raises(RlgoError, match="player 'nobody': unknown"):
+    with contextlib.closing(ProcessPool(2)) as pool, pytest.raises(RlgoError, match="unknown player nobody"):
         list(pool.run(task(i, "nobody") for i in (1, 2)))
 
 
@@ -139,6 +144,8 @@ MORTAL_ENGINE = """
 """
 
 
+@pytest.mark.process
+@pytest.mark.slow
 def test_a_match_with_engines_that_die_is_complete(tmp_path: Path) -> None:
     (tmp_path / "mortal.py").write_text(textwrap.dedent(MORTAL_ENGINE))
     engines = [f"gtp:'{sys.executable}' -S -E '{tmp_path / 'mortal.py'}' '{tmp_path / name}'" for name in ("a", "b")]

@@ -127,6 +127,8 @@ def test_who_oversteps_the_time_has_lost(monkeypatch: pytest.MonkeyPatch) -> Non
     assert slow.limits[-1] is None
 
 
+@pytest.mark.process
+@pytest.mark.slow
 def test_engines_are_told_the_time(tmp_path: Path) -> None:
     log = tmp_path / "log"
     engine = f"gtp:'{sys.executable}' -m rlgo gtp --size 5 --player random --log '{log}'"
@@ -140,6 +142,7 @@ def test_engines_are_told_the_time(tmp_path: Path) -> None:
     assert "> kgs-time_settings byoyomi 60 10 3" in log.read_text()
 
 
+@pytest.mark.process
 def test_clocks_are_told_in_whole_seconds(tmp_path: Path) -> None:
     log = tmp_path / "log"
     engine = f"'{sys.executable}' -m rlgo gtp --size 5 --player random --log '{log}'"
@@ -176,20 +179,19 @@ def test_clocks_are_told_in_whole_seconds(tmp_path: Path) -> None:
 WRONG = textwrap.dedent("""
     import sys, time
     from rlgo.gtp import GtpEngine, run
+    from rlgo.gtp.protocol import COMMANDS
     from rlgo.player import RandomPlayer
-    from rlgo.game import Game
     wrong = sys.argv[1]
     engine = GtpEngine(RandomPlayer(1), 5)
-    play = engine._commands["play"]
+    genmove = COMMANDS["genmove"].run
     if wrong == "other-board":
-        engine._commands["list_stones"] = lambda args: "A1 B1 C1"
+        engine.register("list_stones", lambda session, args: "A1 B1 C1")
     if wrong == "other-score":
-        engine._commands["final_score"] = lambda args: "B+99.5"
+        engine.register("final_score", lambda session, args: "B+99.5")
     if wrong == "slow":
-        genmove = engine._commands["genmove"]
-        engine._commands["genmove"] = lambda args: time.sleep(1.5) or genmove(args)
+        engine.register("genmove", lambda session, args: time.sleep(1.5) or genmove(session, args))
     if wrong == "deaf":
-        engine._commands["genmove"] = lambda args: time.sleep(600)
+        engine.register("genmove", lambda session, args: time.sleep(600))
     run(engine)
 """)
 
@@ -201,12 +203,15 @@ def wrong(tmp_path: Path) -> str:
     return f"gtp:'{sys.executable}' '{path}' "
 
 
+@pytest.mark.process
 def test_an_engine_with_another_board_has_lost(wrong: str) -> None:
     result = play_match("random", wrong + "other-board", 2, **FIVE)
     assert (result.wins, result.forfeits) == (2, 2)
     assert "its board differs from the referee's, for example at" in result.forfeit_reasons[0]
 
 
+@pytest.mark.process
+@pytest.mark.slow
 def test_scores_are_compared(wrong: str, tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     result = play_match("random", wrong + "other-score", 2, check_scores=True, results=path, **FIVE)
@@ -222,6 +227,7 @@ def test_scores_are_compared(wrong: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["slow", "deaf"])
+@pytest.mark.process
 def test_engines_that_overstep_it_or_never_answer_lose_on_time(
     kind: str, wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ def games_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
 
 
+@pytest.mark.process
 def test_results_are_appended_and_a_match_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     whole = play_match("random", "open_spiel,sims=8", 8, **FIVE)
@@ -126,6 +127,8 @@ def test_one_process_at_a_time_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "jobs"), [(signal.SIGINT, 1), (signal.SIGTERM, 2), (signal.SIGKILL, 2)])
+@pytest.mark.process
+@pytest.mark.slow
 def test_a_match_that_is_stopped_plays_each_remaining_game_once(tmp_path: Path, number: int, jobs: int) -> None:
     """Also as a shell's background job, which has Ctrl-C ignored."""
     path, gate = tmp_path / "results.jsonl", tmp_path / "gate"
@@ -166,6 +169,7 @@ def test_a_match_that_is_stopped_plays_each_remaining_game_once(tmp_path: Path, 
     assert (result["games"], result["interrupted"]) == (40, False)
 
 
+@pytest.mark.process
 def test_what_an_engine_says_does_not_break_the_file(tmp_path: Path) -> None:
     (tmp_path / "odd.py").write_text(
         SMALL_ENGINE.replace('free.pop(0) if len(free) > 12 else "pass"', '"\\u2028\\u0085\\x1c"')

@@ -164,6 +164,8 @@ def test_anchors_have_their_ratings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["round_robin", "swiss"])
+@pytest.mark.process
+@pytest.mark.slow
 def test_processes_do_not_change_the_result(tmp_path: Path, kind: str) -> None:
     one = run_tournament(plan_of(tmp_path, f'kind = "{kind}"'), progress=False)
     (tmp_path / "again").mkdir()
@@ -171,6 +173,8 @@ def test_processes_do_not_change_the_result(tmp_path: Path, kind: str) -> None:
     assert one.pairs == two.pairs
 
 
+@pytest.mark.process
+@pytest.mark.slow
 def test_a_stopped_tournament_goes_on(tmp_path: Path) -> None:
     results, gate = tmp_path / "out" / "small" / "results.jsonl", tmp_path / "gate"
     engine = write_gated_engine(tmp_path, results, gate)
@@ -304,7 +308,7 @@ def test_ratings_agree_with_choix() -> None:
         ("games = 4", 'kind = "gauntlet"\nchallengers = ["nobody"]', "tournament.challengers: nobody: not among"),
         ("games = 4", 'time = "soon"', "tournament.time: time 'soon': expected seconds"),
         ("[players]", "[people]", "unknown table [people]"),
-        ('"random"', '"nobody"', "players.one: player 'nobody': unknown"),
+        ('"random"', '"nobody"', "players.one: unknown player nobody"),
         ('"random"', "5", "players.one: expected a player spec in quotes"),
         ('one = "random"\ntwo = "random,seed=2"\n', "", "[players]: expected at least two"),
         ("[players]", "[anchors]\nzero = 5\n[players]", "anchors.zero: not among the players"),

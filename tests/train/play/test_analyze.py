@@ -50,10 +50,14 @@ def test_the_values_of_every_move_under_both_memories(weights):
     np.testing.assert_allclose(found.maps["value"], both, atol=1e-6)
     assert found.move == from_vertex(found.ranked("value")[0][0], 5)
     ranked = found.ranked("long-term")
-    assert [v for _, v in ranked] == sorted((v for _, v in ranked), reverse=True) and len(ranked) == 21
+    assert [v for _, v in ranked] == sorted((v for _, v in ranked), reverse=True)
+    assert len(ranked) == 21
     text = found.text(top=2, unicode=False)
-    assert text.startswith("   A B C D E\n") and "black to play; dyna2 plays " in text.lower()
-    assert "Black won " in text and "1x1-none" in text and "2x2-none" in text
+    assert text.startswith("   A B C D E\n")
+    assert "black to play; dyna2 plays " in text.lower()
+    assert "Black won " in text
+    assert "1x1-none" in text
+    assert "2x2-none" in text
     for name in ("value", "long-term"):
         assert f"{name}: P(Black wins) after each move, in per cent; best: {found.ranked(name)[0][0]} " in text
 
@@ -66,8 +70,11 @@ def _unshared(weights: Weights, sizes: tuple[int, ...]) -> np.ndarray:
 
 def test_players_that_do_not_learn_have_no_memory():
     found = analyze(game(), RandomPlayer(1))
-    assert found.memory is None and found.maps == {} and found.report == []
-    assert "plays " in found.text() and "learned" not in found.text()
+    assert found.memory is None
+    assert found.maps == {}
+    assert found.report == []
+    assert "plays " in found.text()
+    assert "learned" not in found.text()
 
 
 def test_a_map_as_text_and_as_a_picture():
@@ -83,7 +90,8 @@ def test_a_map_as_text_and_as_a_picture():
     assert lines[5].split() == ["1", "5", ".", ".", ".", ".", "1"]
     plain, marked = (values_image(values, 36, g.board, mark) for mark in (None, from_vertex("C3", 5)))
     changed = np.argwhere((plain != marked).any(2))
-    assert changed.min(0).tolist() > [71, 71] and changed.max(0).tolist() < [108, 108]  # around C3 alone
+    assert changed.min(0).tolist() > [71, 71]
+    assert changed.max(0).tolist() < [108, 108]
     assert (plain[90:126, 54] != values_image(values, 36)[90:126, 54]).any()  # the stone of B2
 
 
@@ -95,10 +103,13 @@ def test_from_the_command_line(tmp_path, weights, capsys):
     spec = f"two_phase,long={file},sizes=1+2,sims=50,depth=2"
     assert main(["analyze", str(sgf), "--player", spec, "--png", str(png), "--json", str(out), "--top", "3"]) == 0
     text = capsys.readouterr().out
-    assert "Black to play; two_phase plays" in text.replace("black", "Black") and "alpha-beta: depth 2" in text
-    assert png.read_bytes().startswith(b"\x89PNG") and png.stat().st_size > 10_000
+    assert "Black to play; two_phase plays" in text.replace("black", "Black")
+    assert "alpha-beta: depth 2" in text
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert png.stat().st_size > 10_000
     told = json.loads(out.read_text())
-    assert told["player"] == "two_phase" and len(told["maps"]["value"]) == len(told["maps"]["long-term"]) == 21
+    assert told["player"] == "two_phase"
+    assert len(told["maps"]["value"]) == len(told["maps"]["long-term"]) == 21
     # The same seed tells the same; --move goes back.
     again = tmp_path / "b.json"
     main(["analyze", str(sgf), "--player", spec, "--json", str(again)])
@@ -128,7 +139,8 @@ def test_bad_input(tmp_path, capsys, text, arguments, message):
         sgf.write_text(text)
     assert main(["analyze", str(sgf), *arguments]) == 2
     err = capsys.readouterr().err
-    assert message in err and err.count("rlgo: error:") == 1
+    assert message in err
+    assert err.count("rlgo: error:") == 1
 
 
 def test_nobody_to_ask_in_a_finished_game():
@@ -158,5 +170,6 @@ def test_ctrl_c_ends_the_search_with_what_it_has_found(tmp_path, weights, monkey
     before = signal.getsignal(signal.SIGINT)
     spec = f"two_phase,long={file},sizes=1+2,seconds=3600"
     assert main(["analyze", str(sgf), "--player", spec]) == 0
-    assert "two_phase plays" in capsys.readouterr().out and len(calls) == 5
+    assert "two_phase plays" in capsys.readouterr().out
+    assert len(calls) == 5
     assert signal.getsignal(signal.SIGINT) is before

@@ -149,7 +149,7 @@ def test_pondering_in_the_opponents_time(on: bool) -> None:
 
 def test_a_crash_while_pondering_does_not_end_the_game(capsys: pytest.CaptureFixture[str]) -> None:
     class Crashing(Scripted):
-        def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
+        def ponder(self, _game: Game, _stop: Callable[[], bool]) -> None:
             self.pondering.set()
             raise ZeroDivisionError("by nought")
 
@@ -172,7 +172,7 @@ def test_the_player_of_a_config_ponders(monkeypatch: pytest.MonkeyPatch) -> None
     """`run_cgos` makes a session that ponders where the config says so, and closes its players."""
     player, closed = Scripted(), list[int]()
     player.close = lambda: closed.append(1)  # type: ignore[method-assign]
-    monkeypatch.setattr("train.play.cgos.client.make_player", lambda spec, size: player)
+    monkeypatch.setattr("train.play.cgos.client.make_player", lambda *_: player)
 
     def script(talk: Talk) -> None:
         talk.login()
@@ -480,7 +480,8 @@ def test_random_bytes(capsys: pytest.CaptureFixture[str]) -> None:
 
     run_client(noise, endless, noise, one_game)
     errors = capsys.readouterr().err
-    assert "a line without an end" in errors and "Traceback" not in errors
+    assert "a line without an end" in errors
+    assert "Traceback" not in errors
     assert all(line.isprintable() for line in errors.split("\n"))
 
 
@@ -583,7 +584,7 @@ def test_ctrl_c_between_games_leaves_at_once() -> None:
 
 
 def test_ctrl_c_between_two_attempts_to_connect_leaves_at_once() -> None:
-    def sleep(seconds: float) -> None:
+    def sleep(_seconds: float) -> None:
         signal.raise_signal(signal.SIGINT)
 
     CgosClient(make_config(free_port()), random_session, sleep).run()
@@ -603,5 +604,6 @@ def test_ctrl_c_of_others_is_theirs() -> None:
     thread = threading.Thread(target=run)
     thread.start()
     thread.join(90)
-    assert not failures and not thread.is_alive()
+    assert not failures
+    assert not thread.is_alive()
     assert signal.getsignal(signal.SIGINT) is before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import tomllib
@@ -14,7 +13,7 @@ from cgos_server import PASSWORD, USER
 
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path
-from train.play.cgos import Cgos, load_cgos, main
+from train.play.cgos import CgosConfig, load_cgos, main
 
 GOOD: dict[str, Any] = {"host": "cgos.invalid", "port": 6819, "user": USER, "password": PASSWORD, "player": "random"}
 
@@ -29,7 +28,7 @@ def write_config(folder: Path, **values: Any) -> Path:
 
 
 def test_a_config_and_its_defaults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert load_cgos(write_config(tmp_path, ponder=True, lag=2)) == Cgos(**GOOD, ponder=True, lag=2.0)
+    assert load_cgos(write_config(tmp_path, ponder=True, lag=2)) == CgosConfig(**GOOD, ponder=True, lag=2.0)
     assert capsys.readouterr().err == ""
 
 
@@ -38,7 +37,7 @@ def test_a_password_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     secret.write_text(f"{PASSWORD} \nmore\n", "utf-8")
     secret.chmod(0o600)
     file = write_config(tmp_path, password=None, password_file=str(secret))
-    assert load_cgos(str(file)) == Cgos(**GOOD)
+    assert load_cgos(str(file)) == CgosConfig(**GOOD)
     file.chmod(0o644)  # it holds no password
     assert capsys.readouterr().err == ""
 
@@ -62,16 +61,16 @@ def test_a_password_that_others_may_read(tmp_path: Path, capsys: pytest.CaptureF
     [
         ({"host": None}, "host: missing; expected the address of a CGOS server"),
         ({"host": ""}, 'host = "": expected the address of a CGOS server'),
-        ({"port": None}, "port: missing; expected an integer from 1 to 65535"),
-        ({"port": 70000}, "port = 70000: expected an integer from 1 to 65535"),
-        ({"port": "6819"}, 'port = "6819": expected an integer from 1 to 65535, found a string'),
+        ({"port": None}, "port: missing; expected an integer from 1 to 65,535"),
+        ({"port": 70000}, "port = 70000: expected an integer from 1 to 65,535"),
+        ({"port": "6819"}, 'port = "6819": expected an integer from 1 to 65,535, found a string'),
         ({"user": None}, "user: missing; expected a name of 3 to 18 letters"),
         ({"user": "two words"}, 'user = "two words": expected a name of 3 to 18 letters'),
         ({"player": None}, "player: missing; expected a player spec"),
         ({"player": "randm"}, "unknown player randm; did you mean random?"),
         ({"player": "random,sed=1"}, "player random: unknown key sed; did you mean seed?"),
-        ({"password": None}, "password_file: expected either it or password, found neither"),
-        ({"password_file": "x"}, "password_file: expected either it or password, found both"),
+        ({"password": None}, "password_file: expected either this or password, found neither"),
+        ({"password_file": "x"}, "password_file: expected either this or password, found both"),
         ({"password": "s3 cret-word"}, "password: expected a string of at least 3 ASCII characters, no spaces"),
         ({"password": 533278}, "password: expected a string of at least 3 ASCII characters, no spaces"),
         ({"password": None, "password_file": "/nowhere/x"}, "password_file = /nowhere/x: cannot be read: No such file"),
@@ -87,8 +86,10 @@ def test_bad_configs(tmp_path: Path, values: dict[str, Any], message: str) -> No
     file = write_config(tmp_path, **values)
     with pytest.raises(RlgoError) as error:
         main(file)
-    assert str(error.value).startswith(f"{file}: {message}") and "\n" not in str(error.value)
-    assert "cret" not in str(error.value) and "533278" not in str(error.value)
+    assert str(error.value).startswith(f"{file}: {message}")
+    assert "\n" not in str(error.value)
+    assert "cret" not in str(error.value)
+    assert "533278" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -125,9 +126,9 @@ def test_the_shipped_example_names_every_key_and_no_server() -> None:
     with pytest.raises(RlgoError, match=r'example.toml: host = "": expected the address of a CGOS server'):
         main("example")
     values = tomllib.loads(file.read_text("utf-8"))
-    fields = {f.name: f.default for f in dataclasses.fields(Cgos)}
+    fields = {name: field.default for name, field in CgosConfig.fields().items()}
     assert "\n# password = " in file.read_text("utf-8")
     assert [*values] == [name for name in fields if name != "password"]
     own = {"host", "port", "user", "password_file", "player"}
     assert all(values[key] == fields[key] for key in values if key not in own)
-    assert Cgos(**values | {"host": "x", "user": USER}).player == values["player"]
+    assert CgosConfig(**values | {"host": "x", "user": USER}).player == values["player"]

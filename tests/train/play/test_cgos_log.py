@@ -31,11 +31,14 @@ def test_the_password_is_shown_nowhere(tmp_path: Path, password: str, capfd: pyt
         talk.send(f"Error: {password} is wrong")
 
     files = {"log": str(tmp_path / "log.txt"), "sgf": str(tmp_path)}
-    with Server(script, refuses) as server, pytest.raises(RlgoError) as error:
+    with Server(script, refuses) as server:
         config = make_config(server.port, password=password, games=0, **files)
-        CgosClient(config, random_session, Delays()).run()
+        client = CgosClient(config, random_session, Delays())
+        with pytest.raises(RlgoError) as error:
+            client.run()
     assert str(error.value).endswith(": Error: *** is wrong")
-    assert password not in str(error.value) and "password=" not in repr(config)
+    assert password not in str(error.value)
+    assert "password=" not in repr(config)
     written = [file.read_text("utf-8") for file in tmp_path.iterdir()]
     assert len(written) == 2
     for text in [*written, *capfd.readouterr()]:
@@ -54,13 +57,14 @@ def test_every_line_is_logged_with_time_and_direction(tmp_path: Path, capsys: py
     said = [line[20:] for line in lines]
     assert said[1:7] == ["< protocol genmove_analyze", said[2], "< username", f"> {USER}", "< password", "> ***"]
     assert said[2].startswith("> e1 rlgo ")
-    assert said[-1] == "- done, 1 games played" and said[-2] == "> quit"
+    assert said[-1] == "- done, 1 games played"
+    assert said[-2] == "> quit"
     assert any(line.startswith(("- game 1: won, B+", "- game 1: lost, W+")) for line in said)
 
 
 def test_a_log_that_cannot_be_written_any_more_does_not_end_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
     class Full:
-        def write(self, text: str) -> int:
+        def write(self, _text: str) -> int:
             raise OSError(28, "No space left on device")
 
         def flush(self) -> None:

@@ -105,7 +105,7 @@ def test_actions_are_row_major_from_the_lowest_row(size: int):
         assert to_action(to_point(action, size), size) == action
     assert (to_action(PASS, size), to_point(size * size, size)) == (size * size, PASS)
     for wrong in (-1, size * size + 1):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="not on the"):
             to_point(wrong, size)
 
 
@@ -118,13 +118,16 @@ def test_observations_of_both_sides():
     black, white = (environment.observe(agent)["observation"] for agent in ("black_0", "white_0"))
     assert {tuple(p) for p in np.argwhere(black[..., 0])} == {(0, 1), (1, 3)}
     assert {tuple(p) for p in np.argwhere(black[..., 1])} == {(2, 0)}
-    assert (white[..., 0] == black[..., 1]).all() and (white[..., 1] == black[..., 0]).all()
-    assert black[..., 2].all() and not white[..., 2].any()
+    assert (white[..., 0] == black[..., 1]).all()
+    assert (white[..., 1] == black[..., 0]).all()
+    assert black[..., 2].all()
+    assert not white[..., 2].any()
     assert mask_of(environment, "black_0") == set()
-    assert len(mask_of(environment, "white_0")) == 23 and "pass" in mask_of(environment, "white_0")
+    assert len(mask_of(environment, "white_0")) == 23
+    assert "pass" in mask_of(environment, "white_0")
 
 
-@pytest.mark.parametrize("size, games", [(5, 10), (9, 2)])
+@pytest.mark.parametrize(("size", "games"), [(5, 10), (9, 2)])
 def test_masks_along_random_games(size: int, games: int):
     """By the naive board and its history, and by `Game`, neither of which the environment has made."""
     rng = np.random.default_rng(1)
@@ -151,7 +154,7 @@ def test_masks_along_random_games(size: int, games: int):
 
 def test_superko_is_masked():
     environment = started(5, moves=TWO_STONES_SENT)
-    free = {naive.vertex((row, col)) for row in range(5) for col in range(5)} - set("A2 C2 B2 D1 E5 C1".split())
+    free = {naive.vertex((row, col)) for row in range(5) for col in range(5)} - {"A2", "C2", "B2", "D1", "E5", "C1"}
     assert mask_of(environment, "black_0") == free - {"B1"} | {"pass"}
     play(environment, "B1")
     assert environment.rewards["black_0"] == -1
@@ -163,7 +166,7 @@ def test_superko_is_masked():
 
 
 @pytest.mark.parametrize(
-    "komi, moves, rewards",
+    ("komi", "moves", "rewards"),
     [
         (0.5, "C3 pass pass", (1, -1)),
         (30.0, "C3 pass pass", (-1, 1)),
@@ -200,10 +203,13 @@ def test_long_games_are_truncated_and_scored():
     assert env(5).unwrapped.max_moves == 75
 
     environment = started(5, max_moves=2, moves="pass pass")  # an end at the limit is an end
-    assert all(environment.terminations.values()) and not any(environment.truncations.values())
+    assert all(environment.terminations.values())
+    assert not any(environment.truncations.values())
 
 
-@pytest.mark.parametrize("moves, loser", [("C3 C3", "white_0"), ("A2 E5 B1 A1", "white_0"), ("A1 C3 A1", "black_0")])
+@pytest.mark.parametrize(
+    ("moves", "loser"), [("C3 C3", "white_0"), ("A2 E5 B1 A1", "white_0"), ("A1 C3 A1", "black_0")]
+)
 def test_an_illegal_action_loses(moves: str, loser: str):
     environment = started(5, moves=moves)
     winner = "white_0" if loser == "black_0" else "black_0"
@@ -220,8 +226,9 @@ def test_the_raw_environment_refuses_illegal_actions():
     environment.step(12)
     with pytest.raises(RlgoError, match="illegal move White C3: occupied"):
         environment.step(12)
-    assert len(environment.game.moves) == 1 and environment.agent_selection == "white_0"
-    with pytest.raises(ValueError):
+    assert len(environment.game.moves) == 1
+    assert environment.agent_selection == "white_0"
+    with pytest.raises(ValueError, match="not on the 5x5 board"):
         environment.step(26)
 
 
@@ -232,7 +239,7 @@ def test_actions_outside_the_space(action: int):
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         ({"size": 4}, "board size 4"),
         ({"max_moves": 0}, "max_moves = 0: expected at least 1"),
@@ -283,7 +290,8 @@ def test_copies_go_on_from_the_same_position(duplicate):
     assert len(environment.unwrapped.game.moves) == 8
     assert environment.agent_selection == "black_0"
     play(environment, "pass pass")
-    assert all(environment.terminations.values()) and not any(twin.terminations.values())
+    assert all(environment.terminations.values())
+    assert not any(twin.terminations.values())
 
 
 def test_players_play_a_whole_game():
@@ -295,14 +303,16 @@ def test_players_play_a_whole_game():
         environment.step(None if terminated or truncated else action_of(players[agent], environment))
     assert totals == {"black_0": 1, "white_0": -1}
     game = environment.unwrapped.game
-    assert game.is_over() and game.outcome == 1 and len(game.moves) > 20
+    assert game.is_over()
+    assert game.outcome == 1
+    assert len(game.moves) > 20
 
 
 def test_a_player_that_resigns_passes():
     class Resigning(Player):
         name = "resigning"
 
-        def genmove(self, game: Game) -> int:
+        def genmove(self, _game: Game) -> int:
             return RESIGN
 
     assert action_of(Resigning(), started(5)) == 25

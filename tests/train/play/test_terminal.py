@@ -44,7 +44,7 @@ class Scripted(Player):
         self.known = [Candidate(p, 0.25, 1234, line), Candidate(from_vertex("E1", 5), 0.5, 1, [from_vertex("E1", 5)])]
         return p
 
-    def candidates(self, game: Game) -> list[Candidate]:
+    def candidates(self, _game: Game) -> list[Candidate]:
         return self.known
 
     def report(self) -> list[str]:
@@ -97,7 +97,8 @@ def test_moves_and_what_the_engine_thinks() -> None:
     assert "   A B C D E\n 5 . . . . . 5\n 4 .(O)O . . 4\n 3 . . X X . 3\n" in played.written[-2]
     assert "You are Black against scripted, komi 0.5." in played.written[0]
     quiet = Played("c3", player="C4", quiet=True)
-    assert "White plays C4." in quiet.written and "P(win)" not in quiet.text
+    assert "White plays C4." in quiet.written
+    assert "P(win)" not in quiet.text
 
 
 def test_the_person_may_be_white() -> None:
@@ -110,9 +111,13 @@ def test_the_person_may_be_white() -> None:
 
 def test_handicap() -> None:
     played = Played("D4", "moves", "new", "yes", "moves", player=RandomPlayer(1), color=WHITE, size=9, handicap=2)
-    assert played.moves == "" and played.session.game.to_play == WHITE and len(played.session.game.setup) == 2
-    assert played.text.count("Handicap: C3 G7") == 2 and "  1 W D4     2 B " in played.text
-    assert played.written[-1] == "" and played.written[-2] == "No moves yet."
+    assert played.moves == ""
+    assert played.session.game.to_play == WHITE
+    assert len(played.session.game.setup) == 2
+    assert played.text.count("Handicap: C3 G7") == 2
+    assert "  1 W D4     2 B " in played.text
+    assert played.written[-1] == ""
+    assert played.written[-2] == "No moves yet."
 
 
 @pytest.mark.parametrize(
@@ -146,59 +151,65 @@ def test_ko_is_explained() -> None:
 
 def test_an_empty_line_is_nothing() -> None:
     played = Played("", "   ")
-    assert len(played.written) == 3 and len(played.prompts) == 3
+    assert len(played.written) == 3
+    assert len(played.prompts) == 3
 
 
 def test_undo_to_the_start_and_through_the_end() -> None:
     played = Played("C3", "D3", "undo", "undo", "undo", player="C4 D4")
-    assert played.moves == "" and played.written[-2] == "undo: you have not moved yet"
+    assert played.moves == ""
+    assert played.written[-2] == "undo: you have not moved yet"
     played = Played("C3", "undo", player="C4 D4", color=WHITE)
     assert played.moves == "B:C4"
     played = Played("C3", "resign", "D3", "undo", "E3", player="C4 D4")
     assert "Black resigns: W+R" in played.written
     assert "the game is over (W+R): expected new, undo, save or quit" in played.written
-    assert played.moves == "B:C3 W:C4 B:E3 W:D4" and "W+R> " in played.prompts
+    assert played.moves == "B:C3 W:C4 B:E3 W:D4"
+    assert "W+R> " in played.prompts
     played = Played("C3", "undo", player="resign")
-    assert "White resigns: B+R" in played.written and played.moves == ""
+    assert "White resigns: B+R" in played.written
+    assert played.moves == ""
 
 
 def test_hint_and_map_search_a_position_once() -> None:
     player = Scripted("C3 B3 C4 C2")
     player.maps = {"value": np.full((5, 5), 0.25), "visits": np.full((5, 5), 0.5)}
     played = Played("hint", "map", "map visits", "map vist", "D3", "hint", player=player)
-    assert player.searches == 3 and played.moves == "B:D3 W:B3"
+    assert player.searches == 3
+    assert played.moves == "B:D3 W:B3"
     assert (
         "scripted would play C3\n  C3   P(win) 25.0%   1,234 visits  C3 A1 B1\n  E1   P(win) 50.0%  E1"
         in played.written
     )
     assert "scripted would play C4\n" in played.text
     assert "value: P(Black wins) after each move, in per cent; others: visits" in played.written
-    assert " 5  25  25  25  25  25 5" in played.text and " 5  50  50  50  50  50 5" in played.text
+    assert " 5  25  25  25  25  25 5" in played.text
+    assert " 5  50  50  50  50  50 5" in played.text
     assert "map 'vist': expected one of value, visits; the nearest is visits" in played.written
 
 
 def test_a_hint_is_of_the_position_on_the_board() -> None:
     played = Played("C3", "hint", "undo", "hint", player="C4 D4 B3")
-    assert "scripted would play D4\n" in played.text and "scripted would play B3\n" in played.text
+    assert "scripted would play D4\n" in played.text
+    assert "scripted would play B3\n" in played.text
 
 
 def test_a_pass_is_a_hint_without_candidates() -> None:
     played = Played("hint", "map")
-    assert (
-        "scripted would pass" in played.written
-        and "scripted would pass, and has no opinion of other moves" in played.written
-    )
+    assert "scripted would pass" in played.written
+    assert "scripted would pass, and has no opinion of other moves" in played.written
     assert played.moves == ""
 
 
 def test_auto_plays_for_the_person() -> None:
     played = Played("auto", "undo", "auto", player="C3 C4 D3 D4")
-    assert played.moves == "B:D3 W:D4" and "Black plays C3." in played.text
+    assert played.moves == "B:D3 W:D4"
+    assert "Black plays C3." in played.text
 
 
 def dead_stone(*more: Any, **options: Any) -> Played:
     """Black owns all of the board but one white stone, which is dead: as it stands, White's E1 takes some area."""
-    black = "A2 B2 C2 D2 E2 B4 D4".split()
+    black = ["A2", "B2", "C2", "D2", "E2", "B4", "D4"]
     return Played(*black, "pass", *more, player="pass pass pass pass pass pass E1", **options)
 
 
@@ -217,13 +228,14 @@ def test_who_disagrees_plays_on_with_all_stones_alive() -> None:
     assert played.prompts[-1] == "B+18.5> "
     # Another game asks again.
     played = dead_stone("no", "pass", "new", "pass", "yes")
-    assert played.session.early_pass and not played.session.all_alive
+    assert played.session.early_pass
+    assert not played.session.all_alive
     assert played.written[-2].startswith("The score is")
 
 
 def test_the_engine_agrees_to_end_a_game_that_it_has_won() -> None:
     """It passes though dead stones stand, unless all count as alive."""
-    white = "E1 D1 C1 B1 A5 E5".split()
+    white = ["E1", "D1", "C1", "B1", "A5", "E5"]
     script = "C3 B2 D2 C2 E2 A2 B4 D4 C4 pass"
     played = Played(*white, "pass", "yes", player=script, color=WHITE, komi=1.5)
     assert played.moves.endswith("B:B4 W:pass B:pass")
@@ -240,16 +252,19 @@ def test_ownership_and_score() -> None:
     assert any(text.startswith("Black wins 100% of 400 playouts, which end B+2") for text in played.written)
     assert any(text.endswith("without the dead stones: B+24.5.") for text in played.written)
     help_text = played.written[-2]
-    assert all(f"  {name} " in help_text for name in "pass undo hint map score save quit".split())
+    assert all(f"  {name} " in help_text for name in ["pass", "undo", "hint", "map", "score", "save", "quit"])
 
 
 def test_the_record(tmp_path: Path) -> None:
     file = tmp_path / "a game.sgf"
     played = Played("C3", "D3", "undo", "E3", player="C4 D4 E4", record=file)
     game = load_sgf(file)
-    assert names(game) == played.moves == "B:C3 W:C4 B:E3 W:E4" and game.komi == 0.5
+    assert names(game) == played.moves == "B:C3 W:C4 B:E3 W:E4"
+    assert game.komi == 0.5
     data = file.read_text()
-    assert "PB[human]" in data and "PW[scripted]" in data and "RE[" not in data
+    assert "PB[human]" in data
+    assert "PW[scripted]" in data
+    assert "RE[" not in data
     assert data.count("C[P(win) 75.0%, 1,234 visits, expects A1 B1\na long search]") == 2
     assert played.written[-1] == f"The game is saved in {file}."
     # What was said of a move that was taken back is forgotten, also where a pass follows, of which nothing is said.
@@ -281,7 +296,8 @@ def test_save_asks_before_it_overwrites_another_game(tmp_path: Path) -> None:
     played = Played(
         "C3", f"save {file}", "no", f"sgf {file}x", f"sgf {file}x", f"save {tmp_path}", "save /no/folder/a.sgf"
     )
-    assert file.read_text() == "precious" and f"{file} exists. Overwrite it? [yes/no] " in played.prompts
+    assert file.read_text() == "precious"
+    assert f"{file} exists. Overwrite it? [yes/no] " in played.prompts
     assert names(read_sgf((tmp_path / "other.sgfx").read_bytes())) == "B:C3 W:pass"
     assert len([p for p in played.prompts if "exists" in p]) == 1
     assert f"{tmp_path}: expected a file, found a folder" in played.written
@@ -323,7 +339,8 @@ class Interrupted(Player):
 def test_ctrl_c_in_a_search_moves_at_once() -> None:
     before = signal.getsignal(signal.SIGINT)
     played = Played("hint", "C3", player=Interrupted(1))
-    assert played.moves == "B:C3 W:C4" and "patient would play C4" in played.written
+    assert played.moves == "B:C3 W:C4"
+    assert "patient would play C4" in played.written
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -338,7 +355,7 @@ def test_a_second_ctrl_c_leaves_with_the_game_saved(tmp_path: Path) -> None:
     assert names(load_sgf(tmp_path / "b.sgf")) == "B:C3 W:C4"
 
 
-def test_an_engine_that_fails_ends_the_game_with_its_record(tmp_path: Path, capsys: Any) -> None:
+def test_an_engine_that_fails_ends_the_game_with_its_record(tmp_path: Path) -> None:
     with pytest.raises(RlgoError, match="ZeroDivisionError: no reason"):
         Played("C3", "D3", player="C4 crash", record=tmp_path / "a.sgf")
     assert names(load_sgf(tmp_path / "a.sgf")) == "B:C3 W:C4 B:D3"
@@ -347,10 +364,13 @@ def test_an_engine_that_fails_ends_the_game_with_its_record(tmp_path: Path, caps
 
 def test_real_players() -> None:
     played = Played("C3", "hint", "map", "undo", player=make_player("greedy,seed=1", 9), size=9)
-    assert played.moves == "" and "White plays " in played.text and "greedy would play " in played.text
+    assert played.moves == ""
+    assert "White plays " in played.text
+    assert "greedy would play " in played.text
     assert "value: P(Black wins) after each move, in per cent" in played.written
     played = Played(*["auto"] * 200, player=make_player("random,seed=1", 5))
-    assert played.session.game.is_over() and "The score is " in played.text
+    assert played.session.game.is_over()
+    assert "The score is " in played.text
 
 
 # ---------------------------------------------------------------------------------------------
@@ -401,7 +421,9 @@ def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: 
     file = tmp_path / "a.sgf"
     play(monkeypatch, "C3\n", record=file, time="60")
     out, err = capsys.readouterr()
-    assert "1 Black> " in out and "White plays " in out and "\033" not in out
+    assert "1 Black> " in out
+    assert "White plays " in out
+    assert "\033" not in out
     assert "random is getting ready" in err
     assert names(load_sgf(file)).startswith("B:C3 W:")
     with pytest.raises(RlgoError, match="exists already; --force overwrites it"):
@@ -419,9 +441,14 @@ def test_the_engine_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     play_in_terminal("random,seed=1", 9, 6.5, handicap=3, time="60+3x10", quiet=True)
     play_in_terminal("random,seed=1", 9, handicap=3, color="black")
     session = games[0].session
-    assert session.early_pass and not session.all_alive and str(session.clock.settings) == "60+3x10"
-    assert session.game.komi == 6.5 and session.game.size == 9 and len(session.game.setup) == 3
-    assert [game.human for game in games] == [WHITE, BLACK] and games[0].quiet
+    assert session.early_pass
+    assert not session.all_alive
+    assert str(session.clock.settings) == "60+3x10"
+    assert session.game.komi == 6.5
+    assert session.game.size == 9
+    assert len(session.game.setup) == 3
+    assert [game.human for game in games] == [WHITE, BLACK]
+    assert games[0].quiet
     assert games[1].session.clock.settings is None
 
 

@@ -94,7 +94,8 @@ def test_points_stand_where_open_spiel_shows_them(size: int):
         state.apply_action(bot.action(p))
     assert spiel_colors(state_after(load(size), moves), size).tolist() == colors_of(game.board).tolist()
     assert spiel_colors(state, size).tolist() == colors_of(game.board).tolist()
-    assert spiel_colors(state, size)[0, 1] == 1 and spiel_colors(state, size)[2, 0] == 2
+    assert spiel_colors(state, size)[0, 1] == 1
+    assert spiel_colors(state, size)[2, 0] == 2
 
 
 @pytest.mark.parametrize("size", [5, 9])
@@ -107,7 +108,7 @@ def test_actions_are_row_major_from_the_lowest_row(size: int):
     assert bot.action(PASS) == size * size
 
 
-@pytest.mark.parametrize("size, games", [(5, 30), (9, 4)])
+@pytest.mark.parametrize(("size", "games"), [(5, 30), (9, 4)])
 def test_rules_agree_along_random_games(size: int, games: int):
     """Legality but for superko, stones, and the score; where superko forbids a stone, OpenSpiel's game is drawn."""
     game = load(size, 3.5, max_game_length=500)
@@ -124,7 +125,8 @@ def test_rules_agree_along_random_games(size: int, games: int):
             for p in theirs - ours:
                 assert bot.game.why_illegal(p) == "superko"
                 drawn = state.child(bot.action(p))
-                assert drawn.is_terminal() and drawn.returns() == [0, 0]
+                assert drawn.is_terminal()
+                assert drawn.returns() == [0, 0]
                 repeats += 1
             assert spiel_colors(state, size).tolist() == colors_of(bot.game.board).tolist()
             assert bot.game.to_play - 1 == state.current_player()
@@ -177,7 +179,7 @@ def test_restart_begins_a_game():
 
 
 @pytest.mark.parametrize(
-    "answer, why",
+    ("answer", "why"),
     [
         (RESIGN, RESIGNED),
         (from_vertex("B1", 5), "illegal move Black B1: occupied"),
@@ -201,7 +203,8 @@ def test_open_spiel_decides_what_is_legal():
     state = state_after(load(), TWO_STONES_SENT)
     state.apply_action(bot.step(state))
     assert bot.gave_up == ""
-    assert state.is_terminal() and state.returns() == [0, 0]
+    assert state.is_terminal()
+    assert state.returns() == [0, 0]
     with pytest.raises(RlgoError, match="superko"):
         bot.restart_at(state)
 
@@ -212,14 +215,17 @@ def test_what_pyspiel_asks_of_a_bot():
     bots = [PlayerBot(game, RandomPlayer(seed)) for seed in (1, 2)]
     state = game.new_initial_state()
     returns = pyspiel.evaluate_bots(state, bots, 1)
-    assert state.is_terminal() and returns in ([1, -1], [-1, 1], [0, 0])
+    assert state.is_terminal()
+    assert returns in ([1, -1], [-1, 1], [0, 0])
     bot = bots[0]
     bot.inform_action(game.new_initial_state(), 1, 3)
-    assert not (bot.provides_policy() or bot.provides_force_action() or bot.is_clonable())
+    assert not (bot.provides_policy())
+    assert not (bot.provides_force_action())
+    assert not (bot.is_clonable())
 
 
 @pytest.mark.parametrize(
-    "game, sizes, message",
+    ("game", "sizes", "message"),
     [
         ("tic_tac_toe", None, "expected its game go"),
         ("go(board_size=19,handicap=2)", None, "expected no handicap"),
@@ -257,7 +263,8 @@ def win_rate(spec: str, simulations: int, games: int, **arguments) -> float:
 def test_it_plays_matches_which_a_seed_fixes():
     results = [play_match("random", "open_spiel,sims=10", 4, size=5, seed=seed, progress=False) for seed in (3, 3, 4)]
     assert results[0] == results[1] != results[2]
-    assert results[0].forfeits == 0 and results[0].distinct == 4
+    assert results[0].forfeits == 0
+    assert results[0].distinct == 4
 
 
 def test_greedy_beats_a_hasty_tree_search():
@@ -275,7 +282,8 @@ def test_the_search_takes_what_superko_allows():
     for name in TWO_STONES_SENT.split():
         game.play(from_vertex(name, 5))
     chosen = OpenSpielSearch(5, 300, seed=1).genmove(game)
-    assert game.is_legal(chosen) and not game.is_legal(from_vertex("B1", 5))
+    assert game.is_legal(chosen)
+    assert not game.is_legal(from_vertex("B1", 5))
 
 
 def test_games_that_open_spiel_cannot_have():

@@ -164,7 +164,7 @@ def test_the_same_seed_gives_the_same_weights(finished, tmp_path):
     assert theta("other", seed=2) != result.weights.theta.tobytes()
 
 
-@pytest.mark.parametrize(("size", "komi"), [(5, 0.5), (9, 7.5)])
+@pytest.mark.parametrize(("size", "komi"), [(5, 0.5), pytest.param(9, 7.5, marks=pytest.mark.slow)])
 def test_training_makes_players_stronger(size, komi):
     papers = {"learning": {"alpha": 0.1}, "policy": {"epsilon": 0.1}}
     config = tiny(Path("nowhere"), board={"size": size, "komi": komi}, run={"games": 3_000}, **papers)

@@ -176,19 +176,21 @@ def test_a_match_on_a_cluster(nodes, tmp_path):
     assert result == play_match("random", "open_spiel,sims=4", 8, **arguments)
     assert sorted(json.loads(line)["game"] for line in path.read_text().splitlines()[1:]) == list(range(1, 9))
     pool = RayPool(nodes.address, 2)
-    with pytest.raises(RlgoError, match="player 'nobody': unknown"):
+    with pytest.raises(RlgoError, match="unknown player nobody"):
         list(pool.run([GameTask(1, "nobody", "random", (), 1, GameRules(5, 2.5, 75))]))
     pool.close()
 
 
 def test_actors_of_a_match_that_die_are_replaced(nodes, capsys):
+    import ray
+
     pool = RayPool(nodes.address, 2)
     tasks = [GameTask(n, "random", "random", (), 1, GameRules(5, 2.5, 75)) for n in range(1, 13)]
     records = {}
     for task, record in pool.run(tasks):
         records[task.number] = record.moves
         if len(records) == 3:
-            pool._ray.kill(pool._actors[0])
+            ray.kill(pool.actors[0])
     pool.close()
     assert sorted(records) == list(range(1, 13))
     assert "its process died; playing the game again" in capsys.readouterr().err

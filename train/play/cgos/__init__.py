@@ -22,6 +22,6 @@ and positional superko applies.
 """
 
 from train.play.cgos.client import CgosClient, main, run_cgos
-from train.play.cgos.config import Cgos, load_cgos
+from train.play.cgos.config import CgosConfig, load_cgos
 
-__all__ = ["Cgos", "CgosClient", "load_cgos", "main", "run_cgos"]
+__all__ = ["CgosClient", "CgosConfig", "load_cgos", "main", "run_cgos"]

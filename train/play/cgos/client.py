@@ -18,7 +18,7 @@ from rlgo.errors import RlgoError
 from rlgo.resources import version
 from rlgo.session import GameSession
 from train.console import signals_to
-from train.play.cgos.config import Cgos, load_cgos
+from train.play.cgos.config import CgosConfig, load_cgos
 from train.play.cgos.connection import Connection, Log
 from train.play.cgos.messages import COLORS, Lost, ServerGame, parse_genmove, parse_play, parse_setup
 from train.play.cgos.record import to_sgf
@@ -33,7 +33,7 @@ def main(path: str | Path) -> None:
     run_cgos(load_cgos(path))
 
 
-def run_cgos(config: Cgos) -> None:
+def run_cgos(config: CgosConfig) -> None:
     """Play on a server until the config's number of games is reached, or until Ctrl-C.
 
     Raises
@@ -58,7 +58,7 @@ class CgosClient:
 
     def __init__(
         self,
-        config: Cgos,
+        config: CgosConfig,
         make_session: Callable[[int, float], GameSession],
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = random.random,

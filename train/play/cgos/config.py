@@ -27,8 +27,8 @@ AnyPath = Annotated[Line, Expected("a path, or nothing")]
 
 
 @section
-class Cgos(Section):
-    """Where to play, as whom, and with which player. configs/cgos/example.toml explains every key."""
+class CgosConfig(Section):
+    """Where to play, as whom, and with which player. See configs/cgos/example.toml for every key."""
 
     host: Annotated[Line, Field(pattern=r"^\S+$"), Expected("the address of a CGOS server")] = Field(
         default="", description="Address of the server."
@@ -60,11 +60,11 @@ class Cgos(Section):
         """Refuse two passwords, and a bad spec."""
         if bool(self.password) == bool(self.password_file):
             found = "both" if self.password else "neither"
-            raise RlgoError(f"password_file: expected either it or password, found {found}")
+            raise RlgoError(f"password_file: expected either this or password, found {found}")
         parse_spec(self.player)
 
 
-def load_cgos(path: str | Path) -> Cgos:
+def load_cgos(path: str | Path) -> CgosConfig:
     """Read a client's config.
 
     Parameters
@@ -81,11 +81,11 @@ def load_cgos(path: str | Path) -> Cgos:
     """
     file = config_path(str(path), "cgos")
     table = read_toml(file)
-    check_keys(Cgos, table, str(file))
+    check_keys(CgosConfig, table, str(file))
     for key in ("host", "port", "user", "player"):
         if key not in table:
-            raise RlgoError(f"{file}: {key}: missing; expected {expected(Cgos.fields()[key])}")
-    config: Cgos = section_from(Cgos, table, str(file))
+            raise RlgoError(f"{file}: {key}: missing; expected {expected(CgosConfig.fields()[key])}")
+    config: CgosConfig = section_from(CgosConfig, table, str(file))
     if config.password:
         _warn_if_readable(file)
         return config
