@@ -9,6 +9,7 @@ from typing import Any
 
 _HOME = {
     "AlphaBeta": "rlgo.alphabeta",
+    "BLACK": "rlgo.board",
     "Budget": "rlgo.budget",
     "Dyna2": "rlgo.dyna2",
     "Game": "rlgo.game",
@@ -16,6 +17,7 @@ _HOME = {
     "GreedyPlayer": "rlgo.player",
     "Learner": "rlgo.learner",
     "Learning": "rlgo.settings",
+    "PASS": "rlgo.board",
     "Policy": "rlgo.settings",
     "RandomPlayer": "rlgo.player",
     "RlgoError": "rlgo.errors",
@@ -23,7 +25,9 @@ _HOME = {
     "TdSearch": "rlgo.td_search",
     "TwoPhase": "rlgo.two_phase",
     "ValueFunction": "rlgo.value",
+    "WHITE": "rlgo.board",
     "Weights": "rlgo.weights",
+    "from_vertex": "rlgo.coords",
     "load_sgf": "rlgo.sgf",
     "load_weights": "rlgo.weights",
     "make_features": "rlgo.shapes",
@@ -31,6 +35,7 @@ _HOME = {
     "play_fast": "rlgo.fast_games",
     "save_weights": "rlgo.weights",
     "shipped_weights": "rlgo.weights",
+    "to_vertex": "rlgo.coords",
 }
 __all__ = list(_HOME)
 

@@ -27,8 +27,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from test_arena import Killer  # noqa: E402
 from gtp_controller import ANSWER, random_line  # noqa: E402
+from test_arena import Killer  # noqa: E402
 
 from train.arena.elo import rate  # noqa: E402
 from train.arena.match import play_match  # noqa: E402
@@ -38,8 +38,39 @@ from train.arena.tournament import pair_results  # noqa: E402
 
 PLAYER = "mc_rave,sims=20"
 GNUGO = "gtp:gnugo --mode gtp --level 0 --chinese-rules --positional-superko --capture-all-dead"
-USUAL = "b w black white D4 a1 J9 K10 pass resign 0 1 5 9 19 -1 6.5 value alive dead absolute byoyomi chinese .".split()
-HUGE = [*"1e308 nan inf 0x10 1_000 %s%n \\ .. /".split(), "9" * 400, "-" + "9" * 30, "\u0663" * 9, "a" * 5000]
+USUAL = [
+    "b",
+    "w",
+    "black",
+    "white",
+    "D4",
+    "a1",
+    "J9",
+    "K10",
+    "pass",
+    "resign",
+    "0",
+    "1",
+    "5",
+    "9",
+    "19",
+    "-1",
+    "6.5",
+    "value",
+    "alive",
+    "dead",
+    "absolute",
+    "byoyomi",
+    "chinese",
+    ".",
+]
+HUGE = [
+    *["1e308", "nan", "inf", "0x10", "1_000", "%s%n", "\\", "..", "/"],
+    "9" * 400,
+    "-" + "9" * 30,
+    "\u0663" * 9,
+    "a" * 5000,
+]
 
 
 class Engine:

@@ -20,6 +20,50 @@ from train.provenance import cpu_name, versions
 
 RUNS = 5
 
+# What each key measures, and the fastest C++ program that does the same, on one core of a machine like ours.
+KEYS: dict[str, tuple[str, str]] = {
+    "playouts_9x9_per_s": ("uniform random playouts from the empty board", "libego 52,600"),
+    "playouts_19x19_per_s": ("the same on 19x19", "libego 9,800"),
+    "mogo_playouts_9x9_per_s": ("playouts of MoGo's policy", "Pachi 17,200"),
+    "selfplay_games_per_s": ("ε-greedy self-play with fixed weights", ""),
+    "selfplay_evals_per_s": ("the same: afterstates considered", "original RLGO 1,080,000"),
+    "train_games_per_s": ("the same, learning", "original RLGO 335"),
+    "tdsearch_T6_uniform_3x3_sims_per_s": (
+        "TD search, 1x1 to 3x3, uniformly random after T = 6, learning from 6 states",
+        "original RLGO 10,600",
+    ),
+    "tdsearch_T6_uniform_2x2_sims_per_s": ("the same, 1x1 to 2x2", ""),
+    "tdsearch_T6_mogo_2x2_sims_per_s": (
+        "the same with MoGo's policy, learning from all states",
+        "original RLGO 7,900",
+    ),
+    "tdsearch_T6_mogo_2x2_first6_sims_per_s": ("the same, learning from 6 states", ""),
+    "tdsearch_throughout_3x3_sims_per_s": (
+        "TD search, 1x1 to 3x3, the learned policy throughout",
+        "original RLGO 1,660",
+    ),
+    "dyna2_T6_mogo_3x3_sims_per_s": (
+        "Dyna-2, 1x1 to 3x3, MoGo's policy after T = 6, learning from all states",
+        "original RLGO 4,100",
+    ),
+    "dyna2_T6_mogo_3x3_first6_sims_per_s": ("the same, learning from 6 states", ""),
+    "alphabeta_nodes_per_s": ("alpha-beta from a middle game: positions evaluated", "original RLGO 4,100,000"),
+    "uct_uniform_sims_per_s": ("UCT, uniformly random playouts", "Pachi 37,300"),
+    "uct_mogo_sims_per_s": ("UCT, MoGo's policy", "Fuego 10,200"),
+    "mcrave_mogo_sims_per_s": ("MC-RAVE, MoGo's policy", "Pachi 14,300"),
+    "heuristic_mcrave_mogo_sims_per_s": ("the same with the prior `Q_rlgo`", "Fuego 8,300"),
+    "mcts_bytes_per_stored_move": ("memory of the tree", ""),
+    "uct_uniform_19x19_sims_per_s": ("UCT on 19x19, uniformly random playouts", ""),
+    "uct_mogo_19x19_sims_per_s": ("UCT on 19x19, MoGo's policy", ""),
+    "mcrave_mogo_19x19_sims_per_s": ("MC-RAVE on 19x19, MoGo's policy", ""),
+    "heuristic_mcrave_mogo_19x19_sims_per_s": ("the same with the prior `Q_rlgo`", ""),
+    "warm_start_s": ("from process start to the first episode, cache filled", ""),
+    "train_memory_mb": ("peak memory of a process that trains", ""),
+    "train_scaling_2_workers": ("learning: two workers against one", ""),
+    "tdsearch_scaling_2_threads": ("TD search, 1x1 to 2x2: two threads against one", ""),
+    "mcts_scaling_2_threads": ("MC-RAVE on one tree: two threads against one", ""),
+}
+
 # Play one compiled episode, in a new interpreter.
 _FIRST_EPISODE = """
 from rlgo.learner import Learner
@@ -74,13 +118,26 @@ def main(scale: float = 1.0) -> dict[str, Any]:
         ):
             for key, value in numbers:
                 result[key] = value
-                print(f"{key:38s} {value:>16,.2f}" if value < 100 else f"{key:38s} {value:>16,.0f}", flush=True)
+                print(f"{key:38s} {number_text(value):>16s}", flush=True)
     finally:
         if cpus:
             os.sched_setaffinity(0, cpus)
     result["machine"] = _machine()
     print("  ".join(f"{key} {value}" for key, value in result["machine"].items()))
     return result
+
+
+def number_text(value: float) -> str:
+    """Write a number with as many digits as mean something."""
+    return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
+
+
+def markdown_table(result: dict[str, Any]) -> str:
+    """Return a result of `main` as a table in Markdown, with the machine below it."""
+    rows = ["| key | what | measured | peer |", "|---|---|---|---|"]
+    rows += [f"| `{key}` | {what} | {number_text(result[key])} | {peer} |" for key, (what, peer) in KEYS.items()]
+    machine = ", ".join(f"{key} {value}" for key, value in result["machine"].items())
+    return "\n".join([*rows, "", f"Machine: {machine}."])
 
 
 def _scaled(n: int, scale: float) -> int:

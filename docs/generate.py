@@ -1,0 +1,55 @@
+"""Rewrite the generated parts of the documentation: `python docs/generate.py`.
+
+They stand between ``<!-- NAME -->`` and ``<!-- /NAME -->`` and come from the raw results in `docs/results` and
+`docs/experiments`. `docs/players.md` is generated whole. A test runs this with ``--check``: nothing may change.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+
+
+def generated_pages() -> dict[Path, str]:
+    """Return the text of every page that holds something generated, as it should be."""
+    from train.bench import markdown_table
+    from train.experiments.report import systems_table
+    from train.players.listing import players_markdown
+
+    bench = json.loads((DOCS / "results" / "bench.json").read_text("utf-8"))
+    blocks = {
+        ROOT / "README.md": {"systems": systems_table(DOCS / "experiments", DOCS / "results", link="docs/")},
+        DOCS / "strength.md": {"systems": systems_table(DOCS / "experiments", DOCS / "results", link="")},
+        DOCS / "benchmarks.md": {"bench": markdown_table(bench)},
+    }
+    pages = {path: fill(path.read_text("utf-8"), tables) for path, tables in blocks.items()}
+    return {**pages, DOCS / "players.md": players_markdown()}
+
+
+def fill(text: str, blocks: dict[str, str]) -> str:
+    """Fill in the marked blocks of a page. Raises ValueError where a mark is missing."""
+    for name, block in blocks.items():
+        mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        if not mark.search(text):
+            raise ValueError(f"expected <!-- {name} --> and <!-- /{name} -->")
+        text = mark.sub(lambda match, block=block: f"{match[1]}\n{block.strip()}\n\n{match[2]}", text)
+    return text
+
+
+def main() -> int:
+    """Write the pages; with --check, only name those that differ, and return 1 if there are any."""
+    stale = [path for path, text in generated_pages().items() if not path.exists() or path.read_text("utf-8") != text]
+    for path in stale:
+        print(path.relative_to(ROOT))
+        if "--check" not in sys.argv[1:]:
+            path.write_text(generated_pages()[path], "utf-8")
+    return int("--check" in sys.argv[1:] and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
