@@ -20,7 +20,7 @@ from train.cli.options import (
     shipped,
     write_json,
 )
-from train.console import message, stoppable
+from train.console import stoppable
 
 app = typer.Typer()
 
@@ -161,6 +161,7 @@ def tournament(
     """
     from train.arena.pictures import tournament_picture
     from train.arena.tournament import RATINGS_PNG, read_tournament, run_tournament, standing_of
+    from train.plots import optional_picture
 
     plan = read_tournament(config, out)
     if table:
@@ -169,8 +170,6 @@ def tournament(
     with stoppable():
         standing = run_tournament(plan, jobs)
     if standing.ratings is not None:
-        try:
+        with optional_picture():
             tournament_picture(plan.folder / RATINGS_PNG, standing)
-        except RlgoError as error:
-            message(f"rlgo: no picture: {error}")
     print(standing)

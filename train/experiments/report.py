@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +34,7 @@ from train.experiments.model import GNUGO_0, GNUGO_10, Claim, Experiment
 from train.experiments.raw import read_raw, scores_of
 from train.experiments.reading import list_experiments, read_experiment
 from train.experiments.tables import markdown, results_table
+from train.plots import optional_picture
 from train.stats import clustered_interval, in_percent
 
 _INTRODUCTION = """# The papers, reproduced
@@ -226,10 +226,8 @@ def section(e: Experiment, analysis: Analysis | None, results: Path, here: Path)
 def show(e: Experiment, results: Path) -> str:
     """Return what an experiment found, for the screen; draw its picture, too, if matplotlib is installed."""
     if e.has_picture:
-        try:
+        with optional_picture():
             plot(e, results)
-        except RlgoError as error:
-            print(f"rlgo: no picture: {error}", file=sys.stderr)
     analysis = analyze(results, e.name)
     claims = [("claim", "expected", "found", "verdict")]
     for claim in e.claims:
