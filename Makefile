@@ -41,7 +41,7 @@ lint: $(VENV)/test.stamp  ## check style and types
 	$(BIN)/mypy
 
 docs: $(VENV)/docs.stamp  ## build the documentation site in build/site
-	$(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "build/site/index.html"
 
 bench: $(VENV)/train.stamp  ## measure the speed on this machine

@@ -81,8 +81,8 @@ class Engine:
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
-        assert self._process.stdin and self._process.stdout and self._process.stderr
-        self._in, self._out = self._process.stdin, self._process.stdout
+        self._in: Any = self._process.stdin
+        self._out: Any = self._process.stdout
         self.stderr: list[bytes] = []
         threading.Thread(target=lambda: self.stderr.extend(self._process.stderr or ()), daemon=True).start()
         self._number = 10**12

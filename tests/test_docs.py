@@ -15,6 +15,7 @@ from train.experiments.findings import read_raw, scores_of
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), ROOT / "checkpoints" / "README.md"]
+PAGE_OF_RESULTS = (DOCS / "results.md").read_text("utf-8")
 NOTEBOOKS = sorted((DOCS / "examples").glob("*.ipynb"))
 NEEDS = {"import pyspiel": "pyspiel", "train.play.pettingzoo": "pettingzoo"}  # optional extras
 
@@ -139,3 +140,19 @@ def test_won_games_are_those_of_the_raw_results(page, at_least):
     for won, games, link in rows:
         pair = float(won.replace(",", "")), int(games.replace(",", ""))
         assert pair in results_in(path.parent / link), (*pair, link)
+
+
+def test_generated_parts_are_fresh(monkeypatch):
+    """``python docs/generate.py`` would change nothing."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    from generate import generated_pages
+
+    stale = [path.name for path, text in generated_pages().items() if path.read_text("utf-8") != text]
+    assert not stale
+
+
+def test_readme_counts_the_claims_of_the_results():
+    counted = re.search(r"(\d+) claims; holds: (\d+), does not hold: (\d+), undecided: (\d+)", PAGE_OF_RESULTS)
+    text = (ROOT / "README.md").read_text("utf-8")
+    said = re.search(r"So far (\d+) of (\d+) claims hold, (\d+) do not, and (\d+) are undecided", text)
+    assert (said[2], said[1], said[3], said[4]) == counted.groups()

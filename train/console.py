@@ -116,7 +116,8 @@ class StopRequest:
 def interruptible(player: Player) -> Iterator[StopRequest]:
     """Let the first Ctrl-C end the player's search, and the second one raise KeyboardInterrupt.
 
-    A search that is ended this way returns the best move so far. Sets `player.stop` inside the block, and restores it afterwards.
+    A search that is ended this way returns the best move so far. `player.stop` is restored after the
+    block.
     """
     before = player.stop
     with StopRequest((signal.SIGINT,)) as request:

@@ -211,7 +211,7 @@ def test_a_closed_pipe_is_quiet() -> None:
 # ---------------------------------------------------------------------------------------------
 
 PINNED = json.loads(Path(__file__).with_name("command_line.json").read_text("utf-8"))
-GROUPS = ["rlgo", *{command.rpartition(" ")[0] for command in PINNED} - {"rlgo"}]
+GROUPS = sorted({"rlgo", *(command.rpartition(" ")[0] for command in PINNED)})
 
 
 def parameters(command: str) -> dict[str, Any]:
