@@ -199,6 +199,15 @@ def message(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+@contextlib.contextmanager
+def optional_picture() -> Iterator[None]:
+    """Say why the block drew no picture, such as a missing matplotlib, instead of failing: the numbers are there."""
+    try:
+        yield
+    except RlgoError as error:
+        message(f"rlgo: no picture: {error}")
+
+
 def timestamped(file: TextIO) -> Callable[[str], None]:
     """Return a function that writes lines to `file`, each with the local date and time in front."""
 

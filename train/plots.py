@@ -6,12 +6,9 @@ comes with ``pip install 'rlgo[plot]'``. It is imported when a picture is drawn,
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 from rlgo.errors import RlgoError
-from train.console import message
 
 # Blue and orange, which colour-blind readers can tell apart; dark grey for lines and text of the frame.
 FIRST, SECOND, INK = "tab:blue", "tab:orange", "0.25"
@@ -23,15 +20,6 @@ def need_matplotlib() -> None:
         import matplotlib.figure  # noqa: F401 - only tried
     except ImportError:
         raise RlgoError("pictures need matplotlib: pip install 'rlgo[plot]'") from None
-
-
-@contextlib.contextmanager
-def optional_picture() -> Iterator[None]:
-    """Say on standard error why the block drew no picture, instead of failing: the numbers are worth having without."""
-    try:
-        yield
-    except RlgoError as error:
-        message(f"rlgo: no picture: {error}")
 
 
 def make_figure(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Any, Any]:

@@ -134,7 +134,7 @@ def test_a_search_after_an_error_is_whole(workers):
         (lambda n: (np.zeros(n), -1, 1), "prior: C of "),
         (lambda n: (np.zeros(n), 0, np.inf), "prior: C~ of "),
         (lambda n: (np.zeros(n + 1), 0, 1), "prior: H has shape (25,): expected (24,)"),
-        (lambda n: np.zeros(n), "prior: expected three things"),
+        (lambda n: np.zeros(n), "prior: expected a triple"),
     ],
 )
 def test_bad_priors(told, message):

@@ -569,7 +569,7 @@ def test_nothing_to_convert():
 
 @pytest.mark.parametrize("sharing", ["LD", "inversion", "none"])
 def test_weights_of_places_do_not_carry_over(sharing):
-    with pytest.raises(RlgoError, match="belong to places of their board; only LI weights carry over"):
+    with pytest.raises(RlgoError, match="tied to positions of their board; only LI weights carry over"):
         convert(some_weights(sharing=sharing), 9)
 
 

@@ -20,7 +20,7 @@ from train.cli.options import (
     shipped,
     write_json,
 )
-from train.console import stoppable
+from train.console import optional_picture, stoppable
 
 app = typer.Typer()
 
@@ -161,7 +161,6 @@ def tournament(
     """
     from train.arena.pictures import tournament_picture
     from train.arena.tournament import RATINGS_PNG, read_tournament, run_tournament, standing_of
-    from train.plots import optional_picture
 
     plan = read_tournament(config, out)
     if table:

@@ -27,6 +27,7 @@ from train.cli.options import (
     shipped,
     write_json,
 )
+from train.console import optional_picture
 
 app = typer.Typer()
 
@@ -246,7 +247,6 @@ def sweep(
     The settings form a grid or are drawn at random; train/runs/sweep.py explains the CONFIG. Run the same command again
     to continue an interrupted sweep: finished runs are left alone.
     """
-    from train.plots import optional_picture
     from train.runs.pictures import sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 

@@ -16,7 +16,7 @@ from typing import TextIO
 
 from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
-from train.console import table
+from train.console import optional_picture, table
 from train.experiments.findings import (
     HELD,
     LINK_EXPERIMENT,
@@ -34,7 +34,6 @@ from train.experiments.model import GNUGO_0, GNUGO_10, Claim, Experiment
 from train.experiments.raw import read_raw, scores_of
 from train.experiments.reading import list_experiments, read_experiment
 from train.experiments.tables import markdown, results_table
-from train.plots import optional_picture
 from train.stats import clustered_interval, in_percent
 
 _INTRODUCTION = """# The papers, reproduced
