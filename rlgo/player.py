@@ -48,7 +48,7 @@ class Player(Protocol):
     version : the version of an external engine; None for rlgo's own players
     sizes : the board sizes the player supports, or None for all
     persistent : whether to reuse one object for many games, because starting it is expensive
-    simulations, seconds : the player\'s own limits for each move; None: no limit
+    simulations, seconds : the player's own limits for each move; None: no limit
     stop : polled about every 10 ms during a search; returning True ends the search with the best move so far
     limit : seconds that the clock allows for the next move, on top of the player's own limits; None without a clock
     """
