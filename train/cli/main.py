@@ -1,7 +1,7 @@
-"""The `rlgo` command: its groups of commands, and what becomes of errors.
+"""The `rlgo` command: its groups of commands, and error handling.
 
-Start reading at `main`. Each module beside this one holds a group of commands, with the options of each command beside
-its handler; `options.py` holds what several share.
+Start reading at `main`. Every other module of this package has a group of commands, with each command's options next to
+its handler; `options.py` has what several share.
 
 Parsing imports nothing heavy: handlers import numba, scipy and the rest themselves, so that ``rlgo --help`` answers at
 once. Handlers return None for status 0, or a status: `rlgo weights diff` returns 1 for "different", as diff does.
@@ -60,8 +60,8 @@ def rlgo(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: the process's own), and return the exit status.
 
-    Whatever the user can put right is an `RlgoError`, printed on one line: status 2. Ctrl-C gives 130, a reader of the
-    output that went away 141. Any other exception is a bug, and keeps its traceback.
+    Errors that the user can correct are an `RlgoError`, printed on one line: status 2. Ctrl-C gives 130, and a closed
+    output pipe 141. Any other exception is a bug and keeps its traceback.
     """
     try:
         status = _run(sys.argv[1:] if argv is None else argv)
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as exit:  # SIGTERM ends a training run, or a shell asks for completions
         return exit.code if isinstance(exit.code, int) else int(exit.code is not None)
     except BrokenPipeError:
-        # Whoever read our output has gone (`rlgo ... | head`). Python flushes once more on its way out.
+        # The reader of our output is gone (`rlgo ... | head`). Python flushes once more on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + SIGPIPE
     except OSError as error:
@@ -88,7 +88,7 @@ def _run(argv: Sequence[str]) -> int:
         app(prog_name="rlgo")  # prints what the shell asks for, and exits
     command = typer.main.get_command(app)
     try:
-        # Not `command.main`, which has a policy of its own for Ctrl-C and closed pipes.
+        # Not `command.main`, which handles Ctrl-C and closed pipes differently.
         with command.make_context("rlgo", list(argv)) as context:
             return command.invoke(context) or 0
     except typer.Exit as exit:
@@ -98,7 +98,7 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _explain(error: typer.TyperException) -> str:
-    """Return a usage error as one line, with the command whose help would help."""
+    """Return a usage error as one line that points to the command's --help."""
     context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
     if parameter is None:
         text = error.format_message().rstrip(".").replace(". Did you mean", "; did you mean")

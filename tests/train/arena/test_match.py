@@ -210,7 +210,7 @@ def test_records_of_another_match_stay(tmp_path: Path, capsys: pytest.CaptureFix
     folder = tmp_path / "games"
     play_match("random", "random", 2, sgf=folder, **FIVE)
     before = [path.read_bytes() for path in sorted(folder.iterdir())]
-    with pytest.raises(RlgoError, match="games: holds the records of another match"):
+    with pytest.raises(RlgoError, match="games: contains records of another match"):
         play_match("random", "random", 4, seed=2, sgf=folder, **FIVE)
     assert [path.read_bytes() for path in sorted(folder.iterdir())] == before
     same = str(tmp_path / "x.json")

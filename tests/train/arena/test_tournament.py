@@ -360,6 +360,6 @@ def test_a_table_of_a_tournament_that_has_not_begun(tmp_path: Path, capsys: pyte
 
 def test_an_engine_that_is_not_there(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, "", BASE.replace('"open_spiel,sims=16"', '"gtp:no-such-engine"'))
-    with pytest.raises(RlgoError, match="engine 'no-such-engine' is not found"):
+    with pytest.raises(RlgoError, match="engine 'no-such-engine' not found"):
         run_tournament(plan, progress=False)
     assert not (tmp_path / "out").exists()

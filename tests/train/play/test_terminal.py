@@ -426,7 +426,7 @@ def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: 
     assert "\033" not in out
     assert "random is getting ready" in err
     assert names(load_sgf(file)).startswith("B:C3 W:")
-    with pytest.raises(RlgoError, match="exists already; --force overwrites it"):
+    with pytest.raises(RlgoError, match="already exists; use --force to overwrite it"):
         play(monkeypatch, "", record=file)
     play(monkeypatch, "D3\n", record=file, force=True)
     assert names(load_sgf(file)).startswith("B:D3 W:")

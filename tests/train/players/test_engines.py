@@ -109,7 +109,7 @@ def test_engines_that_fail(answer: str, message: str, engine: str, log: Path, cl
     [
         ("gtp:true", 9, "ended with status 0"),
         ("gtp:sh -c 'echo no; cat'", 9, "expected a GTP answer, found 'no'"),
-        ("gtp:/", 9, "is not found"),
+        ("gtp:/", 9, "not found"),
         (None, 19, "boardsize 19: failed: unacceptable size"),
     ],
 )

@@ -206,7 +206,7 @@ def test_a_meeting_swaps_colours():
 def test_a_folder_that_holds_a_run(finished):
     config, result = finished
     before = contents(result.folder)
-    with pytest.raises(RlgoError, match=r"tiny: already holds a run; expected another name"):
+    with pytest.raises(RlgoError, match=r"tiny: already contains a run; expected another name"):
         train(config, progress=False)
     assert contents(result.folder) == before
 

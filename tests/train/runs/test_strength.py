@@ -164,7 +164,7 @@ def test_an_engine_that_fails_ends_no_run(tmp_path, monkeypatch):
     monkeypatch.setattr(running, "has_gnugo", lambda: True)
     monkeypatch.setattr(strength, "GNUGO", "no-such-gnugo")
     result = train(tiny(tmp_path, gnugo_games=4), progress=False)
-    assert "no games against GNU Go: engine 'no-such-gnugo' is not found" in (result.folder / "log.txt").read_text()
+    assert "no games against GNU Go: engine 'no-such-gnugo' not found" in (result.folder / "log.txt").read_text()
     assert "gnugo" not in result.strength
 
 
