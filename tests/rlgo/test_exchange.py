@@ -153,7 +153,7 @@ def some_weights(size: int = 5, sizes: tuple[int, ...] = (1, 2), sharing: str = 
 
 
 def random_positions(size: int, games: int, every: int) -> list[tuple[Any, Stones]]:
-    """Board records and their stones, every so many moves of games of random play."""
+    """Board records and their stones, every few moves of games of random play."""
     out, rng = [], make_rng(size)
     for _ in range(games):
         b, board = new_board(size), NaiveBoard(size)

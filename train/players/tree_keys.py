@@ -134,7 +134,7 @@ class SimulationKeys(Keys):
 
 @register("mc")
 class McKeys(SimulationKeys):
-    """Flat Monte-Carlo: no tree, as many simulations for each move as for any other (MC-RAVE paper, Section 2.3)."""
+    """Flat Monte-Carlo: no tree, the same number of simulations for every move (MC-RAVE paper, Section 2.3)."""
 
     temperature: float = key(
         _SETTINGS.temperature, "Simulate moves in proportion to exp(Q / temperature); 0: all equally often.", ge=0

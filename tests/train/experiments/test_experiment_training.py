@@ -109,7 +109,7 @@ def test_runs_of_other_settings_and_damaged_runs_are_refused(ran, tmp_path):
 
 
 def test_interrupted_training_goes_on(tmp_path):
-    """Ctrl-C in the midst of a run; the same command again ends where one without would have."""
+    """Ctrl-C in the middle of a run; the same command again ends where one without would have."""
     path, results = write(tmp_path, '[experiment]\nbase = "BASE"\ngames = 4\n'), tmp_path / "results"
     (tmp_path / "base.toml").write_text(BASE.replace("games = 250", "games = 10_000"), "utf-8")
     e = read_experiment(path, out=tmp_path / "out")

@@ -278,7 +278,7 @@ def test_a_bad_file_is_one_line_and_runs_nothing(tmp_path, capsys, text, message
         CURVES + CLAIM.replace('"b"', '"b@100"') + 'of = "diverged"',  # never found
         CURVES + CLAIM.replace('"b"', '"b@101"'),  # no checkpoint there: never found
         '[experiment]\nkind = "counts"\n[expected]\nx = 3\n' + CLAIM + 'of = "number"',  # no such number
-        '[experiment]\nkind = "games"\n[players]\none = "random"\ntwo = "random,seed=2"',  # nobody meets anybody
+        '[experiment]\nkind = "games"\n[players]\none = "random"\ntwo = "random,seed=2"',  # nobody plays anybody
     ],
 )
 def test_what_cannot_be_right_is_refused(tmp_path, text):

@@ -84,7 +84,7 @@ def test_list_says_what_has_run(tmp_path, capsys):
 
 
 def test_where_results_go(tmp_path, monkeypatch, capsys):
-    """In a source tree to its docs, elsewhere below the folder; at another scale, always beside its runs."""
+    """In a source tree to its docs, elsewhere below the folder; at another scale, always next to its runs."""
     monkeypatch.chdir(tmp_path)
     name = "shape_counts"
     for argv, path in (

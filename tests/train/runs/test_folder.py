@@ -158,7 +158,7 @@ def test_checkpoints_lie_ever_further_apart() -> None:
 
 
 def test_a_command_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`rlgo` alone if it is on the PATH; otherwise the one beside this interpreter."""
+    """`rlgo` alone if it is on the PATH; otherwise the one next to this interpreter."""
     monkeypatch.chdir(tmp_path)
     for name in ("python", "rlgo"):
         (tmp_path / "bin dir" / name).parent.mkdir(exist_ok=True)

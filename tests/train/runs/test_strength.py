@@ -169,7 +169,7 @@ def test_an_engine_that_fails_ends_no_run(tmp_path, monkeypatch):
 
 
 def test_one_ctrl_c_ends_a_match_against_gnugo(tmp_path, monkeypatch, fake_gnugo):
-    """The match is abandoned at once, and played whole when the run goes on."""
+    """The match is abandoned at once, and played whole when the run continues."""
     meet = running.against_gnugo
 
     def press(*_):

@@ -48,7 +48,7 @@ pytestmark = [pytest.mark.usefixtures("sources"), pytest.mark.process]
 
 
 def write(folder: Path, text: str, games: int = 150) -> Path:
-    """A sweep's file, its base beside it, and all folders below."""
+    """A sweep's file, its base next to it, and all folders below."""
     (folder / "base.toml").write_text(BASE, "utf-8")
     path = folder / "some.toml"
     head = '[sweep]\nname = "some"\nbase = "base.toml"\ngames = 60\n'
