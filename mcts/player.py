@@ -32,7 +32,7 @@ from mcts.settings import (
 )
 from mcts.tree import MOST_VISITS, NO_CHILD, Tree, add_root, find_edge, keep_subtree, may_pass, new_tree
 from rlgo.board import PASS
-from rlgo.budget import Budget, check_budget, shorter
+from rlgo.budget import Budget, check_budget
 from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError, expect
 from rlgo.game import Game
@@ -295,10 +295,6 @@ class TreeSearch(Player):
             self.knowledge.rave_biases[:] = learned_bias(squares, counts, self.settings.rave_bias)
         self.result = self._read_result(n)
         return self.result
-
-    def own_budget(self, stop: Callable[[], bool] | None = None) -> Budget:
-        """Return the budget of one move: the player's own limits, its clock's limit, and its `stop`."""
-        return Budget(self.simulations, shorter(self.seconds, self.limit), stop=stop or self.stop)
 
     def set_root(self, game: Game, moves: list[int]) -> None:
         """Make the position of `game` the root, keep what the trees know about it, and give a new root its prior.

@@ -24,8 +24,6 @@ from rlgo.shapes import FeatureSet
 from rlgo.td import check_max_moves, make_memory, write_through
 from rlgo.value import reset
 
-AVERAGE_EVERY = 1_000  # games between two updates of the mean weights
-
 
 def averaging_rate(k: int, averaging: float) -> float:
     """Return how far the mean moves towards the k-th weights (from 1): (averaging + 1) / (k + averaging).

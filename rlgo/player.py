@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from rlgo.board import BLACK, PASS
-from rlgo.budget import never
+from rlgo.budget import Budget, never, shorter
 from rlgo.clock import Clock, TimeSettings
 from rlgo.coords import to_row_col
 from rlgo.errors import RlgoError
@@ -48,6 +48,7 @@ class Player(Protocol):
     version : the version of an external engine; None for rlgo's own players
     sizes : the board sizes the player supports, or None for all
     persistent : whether to reuse one object for many games, because starting it is expensive
+    simulations, seconds : the player's own limits for each move; None: no limit
     stop : polled about every 10 ms during a search; returning True ends the search with the best move so far
     limit : seconds that the clock allows for the next move, on top of the player's own limits; None without a clock
     """
@@ -56,6 +57,8 @@ class Player(Protocol):
     version: str | None = None
     sizes: tuple[int, ...] | None = None
     persistent: bool = False
+    simulations: int | None = None
+    seconds: float | None = None
     stop: Callable[[], bool] = staticmethod(never)
     limit: float | None = None
 
@@ -105,6 +108,10 @@ class Player(Protocol):
         """
         self.limit = clock.budget(color, size)
         return self.limit
+
+    def own_budget(self, stop: Callable[[], bool] | None = None) -> Budget:
+        """Return the budget of one move: the player's own limits, its clock's limit, and its `stop`."""
+        return Budget(self.simulations, shorter(self.seconds, self.limit), stop=stop or self.stop)
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:  # noqa: ARG002 - a hook
         """Think about a position, no matter whose turn it is, until `stop` returns True.

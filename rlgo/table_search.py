@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import BLACK, PASS, is_sensible, outcome, play, position_key, random_move
-from rlgo.budget import Budget, check_budget
+from rlgo.budget import check_budget
 from rlgo.coords import from_row_col
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
@@ -200,8 +200,7 @@ class TableSearch(Player):
     def genmove(self, game: Game) -> int:
         """Simulate, and choose the move with the best mean; see `Player.genmove`."""
         self.begin(game)
-        budget = Budget(self.simulations, self.limit, stop=self.stop)
-        for n in budget.slices():
+        for n in self.own_budget().slices():
             self.simulate(game, n)
         root = self.states[0]
         self._values[:] = root.Q[self._points]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import PASS, outcome, play
-from rlgo.budget import Budget, check_budget, shorter
+from rlgo.budget import Budget, check_budget
 from rlgo.errors import expect
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
@@ -346,10 +346,6 @@ class TdSearch(Player):
             for n in budget.slices(self.workers, most, is_steady=self.workers > 1 and budget.seconds is None):
                 self.run(game.komi, budget.done, n)
         self.tally = add_up([scratch.tally for scratch in self.scratch])
-
-    def own_budget(self, stop: Callable[[], bool] | None = None) -> Budget:
-        """Return the budget of one move: the player's own limits, its clock's limit, and its `stop`."""
-        return Budget(self.simulations, shorter(self.seconds, self.limit), stop=stop or self.stop)
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that compiling costs no clock time."""

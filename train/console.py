@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Self, TextIO, TypeVar
 
+from rlgo.errors import RlgoError
+
 if TYPE_CHECKING:
     from rlgo.player import Player
 
@@ -129,6 +131,45 @@ def interruptible(player: Player) -> Iterator[StopRequest]:
 
 
 # ---------------------------------------------------------------------------------------------
+# How a command ends
+# ---------------------------------------------------------------------------------------------
+
+_SIGPIPE = 13  # which Windows does not name
+
+
+def exit_status(run: Callable[[], int | None]) -> int:
+    """Run a command, and return the exit status of its process: what `run` returns, 0 for None.
+
+    Whatever the user can put right is an `RlgoError`, printed on one line: status 2. Ctrl-C gives 130, SIGTERM 143, a
+    reader of the output that went away 141. Any other exception is a bug, and keeps its traceback.
+    """
+    try:
+        status = run()
+        sys.stdout.flush()
+    except RlgoError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except SystemExit as exit:  # SIGTERM ends a training run, or a shell asks for completions
+        return exit.code if isinstance(exit.code, int) else int(exit.code is not None)
+    except BrokenPipeError:
+        # Whoever read our output has gone (`rlgo ... | head`). Python flushes once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + _SIGPIPE
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _fail(f"{error.filename}: {error.strerror}")
+    return status or 0
+
+
+def _fail(text: str) -> int:
+    with contextlib.suppress(BrokenPipeError):
+        print("rlgo: error:", " ".join(text.split("\n")), file=sys.stderr)
+    return 2
+
+
+# ---------------------------------------------------------------------------------------------
 # What a stream can show
 # ---------------------------------------------------------------------------------------------
 
@@ -156,6 +197,15 @@ def message(text: str) -> None:
         tqdm.write(text, file=sys.stderr)
     else:
         print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def optional_picture() -> Iterator[None]:
+    """Say why the block drew no picture, such as a missing matplotlib, instead of failing: the numbers are there."""
+    try:
+        yield
+    except RlgoError as error:
+        message(f"rlgo: no picture: {error}")
 
 
 def timestamped(file: TextIO) -> Callable[[str], None]:
@@ -190,14 +240,13 @@ class Progress:
     n : steps done so far
     """
 
-    def __init__(
-        self, total: int, unit: str, description: str = "", initial: int = 0, *, enabled: bool | None = True
-    ) -> None:
+    def __init__(self, total: int, unit: str, description: str = "", initial: int = 0, *, enabled: bool = True) -> None:
         self.n, self.total, self.unit, self.description = initial, total, unit, description
-        self._initial, self._postfix = initial, ""
-        self._started = self._printed = time.monotonic()
-        self._prints_lines = enabled is not False and not _has_bars()
-        self._bar = self._make_bar() if enabled is not False and _has_bars() else None
+        self._postfix = ""
+        self._start: tuple[float, int] | None = None  # time and n after the first step, which may have compiled kernels
+        self._printed = time.monotonic()
+        self._prints_lines = enabled and not _has_bars()
+        self._bar = self._make_bar() if enabled and _has_bars() else None
 
     def _make_bar(self) -> Any:
         if _in_notebook():
@@ -229,10 +278,13 @@ class Progress:
     def update(self, n: int = 1) -> None:
         """Count `n` more steps."""
         self.n += n
+        now = time.monotonic()
+        if self._start is None and n > 0:
+            self._start, self._printed = (now, self.n), now
         if self._bar is not None:
             self._bar.update(n)
-        elif self._prints_lines and time.monotonic() - self._printed >= _LINE_SECONDS:
-            self._printed = time.monotonic()
+        elif self._prints_lines and now - self._printed >= _LINE_SECONDS:
+            self._printed = now
             message(self.line())
 
     def set_postfix(self, text: str) -> None:
@@ -247,8 +299,12 @@ class Progress:
             self._bar.close()
 
     def line(self) -> str:
-        """Return the progress as one line of text: ``games: 50 of 200 (25%), 12.5/s, 0:00:12 left``."""
-        done, seconds = self.n - self._initial, time.monotonic() - self._started
+        """Return the progress as one line of text: ``games: 50 of 200 (25%), 12.5/s, 0:00:12 left``.
+
+        The first step counts for the number, but not for the rate: it may have waited for a compiler.
+        """
+        start, n = self._start or (time.monotonic(), self.n)
+        done, seconds = self.n - n, time.monotonic() - start
         percent = 100 * self.n // max(1, self.total)
         parts = [f"{self.description or self.unit}: {self.n:,} of {self.total:,} ({percent}%)"]
         if done > 0 and seconds > 0:

@@ -20,7 +20,7 @@ from train.cli.options import (
     shipped,
     write_json,
 )
-from train.console import message, stoppable
+from train.console import optional_picture, stoppable
 
 app = typer.Typer()
 
@@ -167,8 +167,6 @@ def tournament(
     with stoppable():
         standing = run_tournament(plan, jobs)
     if standing.ratings is not None:
-        try:
+        with optional_picture():
             tournament_picture(plan.folder / RATINGS_PNG, standing)
-        except RlgoError as error:
-            message(f"rlgo: no picture: {error}")
     print(standing)

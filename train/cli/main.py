@@ -1,4 +1,4 @@
-"""The `rlgo` command: its groups of commands, and error handling.
+"""The `rlgo` command: its groups of commands, and usage errors.
 
 Start reading at `main`. Every other module of this package has a group of commands, with each command's options next to
 its handler; `options.py` has what several share.
@@ -9,9 +9,7 @@ once. Handlers return None for status 0, or a status: `rlgo weights diff` return
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -20,8 +18,7 @@ import typer
 
 from rlgo.errors import RlgoError
 from train.cli import bench, engine, experiments, games, listing, training, weights
-
-SIGPIPE = 13  # which Windows does not name
+from train.console import exit_status
 
 app = typer.Typer(
     name="rlgo",
@@ -58,29 +55,8 @@ def rlgo(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` (default: the process's own), and return the exit status.
-
-    Errors that the user can correct are an `RlgoError`, printed on one line: status 2. Ctrl-C gives 130, and a closed
-    output pipe 141. Any other exception is a bug and keeps its traceback.
-    """
-    try:
-        status = _run(sys.argv[1:] if argv is None else argv)
-        sys.stdout.flush()
-    except RlgoError as error:
-        return _fail(str(error))
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-    except SystemExit as exit:  # SIGTERM ends a training run, or a shell asks for completions
-        return exit.code if isinstance(exit.code, int) else int(exit.code is not None)
-    except BrokenPipeError:
-        # The reader of our output is gone (`rlgo ... | head`). Python flushes once more on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + SIGPIPE
-    except OSError as error:
-        if error.filename is None:
-            raise
-        return _fail(f"{error.filename}: {error.strerror}")
-    return status
+    """Run the command line `argv` (default: the process's own), and return the exit status; see `exit_status`."""
+    return exit_status(lambda: _run(sys.argv[1:] if argv is None else argv))
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -107,9 +83,3 @@ def _explain(error: typer.TyperException) -> str:
         name = parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar
         text = f"{name} {error.message}" if error.message else f"missing {name}"
     return text if context is None else f"{text} (see {context.command_path} --help)"
-
-
-def _fail(message: str) -> int:
-    with contextlib.suppress(BrokenPipeError):
-        print("rlgo: error:", " ".join(message.split("\n")), file=sys.stderr)
-    return 2

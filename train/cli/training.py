@@ -27,6 +27,7 @@ from train.cli.options import (
     shipped,
     write_json,
 )
+from train.console import optional_picture
 
 app = typer.Typer()
 
@@ -48,7 +49,7 @@ def _repeat_set(args: Sequence[str]) -> Iterator[str]:
 
     A setting is what looks like ``section.key=value``; anything else, such as the name of the config, ends the list.
     """
-    is_setting, in_list = re.compile(r"[\w.]+=").match, False
+    is_setting, in_list = re.compile(r"[\w.]+\s*=").match, False
     rest = iter(args)
     for arg in rest:
         if in_list and is_setting(arg):
@@ -246,10 +247,11 @@ def sweep(
     The settings form a grid or are drawn at random; train/runs/sweep.py explains the CONFIG. Run the same command again
     to continue an interrupted sweep; finished runs are kept.
     """
-    from train.runs.pictures import write_sweep_picture
+    from train.runs.pictures import sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
     plan = read_sweep(config, out)
     outcomes = run_sweep(plan, jobs, only_resume=resume)
-    write_sweep_picture(plan, outcomes)
+    with optional_picture():
+        sweep_picture(plan.folder / "plot.png", plan, outcomes)
     print(table(plan, outcomes))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
-from train.cli.options import Force, Komi, PngFile, Top, check_writable, count, integer, one_of
+from train.cli.options import Force, Komi, Top, check_writable, count, integer, one_of
 from train.console import unicode_output
 
 app = typer.Typer(help="Inspect, compare and convert weight files.")
@@ -36,7 +36,7 @@ def info(file: _OwnFile) -> None:
 def show(
     file: _OwnFile,
     top: Annotated[int, typer.Option("--top", parser=count(1), metavar="N", help="Shapes to draw of each block.")] = 10,
-    png: PngFile = None,
+    png: Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw them into this file, too.")] = None,
 ) -> None:
     """Draw the strongest shapes of each block."""
     check_writable(png, "--png")

@@ -42,10 +42,6 @@ def experiment_picture(path: str | Path, e: Experiment, analysis: Analysis) -> N
     figure.savefig(path, format="png")
 
 
-def _tidy(ax: Any) -> None:
-    light_frame(ax)
-
-
 def _curves(e: Experiment, analysis: Analysis) -> Any:
     """Draw Elo over games of self-play: the mean of the seeds with its interval, and each seed as a thin line."""
     n = len(e.panels)

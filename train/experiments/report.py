@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TextIO
 
 from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
-from train.console import table
+from train.console import optional_picture, table
 from train.experiments.findings import (
     HELD,
     LINK_EXPERIMENT,
@@ -226,10 +225,8 @@ def section(e: Experiment, analysis: Analysis | None, results: Path, here: Path)
 def show(e: Experiment, results: Path) -> str:
     """Return the results of an experiment for the terminal; also draw its picture if matplotlib is installed."""
     if e.has_picture:
-        try:
+        with optional_picture():
             plot(e, results)
-        except RlgoError as error:
-            print(f"rlgo: no picture: {error}", file=sys.stderr)
     analysis = analyze(results, e.name)
     claims = [("claim", "expected", "found", "verdict")]
     for claim in e.claims:

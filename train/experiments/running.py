@@ -11,7 +11,6 @@ run again.
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -25,14 +24,14 @@ from train.runs.fleet import jobs_for
 
 
 def run_experiment(
-    e: Experiment, results: str | Path, jobs: int | None = None, progress: bool | None = None, play: bool = True
+    e: Experiment, results: str | Path, jobs: int | None = None, progress: bool = True, play: bool = True
 ) -> RawResults:
     """Run the rest of an experiment, and write its raw results into the folder `results`.
 
     Parameters
     ----------
     jobs : training runs, or games, at a time; None: as many as there are processors
-    progress : show progress bars on stderr; None: if stderr is a terminal
+    progress : show progress on standard error
     play : if False, play nothing and use the games between players so far
 
     Raises
@@ -50,7 +49,7 @@ def run_experiment(
     e.folder.mkdir(parents=True, exist_ok=True)
     begun = time.time()
     jobs = jobs or jobs_for(spec for runs in e.runs.values() for spec in runs)
-    lines = _run(e, jobs, os.isatty(2) if progress is None else progress, play)
+    lines = _run(e, jobs, progress, play)
     timed = [line["seconds"] for line in lines if "seconds" in line]
     raw = RawResults(_header(e, sum(timed) if timed else time.time() - begun), lines)
     write_raw(path, raw)

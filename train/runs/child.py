@@ -15,8 +15,8 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from rlgo.errors import RlgoError
 from train.config import load_config
+from train.console import exit_status
 from train.runs.run import resume, train
 
 
@@ -35,26 +35,15 @@ def main(argv: Sequence[str]) -> int:
     arguments = parser.parse_args(argv)
     sys.argv = ["rlgo", *argv]  # the run records the command that a person would type
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may have inherited "ignore"
-    try:
+
+    def run() -> None:
         threading.Thread(target=_watch_stdin, daemon=True).start()
         if arguments.resume is not None:
             resume(arguments.resume)
         else:
             train(load_config(arguments.config, arguments.set))
-    except RlgoError as error:
-        return _fail(str(error))
-    except OSError as error:
-        if error.filename is None:
-            raise
-        return _fail(f"{error.filename}: {error.strerror}")
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-    return 0
 
-
-def _fail(text: str) -> int:
-    print("rlgo: error:", " ".join(text.split("\n")), file=sys.stderr)
-    return 2
+    return exit_status(run)
 
 
 def _watch_stdin() -> None:

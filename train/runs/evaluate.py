@@ -92,7 +92,7 @@ def evaluate(
     seed: int = 1,
     komi: float | None = None,
     gnugo: int = 0,
-    progress: bool | None = None,
+    progress: bool = True,
 ) -> Evaluation:
     """Rate the greedy players of weights, with random play as 0 Elo.
 
@@ -104,7 +104,7 @@ def evaluate(
     seed : seed of the openings
     komi : None: the komi that the weights were trained with
     gnugo : games of each file, and of each run's last weights, against GNU Go level 0; an even number
-    progress : show progress on standard error; None: as `console.Progress` decides
+    progress : show progress on standard error
 
     Raises
     ------

@@ -131,7 +131,7 @@ def warm_up(config: Config) -> None:
         play_fast(learner.features, learner.theta, learner.theta, 2, 0)
 
 
-def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool | None) -> None:
+def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool) -> None:
     """Train every run until it finishes or fails, and update its status.
 
     Parameters
@@ -139,7 +139,7 @@ def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool
     runs : the runs; those already finished or damaged are skipped
     folder : their common folder; their output goes to its subfolder logs
     jobs : number of runs that train at a time
-    progress : show progress on standard error; None: as `console.Progress` decides
+    progress : show progress on standard error
     """
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)

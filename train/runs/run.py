@@ -126,13 +126,13 @@ def _learner_of(config: Config, theta: np.ndarray | None = None) -> Iterator[Lea
 # ---------------------------------------------------------------------------------------------
 
 
-def train(config: Config, progress: bool | None = None) -> Result:
+def train(config: Config, progress: bool = True) -> Result:
     """Start a training run in a new folder and run it to its end.
 
     Parameters
     ----------
     config : see `config.Config`
-    progress : show progress on standard error; None: as `console.Progress` decides
+    progress : show progress on standard error
 
     Raises
     ------
@@ -164,9 +164,7 @@ def _initial_weights(config: Config) -> np.ndarray | None:
     return weights.theta
 
 
-def resume(
-    path: str | Path, games: int | None = None, progress: bool | None = None, cluster: str | None = None
-) -> Result:
+def resume(path: str | Path, games: int | None = None, progress: bool = True, cluster: str | None = None) -> Result:
     """Resume an interrupted run from exactly its last saved state.
 
     Parameters
@@ -229,7 +227,7 @@ def _config_of(folder: RunFolder, games: int | None = None, cluster: str | None 
     return config
 
 
-def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool | None) -> Result:
+def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> Result:
     """Run from the saved state to the end; if the run ends early, the error says how to resume it."""
     with folder.lock(), StopRequest() as stop:
         state, saved = folder.load()
@@ -306,7 +304,7 @@ class _Run:
     log_file: TextIO
     done: _Progress
 
-    def go(self, progress: bool | None) -> Result:
+    def go(self, progress: bool) -> Result:
         """Play, learn, measure and save until the last game."""
         learner, games, done = self.learner, self.config.run.games, self.done
         self.introduce()
@@ -420,7 +418,7 @@ class _Run:
             bar.set_postfix(", ".join([f"Elo {rating.elo:.0f}", *(f"{k} {s.win_rate:.0%}" for k, s in found.items())]))
         return rating.elo
 
-    def play_gnugo(self, progress: bool | None) -> None:
+    def play_gnugo(self, progress: bool) -> None:
         """Play the match against GNU Go that is due. It may take minutes: Ctrl-C ends it at once, and it stays due."""
         weights, strength = self.weights(), None
         self.stop.at_once = True

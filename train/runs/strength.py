@@ -106,14 +106,14 @@ def elo(config: Config, folder: RunFolder, weights: Weights, ratings: dict[str, 
     return rate_new({"0": 0.0, **ratings}, results)
 
 
-def against_gnugo(config: Config, weights: Weights, progress: bool | None) -> Strength | None:
+def against_gnugo(config: Config, weights: Weights, progress: bool) -> Strength | None:
     """Measure the win rate against GNU Go level 0; None after Ctrl-C. Raises what `play_gnugo` raises."""
     seed = int(_seed(config, weights.games, 0, _GNUGO).generate_state(1)[0])
     match = play_gnugo(weights, config.run.gnugo_games, config.board.komi, seed, progress)
     return None if match.interrupted else Strength(GNUGO_NAME, match.games, match.win_rate, match.ci95)
 
 
-def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: bool | None) -> MatchResult:
+def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: bool) -> MatchResult:
     """Play a match of the greedy player of `weights` against GNU Go level 0, at about a game per second.
 
     Raises
@@ -123,8 +123,7 @@ def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: b
     """
     player = GreedyPlayer(ValueFunction(weights), seed)
     engine = f"gtp:{GNUGO} --seed {seed % 2**31}"  # or GNU Go would play differently each time
-    size, show = weights.features.size, progress is not False
-    return play_match(player, engine, games, size=size, komi=komi, seed=seed, progress=show)
+    return play_match(player, engine, games, size=weights.features.size, komi=komi, seed=seed, progress=progress)
 
 
 def has_gnugo() -> bool:

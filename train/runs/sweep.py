@@ -286,16 +286,14 @@ class Outcome(RunStatus):
         }
 
 
-def run_sweep(
-    sweep: Sweep, jobs: int | None = None, progress: bool | None = None, only_resume: bool = False
-) -> list[Outcome]:
+def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only_resume: bool = False) -> list[Outcome]:
     """Train all runs that are not finished, play them against each other, and write sweep.jsonl and table.md.
 
     Parameters
     ----------
     sweep : see `read_sweep`
     jobs : runs that train at a time; None: one for each processor, divided by the workers of each run
-    progress : show progress on standard error; None: as `console.Progress` decides
+    progress : show progress on standard error
     only_resume : raise RlgoError if the sweep has not been started before
 
     Returns
@@ -358,7 +356,7 @@ class _Pairing:
     seed: int | np.random.SeedSequence
 
 
-def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bool | None) -> None:
+def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bool) -> None:
     """Play all finished runs against each other and the shipped weights, and fill in their scores."""
     players = _load_players(outcomes)
     if not players:

@@ -157,7 +157,7 @@ def test_ctrl_c_ends_the_search_with_what_it_has_found(tmp_path, weights, monkey
     sgf, file = tmp_path / "game.sgf", tmp_path / "w.npz"
     sgf.write_text(SGF)
     save_weights(file, weights)
-    run = Dyna2._run
+    run = Dyna2.run
     calls = []
 
     def run_and_interrupt(self, komi, first, n):
@@ -166,7 +166,7 @@ def test_ctrl_c_ends_the_search_with_what_it_has_found(tmp_path, weights, monkey
         if len(calls) == 5:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(Dyna2, "_run", run_and_interrupt)
+    monkeypatch.setattr(Dyna2, "run", run_and_interrupt)
     before = signal.getsignal(signal.SIGINT)
     spec = f"two_phase,long={file},sizes=1+2,seconds=3600"
     assert main(["analyze", str(sgf), "--player", spec]) == 0

@@ -584,10 +584,14 @@ def test_ctrl_c_between_games_leaves_at_once() -> None:
 
 
 def test_ctrl_c_between_two_attempts_to_connect_leaves_at_once() -> None:
-    def sleep(_seconds: float) -> None:
+    delays: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        delays.append(seconds)
         signal.raise_signal(signal.SIGINT)
 
     CgosClient(make_config(free_port()), random_session, sleep).run()
+    assert len(delays) == 1
 
 
 def test_ctrl_c_of_others_is_theirs() -> None:

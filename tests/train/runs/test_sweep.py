@@ -24,7 +24,7 @@ from train.cli import main as cli
 from train.config import flat, load_config
 from train.runs.fleet import FAILED, RunSpec
 from train.runs.folder import RunFolder
-from train.runs.pictures import write_sweep_picture
+from train.runs.pictures import sweep_picture
 from train.runs.run import train
 from train.runs.status import find_runs
 from train.runs.sweep import Outcome, Sweep, ranked, read_sweep, run_sweep, table
@@ -319,7 +319,7 @@ def test_the_table_and_the_picture(swept):
     assert lines[4] == ["1000.0", "1", "failed", ""]
     assert "* alpha-1000.0_seed-1 failed: diverged" in text
     assert not (sweep.folder / "plot.png").exists()  # drawn by the command
-    write_sweep_picture(sweep, outcomes)
+    sweep_picture(sweep.folder / "plot.png", sweep, outcomes)
     assert (sweep.folder / "plot.png").read_bytes().startswith(b"\x89PNG")
 
     data = [json.loads(line) for line in (sweep.folder / "sweep.jsonl").read_text("utf-8").splitlines()]
@@ -345,7 +345,7 @@ def test_again_trains_only_what_is_not_finished(swept, capsys, monkeypatch):
     assert {f: f.read_bytes() for f in kept} == kept
     assert {state: state.stat().st_mtime_ns for state in states} == states
     # Without matplotlib there is no picture, and all the rest.
-    assert "no picture: pictures need matplotlib: pip install 'rlgo[plot]'" in err
+    assert "rlgo: no picture: pictures need matplotlib: pip install 'rlgo[plot]'" in err
     assert not (sweep.folder / "plot.png").exists()
 
 
