@@ -1,6 +1,6 @@
 """What people run: players by name, matches, training runs, experiments and the `rlgo` command.
 
-Start reading at `cli.main`. The rooms, from the lowest floor up; each imports only lower ones:
+Start reading at `cli/main.py`. The rooms, from the lowest floor up; each imports only lower ones:
 
 * `stats`, `provenance`, `console`, `plots`, `ray_cluster`: the ground floor, which knows nothing of Go
 * `settings`, `config`: what values may be, and the TOML files that hold them

@@ -1,8 +1,8 @@
-"""What rlgo does with a terminal: Ctrl-C, messages, progress bars and tables.
+"""Terminal handling: Ctrl-C, messages, progress bars and tables.
 
 Start reading at `stoppable` for signals, and at `table` for output. Results go to standard output; messages and
-progress go to standard error. Nothing heavy is imported until it is needed: `tqdm` by the first bar, `rich` by the
-first table on a terminal.
+progress go to standard error. Nothing heavy is imported until it is needed: `tqdm` for the first bar, `rich` for
+the first table on a terminal.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def stoppable() -> Iterator[None]:
 class StopRequest:
     """Let the first Ctrl-C or SIGTERM ask for an orderly end, and the second one raise KeyboardInterrupt.
 
-    Use it as a context manager, and look at `signal` between two steps of the work.
+    Use it as a context manager, and check `signal` between steps of the work.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ class StopRequest:
 def interruptible(player: Player) -> Iterator[StopRequest]:
     """Let the first Ctrl-C end the player's search, and the second one raise KeyboardInterrupt.
 
-    A search that is ended this way returns the best move so far. `player.stop` is restored after the
-    block.
+    A search that is ended this way returns the best move so far. `player.stop` is set inside the block and restored
+    afterwards.
     """
     before = player.stop
     with StopRequest((signal.SIGINT,)) as request:
@@ -183,7 +183,7 @@ def unicode_output(stream: TextIO | None = None) -> bool:
 def color_output(stream: TextIO | None = None) -> bool:
     """Whether a stream (default: standard output) may show colours.
 
-    Only a terminal may, and only if neither NO_COLOR nor TERM=dumb objects.
+    It must be a terminal, NO_COLOR must not be set, and TERM must not be dumb.
     """
     stream = sys.stdout if stream is None else stream
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -223,16 +223,16 @@ def timestamped(file: TextIO) -> Callable[[str], None]:
 
 
 class Progress:
-    """Show how far a piece of work is: a bar on a terminal or in a notebook, elsewhere a line every half minute.
+    """Progress of a piece of work: a bar on a terminal or in a notebook, elsewhere a line every half minute.
 
     All of it goes to standard error. Use it as a context manager; iterate over `track(items)` to count them.
 
     Parameters
     ----------
-    total : steps in all
+    total : total number of steps
     unit : what is counted, in the plural: "games"
-    description : shown in front
-    initial : steps done before
+    description : text in front of the bar
+    initial : steps already done
     enabled : if false, nothing is shown
 
     Attributes
@@ -270,7 +270,7 @@ class Progress:
         self.close()
 
     def track(self, items: Iterable[_T]) -> Iterator[_T]:
-        """Iterate over `items`, and count each one as a step when it is done with."""
+        """Iterate over `items`, and count each one as a step once it is finished."""
         for item in items:
             yield item
             self.update()
@@ -288,13 +288,13 @@ class Progress:
             message(self.line())
 
     def set_postfix(self, text: str) -> None:
-        """Show `text` behind the bar."""
+        """Show `text` after the bar."""
         self._postfix = text
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
 
     def close(self) -> None:
-        """Leave the bar as it stands."""
+        """Close the bar and leave it on screen."""
         if self._bar is not None:
             self._bar.close()
 
@@ -344,7 +344,7 @@ def table(
     align : "l" or "r" for each column; columns beyond its end are aligned to the left
     style : "plain": two spaces between columns; "markdown": a table in Markdown
     stream : where the text will be printed. On a terminal with colours, headings stand out, and long cells wrap so that
-        the table fits the window. None: plain text, the same everywhere, as files want it
+        the table fits the window. None: plain text, the same everywhere, for files
 
     Returns
     -------

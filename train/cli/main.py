@@ -1,7 +1,7 @@
-"""The `rlgo` command: its groups of commands, and what becomes of usage errors.
+"""The `rlgo` command: its groups of commands, and usage errors.
 
-Start reading at `main`. Each module beside this one holds a group of commands, with the options of each command beside
-its handler; `options.py` holds what several share.
+Start reading at `main`. Every other module of this package has a group of commands, with each command's options next to
+its handler; `options.py` has what several share.
 
 Parsing imports nothing heavy: handlers import numba, scipy and the rest themselves, so that ``rlgo --help`` answers at
 once. Handlers return None for status 0, or a status: `rlgo weights diff` returns 1 for "different", as diff does.
@@ -64,7 +64,7 @@ def _run(argv: Sequence[str]) -> int:
         app(prog_name="rlgo")  # prints what the shell asks for, and exits
     command = typer.main.get_command(app)
     try:
-        # Not `command.main`, which has a policy of its own for Ctrl-C and closed pipes.
+        # Not `command.main`, which handles Ctrl-C and closed pipes differently.
         with command.make_context("rlgo", list(argv)) as context:
             return command.invoke(context) or 0
     except typer.Exit as exit:
@@ -74,7 +74,7 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _explain(error: typer.TyperException) -> str:
-    """Return a usage error as one line, with the command whose help would help."""
+    """Return a usage error as one line that points to the command's --help."""
     context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
     if parameter is None:
         text = error.format_message().rstrip(".").replace(". Did you mean", "; did you mean")

@@ -59,7 +59,7 @@ class Comparison:
     komi: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as what `json` can write."""
+        """Return all fields as plain data for JSON."""
         return {
             "a": self.a.name,
             "b": self.b.name,

@@ -62,7 +62,7 @@ class Evaluation:
         return out
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as what `json` can write."""
+        """Return all fields as plain data for JSON."""
         pairs = [{"a": r.a, "b": r.b, "score": r.score, "games": r.games, "draws": r.draws} for r in self.results]
         return {
             "games": self.games,
@@ -146,8 +146,8 @@ def evaluate(
 def _placed(ratings: Ratings, names: Collection[str]) -> Ratings:
     """Shift ratings so that random play has 0 Elo, and give intervals relative to the mean of the players in `names`.
 
-    How many hundred Elo separate random play from the first checkpoint is the least certain of all: in intervals
-    relative to random play, or to a mean that includes it, this uncertainty would hide everything else.
+    The gap of several hundred Elo between random play and the first checkpoint is the least certain number of all. In
+    intervals relative to random play, or to a mean that includes it, this uncertainty would hide everything else.
     """
     players, zero = ratings.players, ratings[RANDOM].elo
     share = np.array([player.name in names for player in players]) / len(names)

@@ -107,13 +107,13 @@ def test_from_the_command_line(tmp_path, weights, capsys):
     assert "alpha-beta: depth 2" in text
     assert png.read_bytes().startswith(b"\x89PNG")
     assert png.stat().st_size > 10_000
-    told = json.loads(out.read_text())
-    assert told["player"] == "two_phase"
-    assert len(told["maps"]["value"]) == len(told["maps"]["long-term"]) == 21
+    data = json.loads(out.read_text())
+    assert data["player"] == "two_phase"
+    assert len(data["maps"]["value"]) == len(data["maps"]["long-term"]) == 21
     # The same seed tells the same; --move goes back.
     again = tmp_path / "b.json"
     main(["analyze", str(sgf), "--player", spec, "--json", str(again)])
-    assert json.loads(again.read_text()) == told
+    assert json.loads(again.read_text()) == data
     main(["analyze", str(sgf), "--player", f"greedy,weights={file}", "--move", "1", "--json", str(again)])
     assert json.loads(again.read_text())["to_play"].lower() == "white"
     assert len(json.loads(again.read_text())["maps"]["value"]) == 24

@@ -48,7 +48,7 @@ pytestmark = [pytest.mark.usefixtures("sources"), pytest.mark.process]
 
 
 def write(folder: Path, text: str, games: int = 150) -> Path:
-    """A sweep's file, its base beside it, and all folders below."""
+    """A sweep's file, its base next to it, and all folders below."""
     (folder / "base.toml").write_text(BASE, "utf-8")
     path = folder / "some.toml"
     head = '[sweep]\nname = "some"\nbase = "base.toml"\ngames = 60\n'
@@ -199,7 +199,7 @@ def test_bad_places(tmp_path, capsys):
     for find, put, message in (
         ('name = "some"', 'name = "../x"', 'sweep.name = "../x": expected a folder name'),
         ("base.toml", "bsae", "bsae: no such config file"),
-        ("games = 150", 'games = 150\nname = "x"', "run.name: a sweep names its runs itself, after their parameters"),
+        ("games = 150", 'games = 150\nname = "x"', "run.name: a sweep names its runs after their parameters"),
         ("games = 150", "games = 150\nseed = 1", "run.seed: list seeds in sweep.seeds"),
         ("games = 150", "gamse = 150", "unknown key run.gamse"),
         ("games = 60", "games = 61", "sweep.games = 61: expected an even number"),
@@ -353,7 +353,7 @@ def test_runs_of_other_configs_are_refused(swept):
     path, *_ = swept
     other = path.with_name("other.toml")
     other.write_text(path.read_text("utf-8").replace('"linear"', '"logistic"'), "utf-8")
-    message = r"alpha-0.02_seed-1: already holds a run with learning.value = 'linear', expected 'logistic'; give"
+    message = r"alpha-0.02_seed-1: already contains a run with learning.value = 'linear', expected 'logistic'; give"
     with pytest.raises(RlgoError, match=message):
         run_sweep(read_sweep(other), progress=False)
 
