@@ -14,7 +14,7 @@ from rlgo.board import PASS
 from rlgo.jit import inline, njit
 
 MOVE_KINDS = 4
-_VISITS_NEEDED = 50.0  # of either kind, beyond priors, before an action counts as evidence
+_VISITS_NEEDED = 50.0  # visits of either kind, priors aside, before an action counts as evidence
 
 
 @inline
@@ -34,8 +34,8 @@ def add_bias_evidence(tree, last, stride, settings, squares, counts):
 
     last : the move that led to the root
     squares, counts : float64[MOVE_KINDS], added to; squares / counts estimates b^2 for each kind of move
-    A part of the tree that is kept from move to move is counted each time. Priors are part of the means, but not of
-    the visits required.
+    A part of the tree that is kept from move to move is counted each time. The means include priors; the required
+    visits do not.
     """
     enough, enough_amaf = _VISITS_NEEDED + settings.prior_n, _VISITS_NEEDED + settings.prior_n_amaf
     n_nodes = tree.used[0] >> NODE_BITS

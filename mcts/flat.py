@@ -25,10 +25,10 @@ def choose_flat(color, temperature, pruning, tree, rng):
     temperature : 0 chooses the least visited action; otherwise each action is drawn with probability proportional to
         exp(Q(s, a) / temperature), where Q is the value for the colour to play
     pruning : 0 prunes nothing; otherwise an action is skipped while its value plus this many standard errors is below
-        the best action's value minus as many
+        the best action's value minus the same number
     """
     n_edges = np.int64(tree.n_edges[0])
-    lower_bound = -np.inf  # the highest value that some action certainly has
+    lower_bound = -np.inf  # the highest lower bound of any action
     for i in range(n_edges):
         n = count(tree.mc_statistic[i])
         if n == 0.0:

@@ -14,8 +14,8 @@ from rlgo.rollout import neighbourhood
 # What each property of a move adds to x.
 _ANY_MOVE = -0.4
 _CAPTURE = 0.8
-_CAPTURE_THAT_SAVES = 0.8  # on top of _CAPTURE: the captured chain was holding own stones in atari
-_SAVE = 1.2  # an own chain in atari gets two liberties
+_CAPTURE_THAT_SAVES = 0.8  # added to _CAPTURE: the captured chain held own stones in atari
+_SAVE = 1.2  # one's own chain in atari gets two liberties
 _ATARI = 0.4
 _SELF_ATARI = -1.6
 _PATTERN = 0.7

@@ -26,18 +26,18 @@ _MOST_CONFIDENT = 10.0  # times M
 
 
 class Knowledge(NamedTuple):
-    """What a search knows about Go before it begins.
+    """The prior knowledge of a search.
 
     Attributes
     ----------
     table, value
         The value function of Q_rlgo, over 3x3 windows alone (`shapes.fuse`), and its kind.
     policy
-        How the default policy LEARNED chooses moves by that value function.
+        How the default policy LEARNED chooses moves with that value function.
     rave_biases
         float64[MOVE_KINDS], one RAVE bias for each kind of move, see `bias.py`.
     stride
-        Of the board.
+        Row length of the padded board.
     """
 
     table: Table
@@ -48,7 +48,7 @@ class Knowledge(NamedTuple):
 
 
 def knowledge_of(weights: Weights | None, size: int, policy: Policy, rave_bias: float) -> Knowledge:
-    """Return the knowledge in `weights`, or none; `rave_bias` is what all RAVE biases start at."""
+    """Return the knowledge in `weights`, if any; all RAVE biases start at `rave_bias`."""
     table, value = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32)), "logistic"
     if weights is not None:
         table, value = weights.table(is_fused=True), weights.value
@@ -151,7 +151,7 @@ def q_rlgo(weights: Weights, boards: Sequence[np.record]) -> np.ndarray:
     weights
         A learned value function.
     boards
-        Board records of its size, for instance ``Game.board``.
+        Board records of the same size, for instance ``Game.board``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Several threads: on one tree with virtual loss, or each on a tree of its own whose roots are added up.
+"""Parallel search: threads share one tree with virtual loss, or each grows its own and the roots are summed.
 
 Start reading at `SearchThreads.run`. Chaslot, Winands & van den Herik 2008, "Parallel Monte-Carlo tree search", call
 the two tree parallelisation and root parallelisation. What keeps the counts of a shared tree exact is in `tree.add`,
@@ -21,17 +21,17 @@ _SLICE = 256  # simulations: about 7 ms on 9x9
 
 
 class Task(NamedTuple):
-    """What `SearchThreads.run` searches, and what it asks while it does.
+    """A task for `SearchThreads.run`: what to search, and the callbacks it uses.
 
     Attributes
     ----------
     root, last_move, context
         As for `search.simulate`.
     is_over
-        Asked about every 10 ms whether to stop.
+        Called about every 10 ms; True stops the search.
     is_decided
-        Asked whether so many more simulations could not change the move; at moments that do not depend on a clock
-        where the search should be reproducible.
+        Called with a number of simulations; True if that many more cannot change the move. Where the search should be
+        reproducible, the time of the call does not depend on a clock.
     evaluate_waiting
         Called with a workspace whose new nodes wait for a user's prior, and its tree; never while simulations run.
     """
@@ -53,11 +53,11 @@ class SearchThreads:
     Parameters
     ----------
     size
-        Of the board.
+        Board size.
     trees
-        One, or as many as threads.
+        One tree, or one for each thread.
     n
-        Number of threads. A single one is the caller's own.
+        Number of threads. A single thread is the caller's own.
     batch
         New nodes that may wait in each workspace for a user's prior.
     seed
@@ -84,7 +84,7 @@ class SearchThreads:
     def _run_slices(self, n: int, task: Task) -> None:
         """Run in the caller's thread, one slice after another."""
         left = n
-        while True:  # at least once, so that a run without any simulation compiles what others need
+        while True:  # at least once, so that even a run without simulations compiles everything
             budget = np.array([min(_SLICE, left)], np.int64)
             left -= int(budget[0])
             while (state := self._simulate(0, budget, task)) == NEEDS_PRIOR:
@@ -113,7 +113,7 @@ class SearchThreads:
                 while wait(work, _POLL_SECONDS).not_done:
                     if is_over():
                         _spend(budgets)
-            except BaseException:  # the caller may use the trees only when no thread does
+            except BaseException:  # the caller may use the trees only while no thread does
                 _spend(budgets)
                 wait(work)
                 raise
@@ -134,7 +134,7 @@ class SearchThreads:
 
     @property
     def simulations(self) -> int:
-        """How many simulations all threads have run since `clear`."""
+        """The number of simulations that all threads have run since `clear`."""
         return sum(int(workspace.tally.simulations) for workspace in self.workspaces)
 
     @property
@@ -149,7 +149,7 @@ class SearchThreads:
                 workspace.tally[name] = 0
 
     def root_edges(self) -> Any:
-        """Return the root's edges as `tree.edges_of` does, the statistics of several trees added up."""
+        """Return the root's edges as `tree.edges_of` does, summed over all trees."""
         first, *others = (edges_of(tree, 0) for tree in self.trees)
         for other in others:
             order = np.argsort(other.move)[np.searchsorted(np.sort(other.move), first.move)]
@@ -159,6 +159,6 @@ class SearchThreads:
 
 
 def _spend(budgets: list[np.ndarray]) -> None:
-    """Make the threads stop after the simulations that they are in."""
+    """Stop each thread after its current simulation."""
     for budget in budgets:
         budget[0] = 0

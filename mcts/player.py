@@ -1,7 +1,7 @@
-"""The tree search family as one player.
+"""One player for the whole tree-search family.
 
-Start reading at `TreeSearch.search`. One class plays all algorithms; `settings.ALGORITHMS` says which settings make
-which. What it is built from: the root and what is kept of the old tree (`root.py`), a user's prior (`prior.py`), the
+Start reading at `TreeSearch.search`. One class plays all algorithms; `settings.ALGORITHMS` lists their
+settings. Its parts are: the root and what is kept of the old tree (`root.py`), a user's prior (`prior.py`), the
 threads (`parallel.py`) and the result (`result.py`).
 """
 
@@ -32,7 +32,7 @@ from mcts.settings import (
 )
 from mcts.tree import MOST_VISITS, NO_CHILD, Tree, add_root, find_edge, keep_subtree, may_pass, new_tree
 from rlgo.board import PASS
-from rlgo.budget import Budget, check_budget, shorter
+from rlgo.budget import Budget, check_budget
 from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError, expect
 from rlgo.game import Game
@@ -44,7 +44,7 @@ from rlgo.td import check_max_moves
 from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
 
-_EDGES_PER_NODE = 20  # a low estimate, from which the room for nodes follows
+_EDGES_PER_NODE = 20  # a low estimate, used to size the tree
 _LEARNED_VALUES = (Heuristic.RLGO, Heuristic.BOTH)
 
 
@@ -54,7 +54,7 @@ class TreeSearch(Player):
     Parameters
     ----------
     size
-        Of the board.
+        Board size.
     settings
         The algorithm and its parameters: an entry of `ALGORITHMS`, or one changed by ``_replace``.
     simulations, seconds
@@ -70,24 +70,24 @@ class TreeSearch(Player):
     prior
         Your own heuristic in place of ``settings.heuristic``: a function of a board record and of its moves (points or
         PASS, int64[n]) that returns H, C and C~, each float[n] or a single number. H is P(Black wins) after each move;
-        C and C~ say how many simulations it is worth as an MC value and as an AMAF value. It is called for each new
-        node, the root first.
+        C and C~ are the number of simulations it counts for as an MC value and as an AMAF value. It is called for each
+        new node, the root first.
     priors
         The same for a batch, for instance for a neural network: a function of a list of boards and a list of their
         moves that returns a list of triples. New nodes wait until there are ``resources.batch`` of them.
     prior_search
-        A TD search to be run before each search, whose short-term value becomes Q_rlgo (two-phase search).
+        A TD search that runs before each search and whose short-term memory provides Q_rlgo (two-phase search).
     resign
         Resign if P(win) of the best move is below this.
     seed
-        Of all random numbers; None is different every time.
+        Seed of all random numbers; None draws a fresh one each time.
     name
-        For GTP and tables.
+        The name shown in GTP and in tables.
 
     Attributes
     ----------
     result
-        `TreeResult` of the last search, or None.
+        The `TreeResult` of the last search, or None.
     settings, simulations, seconds, resources, default_policy, epsilon, prior_search, resign
         As above. The settings are complete: for instance, `max_moves` is a number of plies, and not 0.
     root, threads, knowledge
@@ -148,7 +148,7 @@ class TreeSearch(Player):
         shares_tree = resources.workers > 1 and not resources.root_parallel
         self.settings = _complete(settings, size, priors is not None, shares_tree)
         if prior_search is not None and self.settings.heuristic not in _LEARNED_VALUES:
-            raise RlgoError("prior_search: expected the heuristic rlgo, or both, whose value function it learns")
+            raise RlgoError("prior_search: expected heuristic = rlgo or both, since it learns their value function")
         self._weights = self._needed(weights)
         self.knowledge = knowledge_of(self._weights, size, Policy(EPSILON_GREEDY, epsilon), self.settings.rave_bias)
         self._bias_evidence = np.zeros((2, MOVE_KINDS))  # squares and counts, see `bias.add_bias_evidence`
@@ -212,7 +212,7 @@ class TreeSearch(Player):
         return self._weights
 
     def warm_up(self) -> None:
-        """Compile what a search needs, so that no clock runs meanwhile; the trees are lost."""
+        """Compile what a search needs, so that compiling costs no clock time; the trees are lost."""
         with compiling(f"tree search, {self._size}x{self._size}"):
             for tree in self.trees:
                 add_root(np.zeros(1, np.int64), tree)
@@ -253,9 +253,9 @@ class TreeSearch(Player):
     def search(self, game: Game, budget: Budget | None = None) -> TreeResult:
         """Search from the position of `game` until the budget is spent.
 
-        It also ends once no other move can become the most visited one: in the simulations that are left or, where a
-        clock could save the time, in those that the remaining time allows. Nothing is searched where the player should
-        pass (`player.moves_to_try`).
+        It also ends once no other move can become the most visited one: within the simulations that are left or, where
+        saving time helps, within those that the remaining time allows. It does not search where the player should pass
+        (`player.moves_to_try`).
 
         budget : by default `own_budget`
         """
@@ -296,12 +296,8 @@ class TreeSearch(Player):
         self.result = self._read_result(n)
         return self.result
 
-    def own_budget(self, stop: Callable[[], bool] | None = None) -> Budget:
-        """Return the budget of one move: the player's own limits, those of its clock, and who may stop it."""
-        return Budget(self.simulations, shorter(self.seconds, self.limit), stop=stop or self.stop)
-
     def set_root(self, game: Game, moves: list[int]) -> None:
-        """Make the position of `game` the root, with what the trees know about it, and give a new root its prior.
+        """Make the position of `game` the root, keep what the trees know about it, and give a new root its prior.
 
         moves : the sensible moves there; a pass is added where it may be the best move
         """
@@ -321,7 +317,7 @@ class TreeSearch(Player):
         if self.settings.action_value == ActionValue.FLAT:
             return False
         n = np.sort(self.threads.root_edges().n)
-        # Virtual losses of simulations under way are visits that may not be made.
+        # Virtual losses of running simulations are visits that may never be made.
         under_way = self.settings.virtual_loss * len(self.threads.workspaces)
         return len(n) > 1 and int(n[-1]) - int(n[-2]) > left + under_way
 
@@ -332,13 +328,13 @@ class TreeSearch(Player):
         return task if user is None else task._replace(evaluate_waiting=user.evaluate_waiting)
 
     def context(self, komi: float) -> SearchContext:
-        """Return what stays the same during a search; mercy is off where the root itself would end simulations."""
+        """Return what is constant during a search; mercy is off where it would end simulations at the root."""
         mercy = self.default_policy.mercy and not is_hopeless(self.root.board, komi)
         default_policy = self.default_policy._replace(mercy=mercy)
         return SearchContext(self.settings, default_policy, self.knowledge, make_rules(self._size, komi))
 
     def _search_prior(self, prior_search: TdSearch, game: Game, budget: Budget, is_timed: bool) -> None:
-        """Run the TD search, in half the time that a clock allows; its value function becomes that of Q_rlgo."""
+        """Run the TD search, in at most half the clock's time; its value function becomes Q_rlgo."""
         prior_search.limit = self.limit / 2 if is_timed and self.limit is not None else None
         prior_search.search(game, prior_search.own_budget(budget.stop))
         table, value = prior_search.fused_table(), prior_search.learning.value
@@ -355,13 +351,13 @@ class TreeSearch(Player):
             add_prior(0, NO_CHILD, self.root.board, tree, context, workspace.shapes, workspace.rollout)
 
     def _add_bias_evidence(self) -> None:
-        """Add up what the trees say about the RAVE biases."""
+        """Add up the trees' evidence about the RAVE biases."""
         squares, counts = self._bias_evidence
         for tree in self.trees:
             add_bias_evidence(tree, self.root.last_move, self.knowledge.stride, self.settings, squares, counts)
 
     def _read_result(self, simulations: int) -> TreeResult:
-        """Return what the trees say now."""
+        """Return the result according to the trees' current statistics."""
         root = self.threads.root_edges()
         return read_result(root, self.trees, self.root.board.to_play, self.settings, simulations)
 
@@ -372,7 +368,7 @@ def _complete(settings: Settings, size: int, has_user_prior: bool, shares_tree: 
     check_settings(settings)
     heuristic = int(Heuristic.USER) if has_user_prior else settings.heuristic
     if settings.widening > 0 and heuristic == Heuristic.NONE:
-        raise RlgoError(f"widening = {settings.widening}: expected a heuristic, by which moves are tried in order")
+        raise RlgoError(f"widening = {settings.widening}: expected a heuristic to order the moves by")
     return settings._replace(
         max_moves=check_max_moves(settings.max_moves, size),
         heuristic=heuristic,
@@ -382,7 +378,7 @@ def _complete(settings: Settings, size: int, has_user_prior: bool, shares_tree: 
 
 
 def _new_tree(size: int, settings: Settings, memory_mb: float) -> Tree:
-    """Return a tree that takes this much memory when full; for flat Monte-Carlo, one with room for the root alone."""
+    """Return a tree that takes this much memory when full; for flat Monte-Carlo, with room for the root only."""
     most = size * size + 1
     one = new_tree(1, 1)
     node_bytes = sum(array.itemsize for array in one[:3])

@@ -1,6 +1,6 @@
-"""A user's own prior knowledge: a Python function that the search asks about new nodes. MC-RAVE paper, Section 5.
+"""User-defined priors: a Python function that the search calls for new nodes. MC-RAVE paper, Section 5.
 
-Start reading at `UserPrior.evaluate_waiting`. `player.TreeSearch` shows how to plug such a function in.
+Start reading at `UserPrior.evaluate_waiting`. `player.TreeSearch` shows how to plug in such a function.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class UserPrior:
     priors
         The user's function.
     size
-        Of the board.
+        Board size.
     sorts
-        Whether actions are sorted by H, as progressive widening wants them.
+        Whether actions are sorted by H, as progressive widening requires.
     """
 
     def __init__(self, priors: Priors, size: int, sorts: bool):
         self._priors, self._size, self._sorts = priors, size, sorts
 
     def evaluate_waiting(self, workspace: Workspace, tree: Tree) -> None:
-        """Ask for the prior of all nodes that wait in a workspace, and add it to their statistics.
+        """Get the prior of all nodes that wait in a workspace, and add it to their statistics.
 
-        Simulations may have passed the nodes meanwhile, so H, C and C~ are added, as if they were further outcomes.
+        Simulations may have passed the nodes in the meantime, so H, C and C~ are added like further outcomes.
 
         Raises
         ------
@@ -78,7 +78,7 @@ class UserPrior:
     def _columns(self, answer: Any, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return H, and C and C~ as whole visits, each float64[n]; RlgoError if the answer is wrong."""
         if not isinstance(answer, Sequence) or len(answer) != 3:
-            raise RlgoError("prior: expected three things, (H, C, C~)")
+            raise RlgoError("prior: expected a triple (H, C, C~)")
         columns = []
         for name, values, high in zip(("H", "C", "C~"), answer, (1, MOST_PRIOR, MOST_PRIOR), strict=True):
             if np.shape(values) not in ((), moves.shape):

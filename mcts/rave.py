@@ -68,8 +68,8 @@ def back_up(path, z, settings, tree):
 
     path : record of `search.path_dtype`
     The AMAF values of s_t count the moves u >= t by the colour to play in s_t, a_t included (equations 16 and 17). If
-    several moves of a simulation are at one point, only the first counts, whoever played it. Passes, and moves that
-    are no action of s_t because they were illegal there, do not count.
+    a simulation plays a point more than once, only the first move counts, whoever played it. Passes and
+    moves that were illegal in s_t, and so are no action there, do not count.
     """
     shared = settings.virtual_loss > 0
     one_outcome = statistic(1, z)
@@ -99,7 +99,7 @@ def back_up(path, z, settings, tree):
 
 @inline
 def virtual_loss(color, settings):
-    """Return the lost visits that keep other threads off an action of `color` until its outcome is known.
+    """Return the virtual losses that steer other threads away from an action of `color` until its outcome is known.
 
     The thread that chose the action adds them on its way down and takes them back in `back_up`.
     """

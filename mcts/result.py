@@ -1,4 +1,4 @@
-"""What a tree search found: the statistics of the root's moves, the principal variation, and maps of the board.
+"""Results of a tree search: statistics of the root's moves, the principal variation, and maps of the board.
 
 Start reading at `TreeResult`.
 """
@@ -31,29 +31,29 @@ class TreeResult(NamedTuple):
     n_amaf: np.ndarray  # int64[m]: N~(s, a)
     prior_q: np.ndarray  # float64[m]: H(s, a) to the nearest 1/255; about 1/2 without a heuristic
     line: np.ndarray  # int64[...]: the principal variation, which follows the most visited moves
-    simulations: int  # of this search
-    nodes: int  # in all trees
+    simulations: int  # simulations of this search
+    nodes: int  # nodes in all trees
 
 
 def no_result() -> TreeResult:
-    """Return the result where there is nothing to search, and the player should pass."""
+    """Return the result of a position where the player should pass without searching."""
     integers, numbers = np.zeros(0, np.int64), np.zeros(0)
     return TreeResult(integers, integers, numbers, numbers, integers, numbers, np.array([PASS]), 0, 0)
 
 
 def read_result(root: Any, trees: list[Tree], color: int, settings: Settings, simulations: int) -> TreeResult:
-    """Read a result off the trees.
+    """Read the result from the trees.
 
     Parameters
     ----------
     root
         The root's edges, added up over all trees (`parallel.SearchThreads.root_edges`).
     trees, settings
-        Of the search.
+        The trees and settings of the search.
     color
         The colour to play.
     simulations
-        How many there were.
+        The number of simulations run.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         q, q_amaf = root.w / root.n, root.w_amaf / root.n_amaf

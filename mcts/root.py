@@ -1,4 +1,4 @@
-"""The root of the search trees: what position it stands for, and what of an old tree can be kept for a new position.
+"""The root of the search trees: its position, and how much of an old tree to keep for a new one.
 
 Start reading at `Root.move_to`.
 """
@@ -23,11 +23,11 @@ class Root:
     Parameters
     ----------
     size
-        Of the board.
+        Board size.
     trees
-        Their node 0 is kept at the root's position.
+        The trees; node 0 of each is the root.
     settings
-        Of the search.
+        The search settings.
     reuse
         Whether to keep the part of a tree below the next position.
     rng
@@ -46,25 +46,25 @@ class Root:
         self.last_move = PASS
         self._trees, self._rng = trees, rng
         self._reuse = reuse and settings.action_value != ActionValue.FLAT
-        self._position: tuple[int, ...] = ()  # of the search in progress, or of the last one
+        self._position: tuple[int, ...] = ()  # the root of the current search, or of the last one
         self._searched: tuple[Any, ...] | None = None  # moves, colour to play, setup and komi of the last whole search
 
     @property
     def is_known(self) -> bool:
-        """Whether the trees hold a whole search, on which the next one may build."""
+        """Whether the trees hold a complete search for the next one to build on."""
         return self._searched is not None
 
     def leave(self) -> None:
-        """Stand for no position until `move_to` is called."""
+        """Start without a position, until `move_to` is called."""
         self._position = ()
 
     def forget(self) -> None:
-        """Stand for no position, and keep nothing for the next search."""
+        """Forget the position, and keep nothing for the next search."""
         self._searched = None
         self._position = ()
 
     def is_at(self, game: Game) -> bool:
-        """Whether the trees stand for the position of `game`."""
+        """Return whether the root is the position of `game`."""
         return self._position == position_of(game)
 
     def move_to(self, game: Game, moves: np.ndarray) -> list[Tree]:
@@ -73,9 +73,9 @@ class Root:
         Parameters
         ----------
         game
-            May have gone anywhere since the last search.
+            Its position need not follow from that of the last search.
         moves
-            int64[n], the actions of the root; shuffled where a root is new.
+            int64[n], the actions of the root; shuffled if the root is new.
 
         Returns
         -------
@@ -83,10 +83,10 @@ class Root:
         """
         copy_record(game.board, self.board)
         if self.board.n_passes >= 2:
-            self.board.n_passes = 0  # whoever asks for a move wants the game to go on
+            self.board.n_passes = 0  # a request for a move means that the game continues
         self.last_move = game.moves[-1][1] if game.moves else PASS
         nodes = [self.node_of(game, tree) if self._reuse else NO_CHILD for tree in self._trees]
-        self._searched = None  # until `finish`: if the search is interrupted, no later one builds on half of it
+        self._searched = None  # until `finish`: no later search builds on an interrupted one
         fresh = [tree for tree, node in zip(self._trees, nodes, strict=True) if not _keep(tree, node, moves, self._rng)]
         self._position = position_of(game)
         return fresh
@@ -98,7 +98,7 @@ class Root:
     def node_of(self, game: Game, tree: Tree) -> int:
         """Return the node of the position of `game`, or NO_CHILD.
 
-        There is one if the same game, with the same komi, went on from the last root by moves in the tree.
+        There is one if the same game, with the same komi, continued from the last root by moves in the tree.
         """
         if self._searched is None or self._searched[2:] != (game.setup, game.komi):
             return NO_CHILD
@@ -121,7 +121,7 @@ def _keep(tree: Tree, node: int, moves: np.ndarray, rng: np.random.Generator) ->
         keep_subtree(node, tree)
         actions = edges_of(tree, 0).move
         if np.isin(moves, actions).all():
-            if len(actions) > len(moves):  # superko forbids what simulations may play
+            if len(actions) > len(moves):  # superko forbids moves that simulations may play
                 keep_moves(tree, 0, np.isin(actions, moves))
             return True
     rng.shuffle(moves)

@@ -48,7 +48,7 @@ class SearchContext(NamedTuple):
 
 @cache
 def path_dtype(size: int) -> np.dtype:
-    """Return the type of a record of one simulation, for boards with P padded points and games of up to T plies.
+    """Return the record type of one simulation, for boards with P padded points and games of up to T plies.
 
     Fields
     ------
@@ -75,13 +75,13 @@ def path_dtype(size: int) -> np.dtype:
 
 @cache
 def tally_dtype() -> np.dtype:
-    """Return the type of a record that counts simulations, their moves and wins, and nodes waiting for a prior."""
+    """Return the record type that counts simulations, their moves and wins, and nodes waiting for a prior."""
     fields = [("simulations", "i8"), ("moves", "i8"), ("waiting", "i8"), ("wins", "f8")]
     return np.dtype((np.record, np.dtype(fields)))
 
 
 class Workspace(NamedTuple):
-    """What one thread needs for itself: scratch, its random state and its tally.
+    """The private memory of one thread: scratch, its random state and its tally.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Workspace(NamedTuple):
     waiting_boards, waiting_nodes
         The new nodes that wait for a user's prior, and their positions; `tally.waiting` of them.
     tally
-        Record of `tally_dtype`: what the simulations add up to. `wins` is the sum of outcomes z.
+        Record of `tally_dtype`: totals over the simulations. `wins` is the sum of outcomes z.
     """
 
     b: np.record
@@ -122,7 +122,7 @@ def new_workspace(size: int, batch: int, seed: np.random.SeedSequence) -> Worksp
 
 
 def _on_own_cache_lines(dtype: np.dtype) -> np.ndarray:
-    """Return one element of zeros that shares no cache line: threads that write to the same one slow each other."""
+    """Return one zero on its own cache line: threads that write to the same line slow each other down."""
     room = np.zeros(dtype.itemsize + 2 * _TWO_CACHE_LINES, np.uint8)
     return room[_TWO_CACHE_LINES : _TWO_CACHE_LINES + dtype.itemsize].view(dtype)
 
@@ -140,8 +140,8 @@ def simulate(budget, root, last_move, tree, context, workspace):
     root : board record; node 0 of the tree stands for it
     last_move : the move that led to the root
     tree, context, workspace : `Tree`, `SearchContext`, `Workspace`
-    Returns DONE; NEEDS_PRIOR if as many new nodes as have room wait for a user's prior; or FULL if N(s) of the root has
-    reached its limit.
+    Returns DONE; NEEDS_PRIOR if the list of new nodes waiting for a user's prior is full; or FULL if N(s) of the root
+    has reached its limit.
     """
     path, tally = workspace.path, workspace.tally
     while atomic_add(budget, 0, -1) > 0:
@@ -221,7 +221,7 @@ def roll_out(new_node, tree, context, workspace):
 
 @inline
 def take_action(node, edge, color, settings, path, tree):
-    """Append a state and its action to the path, with a virtual loss that keeps other threads off it for now."""
+    """Append a state and its action to the path, with a virtual loss to steer other threads elsewhere."""
     t = np.int64(path.n_nodes)
     path.node[t] = node
     path.edge[t] = edge
@@ -240,13 +240,13 @@ def record_move(p, path):
 
 @njit
 def expand(edge, tree, context, workspace):
-    """Add a node for the position on the board, to which `edge` has led, if it is time to.
+    """Add a node for the position on the board, reached by `edge`, if the edge has enough visits.
 
     Returns the node, or NO_CHILD if the action has too few visits, another thread is adding it, or the tree is full.
     """
     b, path, settings = workspace.b, workspace.path, context.settings
     shared = settings.virtual_loss > 0
-    # This visit counts once, however many visits its virtual loss stands for; so do those of other threads.
+    # This visit counts once, whatever the size of its virtual loss; so do those of other threads.
     visits = count(tree.mc_statistic[edge]) - settings.prior_n - settings.virtual_loss + 1
     if settings.action_value == ActionValue.FLAT or visits < settings.expand_after:
         return NO_CHILD
@@ -355,8 +355,7 @@ def action_value(mc, amaf, log_n_s, beta_s, bias, color, settings):
     log_n_s : log N(s)
     beta_s : `rave.hand_selected_beta` of the state
     bias : its RAVE bias
-    To avoid branches that a processor cannot predict, missing values are computed as if there were one visit, and not
-    used.
+    To avoid unpredictable branches, missing values are computed as if there were one visit, and then ignored.
     """
     n, n_amaf = count(mc), count(amaf)
     q, q_amaf = mean_or_0(mc), mean_or_0(amaf)

@@ -1,4 +1,4 @@
-"""Everything that can be set in a tree search: algorithms, parameters, and the resources they may use.
+"""The settings of a tree search: algorithms, parameters, and resources.
 
 Start reading at `ALGORITHMS`, then `Settings`. Nothing here is compiled, so this file is quick to import.
 """
@@ -42,10 +42,10 @@ class Heuristic(IntEnum):
     HANDCRAFTED = 4  # captures, atari, patterns and more, see `handcrafted.py`
     RLGO = 5  # Q_rlgo: the learned value after the move
     BOTH = 6  # RLGO and HANDCRAFTED, added before the logistic function
-    USER = 7  # a function of the user's, see `prior.py`
+    USER = 7  # a user's own function, see `prior.py`
 
 
-# By the names that configs and specs use.
+# Keyed by the names that configs and specs use.
 RAVE_SCHEDULES: dict[str, int] = {schedule.name.lower(): schedule for schedule in RaveSchedule}
 HEURISTICS: dict[str, int] = {
     heuristic.name.lower(): heuristic for heuristic in Heuristic if heuristic != Heuristic.USER
@@ -72,7 +72,7 @@ class Settings(NamedTuple):
     temperature: float = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
     pruning: float = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
     truncate: int = NO_TRUNCATION  # plies of the default policy after which V is the outcome
-    virtual_loss: int = 0  # lost visits that a thread adds on its way down; 0: nobody shares the tree
+    virtual_loss: int = 0  # lost visits that a thread adds on its way down; 0 if no tree is shared
     max_moves: int = 0  # plies after which a simulation is scored as it stands; 0: 3 * size * size
 
 
@@ -80,8 +80,8 @@ class Resources(NamedTuple):
     """The threads and the memory of a search."""
 
     workers: int = 1  # threads
-    root_parallel: bool = False  # give each thread a tree of its own and add up the roots, instead of sharing one tree
-    memory_mb: float = 256.0  # of all trees together; a search whose tree is full goes on without growing it
+    root_parallel: bool = False  # give each thread its own tree and add up the roots, instead of sharing one tree
+    memory_mb: float = 256.0  # memory of all trees together; a search whose tree is full continues without growing it
     reuse: bool = True  # keep the part of the tree below the next position
     batch: int = 8  # new nodes that may wait for a user's prior; meanwhile simulations pass them without it
 
@@ -99,7 +99,7 @@ ALGORITHMS = {
 
 
 def plain_settings(settings: Settings) -> Settings:
-    """Return the same settings as plain numbers, floats where defaults are: numba compiles anew for any other type."""
+    """Return the same settings as plain numbers, floats where defaults are: numba recompiles for any other type."""
     defaults = Settings()
     values: list[Any] = [
         float(value) if isinstance(default, float) else int(value) if isinstance(value, IntEnum) else value

@@ -67,7 +67,7 @@ class Tree(NamedTuple):
 
 
 def new_tree(nodes: int, edges: int) -> Tree:
-    """Return an empty tree with room for so many nodes and edges."""
+    """Return an empty tree with room for this many nodes and edges."""
     return Tree(
         first_edge=np.zeros(nodes, np.int32),
         n_edges=np.zeros(nodes, np.int32),
@@ -182,7 +182,7 @@ def add_node(b, tree, moves, rng, shared):
             n = _insert(p, moves, n, rng)
     if may_pass(n, b.board_size):
         n = _insert(PASS, moves, n, rng)
-    # Reserve the node and its edges in one step: they stay in the same order whatever other threads do.
+    # Reserve the node and its edges in one step: they stay in the same order no matter what other threads do.
     node, first = np.int64(0), np.int64(0)
     while True:
         before = tree.used[0]
@@ -212,13 +212,13 @@ def _insert(p, moves, n, rng):
 
 @inline
 def may_pass(n, size):
-    """Whether a pass is an action beside n sensible moves: it can only be best near the end, for instance in a seki."""
+    """Return whether a pass is an action next to n sensible moves: it can only be best near the end, as in seki."""
     return n <= size
 
 
 @njit
 def add_root(moves, tree):
-    """Reset the tree to a root alone, with the given moves (int64[n])."""
+    """Reset the tree to a lone root with the given moves (int64[n])."""
     tree.used[0] = (np.int64(1) << NODE_BITS) + len(moves)
     for i in range(len(moves)):
         tree.move[i] = moves[i]
@@ -284,7 +284,7 @@ def keep_subtree(root, tree):
 
 
 def keep_moves(tree: Tree, node: int, allowed: np.ndarray) -> None:
-    """Remove a node's edges that are not allowed (bool[n_edges]); what stood below them stays in memory."""
+    """Remove a node's edges that are not allowed (bool[n_edges]); their subtrees stay in memory."""
     first, n, k = int(tree.first_edge[node]), int(tree.n_edges[node]), int(allowed.sum())
     for array in (tree.move, tree.child, tree.mc_statistic, tree.amaf_statistic, tree.prior_q):
         array[first : first + k] = array[first : first + n][allowed]

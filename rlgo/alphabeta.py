@@ -1,17 +1,17 @@
 """Alpha-beta search on a value function. TD paper, Sections 3.4 and 6.1.
 
-Start reading at `negamax`, then `AlphaBetaSearch`. The search has full width, and goes to a fixed depth or deeper and
-deeper until time is up. Values are logits, x = phi(s) . theta, seen by the colour to play: they sort like V and need no
+Start reading at `negamax`, then `AlphaBetaSearch`. The search has full width. It stops at a fixed depth, or
+deepens until time is up. Values are logits, x = phi(s) . theta, for the colour to play: they sort like V and need no
 sigmoid. A finished game is worth WON_LOGIT or -WON_LOGIT.
 
 What makes it fast
 ------------------
-* Weights are constant during a search, so that those of all window sizes are fused into one 3x3 table (`shapes.fuse`).
-* Nothing is undone: an inner node copies its parent's records and plays its move on the copy. Leaves are not played at
-  all: the value of a move is the logit plus its gain, and finding the best move is one pass over an array
+* Weights are constant during a search, so all window sizes are fused into one 3x3 table (`shapes.fuse`).
+* Nothing is undone: an inner node copies its parent's records and plays its move on the copy. Leaves are never played:
+  the value of a move is the logit plus its gain, and finding the best move is one pass over an array
   (`value.best_afterstate`).
-* Everything that cuts more than plain alpha-beta can be switched off (`Options`). Only the null move changes the
-  result.
+* Every enhancement that prunes more than plain alpha-beta can be switched off (`Options`). Only the null move changes
+  the result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from rlgo.weights import Weights
 
 MAX_DEPTH = 40
 WON_LOGIT = 1e6  # far above any logit
-_WIDTH = 1e-9  # of a null window: logits are sums of float32, and differ by more, or are equal
+_WIDTH = 1e-9  # width of a null window: logits are sums of float32, so they are equal or differ by more
 _EXACT, _LOWER, _UPPER = 1, 2, 3
 _REDUCTION = 3  # plies that a null move takes off the depth
 _HISTORY = 1e-3  # of a logit, for each squared depth
@@ -55,14 +55,14 @@ class Options(NamedTuple):
 
 @cache
 def entry_dtype() -> np.dtype:
-    """Return the record of an entry of the transposition table (24 bytes).
+    """Return the record type of an entry of the transposition table (24 bytes).
 
     Fields
     ------
     key : of the position
     value, bound, depth : its value or a bound of it, which of these, and at what depth
     move : the best one
-    search : the number of the search that wrote it; entries of other searches have other weights and do not count
+    search : the number of the search that wrote it; entries of other searches are ignored, since weights may differ
     """
     fields = [("key", "u8"), ("value", "f8"), ("search", "u4"), ("move", "u2"), ("depth", "u1"), ("bound", "u1")]
     return np.dtype((np.record, np.dtype(fields, align=True)))
@@ -70,22 +70,22 @@ def entry_dtype() -> np.dtype:
 
 @cache
 def state_dtype(size: int) -> np.dtype:
-    """Return the record of what one search keeps besides boards and shapes (P padded points, N area, D = MAX_DEPTH).
+    """Return the record type of a search's state, without boards and shapes (P padded points, N area, D = MAX_DEPTH).
 
     Fields
     ------
     nodes : positions valued, inside the tree and at its leaves
     search : its number, for the transposition table
-    ply : where the search is, so that it can be interrupted anywhere
+    ply : the current ply, so that the search can be interrupted anywhere
     history[2, P] : by colour and point, the squared depths at which a move cut
     killers[D, 2] : by ply, the last two moves that cut
     moves[D, N], order[D, N] : of the node at each ply: its moves, and how early they come
-    n[D], i[D] : how many, and which one is being searched; -1 is the null move
-    depth[D], alpha[D], beta[D], start[D] : how deep, the window now, and alpha as it was at first
+    n[D], i[D] : number of moves, and the one being searched; -1 is the null move
+    depth[D], alpha[D], beta[D], start[D] : remaining depth, the current window, and the initial alpha
     high[D] : the end of the window of the move being searched
     best[D], best_move[D], after_null[D], key[D] : of the node at each ply
     line[D, D], length[D] : by ply, the best line found from there on
-    values[N] : of the root's moves, as far as searched
+    values[N] : values of the root moves searched so far
     """
     points, area, d = padded_points(size), size * size, MAX_DEPTH + 1
     fields = [
@@ -106,7 +106,7 @@ def state_dtype(size: int) -> np.dtype:
 
 
 class Search(NamedTuple):
-    """All that one search works with; boards[i] and shapes[i] are those of the node at ply i."""
+    """The working memory of one search; boards[i] and shapes[i] belong to the node at ply i."""
 
     boards: np.ndarray  # `board_dtype`[MAX_DEPTH + 1]
     shapes: np.ndarray  # `shapes_dtype`[MAX_DEPTH + 1]
@@ -236,7 +236,7 @@ def _enter(search):
 
 @njit
 def _look_up(search):
-    """Look the node at s.ply up in the transposition table: (whether its value is known, the value, best move)."""
+    """Look up the node at s.ply in the transposition table: (whether its value is known, the value, best move)."""
     s = search.state
     ply = s.ply
     first = PASS
@@ -256,7 +256,7 @@ def _look_up(search):
 
 @njit
 def _take(search, value):
-    """Go back to the parent of the node at s.ply with its value, seen by the parent.
+    """Return to the parent of the node at s.ply, with the value from the parent's point of view.
 
     Returns (True, the parent's value) if the parent is finished; else its next move is ready.
     """
@@ -315,7 +315,7 @@ def _store(search, p):
 def _list_moves(search, first):
     """List the sensible moves of the node at s.ply, or a pass, with how early to try each.
 
-    The move `first` from the table comes first, then killers, then what cut often elsewhere, then the largest gain.
+    The move `first` from the table comes first, then killers, then moves that often cut elsewhere, then large gains.
     """
     s, options = search.state, search.options
     ply = s.ply
@@ -372,7 +372,7 @@ class AlphaBetaResult(NamedTuple):
     x: float  # logit after the line, for Black: V = sigma(x); +-WON_LOGIT for a game that is over
     depth: int  # plies, all moves of the root searched
     nodes: int  # positions valued
-    line: list[int]  # the best moves of both sides, as far as known
+    line: list[int]  # the principal variation, as far as known
     seconds: float
 
 
@@ -391,10 +391,10 @@ class AlphaBetaSearch:
 
     Parameters
     ----------
-    size : of the board
+    size : board size
     options : `Options`
     table_bits : the transposition table has 2^table_bits entries of 24 bytes
-    seed : of the order in which equal moves of the root are tried; None: different every time
+    seed : seed of the order in which equal root moves are tried; None draws a fresh one each time
 
     Raises
     ------
@@ -433,10 +433,10 @@ class AlphaBetaSearch:
 
         Parameters
         ----------
-        game : whose moves are searched, those that `player.moves_to_try` lists
+        game : the position; the moves searched are those that `player.moves_to_try` lists
         table : the value function, fused (`Weights.table`)
-        budget : its depth, MAX_DEPTH - 1 at most, its seconds and `stop`; asked every 10 ms or so. The search ends
-            with the best move so far
+        budget : its depth (at most MAX_DEPTH - 1), seconds and `stop`, checked about every 10 ms. When it is spent, the
+            best move so far is returned
 
         Raises
         ------
@@ -457,14 +457,14 @@ class AlphaBetaSearch:
             while not is_done and not is_late:
                 is_done = bool(negamax(_SLICE_NODES, self._search))
                 is_late = budget.ends()
-            if s.length[0] > 0:  # the moves searched by now: the best of the last depth came first
+            if s.length[0] > 0:  # the moves searched so far: the best of the last depth came first
                 x = float(s.best[0]) * (1 if game.to_play == BLACK else -1)
                 line = [int(p) for p in s.line[0, : s.length[0]]]
                 complete = depth if is_done else result.depth
                 result = AlphaBetaResult(int(s.best_move[0]), x, complete, int(s.nodes), line, budget.elapsed)
             if is_late or abs(result.x) == WON_LOGIT:
                 break
-            # The best move first and the others in their order, by which the next depth cuts most.
+            # The best move first, the others in their old order: the next depth then cuts most.
             moves = s.moves[0, : len(moves)][np.argsort(-s.values[: len(moves)], kind="stable")].astype(np.int64)
         return result
 
@@ -480,7 +480,7 @@ class AlphaBetaSearch:
         reset(self._search.boards[0], self._search.shapes[0], table)
 
     def warm_up(self) -> None:
-        """Compile what a search needs, so that no clock runs meanwhile."""
+        """Compile what a search needs, so that compiling costs no clock time."""
         with compiling(f"alpha-beta, {self.size}x{self.size}"):
             begin_root(np.zeros(1, np.int64), 1, self._search.state)
             negamax(0, self._search)
@@ -496,7 +496,7 @@ def led_by(candidates: list[Candidate], result: AlphaBetaResult | None) -> list[
 
 
 def check_limits(depth: int | None, seconds: float | None) -> None:
-    """Raise `RlgoError` for limits of a search that are out of range, or if there is none."""
+    """Raise `RlgoError` if a search has no limit, or one out of range."""
     if depth is None and seconds is None:
         raise RlgoError("alpha-beta: expected a depth, or seconds, or both")
     expect(depth is None or 1 <= depth < MAX_DEPTH, "depth", depth, f"an integer from 1 to {MAX_DEPTH - 1}")
@@ -504,18 +504,18 @@ def check_limits(depth: int | None, seconds: float | None) -> None:
 
 
 class AlphaBeta(Player):
-    """Alpha-beta on learned weights, which stay as they are (TD paper, Section 3.4, Table 2).
+    """A player that runs alpha-beta on fixed, learned weights (TD paper, Section 3.4, Table 2).
 
     Parameters
     ----------
     weights : of any sharing
-    depth, seconds : of each move; the first limit that is reached ends the search
+    depth, seconds : limits for each move; the first one reached ends the search
     options, table_bits, seed : see `AlphaBetaSearch`
 
     Attributes
     ----------
     searcher : the `AlphaBetaSearch`
-    result : of the last search, or None
+    result : result of the last search, or None
 
     Raises
     ------
@@ -554,7 +554,7 @@ class AlphaBeta(Player):
         return self.result.move
 
     def warm_up(self) -> None:
-        """Compile what a search needs, so that no clock runs meanwhile."""
+        """Compile what a search needs, so that compiling costs no clock time."""
         self.searcher.warm_up()
         self._values.afterstates(new_board(len(self._map)))
 
@@ -573,7 +573,7 @@ class AlphaBeta(Player):
         return led_by(by_value, self.result if self._position == position_of(game) else None)
 
     def value_weights(self) -> Weights:
-        """Return the weights that it searches with."""
+        """Return the weights used by the search."""
         return self._values.weights
 
     def analyses(self) -> dict[str, np.ndarray]:

@@ -31,7 +31,7 @@ def write_archive(path: str | Path, meta: dict[str, Any], arrays: dict[str, np.n
     """Write arrays and a header into an archive, atomically. Raises RlgoError if it cannot be written."""
     header = np.frombuffer(json.dumps(meta, sort_keys=True).encode(), np.uint8)
     archive = io.BytesIO()
-    np.savez(archive, **{**arrays, "meta": header})  # type: ignore[arg-type]  # its hints know no names
+    np.savez(archive, **{**arrays, "meta": header})  # type: ignore[arg-type]  # the type hints lack array names
     with zipfile.ZipFile(archive, "a") as z:
         z.comment = _COMMENT + b"0" * _HEX
     data = archive.getvalue()[:-_HEX]
@@ -48,7 +48,7 @@ def read_archive(path: str | Path, kind: str, file_format: str, version: int) ->
     ----------
     path : the file
     kind : what it should be, for error messages: "weight file"
-    file_format, version : what its header must say, and the newest version that the caller can read
+    file_format, version : the format its header must name, and the newest version that the caller can read
 
     Returns
     -------
@@ -84,7 +84,7 @@ def read_archive(path: str | Path, kind: str, file_format: str, version: int) ->
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that at any moment, even in a power cut, it holds either all the old content or all the new."""
+    """Replace a file atomically: even after a power cut it holds either the old content or the new."""
     handle, temporary = tempfile.mkstemp(TEMPORARY, f".{path.name}.", path.parent)
     try:
         with os.fdopen(handle, "wb") as out:

@@ -6,7 +6,7 @@ Rules
 -----
 * Two colours alternate; a move is a stone on an empty point, or a pass. Two passes end the game.
 * Chains without liberties are captured. Suicide, of one stone or of many, is illegal.
-* Simple ko: a stone that captured one stone, and now stands alone with one liberty, may not be recaptured at once.
+* Simple ko: a single stone that has just captured one stone and has one liberty may not be recaptured at once.
   (Positional superko needs the history of a real game; see `game.py`.)
 * Area scoring: a side owns its stones and the empty regions that touch only its colour. All stones on the board count
   as alive. White adds komi. A drawn score is z = 0.5.
@@ -58,7 +58,7 @@ def n_points(size: int) -> int:
 
 @cache
 def board_dtype(size: int) -> np.dtype:
-    """Return the record of a board of this size; numba compiles its kernels once for each.
+    """Return the record type of a board of this size; numba compiles the kernels once for each size.
 
     Fields (P = `n_points(size)`, N = size * size)
     ------
@@ -119,7 +119,7 @@ def new_board(size: int) -> np.record:
 
 @cache
 def zobrist(size: int) -> np.ndarray:
-    """Return the Zobrist keys by colour and point, uint64[3, P]; they never change, so that hashes may be stored."""
+    """Return the Zobrist keys by colour and point, uint64[3, P]; they never change, so hashes may be stored."""
     keys = np.random.Generator(np.random.PCG64(20120521)).integers(
         1, 2**64 - 1, (3, n_points(size)), np.uint64, endpoint=True
     )
@@ -225,7 +225,7 @@ def breathes(b, p, color):
     stride = b.stride
     for q in (p - stride, p - 1, p + 1, p + stride):
         c = b.color[np.uint64(q)]
-        # An own chain must have a liberty besides p; an enemy chain in atari is captured.
+        # A friendly chain must have a liberty other than p; an enemy chain in atari is captured.
         if (c != BORDER) & ((c == color) != in_atari(b, q)):
             return True
     return False
@@ -281,7 +281,7 @@ def is_legal(b, p):
 
 @inline
 def is_sensible(b, p):
-    """Return whether empty point p is a sensible move: legal, and not an own single-point eye.
+    """Return whether empty point p is a sensible move: legal, and not a single-point eye of the player's own.
 
     Self-play and playouts choose among these.
     """
@@ -370,7 +370,7 @@ def play_stone(b, p, zobrist):
     color = b.to_play
     enemy = 3 - color
     stride = b.stride
-    # A ko can only arise where the stone comes to stand among enemies and border alone.
+    # A ko can only arise if all neighbours of the stone are enemies or border.
     surrounded = (b.nbr[np.uint64(p)] >> (4 * (enemy - 1))) & 15 == 4
 
     last = b.n_empty - 1

@@ -1,4 +1,4 @@
-"""How much one search may do before it answers: the one place that ends searches and cuts them into slices.
+"""Search budgets: when a search must end, and how it is cut into slices.
 
 Start reading at `Budget`. Compiled code never looks at a clock. A search runs it in slices of about ten milliseconds,
 and checks its budget between them.
@@ -20,7 +20,7 @@ def never() -> bool:
 
 
 def shorter(*seconds: float | None) -> float | None:
-    """Return the shortest of several time limits; None is no limit."""
+    """Return the shortest of several time limits; None means unlimited."""
     return min((s for s in seconds if s is not None), default=None)
 
 
@@ -31,10 +31,10 @@ class Budget:
 
     Parameters
     ----------
-    simulations : None: no limit
-    seconds : wall-clock time; None: no limit
-    depth : plies of a search in depth; None: no limit
-    stop : asked between slices; True ends the search with what it has found by then
+    simulations : maximum number of simulations; None means unlimited
+    seconds : maximum wall-clock time; None means unlimited
+    depth : maximum depth in plies, for iterative deepening; None means unlimited
+    stop : polled between slices; returning True ends the search with its result so far
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Budget:
         return None if self.simulations is None else max(0, self.simulations - self.done)
 
     def seconds_left(self) -> float | None:
-        """Return the seconds that are left, 0 at least, or None if time is not limited."""
+        """Return the seconds left (never negative), or None if time is not limited."""
         return None if self.seconds is None else max(0.0, self.seconds - self.elapsed)
 
     def ends(self) -> bool:
@@ -77,7 +77,7 @@ class Budget:
         Parameters
         ----------
         least, most : bounds of a slice; the last one may be smaller
-        is_steady : every slice is as large as `most`, whatever time it takes
+        is_steady : make every slice as large as `most`, however long it takes
         """
         n = most if is_steady and most is not None else least
         while True:
@@ -95,7 +95,7 @@ class Budget:
 
 
 def check_budget(simulations: int | None, seconds: float | None) -> None:
-    """Raise `RlgoError` for a budget of a move that is out of range, or has no limit."""
+    """Raise `RlgoError` if a move's budget is out of range or unlimited."""
     if simulations is None and seconds is None:
         raise RlgoError("expected a number of simulations (sims), or seconds, or both")
     expect(simulations is None or simulations >= 1, "simulations", simulations, "an integer of at least 1")

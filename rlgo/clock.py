@@ -1,4 +1,4 @@
-"""Clocks: how much time there is, how much is left, and how much of it the next move gets.
+"""Game clocks: time settings, time left, and the budget of the next move.
 
 Start reading at `Clock.budget`.
 
@@ -15,9 +15,9 @@ from typing import NamedTuple
 from rlgo.board import BLACK, WHITE
 from rlgo.errors import RlgoError
 
-# A side's moves, as a fraction of size * size, after which 1 / e of its time is left: 20 on 9x9, of about 40.
+# After this many of a side's moves (a fraction of size * size), 1 / e of its time is left: 20 of about 40 on 9x9.
 _TAU = 0.25
-# Moves of a side that must be expected to come, as a fraction of size * size.
+# The least number of moves a side should still expect to make, as a fraction of size * size.
 _TO_COME = 0.5
 # Seconds between the end of a search and the controller stopping the clock: a last slice, pipes, a busy machine.
 _LAG = 0.05
@@ -78,7 +78,7 @@ class _Side:
         self.has_lost = False
 
     def spend(self, seconds: float) -> None:
-        """Take the seconds of a move off."""
+        """Subtract the time of a move."""
         s, self.left, self.moves = self.settings, self.left - seconds, self.moves + 1
         if not self.stones and self.left < 0 and s.stones:  # main time is over
             self.left, self.stones = self.left + s.period, s.stones
@@ -95,15 +95,15 @@ class Clock:
     """The clocks of both sides.
 
     A controller may state the time left before a move (`set_left`). If it never does, the time of each move, from the
-    command to the answer, is taken off by `spend`.
+    command to the answer, is subtracted by `spend`.
 
     Attributes
     ----------
-    settings : None without a time limit
+    settings : the time settings; None if there is no clock
     """
 
     def __init__(self, settings: TimeSettings | None = None):
-        """Start with full time, or without a limit if `settings` is None."""
+        """Start with full time, or without a clock if `settings` is None."""
         self.settings = settings
         self._sides: dict[int, _Side] = {}
         self.restart()
@@ -128,9 +128,9 @@ class Clock:
             side.stones, side.periods = 1, stones
 
     def spend(self, color: int, seconds: float, budget: float | None = None) -> None:
-        """Take a move's time off a side's clock.
+        """Subtract a move's time from a side's clock.
 
-        budget : the seconds that the move was given; None if the player manages its own time
+        budget : the seconds allotted to the move; None if the player manages its own time
         """
         if color in self._sides:
             side = self._sides[color]
@@ -139,7 +139,7 @@ class Clock:
                 side.delay = max(_FORGET * side.delay, min(1.0, seconds - budget))
 
     def left(self, color: int) -> tuple[float, int]:
-        """Return what a side has left, as in `set_left`. KeyError for a clock without a limit."""
+        """Return what a side has left, as in `set_left`. KeyError if there is no clock."""
         side = self._sides[color]
         return max(0.0, side.left), side.periods if side.stones and side.settings.periods else side.stones
 
@@ -148,7 +148,7 @@ class Clock:
         return color in self._sides and self._sides[color].has_lost
 
     def allows(self, color: int) -> float | None:
-        """Return the seconds a side may take for one move before it loses; None without a limit."""
+        """Return the seconds a side may take for one move before it loses; None if there is no clock."""
         if color not in self._sides:
             return None
         side = self._sides[color]
@@ -157,9 +157,9 @@ class Clock:
         return side.left + max(0.0, overtime)
 
     def budget(self, color: int, size: int) -> float | None:
-        """Return the seconds a side should take for its next move; None without a limit, 0 for an immediate move.
+        """Return the seconds a side should take for its next move; None if there is no clock, 0 to move at once.
 
-        size : points along a side of the board, from which the number of moves to come is estimated
+        size : board size, used to estimate the number of moves to come
         """
         if color not in self._sides:
             return None

@@ -16,11 +16,11 @@ from rlgo.errors import RlgoError
 from rlgo.exchange import convert, without_sharing
 from rlgo.weights import Weights, show
 
-_WIDTH = 44  # of a column of metadata; longer text is cut
+_WIDTH = 44  # width of a metadata column; longer text is truncated
 
 
 class BlockDifference(NamedTuple):
-    """The difference between the weights a and b of one block; all norms are Euclidean."""
+    """The difference between weights a and b in one block; all norms are Euclidean."""
 
     name: str
     n_weights: int
@@ -39,7 +39,7 @@ class Difference:
     Attributes
     ----------
     a, b : the two sets as they were compared, over the same features
-    is_unshared : whether weight sharing had to be removed for that
+    is_unshared : whether weight sharing had to be removed for the comparison
     blocks : a `BlockDifference` for each block, and a last one, "all", for all weights
     facts : (name, a's, b's) of metadata that differ; None if one of them has no such entry
     """
@@ -52,7 +52,7 @@ class Difference:
 
     @property
     def is_same(self) -> bool:
-        """Whether both have equal weights and the same kind of value; other metadata do not count."""
+        """Whether both have equal weights and the same kind of value; other metadata are ignored."""
         return self.blocks[-1].n_differ == 0 and self.a.value == self.b.value
 
 

@@ -65,7 +65,7 @@ _ANSI_PAINT = {"●": ("●", 16), "○": ("●", 231), "+": ("╋", _ANSI_GRID)
 
 
 def board_ansi(board: np.record, last: int | None = None) -> str:
-    """Draw a board in colours for terminals that know ANSI escapes and Unicode: solid stones on a wooden board.
+    """Draw a board in colours for terminals with ANSI escapes and Unicode: solid stones on a wooden board.
 
     last : the point of the last move, put into red parentheses; PASS or None marks nothing
     """
@@ -126,7 +126,7 @@ def shapes_text(
     shapes : colours (see above), of any sizes; the bottom rows of a line are level
     captions : one for each shape, or none
     unicode : see `board_text`
-    width : of a line, in characters
+    width : line width in characters
     """
     marks = _UNICODE if unicode else _ASCII
     named = [*captions, *[""] * (len(shapes) - len(captions))]
@@ -159,7 +159,7 @@ def shapes_text(
 
 
 def board_svg(board: np.record, last: int | None = None, values: np.ndarray | None = None, cell: int = 28) -> str:
-    """Draw a board with its coordinates as an SVG image that needs no fonts, scripts or style sheets of its own.
+    """Draw a board with its coordinates as an SVG image without external fonts, scripts or style sheets.
 
     Parameters
     ----------

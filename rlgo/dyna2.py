@@ -12,8 +12,8 @@ sign_LI * theta_LI + sign_LD * theta_LD + theta-bar[shape]. Searching is then TD
 long-term memory (theta-bar <- theta in Section 5.4 of the paper). Window sizes may differ: windows that the short-term
 memory lacks do not learn.
 
-*Apart*: for a short-term memory that shares weights. Each memory follows the simulation by itself, at about a quarter
-of the speed.
+*Apart*: for a short-term memory that shares weights. Each memory is updated separately during the simulation, at about
+a quarter of the speed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from rlgo.value import (
 )
 from rlgo.weights import Weights, save_weights
 
-# How the long-term memory goes on learning from the games that are played.
+# How the long-term memory keeps learning from the games that are played.
 LONG_LEARNING = Learning(alpha=0.1)
 # How the short-term memory learns: small steps correct a long-term memory best (docs/results.md, step_lambda).
 SHORT_LEARNING = Learning(alpha=0.1, alpha_half=1_000.0, games=10_000)
@@ -57,10 +57,10 @@ class Dyna2(TdSearch):
 
     Parameters
     ----------
-    size : of the board
-    long_term : weights of any sharing; None: no long-term memory, which leaves TD search
-    sizes : window sizes of the short-term memory; None: those of the long-term memory; (): no short-term memory,
-        which leaves the greedy player
+    size : board size
+    long_term : weights of any sharing; None for no long-term memory, which leaves TD search
+    sizes : window sizes of the short-term memory; None for those of the long-term memory; () for no short-term
+        memory, which leaves the greedy player
     sharing : of the short-term memory; anything but "none" keeps the memories apart
     apart : keep the memories apart in any case
     long_learning : how the long-term memory learns from each real game that ends (`end_game`), with its own alpha and
@@ -72,9 +72,9 @@ class Dyna2(TdSearch):
     Attributes
     ----------
     long_term : the `Weights` as they are now
-    long_table : float32[K], the long-term memory in the places of `theta_bar`; zeros where it is kept apart
+    long_table : float32[K], the long-term memory laid out like `theta_bar`; zeros where it is kept apart
     long_learning, long_epsilon, long_save : as given
-    theta_bar : float32[K], both memories if they are held together, else the short-term memory alone
+    theta_bar : float32[K], both memories combined if they are held together, else the short-term memory alone
 
     Raises
     ------
@@ -191,7 +191,7 @@ class Dyna2(TdSearch):
         return fuse(both.features, both.table().black)
 
     def value_weights(self) -> Weights:
-        """Return both memories together: what moves are chosen by."""
+        """Return both memories together, the weights that moves are chosen by."""
         if not self._apart:
             return super().value_weights()
         assert self.long_term is not None
@@ -201,7 +201,7 @@ class Dyna2(TdSearch):
         return Weights(whole, theta, value=self.long_term.value)
 
     def memory(self) -> Weights:
-        """Return the short-term memory alone: what this game's simulations have taught."""
+        """Return the short-term memory alone: what was learned from this game's simulations."""
         whole = super().memory()
         if self._apart:
             return replace(whole, theta=self._theta.copy())
@@ -219,7 +219,7 @@ class Dyna2(TdSearch):
             reset(self.scratch[0].boards[0], self._long_shapes[0], self.long_term.table())
 
     def simulate(self, worker: int, komi: float, first: int, n: int) -> None:
-        """Run n simulations with the memories as they are held; see `TdSearch.simulate`."""
+        """Run n simulations with the memories together or apart; see `TdSearch.simulate`."""
         if not self._apart:
             super().simulate(worker, komi, first, n)
             return
@@ -232,7 +232,7 @@ class Dyna2(TdSearch):
 def simulate_apart(n, first, scratch, memory, long_term, settings, rules):
     """Run n simulations with the memories apart: the short-term one learns as in training, with shared weights.
 
-    As `td_search.simulate`; memory : `td.Memory`; long_term : `LongTerm`, whose shapes[0] must follow boards[0].
+    As `td_search.simulate`; memory : `td.Memory`; long_term : `LongTerm`, whose shapes[0] must match boards[0].
     """
     for number in range(first, first + n):
         copy_record(scratch.boards[0], scratch.boards[1])

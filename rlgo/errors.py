@@ -1,8 +1,8 @@
-"""The one exception for mistakes that a user can correct, and the usual way to raise it."""
+"""The exception for mistakes that a user can correct, and the usual way to raise it."""
 
 
 class RlgoError(Exception):
-    """Bad input: one clear line that names the thing and what was expected.
+    """Bad input, described in one line that names the value and what was expected.
 
     The command line prints it as ``rlgo: error: <line>`` and exits with status 2; GTP as ``? <line>``.
     """

@@ -79,7 +79,7 @@ def import_w(
     if name not in _SETS:
         raise RlgoError(
             f"{path}: FeatureSet = ({_shorten(name)}): expected LocalShape-1x1, -2x2, -3x3 or some of them, in this "
-            "order, and for each of them -LI and -LD, -LI, -LD, -CI, or nothing behind its name"
+            "order, and each of them with -LI and -LD, -LI, -LD, -CI, or no suffix"
         )
     sizes, sharing = _SETS[name]
     features = make_features(_board_size(path, n, sizes, sharing, size), sizes, sharing)
@@ -89,14 +89,14 @@ def import_w(
     _check_finite(path, theta)
     if sharing == "none":
         empty = _is_empty(features)
-        if theta[empty].view(np.uint32).any():  # Leaving out anything but a plain 0 would lose it.
+        if theta[empty].view(np.uint32).any():  # Only a plain 0 can be left out without loss.
             raise RlgoError(f"{path}: all-empty shapes have weights, expected 0: they are never active")
         theta = theta[~empty]
     provenance = {
         "source": Path(path).name,
         "sha256": hashlib.sha256(data).hexdigest(),
         "rlgo": version(),
-        "note": "the source does not tell komi, games and value: they were given at import",
+        "note": "komi, games and value are not recorded in .w files; they were set at import",
     }
     return Weights(features, np.append(np.float32(0), theta), komi, value, games, provenance)
 
@@ -156,7 +156,7 @@ def _board_size(path: str | Path, n: int, sizes: tuple[int, ...], sharing: str, 
     fitting = [m for m in range(MIN_SIZE, MAX_SIZE + 1) if n == _n_saved(m, sizes, sharing)]
     if not fitting:
         raise RlgoError(
-            f"{path}: NumSaved = {n}: no board size from {MIN_SIZE} to {MAX_SIZE} has so many weights in "
+            f"{path}: NumSaved = {n}: no board size from {MIN_SIZE} to {MAX_SIZE} has this many weights in "
             f"{feature_set_name(sizes, sharing)}"
         )
     if size is None and len(fitting) > 1:
@@ -204,8 +204,8 @@ def convert(weights: Weights, size: int | None = None, sharing: str | None = Non
 
     Raises
     ------
-    RlgoError : for an unknown size or sharing; for another size of weights without LI, which belong to places of their
-        board; and for a sharing that cannot express the weights
+    RlgoError : for an unknown size or sharing; for another board size if the weights have no LI blocks, the only ones
+        that are not tied to board positions; and for a sharing that cannot express the weights
     """
     old = weights.features
     if size is not None and size != old.size:
@@ -234,7 +234,7 @@ def _resize(weights: Weights, size: int) -> Weights:
     old = weights.features
     _check_size(size)
     if "LI" not in SHARINGS[old.sharing]:
-        raise RlgoError(f"{old.name}: these weights belong to places of their board; only LI weights carry over")
+        raise RlgoError(f"{old.name}: these weights are tied to positions of their board; only LI weights carry over")
     return _copy_blocks(weights, make_features(size, old.sizes, old.sharing), "LI")
 
 
@@ -244,10 +244,10 @@ def _reshare(weights: Weights, sharing: str) -> Weights:
         return without_sharing(weights)
     new = make_features(old.size, old.sizes, sharing)
     if sharing == "LI+LD":
-        # LD can express LI, so there are many ways. Here LI weights stay what they are, and all else becomes LD.
+        # LD can express LI, so the solution is not unique. Here LI weights stay unchanged, and the rest becomes LD.
         kind = "LI" if old.sharing == "LI" else "LD"
         return _copy_blocks(weights if old.sharing == kind else _reshare(weights, kind), new, kind)
-    # For each shape, the index of the weight that it reads, with its sign. That weight gets what the shape had.
+    # For each shape, the signed index of its weight, which gets the shape's value.
     _, index = unshare(new, np.arange(new.n_weights + 1, dtype=np.float32))
     _, theta_none = unshare(old, weights.theta)
     theta = np.zeros(new.n_weights + 1, np.float32)

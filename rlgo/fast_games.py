@@ -1,4 +1,4 @@
-"""Games between two value functions inside compiled code: thousands a second.
+"""Compiled games between two value functions: thousands a second.
 
 Start reading at `play_fast`. Both players are greedy. Each random opening is played twice with colours swapped.
 """
@@ -46,10 +46,10 @@ def play_fast(
 
     Parameters
     ----------
-    features : of both players; for players with different feature sets see `shapes.unshare`
+    features : features of both players; if their feature sets differ, see `shapes.unshare`
     theta_a, theta_b : float32[n_weights + 1]
-    games : an even number; every opening makes two games
-    seed : of the openings and of ties
+    games : an even number; each opening is played twice
+    seed : seed of the openings and of tie-breaks
     komi : points for White
     opening : uniformly random sensible moves before the players take over
     max_moves : plies, opening included, after which a game is scored as it stands; 0: 3 * size * size
@@ -68,7 +68,7 @@ def play_pairs(scratch, table, policy, rules, max_moves, opening, rng, played):
     """Fill `played` (`FastGames`) with pairs of games: a random opening, played twice with colours swapped.
 
     Player A chooses by table.black, player B by table.white. scratch.boards[0] is the empty board, [2] holds the
-    position after the opening. Each pair draws from a state of its own, so that openings do not depend on who plays.
+    position after the opening. Each pair has its own random state, so openings do not depend on who plays.
     """
     b, after_opening, own = scratch.boards[1], scratch.boards[2], scratch.rng
     for pair in range(played.scores.shape[0]):

@@ -4,7 +4,7 @@ Start reading at `Game.play`. The rules are those in the header of `board.py`, p
 recreate any earlier whole-board position, no matter whose turn it was. Positions are compared by their 64-bit hashes.
 Passes are always legal.
 
-This module is not meant to be fast: searches copy `Game.board`, and play on the copy.
+This module is not built for speed: searches copy `Game.board` and play on the copy.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _try_move(boards, p, color, zobrist):
 
 @cache
 def _compile(size: int) -> None:
-    """Compile all a game needs at once, so that no game stalls in the middle."""
+    """Compile everything a game needs at once, so that no game stalls halfway."""
     with compiling(f"the rules of the game, {size}x{size}"):
         boards, room = new_boards(2, size), size * size
         _list_moves(boards, False, zobrist(size), np.zeros(room, np.int64), np.zeros(room, np.uint64))
@@ -91,7 +91,7 @@ class Game:
 
     Attributes
     ----------
-    size, komi : points along a side; points added to White's score
+    size, komi : board size; points added to White's score
     board : the position, a record of `board_dtype(size)`; read or copy it, but do not change it
     setup : the stones that the game began with, such as handicap stones: (colour, point) each
     moves : the moves since then, passes included: (colour, point) each
@@ -215,7 +215,7 @@ class Game:
         return self._moves(sensible=False)
 
     def sensible_moves(self) -> list[int]:
-        """List the legal moves outside single-point eyes of the side to play: the choice of a learned policy."""
+        """List the sensible moves: the legal ones outside single-point eyes of the side to play."""
         return self._moves(sensible=True)
 
     def _moves(self, sensible: bool) -> list[int]:
@@ -293,7 +293,7 @@ class Game:
     def place_free_handicap(self, n: int) -> list[int]:
         """Set up n handicap stones on points of rlgo's choice, White to play; return the points.
 
-        They are those of `fixed_handicap`; if it has fewer, so has this (GTP allows it).
+        They are those of `fixed_handicap`. If it has fewer, fewer are placed, as GTP allows.
         """
         if n < 2:
             raise RlgoError(f"handicap {n}: expected at least 2")

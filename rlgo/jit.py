@@ -1,6 +1,6 @@
 """Everything about numba in one place: the decorators, the cache of machine code, and random numbers for kernels.
 
-Start reading elsewhere: nothing here knows about Go.
+Nothing here knows about Go; to learn the engine, start with `board.py`.
 
 How kernels are written
 -----------------------
@@ -13,8 +13,8 @@ How kernels are written
   end, so numba tests for that at every access; an unsigned one needs no test and leaves loops free to be vectorised.
   Mixing signed and unsigned integers gives a float in numba, so arithmetic is done in int64 and only the finished
   index is wrapped.
-* *Constants* that select an algorithm are plain integers. An `enum` member would be another type to numba, and every
-  kernel that sees one would be compiled once more.
+* *Constants* that select an algorithm are plain integers. numba treats an `enum` member as another type, and would
+  compile every kernel that takes one again.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
 
     Machine code is cached on disk, runs without the interpreter lock, and uses numpy's error model, which does not
     test for zero divisors. References to arrays are not counted: numba would do so by an atomic operation each time an
-    array is taken out of a tuple, and callers of compiled code hold their arrays anyway (100,000 simulations/s of UCT
-    against 71,000).
+    array is taken out of a tuple, and callers of compiled code keep their arrays alive anyway (100,000 simulations/s of
+    UCT against 71,000).
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
 
 
 def inline(function: Any) -> Any:
-    """Compile a small function of a hot loop, and always inline it into its callers."""
+    """Compile a small function used in hot loops, and always inline it into its callers."""
     return njit(function, forceinline=True)
 
 
@@ -219,7 +219,7 @@ def _overload_has_field(record, name):
 
 
 def atomic_add(array, i, value):
-    """Add `value` to array[i] atomically, and return what stood there before."""
+    """Add `value` to array[i] atomically, and return the old value."""
     before = array[i]
     array[i] = before + value
     return before

@@ -1,8 +1,8 @@
-"""Learning by self-play, any number of games at a time, with one worker or with several.
+"""Learning by self-play, a batch of games at a time, with one or several workers.
 
-Start reading at `Learner.learn`. Several workers play and learn on threads, each with weights, scratch and random
-numbers of its own, and merge every few games (`merged`). The mean of the weights over time, `theta_mean`, plays better
-than the last weights (`averaging_rate`).
+Start reading at `Learner.learn`. Several workers play and learn on threads, each with its own weights, scratch and
+random numbers, and merge their weights every few games (`merged`). The mean of the weights over time, `theta_mean`,
+plays better than the last weights (`averaging_rate`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from rlgo.shapes import FeatureSet
 from rlgo.td import check_max_moves, make_memory, write_through
 from rlgo.value import reset
 
-AVERAGE_EVERY = 1_000  # games between two updates of the mean weights
-
 
 def averaging_rate(k: int, averaging: float) -> float:
     """Return how far the mean moves towards the k-th weights (from 1): (averaging + 1) / (k + averaging).
@@ -41,7 +39,7 @@ def merged(theta: np.ndarray, thetas: Sequence[np.ndarray]) -> np.ndarray:
 
     Each weight moves by the MEAN of the changes of those workers that changed it at all. The sum would overshoot: in a
     few hundred games the weights of common shapes reach their equilibrium in every worker, and n workers would go n
-    times as far. A rare shape that only one worker met keeps its whole change. Averaging the weights of independent
+    times as far. A rare shape that only one worker saw keeps its whole change. Averaging the weights of independent
     workers is local SGD (Stich 2019).
     """
     total, n_changed = np.zeros_like(theta), np.zeros(theta.shape, np.float32)
@@ -53,7 +51,7 @@ def merged(theta: np.ndarray, thetas: Sequence[np.ndarray]) -> np.ndarray:
 
 
 class WorkerArguments(NamedTuple):
-    """The arguments of a `LearnWorker`; see `Learner` for their meaning."""
+    """The arguments of a `LearnWorker`; see `Learner`."""
 
     features: FeatureSet
     learning: Learning
@@ -72,7 +70,7 @@ class LearnWorker:
     memory : the weights, float32[n + 1] as `theta` and written out by shape (`td.Memory`)
     episode : the last game (`td.episode_dtype`)
     rng : uint64[1], the state of the random numbers
-    occurrences : int64[n + 1], how often each weight's shapes stood, see `td.UpdateScratch`
+    occurrences : int64[n + 1], how often each weight's shapes occurred, see `td.UpdateScratch`
     """
 
     def __init__(
@@ -114,7 +112,7 @@ class LearnWorker:
         return self._scratch.tally.copy()
 
     def adopt(self, theta: np.ndarray) -> None:
-        """Take over other weights, float32[n + 1]."""
+        """Replace the weights by these, float32[n + 1]."""
         _adopt(theta, self.memory)
 
 
@@ -199,7 +197,7 @@ def share_out(games: int, first: int, workers: int) -> list[tuple[int, int]]:
 
 
 def add_up(tallies: Sequence[np.record]) -> np.record:
-    """Add several tallies up to one."""
+    """Add up several tallies."""
     total = np.zeros(1, tallies[0].dtype if tallies else tally_dtype())[0]
     for name in total.dtype.names:
         total[name] = sum(tally[name] for tally in tallies)

@@ -1,4 +1,4 @@
-"""Ownership by playouts: who will own which point at the end, which stones are dead, and the score without them.
+"""Ownership by playouts: the expected owner of each point, the dead stones, and the score without them.
 
 Start reading at `Ownership.of`. It serves people and servers that want to end a game before it is played out; search
 and learning count every stone on the board as alive.
@@ -19,7 +19,7 @@ from rlgo.rollout import DefaultPolicy, make_rules, new_rollout, playout
 
 PLAYOUTS = 400  # 6 ms on an empty 9x9 board, 25 ms on 19x19; the standard error of an owner's share is 2.5 % at most
 _DEAD = 0.8  # share of playouts in which the opponent ends up owning the points of a dead chain
-CERTAIN = 0.95  # share of playouts with the same winner from which on a game counts as decided
+CERTAIN = 0.95  # a game counts as decided if one side wins this share of playouts
 
 
 @njit
@@ -70,8 +70,8 @@ class Ownership:
         Parameters
         ----------
         game : the position
-        playouts : their number
-        seed : of the playouts
+        playouts : number of playouts
+        seed : seed of the playouts
         """
         size = game.size
         boards, r, owned = new_boards(2, size), new_rollout(size), np.zeros(len(game.board.color), np.int64)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from rlgo.board import BLACK, PASS
-from rlgo.budget import never
+from rlgo.budget import Budget, never, shorter
 from rlgo.clock import Clock, TimeSettings
 from rlgo.coords import to_row_col
 from rlgo.errors import RlgoError
@@ -37,17 +37,18 @@ class Candidate(NamedTuple):
 
 
 class Player(Protocol):
-    """Anything that plays Go: rlgo's own searches, and outside engines behind `GtpClient`.
+    """Anything that plays Go: rlgo's own searches, and external engines behind `GtpClient`.
 
     A subclass must define `name` and `genmove`. All other methods are optional: the ones inherited from here do
     nothing.
 
     Attributes
     ----------
-    name : shown in GTP and in tables
-    version : the version of an outside engine; None for rlgo's own players
+    name : the name shown in GTP and in tables
+    version : the version of an external engine; None for rlgo's own players
     sizes : the board sizes the player supports, or None for all
-    persistent : whether one object is to be kept for many games, because starting it is expensive
+    persistent : whether to reuse one object for many games, because starting it is expensive
+    simulations, seconds : the player's own limits for each move; None: no limit
     stop : polled about every 10 ms during a search; returning True ends the search with the best move so far
     limit : seconds that the clock allows for the next move, on top of the player's own limits; None without a clock
     """
@@ -56,6 +57,8 @@ class Player(Protocol):
     version: str | None = None
     sizes: tuple[int, ...] | None = None
     persistent: bool = False
+    simulations: int | None = None
+    seconds: float | None = None
     stop: Callable[[], bool] = staticmethod(never)
     limit: float | None = None
 
@@ -66,11 +69,11 @@ class Player(Protocol):
     # --- life ---
 
     def warm_up(self) -> None:
-        """Compile what moves will need, so that no clock runs meanwhile."""
+        """Compile what moves will need, so that compiling costs no clock time."""
         return
 
     def close(self) -> None:
-        """Release what the player holds, such as the process of an outside engine. May be called more than once."""
+        """Release what the player holds, such as the process of an external engine. May be called more than once."""
         return
 
     # --- a game ---
@@ -82,7 +85,7 @@ class Player(Protocol):
     def genmove(self, game: Game) -> int:
         """Choose a move for `game.to_play`: a legal point, PASS or RESIGN. `game` must not be changed.
 
-        The game may have changed in any way since the last call, undo included.
+        The game may have changed in any way since the last call; moves may have been undone.
         """
         ...
 
@@ -106,6 +109,10 @@ class Player(Protocol):
         self.limit = clock.budget(color, size)
         return self.limit
 
+    def own_budget(self, stop: Callable[[], bool] | None = None) -> Budget:
+        """Return the budget of one move: the player's own limits, its clock's limit, and its `stop`."""
+        return Budget(self.simulations, shorter(self.seconds, self.limit), stop=stop or self.stop)
+
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:  # noqa: ARG002 - a hook
         """Think about a position, no matter whose turn it is, until `stop` returns True.
 
@@ -116,7 +123,7 @@ class Player(Protocol):
     # --- its opinion ---
 
     def report(self) -> list[str]:
-        """Describe the last search: what was searched and found, one line each."""
+        """Describe the last search in a few lines of text."""
         return []
 
     def candidates(self, game: Game) -> list[Candidate]:  # noqa: ARG002 - a hook
@@ -141,14 +148,14 @@ class Player(Protocol):
         """
         return {}
 
-    # --- checks on an outside engine ---
+    # --- checks on an external engine ---
 
     def final_score(self) -> str | None:
-        """Return an outside engine's own result of the game, such as ``B+3.5``; None from rlgo's own players."""
+        """Return an external engine's own result of the game, such as ``B+3.5``; None from rlgo's own players."""
         return None
 
     def stones(self, game: Game, color: int) -> set[int] | None:  # noqa: ARG002 - a hook
-        """Return where an outside engine sees stones of a colour; None from a player without a board of its own."""
+        """Return where an external engine sees stones of a colour; None from a player without its own board."""
         return None
 
 
@@ -191,7 +198,7 @@ class AfterstateValues(Protocol):
 
     @property
     def size(self) -> int:
-        """Points along a side of the board."""
+        """The board size."""
         ...
 
     def afterstates(self, board: np.record) -> np.ndarray:
@@ -209,7 +216,7 @@ class GreedyPlayer(Player):
     Parameters
     ----------
     value_function : evaluates the moves
-    seed : of the random choices
+    seed : seed of the random choices
     epsilon : probability of a uniformly random sensible move
     """
 

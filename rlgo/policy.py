@@ -17,7 +17,7 @@ from rlgo.value import best_afterstate, gain_of, keep_best, squash
 
 @inline
 def explores(policy, rng):
-    """Draw whether the next move is a random one, which it is with probability epsilon."""
+    """Decide whether the next move is random, with probability epsilon."""
     return policy.epsilon > 0.0 and random_unit(rng) < policy.epsilon
 
 
@@ -25,8 +25,8 @@ def explores(policy, rng):
 def choose_move(b, sh, table, policy, rng):
     """Choose a move for the colour to play: (point or PASS, candidate afterstates considered).
 
-    Candidates are the sensible moves (legal, not in an own single-point eye); PASS if there are none.
-    `sh` must follow `b`. A random move considers no afterstate.
+    Candidates are the sensible moves (legal, and not in an eye of the player's own); PASS if there are none.
+    `sh` must be up to date with `b`. A random move considers no afterstate.
     """
     if policy.kind == SOFTMAX:
         return softmax_move(b, sh, table, policy, rng)
@@ -39,8 +39,8 @@ def choose_move(b, sh, table, policy, rng):
 def choose_move_by_both(b, sh, table, long_sh, long_table, policy, rng):
     """Choose epsilon-greedily by the sum of two memories over different features (TD paper, Section 5.2).
 
-    `sh` and `long_sh` follow `b`, each by its own table. Every candidate is valued by itself, which makes this about
-    four times slower than `choose_move`.
+    `sh` and `long_sh` must both be up to date with `b`, each by its own table. Candidates are evaluated one by one,
+    which makes this about four times slower than `choose_move`.
     """
     if explores(policy, rng):
         return random_move(b, rng)
@@ -61,7 +61,7 @@ def softmax_move(b, sh, table, policy, rng):
     """
     c = b.to_play - 1
     sign = 1.0 if c == 0 else -1.0
-    # V of all candidates first: weights relative to the best neither overflow nor vanish, however cold.
+    # V of all candidates first: relative to the best, weights cannot overflow or vanish at any temperature.
     best = -np.inf
     n = 0
     for i in range(b.n_empty):

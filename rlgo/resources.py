@@ -1,7 +1,7 @@
-"""Files that ship with rlgo, namely configs and reference weights, and the version of rlgo.
+"""Files that ship with rlgo (configs and reference weights), and its version.
 
 In an installed wheel both folders are inside the package. In a source tree, even one installed in editable mode, they
-are at the root, beside the package.
+are at the root, next to the package.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _folder(name: str) -> Path:
     for folder in (package / name, package.parent / name):
         if folder.is_dir():
             return folder
-    raise RlgoError(f"{name}: expected this folder of shipped files in {package} or beside it")
+    raise RlgoError(f"{name}: expected this folder of shipped files in {package} or next to it")
 
 
 def checkpoints_dir() -> Path:
@@ -44,7 +44,7 @@ def list_configs(kind: str = "") -> list[str]:
 
 
 def config_path(name: str, kind: str = "") -> Path:
-    """Find the config file that `name` means.
+    """Find the config file that `name` refers to.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def config_path(name: str, kind: str = "") -> Path:
     stem = path.name.removesuffix(".toml")
     if stem in shipped and path.parent in (Path(), Path("configs", kind)):
         return _folder("configs") / kind / f"{stem}.toml"
-    what = "expected a file, this is a folder" if path.is_dir() else "no such config file"
+    what = "expected a file, found a folder" if path.is_dir() else "no such config file"
     near = difflib.get_close_matches(stem, shipped, 1)
     raise RlgoError(
         f"{name}: {what}; shipped configs: {', '.join(shipped)}" + (f" (did you mean {near[0]}?)" if near else "")

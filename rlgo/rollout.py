@@ -95,7 +95,7 @@ def _swap_colors(codes: np.ndarray) -> np.ndarray:
 
 @cache
 def rollout_dtype(size: int) -> np.dtype:
-    """Return the record of MoGo's scratch for one board (P padded points).
+    """Return the record type of MoGo's scratch for one board (P padded points).
 
     Fields
     ------
@@ -205,7 +205,7 @@ def is_hopeless(b, komi):
 def mogo_move(b, policy, r, rules, rng):
     """Choose uniformly among the moves that the first successful rule of MoGo's finds; PASS if none does.
 
-    `r` must follow the board (`begin_rollout`, `step_rollout`).
+    `r` must be up to date with the board (`begin_rollout`, `step_rollout`).
     """
     n = mogo_candidates(b, policy, r, rules.patterns)
     return np.int64(r.moves[np.uint64(random_below(rng, n))]) if n > 0 else PASS
@@ -264,7 +264,7 @@ def _saves(b, r, p, chain, n):
 
 @inline
 def _is_candidate(r, p, n):
-    for i in range(n):  # noqa: SIM110  # numba knows no `any` over a generator
+    for i in range(n):  # noqa: SIM110  # numba does not support `any` over a generator
         if r.moves[np.uint64(i)] == p:
             return True
     return False
@@ -308,7 +308,7 @@ def _pattern_moves(b, policy, r, patterns, last):
 
 @inline
 def neighbourhood(b, p):
-    """Return the code of the eight neighbours of p for `mogo_patterns`; playouts use a faster way for many points."""
+    """Return the code of p's eight neighbours for `mogo_patterns`; playouts use a faster method for many points."""
     stride = b.stride
     code = np.int64(0)
     shift = 0
@@ -331,7 +331,7 @@ def _row(b, start):
 
 @inline
 def _is_playable(b, policy, p, color):
-    # No pattern matches in an own eye.
+    # No pattern matches in an eye of the player's own.
     if not is_legal(b, p):
         return False
     return not policy.self_atari or liberties_after(b, p, color) != 1
@@ -371,7 +371,7 @@ def list_ataris(b, r):
 
 @inline
 def watch_atari(b, r):
-    """List the chains that the last move put into atari: enemies beside the stone, or its own."""
+    """List the chains that the last move put into atari: enemies next to the stone, or its own."""
     if b.n_changed > 0:
         p = np.int64(b.changed[0])
         stride = b.stride

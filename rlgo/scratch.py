@@ -1,7 +1,7 @@
-"""The working memory of one thread: boards, shapes, records and random numbers of its own.
+"""The private working memory of one thread: boards, shapes, records and random numbers.
 
-Start reading at `Scratch`. Self-play, TD search, Dyna-2 and table look-up all work in one; nothing in it outlives a
-call, except for the random state and the tally.
+Start reading at `Scratch`. Self-play, TD search, Dyna-2 and table look-up all use it. Nothing in it outlives a
+call except the random state and the tally.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Scratch(NamedTuple):
     """What one thread plays and simulates with. A kernel starts from [0] and plays on a copy, [1]."""
 
     boards: np.ndarray  # `board_dtype`: the position to start from, and the one in play
-    shapes: np.ndarray  # `shapes_dtype`: shapes[0] follows boards[0], shapes[1] follows boards[1]
+    shapes: np.ndarray  # `shapes_dtype`: shapes[0] matches boards[0], shapes[1] matches boards[1]
     episode: np.record  # `td.episode_dtype`: the last game or simulation
     rollout: np.record  # `rollout.rollout_dtype`: the default policy's
     rng: np.ndarray  # uint64[1], the state of the random numbers
-    tally: np.record  # what the games or simulations add up to
+    tally: np.record  # totals over the games or simulations
 
 
 def make_scratch(size: int, tally_dtype: np.dtype, seed: int | np.random.SeedSequence, n_boards: int = 2) -> Scratch:

@@ -19,11 +19,11 @@ from rlgo.value import reweigh, squash, update
 
 @cache
 def tally_dtype() -> np.dtype:
-    """Return the record of what a batch of games adds up to.
+    """Return the record type of the totals of a batch of games.
 
     Fields
     ------
-    games, discarded : games finished; games over the length cap, which teach nothing and count nowhere else
+    games, discarded : games finished; games over the length cap, which are not learned from or counted elsewhere
     moves : moves played in finished games
     black_wins : sum of z
     evaluations : candidate afterstates considered
@@ -36,10 +36,10 @@ def tally_dtype() -> np.dtype:
 
 @njit
 def play_episode(scratch, table, policy, rules, max_moves, keep):
-    """Play one game with constant weights on scratch.boards[1], which scratch.shapes[1] must follow.
+    """Play one game with constant weights on scratch.boards[1], which scratch.shapes[1] must match.
 
     max_moves : further moves after which the game is given up as unfinished
-    keep : record in scratch.episode what `td.learn_game` needs
+    keep : whether to record in scratch.episode what `td.learn_game` needs
     Returns (finished, candidate afterstates considered).
     """
     b, sh, episode = scratch.boards[1], scratch.shapes[1], scratch.episode
@@ -60,7 +60,7 @@ def play_episode(scratch, table, policy, rules, max_moves, keep):
 
 @njit
 def play_episodes(n, scratch, table, policy, rules, max_moves):
-    """Play n games of self-play with constant weights, from boards[0], which shapes[0] must follow."""
+    """Play n games of self-play with constant weights, from boards[0], which shapes[0] must match."""
     b, tally = scratch.boards[1], scratch.tally
     for _ in range(n):
         copy_record(scratch.boards[0], b)
@@ -79,7 +79,7 @@ def play_episodes(n, scratch, table, policy, rules, max_moves):
 def learn_episodes(n, first, scratch, memory, policy, learning, rules, max_moves):
     """Play and learn from n games of self-play, the first of which has the number `first` (from 0).
 
-    Games start from boards[0], which shapes[0] must follow but for the weights. `memory` (`td.Memory`) is updated in
+    Games start from boards[0], which shapes[0] must match, except for the weights. `memory` (`td.Memory`) is updated in
     place, and scratch.tally is added to.
     """
     tally = scratch.tally
@@ -112,7 +112,7 @@ def learn_episodes(n, first, scratch, memory, policy, learning, rules, max_moves
 
 @njit
 def _learn_while_playing(scratch, memory, policy, learning, alpha, rules, max_moves):
-    """Play one game with `update = "step"`. A game over the length cap has taught something by then.
+    """Play one game with `update = "step"`. By then, a game over the length cap has already changed the weights.
 
     Returns (finished, afterstates considered, moves, z, sum of |delta V_t|).
     """
@@ -122,7 +122,7 @@ def _learn_while_playing(scratch, memory, policy, learning, alpha, rules, max_mo
     error = 0.0
     begin_steps(sh, memory.scratch)
     n_windows = recent.shape[1]
-    for t in range(1, max_moves + 1):  # s_t follows the t-th move
+    for t in range(1, max_moves + 1):  # s_t comes after the t-th move
         p, n = choose_move(b, sh, memory.table, policy, scratch.rng)
         evaluations += n
         episode.moves[t - 1] = p

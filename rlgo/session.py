@@ -1,13 +1,13 @@
-"""A game session: a player, a game, a clock and the rules they agreed on.
+"""A game session: a player, a game, a clock and the rules in force.
 
-GTP, the terminal and the CGOS client are faces of a session, and so can your program be:
+GTP, the terminal and the CGOS client are front ends to a session. Your own program can use one, too:
 
     session = GameSession(make_player("greedy", 9), size=9, komi=7.5)
     session.play(from_vertex("E5", 9))
     point = session.genmove()
     print(to_vertex(point, 9), session.result())
 
-Start reading at `GameSession.genmove`. A session knows points and colours; the faces turn them into text.
+Start reading at `GameSession.genmove`. A session works with points and colours; the front ends turn them into text.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ class Search(NamedTuple):
 
 
 class GameSession:
-    """One player at a game, with its clock and rules.
+    """A player in a game, with its clock and rules.
 
     A method that fails raises an RlgoError and leaves the game as it was. An exception inside the player, which is a
     bug, prints its traceback on standard error and becomes an RlgoError, too.
 
     Attributes
     ----------
-    player : who thinks in this session
+    player : the player that thinks in this session
     game : the game so far; replaced by `new_game`, `load` and `play_all`
     clock : the time of both sides; replaced by `set_time`
     ponders : whether `ponder` thinks in the opponent's time
     all_alive : whether every stone on the board counts as alive in the end, as on CGOS; otherwise playouts decide
-    early_pass : whether to answer a pass with a pass once the game is won even without counting the opponent's dead
+    early_pass : whether to answer a pass with a pass once the game is won without playing out the opponent's dead
         stones. If the other side counts them as alive after all, that may lose the game.
     last_search : the last search for a move, or None
-    stop : polled during a search, like `Player.stop`; for a face with its own way of interrupting
+    stop : polled during a search, like `Player.stop`; for a front end with its own way of interrupting
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class GameSession:
         Parameters
         ----------
         player : becomes part of this session; its `stop` is overwritten
-        size, komi : of the empty board
+        size, komi : board size, and points for White
         ponders, all_alive, early_pass : see the attributes of the same names
-        time_settings : of both sides; None: no clock
-        log : is called with a line of text for each event, such as a search and its result
+        time_settings : time settings of both sides; None means no clock
+        log : called with a line of text for each event, such as a search and its result
 
         Raises
         ------
@@ -94,7 +94,7 @@ class GameSession:
         self._log = log
         self._is_interrupted = False
         self._announced_end = False
-        self._own_move_last = False  # whether the last change of the game was a move of the player's
+        self._own_move_last = False  # whether the last change to the game was a move by the player
         self._check_size(size)
         self.game = Game(size, komi)
         player.stop = self._stops
@@ -107,7 +107,7 @@ class GameSession:
         return f"<GameSession of {self.player!r}: {self.game!r}>"
 
     def log(self, text: str) -> None:
-        """Write a line to the session's log, if it has one. A full disk does not end a game."""
+        """Write a line to the session's log, if it has one. A full disk does not end the game."""
         if self._log is not None:
             with contextlib.suppress(OSError, ValueError):
                 self._log(text)
@@ -125,7 +125,7 @@ class GameSession:
 
         Parameters
         ----------
-        name : of the file
+        name : file name
         n_moves : stop after this many moves; None: play them all
 
         Raises
@@ -168,7 +168,7 @@ class GameSession:
             raise RlgoError(f"unacceptable size: {error}") from None
 
     def set_time(self, settings: TimeSettings | None) -> None:
-        """Replace the clock by one with these settings; None: no clock."""
+        """Replace the clock by one with these settings, or remove it (None)."""
         self.clock = Clock(settings)
 
     def set_left(self, color: int, seconds: float, stones: int = 0) -> None:
@@ -198,7 +198,7 @@ class GameSession:
         Parameters
         ----------
         color : the side that moves; None: the side to play
-        report : is called with the candidates so far and the position, every so often and at the end
+        report : called with the candidates so far and the position, at intervals and at the end
         every : seconds between two reports
 
         Returns
@@ -254,11 +254,11 @@ class GameSession:
         color: int | None = None,
         stop: Callable[[], bool] = never,
     ) -> None:
-        """Think about the position without playing, until `stop` returns True or there is nothing left to find.
+        """Think about the position without playing, until `stop` returns True or the search is complete.
 
         Parameters
         ----------
-        report : is called with the candidates so far and the position, every so often and at the end
+        report : called with the candidates so far and the position, at intervals and at the end
         every : seconds between two reports
         color : the side to move; None: the side to play
         """
@@ -300,7 +300,7 @@ class GameSession:
         report: Report | None = None,
         every: float = REPORT_SECONDS,
     ) -> int:
-        """Find a legal move for a side, and leave the game as it is. If `timed`, the side's clock runs."""
+        """Find a legal move for a side without changing the game. If `timed`, the side's clock runs."""
         start = time.monotonic()
         game = self._position(color)
         budget = self.clock.budget(color, game.size)
@@ -341,7 +341,7 @@ class GameSession:
 
     @contextlib.contextmanager
     def _player_at_work(self) -> Iterator[None]:
-        """Turn a bug of the player's into an RlgoError, and print its traceback."""
+        """Turn a bug in the player into an RlgoError, and print its traceback."""
         try:
             yield
         except RlgoError:
@@ -383,7 +383,7 @@ class GameSession:
         return won_by(game.to_play, rest.outcome) == 1 and won_by(game.to_play, ownership.wins) >= CERTAIN
 
     def _choose_cleaning_up(self, game: Game) -> int:
-        """Choose a move that does not agree to the end while the opponent has dead stones on the board."""
+        """Choose a move, but do not end the game by a pass while the opponent has dead stones on the board."""
         if all(game.board.color[chain[0]] == game.to_play for chain in Ownership.of(game).dead()):
             return self.player.genmove(game)
         while game.moves and game.moves[-1][1] == PASS:
@@ -396,7 +396,7 @@ class GameSession:
         return p
 
     def _announce_end(self) -> None:
-        """Tell the player that the game is over: once a game, even if the end is taken back and reached again."""
+        """Notify the player that the game is over: once a game, even if the end is undone and reached again."""
         if not self.game.is_over() or self._announced_end:
             return
         self._announced_end = True
@@ -409,7 +409,7 @@ class GameSession:
 
 
 class _Reporter:
-    """A `stop` that calls `report` every so often."""
+    """A `stop` function that also calls `report` at intervals."""
 
     def __init__(self, report: Callable[[], None], every: float, stop: Callable[[], bool]):
         self._report, self._every, self._stop = report, every, stop

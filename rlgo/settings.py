@@ -1,15 +1,15 @@
 """The settings of a learner, with their defaults and the names of their values.
 
-`Learning` says how weights change (`td.py`, `learner.py`) and `Policy` how moves are chosen (`policy.py`). Each default
-stands here and nowhere else: configs read theirs from these classes. Nothing heavy is imported, so that reading a
-config does not load numba.
+`Learning` describes how weights change (`td.py`, `learner.py`), `Policy` how moves are chosen (`policy.py`). Each
+default is defined here and nowhere else: configs read theirs from these classes. Nothing heavy is imported, so that
+reading a config does not load numba.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-MIN_SIZE, MAX_SIZE = 5, 19  # of the board, in points along a side
+MIN_SIZE, MAX_SIZE = 5, 19  # board sizes
 
 SIZES = (1, 2, 3)  # sides of the windows of local shape features
 SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("inversion",), "none": ("none",)}

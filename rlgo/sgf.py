@@ -1,4 +1,4 @@
-"""Game records in SGF, over sgfmill.
+"""Reading and writing game records in SGF, using sgfmill.
 
 Start reading at `read_sgf` and `write_sgf`.
 """
@@ -127,7 +127,7 @@ def write_record(
     ----------
     moves, setup : (colour, point) each; the stones set up at the start
     properties : of the root node, by their SGF names
-    to_play : the colour that plays first, where it has to be stated
+    to_play : the colour that plays first, if it must be stated
     comments : on the moves, by their numbers from 1
     """
     from sgfmill import sgf

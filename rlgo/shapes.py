@@ -46,9 +46,9 @@ from rlgo.errors import RlgoError
 from rlgo.settings import SHARINGS, SIZES
 
 WINDOWS_OVER_POINT = 14  # windows over one point: 1 + 4 + 9
-GROUP = 4  # places of a weight are listed in groups of so many, so that loops over them rarely mispredict
+GROUP = 4  # places of a weight are listed in groups of this size, so that branches in loops over them predict well
 STRIP = 8  # points renewed at once, one vector of float32
-_PAD = 2 * 3**9  # tables end in zeros: cells that hold a stone are looked up too, and thrown away
+_PAD = 2 * 3**9  # tables end in zeros: cells that hold a stone are looked up too, and ignored
 
 
 def padded_points(size: int) -> int:
@@ -73,7 +73,7 @@ class Block(NamedTuple):
 
 @cache
 def geometry_dtype(size: int, one_table: bool = False) -> np.dtype:
-    """Return the record that tells compiled code about the windows (W of them, P padded points).
+    """Return the record type that describes the windows to compiled code (W windows, P padded points).
 
     Fields
     ------
@@ -107,7 +107,7 @@ def geometry_dtype(size: int, one_table: bool = False) -> np.dtype:
 
 
 class Classes(NamedTuple):
-    """Which shapes share which weight, as learning needs it; n weights, K places in the table.
+    """Which shapes share each weight, in the form that learning needs; n weights, K places in the table.
 
     theta is stored from index 1 on. Neutral and absent shapes point to theta[0], which is not a weight.
     """
@@ -120,7 +120,7 @@ class Classes(NamedTuple):
 class Table(NamedTuple):
     """A value function as compiled code reads it: the weight of every shape, written out by window.
 
-    The players of a game may have weights of their own; as a rule both fields are the same array.
+    The two players of a game may have different weights; usually both fields are the same array.
     """
 
     g: np.record  # `geometry_dtype`: where each window reads
@@ -179,11 +179,11 @@ class FeatureSet:
 
     @cached_property
     def classes(self) -> Classes:
-        """Where the shapes of each weight stand."""
+        """The places of each weight's shapes in the table."""
         return _list_members(self.class_of)
 
     def _place_windows(self) -> dict[int, dict[tuple[int, int], int]]:
-        """Lay out where each window reads, and in what order its cells count.
+        """Lay out which part of the table each window reads, and the order of its cells.
 
         Returns the canonical anchors of each k, and where their parts of the table start.
         """
@@ -204,7 +204,7 @@ class FeatureSet:
                 for i in range(k):
                     jj, ii = _move_point(symmetry, j, i, k)
                     g.cell_point[w, jj * k + ii] = _point(row + j, col + i, n)
-        # Behind them one location-independent table for each k.
+        # They are followed by one location-independent table for each k.
         li_start = {k: n_tables + sum(3 ** (j * j) for j in self.sizes if j < k) for k in self.sizes}
         for w, (k, _, _) in enumerate(self.windows):
             g.li_base[w] = li_start[k]

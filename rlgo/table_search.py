@@ -1,11 +1,11 @@
 """TD search with table look-up instead of shapes, the other end of its spectrum. TD paper, Section 4.3.
 
 Start reading at `simulate_by_table`. There is one feature I^{S,A} for each action A in each represented state S. Each
-simulation represents one more state, the first on its way that was not yet. With lambda = 1 and the step size
+simulation adds one state: the first on its path that is not represented yet. With lambda = 1 and the step size
 alpha(s, a) = 1 / N(s, a), theta(S, A) is the mean outcome of the simulations that took A in S: this is greedy
 Monte-Carlo tree search. With lambda < 1 it bootstraps, which Monte-Carlo tree search cannot do.
 
-This is a baseline, and best read beside `td_search.py`; the fast tree searches are in mcts/.
+This is a baseline, best read alongside `td_search.py`; the fast tree searches are in mcts/.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import BLACK, PASS, is_sensible, outcome, play, position_key, random_move
-from rlgo.budget import Budget, check_budget
+from rlgo.budget import check_budget
 from rlgo.coords import from_row_col
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
@@ -37,14 +37,14 @@ MONTE_CARLO = Learning(alpha=VISITS, lambda_=1.0, plies=1, value=LINEAR)
 
 @cache
 def tally_dtype() -> np.dtype:
-    """Return the record of what simulations add up to: as `td_search.tally_dtype`, and the states represented."""
+    """Return the record type of the totals of simulations: as `td_search.tally_dtype`, plus the states represented."""
     fields = [("simulations", "i8"), ("abandoned", "i8"), ("states", "i8"), ("wins", "f8")]
     return np.dtype((np.record, np.dtype(fields)))
 
 
 @cache
 def state_dtype(size: int) -> np.dtype:
-    """Return the record of a state that is represented (P padded points).
+    """Return the record type of a represented state (P padded points).
 
     key : of the position (`board.position_key`)
     N[P], Q[P] : by action, PASS included: how often it was taken, and its value
@@ -59,7 +59,7 @@ class States(NamedTuple):
 
     states: np.ndarray  # `state_dtype`[n]
     places: np.ndarray  # int64[2^k]: a hash table, the number of a state by its key; -1 is free
-    visited: np.ndarray  # int64[T]: the states of the last simulation, as long as they are represented
+    visited: np.ndarray  # int64[T]: the represented states of the last simulation
 
 
 @njit
@@ -107,7 +107,7 @@ def simulate_by_table(n, scratch, known, settings, max_moves, rules):
 
 @njit
 def _add_state(place, b, known, tally):
-    """Represent the position on `b` from now on; return its number, or -1 if there is no room for it."""
+    """Add a state for the position on `b`; return its number, or -1 if there is no room for it."""
     state = np.int64(tally.states)
     if state >= len(known.states):
         return np.int64(-1)
@@ -161,16 +161,16 @@ class TableSearch(Player):
 
     Parameters
     ----------
-    simulations : of each move; each of them represents one more state
+    simulations : simulations per move; each adds one state
     policy, learning, default : as for `TdSearch`; V is linear, and learning.alpha = 0 (VISITS) means 1 / N(s, a)
     max_moves : a longer simulation is abandoned; 0: 3 * size * size
-    seed : of all random numbers; None: different every time
+    seed : seed of all random numbers; None draws a fresh one each time
 
     Attributes
     ----------
     states : `state_dtype`[simulations], tally.states of them in use; the root is the first
-    tally : of the last search
-    episode, visited : of the last simulation, see `simulate_by_table`
+    tally : totals of the last search
+    episode, visited : the last simulation, see `simulate_by_table`
     """
 
     def __init__(
@@ -200,12 +200,11 @@ class TableSearch(Player):
     def genmove(self, game: Game) -> int:
         """Simulate, and choose the move with the best mean; see `Player.genmove`."""
         self.begin(game)
-        budget = Budget(self.simulations, self.limit, stop=self.stop)
-        for n in budget.slices():
+        for n in self.own_budget().slices():
             self.simulate(game, n)
         root = self.states[0]
         self._values[:] = root.Q[self._points]
-        # An action that no simulation took has no mean: it must not be chosen.
+        # An action that no simulation took has no mean and must not be chosen.
         self._values[root.N[self._points] == 0] = -np.inf if game.to_play == BLACK else np.inf
         move = greedy_move(game, self._values, self._choice)
         self._values[np.isinf(self._values)] = np.nan
@@ -215,12 +214,12 @@ class TableSearch(Player):
         """Forget everything, and start from the position of `game`."""
         check_size(self, game)
         self._scratch.boards[0] = game.board
-        self._scratch.boards[0].n_passes = 0  # at the root the game goes on, whatever was passed
+        self._scratch.boards[0].n_passes = 0  # the search assumes that the game continues, even after two passes
         self._known.places[:] = -1
         clear_tally(self.tally)
 
     def simulate(self, game: Game, n: int) -> None:
-        """Run n simulations more."""
+        """Run n more simulations."""
         rules = make_rules(game.size, game.komi)
         with compiling(f"table search, {game.size}x{game.size}"):
             simulate_by_table(n, self._scratch, self._known, self.settings, self.max_moves, rules)

@@ -76,7 +76,7 @@ def step_size(learning, game):
 def norm_change(ld, li, n, normalise, scratch):
     """Return how much ||phi||^2 grows when a shape with the classes ld and li (0: none) comes (n = 1) or goes (-1).
 
-    ACTIVE counts the non-neutral windows, which is what the paper says; SLOTS counts their weights, LI and LD
+    ACTIVE counts the non-neutral windows, as in the paper; SLOTS counts their weights, LI and LD
     separately, as the original RLGO did. NORM2 sums the squares of the signed class counts in scratch.counts.
     """
     if scratch is None:  # without sharing, all of them count windows
@@ -114,14 +114,14 @@ def step_over_norm(alpha, norm, normalise):
 
 
 def max_plies(size: int) -> int:
-    """Return the length of the longest episode that a record holds."""
+    """Return the length of the longest episode that a record can hold."""
     return 4 * size * size
 
 
 def check_max_moves(max_moves: int, size: int, key: str = "max_moves") -> int:
     """Return the cap on a game's moves: `max_moves`, or 3 * size * size for 0.
 
-    Raises `RlgoError`, naming `key`, if no record holds so many.
+    Raises `RlgoError`, naming `key`, if a record cannot hold that many.
     """
     if max_moves > max_plies(size):
         raise RlgoError(f"{key} = {max_moves}: expected at most {max_plies(size)} (4 * size * size)")
@@ -130,7 +130,7 @@ def check_max_moves(max_moves: int, size: int, key: str = "max_moves") -> int:
 
 @cache
 def episode_dtype(size: int) -> np.dtype:
-    """Return the record of one game as learning needs it (W windows, T <= `max_plies`).
+    """Return the record type of one game, as learning needs it (W windows, T <= `max_plies`).
 
     Fields
     ------
@@ -144,7 +144,7 @@ def episode_dtype(size: int) -> np.dtype:
     """
     windows = max_windows(size)
     plies = max_plies(size)
-    events = 2 * WINDOWS_OVER_POINT * plies  # every stone comes once and goes at most once, and changes at most so many
+    events = 2 * WINDOWS_OVER_POINT * plies  # a stone comes and goes once at most
     fields = [
         ("n", np.int32),
         ("n_events", np.int32),
@@ -164,7 +164,7 @@ def episode_dtype(size: int) -> np.dtype:
 
 
 class UpdateScratch(NamedTuple):
-    """What the update needs besides the weights, once for each worker; n weights, W windows."""
+    """What the update needs in addition to the weights, one per worker; n weights, W windows."""
 
     touched: np.ndarray  # int32[n + 2]: weights changed by this update ...
     is_touched: np.ndarray  # uint8[n + 1]: ... and whether a weight is among them
@@ -174,11 +174,11 @@ class UpdateScratch(NamedTuple):
     is_traced: np.ndarray  # uint8[2, n + 1]: ... whether a weight is among them (a trace may cancel to 0) ...
     n_traced: np.ndarray  # int64[2]: ... and how many
     recent: np.ndarray  # uint16[3, W]: configurations of the last states, for STEP
-    occurrences: np.ndarray  # int64[n + 1]: how often each weight's shapes stood in the states learned from
+    occurrences: np.ndarray  # int64[n + 1]: how often each weight's shapes occurred in the states learned from
 
 
 class Memory(NamedTuple):
-    """Weights that learn, and what updating them needs; n weights."""
+    """Weights that learn, and what their update needs; n weights."""
 
     theta: np.ndarray  # float32[n + 1]
     table: Table  # theta written out by shape, the same array for both colours
@@ -311,7 +311,7 @@ def _sweep(episode, alpha, normalise, g, classes, theta, scratch):
         rate += step_over_norm(alpha, norm, normalise) * episode.e[np.uint64(t)]
         episode.rate[np.uint64(t + 1)] = rate
         end = np.int64(episode.event_end[np.uint64(t + 1)]) if t + 1 < n else i
-        while i < end:  # the shapes that the move from s_t to s_t+1 ends, and begins
+        while i < end:  # the shapes that the move from s_t to s_t+1 removes and adds
             w = np.int64(episode.event_window[np.uint64(i)])
             configuration = np.int64(episode.event_configuration[np.uint64(i)])
             since = np.int64(episode.since[np.uint64(w)])
@@ -352,10 +352,10 @@ def _classes_at(g, classes, scratch, w, configuration):
 
 @inline
 def _add(c, gained, life, theta, scratch, n_touched):
-    """Add sign * gained to the weight of class c, whose shape stood for `life` states, and list it as touched.
+    """Add sign * gained to the weight of class c, whose shape lasted `life` states, and list it as touched.
 
-    There are no branches: neutral shapes add to theta[0], which is not a weight, and a weight that is listed already
-    is written behind the end of the list.
+    There are no branches: neutral shapes add to theta[0], which is not a weight, and a weight already listed is
+    written past the end of the list.
     """
     if scratch is None:  # without sharing there is no sign, and nothing to write through
         theta[np.uint64(c)] += np.float32(gained)
@@ -455,7 +455,7 @@ def _norm(configuration, normalise, memory):
     """Compute ||phi||^2 of one state, from its configurations."""
     g, classes = memory.table.g, memory.classes.classes
     norm = np.int64(0)
-    for n in (1, -1):  # the second time to leave the counts at 0
+    for n in (1, -1):  # a second pass leaves the counts at 0
         for w in range(g.n_windows):
             ld = np.int64(classes[g.ld_base[w] + np.int64(configuration[w])])
             li = np.int64(classes[g.li_base[w] + np.int64(configuration[w])])

@@ -1,7 +1,7 @@
 """TD search: TD learning in the game that starts from the current position. TD paper, Section 4, Algorithm 2.
 
 Start reading at `play_simulation` and `simulate`, then `TdSearch`. Each simulation starts at the root, plays T plies
-of the learned policy and goes on by the default policy; then the value function learns from it. Features share no
+of the learned policy and continues by the default policy; then the value function learns from it. Features share no
 weights (simulations from one position break the symmetries of the board), so that theta-bar, the short-term memory,
 is its own look-up table. It is kept from move to move.
 
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import PASS, outcome, play
-from rlgo.budget import Budget, check_budget, shorter
+from rlgo.budget import Budget, check_budget
 from rlgo.errors import expect
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
@@ -42,7 +42,7 @@ THROUGHOUT = ALL_PLIES = 1 << 30  # T: the learned policy to the end; learn_plie
 class Simulation(NamedTuple):
     """How to simulate."""
 
-    plies: int = 6  # T, of both colours, from the root, before the default policy takes over
+    plies: int = 6  # T: plies from the root, by both colours, before the default policy takes over
     learn_plies: int = ALL_PLIES  # states to learn from; the last two of them target z
     max_moves: int = 0  # a longer simulation is abandoned; 0: 3 * size * size
 
@@ -54,7 +54,7 @@ LEARNING = Learning(alpha=1.0, schedule=HARMONIC, alpha_half=1_000.0, games=10_0
 
 
 class SearchSettings(NamedTuple):
-    """What simulations go by; see `Policy`, `Learning`, `Simulation` and `DefaultPolicy`."""
+    """The settings of simulations; see `Policy`, `Learning`, `Simulation` and `DefaultPolicy`."""
 
     policy: Policy = POLICY
     learning: Learning = LEARNING
@@ -65,19 +65,19 @@ class SearchSettings(NamedTuple):
 class LongTerm(NamedTuple):
     """A long-term memory that is kept apart from the short-term one (see `dyna2.py`)."""
 
-    shapes: np.ndarray  # `shapes_dtype`: shapes[0] follows the root, shapes[1] the simulation
+    shapes: np.ndarray  # `shapes_dtype`: shapes[0] matches the root, shapes[1] the simulation
     table: Table
 
 
 @cache
 def tally_dtype() -> np.dtype:
-    """Return the record of what simulations add up to: those that taught, those abandoned, and the sum of z."""
+    """Return the record type of the totals of simulations: learned from, abandoned, and the sum of z."""
     return np.dtype((np.record, np.dtype([("simulations", "i8"), ("abandoned", "i8"), ("wins", "f8")])))
 
 
 @njit
 def play_simulation(scratch, table, settings, rules, long_term):
-    """Simulate once on scratch.boards[1], which scratch.shapes[1] must follow; scratch.episode records it.
+    """Simulate once on scratch.boards[1], which scratch.shapes[1] must match; scratch.episode records it.
 
     long_term : `LongTerm` where it is kept apart; None without one, or where `table` holds both memories
     Returns (finished, z).
@@ -130,7 +130,7 @@ def _value(settings, sh, long_term):
 
 @njit
 def simulate(n, first, scratch, table, learns, settings, rules):
-    """Run n simulations from boards[0], which shapes[0] must follow, the first of which has the number `first`.
+    """Run n simulations from boards[0], which shapes[0] must match, the first of which has the number `first`.
 
     The table learns in the windows that `learns` marks (see `td.learn_game_unshared`); scratch.tally is added to.
     """
@@ -178,26 +178,26 @@ class TdSearch(Player):
 
     Parameters
     ----------
-    size : of the board
+    size : board size
     sizes : window sizes of the short-term memory
-    simulations, seconds : of each move; the first limit that is reached ends the search, or `Player.limit`
+    simulations, seconds : limits for each move; the first one reached ends the search, as does `Player.limit`
     policy, learning, simulation, default : see `SearchSettings`; `learning.games` are the simulations of one move that
         its schedule spans
     reset : forget what was learned before each move (Figure 9b)
-    delay : move by the value function of so many own moves ago (Figure 9a)
-    workers, merge_every : threads that share the memory, each with a copy of its own, and simulations of each between
-        two merges. The result does not depend on which thread is faster. A merge of 3x3 shapes takes as long as some
-        fifty simulations: two threads pay off for smaller ones
-    resign : resign if P(win) of the best move is below
-    seed : of all random numbers; None: different every time
+    delay : move by the value function of this many own moves ago (Figure 9a)
+    workers, merge_every : number of threads, each with its own copy of the memory, and simulations per thread between
+        two merges. The result does not depend on which thread is faster. Merging 3x3 shapes takes as long as about
+        fifty simulations, so two threads pay off only for smaller shapes
+    resign : resign if P(win) of the best move is below this
+    seed : seed of all random numbers; None draws a fresh one each time
 
     Attributes
     ----------
     features : the `FeatureSet`, without sharing
     theta_bar : float32[K], the short-term memory: the weights of the features, written out by shape (see `shapes.py`)
-    tally : of the last search, see `tally_dtype`
+    tally : totals of the last search, see `tally_dtype`
     scratch : a `Scratch` for each worker; scratch.episode is the last simulation
-    copies : float32[workers, K], each worker's own copy of theta_bar; of one worker, theta_bar itself
+    copies : float32[workers, K], each worker's own copy of theta_bar; with one worker, theta_bar itself
 
     Raises
     ------
@@ -235,7 +235,7 @@ class TdSearch(Player):
         self.simulation = simulation._replace(max_moves=check_max_moves(simulation.max_moves, size))
         self.features = self._features(size, sizes)
         self.theta_bar = self._fresh_memory()
-        # Windows of other sizes may belong to a long-term memory, which simulations leave alone.
+        # Windows of other sizes may belong to a long-term memory, which simulations do not change.
         self._learns = np.array([k in sizes for k, _, _ in self.features.windows], np.uint8)
         self._older: deque[np.ndarray] = deque(maxlen=delay + 1)
 
@@ -243,7 +243,7 @@ class TdSearch(Player):
         choice, *own = seed_sequence(seed).spawn(1 + workers)
         self._choice = np.random.default_rng(choice)
         self.scratch = [make_scratch(size, tally_dtype(), child) for child in own]
-        # A worker alone learns in theta_bar itself.
+        # A single worker learns in theta_bar itself.
         self.copies = np.tile(self.theta_bar, (workers, 1)) if workers > 1 else self.theta_bar[None]
         self._threads = ThreadPoolExecutor(workers - 1, "td-search") if workers > 1 else None
         self.tally = self.scratch[0].tally
@@ -253,13 +253,13 @@ class TdSearch(Player):
         return make_features(size, sizes, "none")
 
     def _fresh_memory(self) -> np.ndarray:
-        """Return the memory as it is at the start of a game."""
+        """Return a memory for the start of a game."""
         return np.zeros(len(self.features.class_of), np.float32)
 
     # --- the player ---
 
     def new_game(self) -> None:
-        """Forget what the last game taught."""
+        """Forget what was learned in the last game."""
         self._forget()
         self._older.clear()
         self._values[:] = np.nan
@@ -285,14 +285,14 @@ class TdSearch(Player):
         return ranked(game, self.evaluate(game), max(1, simulations))
 
     def acting_memory(self) -> np.ndarray:
-        """Return the memory to move by, once a move: that of `delay` own moves ago, or of the first until then."""
+        """Return the memory to move by: that of `delay` own moves ago, or the oldest so far. Call once a move."""
         if not self.delay:
             return self.theta_bar
         self._older.append(self.theta_bar.copy())
         return self._older[0]
 
     def explore(self, game: Game, move: int) -> int:  # noqa: ARG002  # Dyna-2 needs it
-        """Return the move to play if `move` is the best: itself, but for Dyna-2 with an epsilon for real moves."""
+        """Return the move to play if `move` is the best: `move` itself, unless Dyna-2 explores in real games."""
         return move
 
     def _forget(self) -> None:
@@ -312,11 +312,11 @@ class TdSearch(Player):
         return [won + (f"; {abandoned:,} more were too long" if abandoned else "")]
 
     def memory(self) -> Weights:
-        """Return the short-term memory: what this game's simulations have taught."""
+        """Return the short-term memory: what was learned from this game's simulations."""
         return self._as_weights()
 
     def value_weights(self) -> Weights:
-        """Return all memories together: what moves are chosen by."""
+        """Return all memories together, the weights that moves are chosen by."""
         return self._as_weights()
 
     def _as_weights(self) -> Weights:
@@ -329,11 +329,11 @@ class TdSearch(Player):
     # --- the search ---
 
     def search(self, game: Game, budget: Budget | None = None) -> None:
-        """Simulate from the position of `game` until the budget ends; whatever was learned by then stays.
+        """Simulate from the position of `game` until the budget ends; what was learned is kept.
 
-        If the game is over, the search is of how it might go on.
+        If the game is over, the search looks at how it might continue.
 
-        budget : None: the player's own, with `Player.limit` and `Player.stop`
+        budget : by default the player's own, with `Player.limit` and `Player.stop`
         """
         check_size(self, game)
         if self.reset:
@@ -342,17 +342,13 @@ class TdSearch(Player):
         budget = budget or self.own_budget()
         most = self.workers * self.merge_every if self.workers > 1 else None
         if self._learns.any():
-            # Several workers without a time limit merge at constant intervals: the result depends on where merges are.
+            # Several workers without a time limit merge at constant intervals: the result depends on when they merge.
             for n in budget.slices(self.workers, most, is_steady=self.workers > 1 and budget.seconds is None):
                 self.run(game.komi, budget.done, n)
         self.tally = add_up([scratch.tally for scratch in self.scratch])
 
-    def own_budget(self, stop: Callable[[], bool] | None = None) -> Budget:
-        """Return the budget of one move: the player's own limits, those of its clock, and who may stop it."""
-        return Budget(self.simulations, shorter(self.seconds, self.limit), stop=stop or self.stop)
-
     def warm_up(self) -> None:
-        """Compile what a search needs, so that no clock runs meanwhile."""
+        """Compile what a search needs, so that compiling costs no clock time."""
         game = Game(self.features.size)
         self._warm_up(game)
         self.evaluate(game)
@@ -367,7 +363,7 @@ class TdSearch(Player):
         """Prepare for simulations from the position of `game`."""
         if self.workers > 1:
             self.copies[:] = self.theta_bar
-        # If one side is hopeless already, mercy would end every simulation at once.
+        # If one side is already hopeless, mercy would end every simulation at once.
         default = self.default._replace(mercy=self.default.mercy and not is_hopeless(game.board, game.komi))
         self._settings = SearchSettings(self.policy, self.learning, self.simulation, default)
         for scratch in self.scratch:
@@ -406,7 +402,7 @@ class TdSearch(Player):
     def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
         """Return V after each move in the position of `game`, as `ValueFunction.afterstates` does.
 
-        theta_bar : another memory to value by, float32[K]
+        theta_bar : another memory to evaluate with, float32[K]
         """
         sh = self.scratch[0].shapes[1]
         table = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
@@ -418,7 +414,7 @@ class TdSearch(Player):
 def stand_on(scratch: Scratch, game: Game, table: Table) -> None:
     """Make the position of `game` the one that simulations start from, and clear the tally."""
     scratch.boards[0] = game.board
-    scratch.boards[0].n_passes = 0  # at the root the game goes on, whatever was passed
+    scratch.boards[0].n_passes = 0  # the search assumes that the game continues, even after two passes
     reset(scratch.boards[0], scratch.shapes[0], table)
     clear_tally(scratch.tally)
 

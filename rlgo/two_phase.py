@@ -22,16 +22,16 @@ class TwoPhase(Player):
 
     Parameters
     ----------
-    first : the first phase, a player with a budget and a seed of its own
-    depth : of alpha-beta, at most
-    seconds : of each move, shared evenly: the first phase ends after half of them at the latest, and alpha-beta gets
-        the rest; None: the first phase's budget, and `depth`
+    first : the first phase, a player with its own budget and seed
+    depth : maximum depth of alpha-beta
+    seconds : time per move, shared evenly: the first phase takes at most half, and alpha-beta gets the rest. None
+        leaves it to the first phase's budget and `depth`
     options, table_bits, seed : see `AlphaBetaSearch`
 
     Attributes
     ----------
     first, second : the search of each phase
-    result : of the last alpha-beta search, or None
+    result : result of the last alpha-beta search, or None
 
     Raises
     ------
@@ -80,11 +80,11 @@ class TwoPhase(Player):
         return led_by(self.first.candidates(game), self.result if self._position == position_of(game) else None)
 
     def value_weights(self) -> Weights:
-        """Return what the first phase moves by."""
+        """Return the weights that the first phase moves by."""
         return self.first.value_weights()
 
     def warm_up(self) -> None:
-        """Compile what both phases need, so that no clock runs meanwhile."""
+        """Compile what both phases need, so that compiling costs no clock time."""
         self.first.warm_up()
         self.second.warm_up()
 
@@ -98,7 +98,7 @@ class TwoPhase(Player):
         self.first.end_game(game)
 
     def report(self) -> list[str]:
-        """Describe both phases in a line each."""
+        """Describe each phase in one line."""
         return self.first.report() + ([] if self.result is None else [describe(self.result, self.first.features.size)])
 
     def memory(self) -> Weights:

@@ -3,12 +3,12 @@
 Start reading at `update` (what a move changes) and `best_afterstate`; from Python, use `ValueFunction`.
 TD paper, equation 9 and Section 3.2. V is always P(Black wins); the colour is flipped once, in `best_afterstate`.
 
-A shapes record (`shapes_dtype`) follows one board. It holds the configuration of every window, and for each colour the
-*gain* of a stone at each point: by how much phi . theta grows for that colour. A window contributes only to the gains
-of its own cells. A move therefore renews the contributions of the windows that it touched, 14 of 194 on 9x9, and the
-sums of the 25 points around. A capture touches more windows; its value is found by difference, and only when needed.
-Whether a point may be played is renewed only where a neighbour, a diagonal, a ko or a last liberty changed. Finding the
-best afterstate is then one pass over an array.
+A shapes record (`shapes_dtype`) is kept up to date with one board. It holds the configuration of every window, and for
+each colour the *gain* of a stone at each point: by how much phi . theta grows for that colour. A window contributes
+only to the gains of its own cells. A move therefore updates the contributions of the windows that it touched, 14 of 194
+on 9x9, and the sums of the 25 points around. A capture touches more windows; its value is computed by difference, and
+only when needed. Whether a point may be played is updated only where a neighbour, a diagonal, a ko or a last liberty
+changed. Finding the best afterstate is then one pass over an array.
 
 The weights must not change while a record is in use, unless `reset` or `reweigh` follows.
 """
@@ -59,7 +59,7 @@ def squash(kind, x):
 
 @cache
 def shapes_dtype(size: int) -> np.dtype:
-    """Return the record that follows one board of this size (P padded points, W windows; colour index c - 1).
+    """Return the record type of the shapes on one board of this size (P padded points, W windows; colour index c - 1).
 
     Fields
     ------
@@ -73,7 +73,7 @@ def shapes_dtype(size: int) -> np.dtype:
     gain_capture[2, P] : the gain of a capturing move, valid where is_fresh[2, P]
     touched[P] : the last move (its number, one byte) that changed a window over the point
     last_liberty[P] : by chain, as `board.last_liberty`
-    ko : the ko point that the masks know
+    ko : the ko point that the masks take into account
     dirty[W] : scratch; changed[W], n_changed : windows that the last move changed
     delta[W] : scratch of `_capture_gain`
     """
@@ -108,7 +108,7 @@ def new_shapes(n: int, size: int) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------------------------------
-# Keeping up with a board
+# Staying up to date with a board
 # ---------------------------------------------------------------------------------------------
 
 
@@ -286,7 +286,7 @@ def update_value(b, sh, table):
 
 @njit
 def update(b, sh, table):
-    """Bring `sh` up to date after a move on `b`; to be called once after every `play`.
+    """Bring `sh` up to date after a move on `b`; call it once after every `play`.
 
     The windows that changed are left in `sh.changed[:sh.n_changed]`.
     """
@@ -299,7 +299,7 @@ def update(b, sh, table):
     stride = b.stride
     stamp = np.uint8(b.n_moves & 255)
     if b.n_changed > 0:
-        sh.last_liberty[np.uint64(b.changed[0])] = 0  # of a chain long gone that had this name
+        sh.last_liberty[np.uint64(b.changed[0])] = 0  # left over from an earlier chain with the same representative
     for i in range(b.n_changed):
         p = np.int64(b.changed[np.uint64(i)])
         for q in (p, p - stride, p - 1, p + 1, p + stride):
@@ -352,7 +352,7 @@ def _capture_touched(b, sh, p, color, stamp):
 
 @njit
 def reset(b, sh, table):
-    """Compute `sh` anew from the board: at a root, or after the weights changed."""
+    """Recompute `sh` from the board: at a root, or after the weights changed."""
     reset_gains(b, sh, table)
     sh.n_captures[:] = 0
     sh.n_changed = 0
@@ -365,7 +365,7 @@ def reset(b, sh, table):
 
 @njit
 def reset_gains(b, sh, table):
-    """Compute anew what `x` and `gain_of` need; choosing moves and keeping up with the board need a full `reset`."""
+    """Recompute only what `x` and `gain_of` need; choosing moves and further updates need a full `reset`."""
     g = table.g
     sh.part[:] = 0
     for w in range(g.n_windows):
@@ -516,8 +516,8 @@ def keep_best(p, value, best, ties, choice, rng):
 def best_afterstate(b, sh, table, rng):
     """Find argmax (Black) or argmin (White) of V(s o a), breaking exact ties uniformly.
 
-    Candidates are the sensible moves: legal, and not in an own single-point eye. Overwrites `sh.changed`.
-    Returns (point, or PASS without candidates; number of candidates).
+    Candidates are the sensible moves: legal, and not in a single-point eye of the player's own.
+    Overwrites `sh.changed`. Returns (point, or PASS without candidates; number of candidates).
     """
     c = b.to_play - 1
     best, ties, choice, n_candidates = _best_quiet(sh.gain, sh.mask, c)
@@ -568,8 +568,8 @@ class ValueFunction:
 
     Attributes
     ----------
-    weights : the same
-    size : of the boards that it values
+    weights : as given
+    size : board size
     """
 
     def __init__(self, weights: Any):

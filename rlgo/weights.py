@@ -34,9 +34,9 @@ class Weights:
     ----------
     features : the `FeatureSet` (board size, window sizes, sharing)
     theta : float32[n_weights + 1]; theta[0] is unused and 0
-    komi : points, what the games of training were scored with
+    komi : points for White in the training games
     value : "logistic" or "linear"
-    games : games of self-play behind it
+    games : number of self-play games it was trained on
     provenance : how it was made: seed, command, versions and so on (JSON)
     """
 
@@ -76,7 +76,7 @@ class Weights:
         """Return these weights if they are for boards of this size; otherwise raise `RlgoError` about `name`."""
         own = self.features.size
         if own != size:
-            raise RlgoError(f"{name}: expected weights for {size}x{size}, these are for {own}x{own}")
+            raise RlgoError(f"{name}: expected weights for {size}x{size}, found weights for {own}x{own}")
         return self
 
     def block(self, block: Block) -> np.ndarray:
@@ -111,7 +111,7 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
     Parameters
     ----------
     path : the file
-    size : the board size that is needed; None takes any
+    size : the required board size; None accepts any
 
     Raises
     ------
@@ -127,7 +127,7 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
 
 
 def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
-    """Make the weights of a file's content. Raises RlgoError, or KeyError for missing metadata."""
+    """Make weights from a file's content. Raises RlgoError, or KeyError for missing metadata."""
     if size is not None and meta["size"] != size:
         raise RlgoError(f"weights for board size {meta['size']}, expected board size {size}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
@@ -139,7 +139,7 @@ def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weigh
 
 
 def shipped_weights(size: int) -> Path:
-    """Find the shipped weight file for a board size; of several, the one with the most games behind it.
+    """Find the shipped weight file for a board size; if there are several, the one trained on the most games.
 
     Raises RlgoError if there is none.
     """

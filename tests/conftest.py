@@ -36,7 +36,7 @@ def gnugo() -> str:
 
 @pytest.fixture(scope="module")
 def sources():
-    """For tests that train in processes of their own: these find the sources too, installed or not."""
+    """For tests that train in their own processes: these find the sources too, installed or not."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parent.parent))
         yield

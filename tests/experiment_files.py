@@ -76,7 +76,7 @@ CLAIM = '[[claims]]\ntext = "so"\na = "b"\nlow = 0\n'
 
 
 def write(folder: Path, text: str, name: str = "tiny") -> Path:
-    """An experiment's file, its base beside it."""
+    """An experiment's file, its base next to it."""
     (folder / "base.toml").write_text(BASE, "utf-8")
     path = folder / f"{name}.toml"
     path.write_text(text.replace("BASE", str(folder / "base.toml")), "utf-8")
@@ -119,7 +119,7 @@ def run_line(label: str, seed: int, ages: list[int], state: str = "finished", re
 
 
 def score(rng: np.random.Generator, difference: float, openings: int) -> list[tuple[float, float]]:
-    """Games between players so many Elo apart."""
+    """Games between players this many Elo apart."""
     p = 1 / (1 + 10 ** (-difference / 400))
     return [tuple(map(float, rng.random(2) < p)) for _ in range(openings)]
 
@@ -142,7 +142,7 @@ def curves_of(e: Experiment, ages: tuple[int, ...] = (100, 200, 1000), openings:
 
 
 def games_of(e: Experiment, openings: int = 20, step: float = 80) -> RawResults:
-    """Results of an experiment in which everybody meets everybody, each `step` Elo better than the one before."""
+    """Results of an experiment in which everyone plays everyone, each `step` Elo better than the one before."""
     rng, lines = np.random.default_rng(4), []
     for i, a in enumerate(e.contestants):
         for k, b in enumerate(e.contestants[:i]):

@@ -3,7 +3,7 @@
     python tests/reliability.py fuzz --lines 100000        random GTP lines to a real engine: one answer each
     python tests/reliability.py kill --games 200           a match whose engines are killed at random moments
     python tests/reliability.py memory --games 200         memory of one engine over many games
-    python tests/reliability.py rate --games 10000         seconds to rate so many games of 50 players
+    python tests/reliability.py rate --games 10000         seconds to rate this many games of 50 players
 
 Games against GNU Go on a clock are an ordinary `rlgo match --time 30 --check-scores`.
 """

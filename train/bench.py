@@ -20,7 +20,7 @@ from train.provenance import cpu_name, versions
 
 RUNS = 5
 
-# What each key measures, and the fastest C++ program that does the same, on one core of a machine like ours.
+# What each key measures, and the fastest C++ program that does the same, on one core of a comparable machine.
 KEYS: dict[str, tuple[str, str]] = {
     "playouts_9x9_per_s": ("uniform random playouts from the empty board", "libego 52,600"),
     "playouts_19x19_per_s": ("the same on 19x19", "libego 9,800"),
@@ -128,7 +128,7 @@ def main(scale: float = 1.0) -> dict[str, Any]:
 
 
 def number_text(value: float) -> str:
-    """Write a number with as many digits as mean something."""
+    """Format a number with its significant digits."""
     return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
 
 
@@ -165,7 +165,7 @@ def _rates(run: Callable[[], tuple[float, ...]]) -> list[float]:
 def _speedup(cpus: set[int], counts: Sequence[Callable[[], float]]) -> float:
     """Return the median ratio of the second count's rate to the first's, in wall-clock time on all of `cpus`.
 
-    The two take turns, so that both meet the machine in the same mood.
+    The two take turns, so that changes in the load of the machine affect both alike.
     """
     ratios = []
     os.sched_setaffinity(0, cpus)
@@ -243,7 +243,7 @@ def _training(n: int) -> Numbers:
 
 
 def _td_searches(n: int) -> Numbers:
-    """Measure simulations per second from the empty 9x9 board, with memories as at the start of a game."""
+    """Measure simulations per second from the empty 9x9 board, with memories in their initial state."""
     from rlgo.game import Game
     from train.players.spec import make_player
 

@@ -1,8 +1,8 @@
 """Configs: frozen dataclasses, read from TOML, with ``--set section.key=value`` on top.
 
-Start reading at `RunConfig` to `PolicyConfig`, the sections: each key with its meaning, its default and what it may be.
+Start reading at `RunConfig` to `PolicyConfig`, the sections: each key with its meaning, default and allowed values.
 Defaults that belong to an algorithm are read from its own settings (`rlgo.settings`). TD stands for Silver, Sutton &
-Mueller 2012; its settings, sections and equations are meant.
+Mueller 2012; settings, sections and equations refer to it.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from train.settings import (
 )
 
 # ---------------------------------------------------------------------------------------------
-# Kinds of values that configs alone have
+# Kinds of values that only configs have
 # ---------------------------------------------------------------------------------------------
 
 _LEARNING, _POLICY = algorithm.Learning(), algorithm.Policy()
-_NEAR = 0.6  # how alike a key has to be to be suggested; difflib's own cutoff
+_NEAR = 0.6  # how similar a key must be to be suggested; difflib's own cutoff
 
 
 def _up_to(value: Any) -> Any:
-    """Take a number n of seeds for the seeds 1 to n."""
+    """Expand a number n of seeds to the seeds 1 to n."""
     if type(value) is int:
         return tuple(range(1, value + 1))
     return tuple(value) if isinstance(value, list) else value
@@ -104,14 +104,14 @@ Komi = Annotated[float, Field(ge=-361, le=361)]
 
 @section
 class RunConfig(Section):
-    """How long to train, and what to write where."""
+    """How long to train, and where results go."""
 
     prefix: ClassVar[str] = "run."
 
     name: FolderName = Field(default="run", description="Name of the run's folder inside `out`.")
     seed: Seed = Field(
         default=1,
-        description="Every random number of the run comes from it; the same seed gives the same weights.",
+        description="Seed of all random numbers of the run; the same seed gives the same weights.",
     )
     start: WeightFile = Field(
         default="",
@@ -120,7 +120,7 @@ class RunConfig(Section):
     games: Annotated[Count, Field(ge=1)] = Field(
         default=_LEARNING.games, description="Games of self-play (TD: a million)."
     )
-    out: Folder = Field(default="runs", description="The folder that holds the folders of runs.")
+    out: Folder = Field(default="runs", description="The folder that contains the run folders.")
     log_every: Annotated[Count, Field(ge=1)] = Field(
         default=10_000, description="Games between two points in the logs."
     )
@@ -128,7 +128,7 @@ class RunConfig(Section):
         default=100_000, description="Games between two measurements of strength. 0 measures at the end only."
     )
     eval_games: Annotated[Count, Field(ge=2)] = Field(
-        default=1_000, description="Games of each measurement against each opponent, earlier checkpoints included."
+        default=1_000, description="Games per opponent in each measurement, earlier checkpoints included."
     )
     gnugo_games: EvenCount = Field(
         default=0,
@@ -179,7 +179,7 @@ class FeaturesConfig(Section):
     )
     sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
         default="LI+LD",
-        description="Which shapes share a weight (TD, Section 3.1.3). LI: wherever they are; LD: at the same location.",
+        description="Which shapes share a weight (TD, Section 3.1.3). LI: anywhere on the board; LD: at one location.",
     )
 
 
@@ -195,7 +195,7 @@ class LearningConfig(Section):
         description="Step size before normalisation (TD: 0.1). Larger is better if the mean of the weights plays.",
     )
     alpha_schedule: Annotated[str, OneOf(*STEP_SCHEDULES)] = Field(
-        default=name_of(_LEARNING.schedule, STEP_SCHEDULES), description="How alpha falls from game to game."
+        default=name_of(_LEARNING.schedule, STEP_SCHEDULES), description="How alpha decreases from game to game."
     )
     alpha_final: float = Field(
         default=_LEARNING.alpha_final, ge=0, description="Schedules linear and exponential: alpha at the last game."
@@ -212,7 +212,7 @@ class LearningConfig(Section):
         default=_LEARNING.plies,
         ge=1,
         le=2,
-        description="Plies between the two ends of a backup (TD, equation 10: 2, so that the same colour is to play).",
+        description="Plies between the two positions of an update (TD, equation 10: 2; the same colour is to play).",
     )
     value: Annotated[str, OneOf(*VALUES)] = Field(
         default=name_of(_LEARNING.value, VALUES),
@@ -220,11 +220,11 @@ class LearningConfig(Section):
     )
     update: Annotated[str, OneOf(*UPDATES)] = Field(
         default=name_of(_LEARNING.update, UPDATES),
-        description="When the weights change: at the end of the game, or after every move, as TD prints it.",
+        description="When the weights change: at the end of the game, or after every move, as written in TD.",
     )
     normalise: Annotated[str, OneOf(*NORMALISATIONS)] = Field(
         default=name_of(_LEARNING.normalise, NORMALISATIONS),
-        description="What alpha is divided by: active, the non-neutral windows (as TD says); slots, their weights (as "
+        description="What alpha is divided by: active, the non-neutral windows (as in TD); slots, their weights (as "
         "the original program does; the best of the three, see checkpoints/README.md); norm2, ||phi||^2; or nothing.",
     )
     output: Annotated[str, OneOf("mean", "last")] = Field(
@@ -296,11 +296,11 @@ _KEYS = [f"{name}.{key}" for name, cls in SECTIONS.items() for key in cls.fields
 
 @section
 class SweepConfig(Section):
-    """Many runs side by side; see train/runs/sweep.py, also for what [sweep.parameters] may hold."""
+    """A sweep: many training runs; see train/runs/sweep.py, also for [sweep.parameters]."""
 
     prefix: ClassVar[str] = "sweep."
 
-    name: FolderName = Field(default="sweep", description="Name of the folder inside `run.out` that holds the runs.")
+    name: FolderName = Field(default="sweep", description="Name of the folder inside `run.out` that contains the runs.")
     base: ConfigName = Field(
         default="default",
         description="The config that every run starts from: a TOML file, or the name of a shipped one.",
@@ -328,8 +328,8 @@ class ExperimentConfig(Section):
 
     prefix: ClassVar[str] = "experiment."
 
-    title: Prose = Field(default="", description="What the experiment is about.")
-    source: Prose = Field(default="", description="Where the paper has it.")
+    title: Prose = Field(default="", description="The experiment's title.")
+    source: Prose = Field(default="", description="Its place in the paper.")
     kind: Annotated[str, OneOf("curves", "games", "counts", "frequency")] = Field(
         default="curves",
         description="curves: learning curves of training runs; games: players against each other; counts: how many "
@@ -349,14 +349,14 @@ class ExperimentConfig(Section):
     )
     pairing: Annotated[str, OneOf("gauntlet", "round_robin", "swiss")] = Field(
         default="gauntlet",
-        description="Games. gauntlet: everyone in [[series]] meets everyone in [players]; round_robin: everyone meets "
-        "everyone; swiss: everyone meets opponents of similar strength (TD, Section 4.5).",
+        description="Games. gauntlet: everyone in [[series]] plays everyone in [players]; round_robin: everyone plays "
+        "everyone; swiss: everyone plays opponents of similar strength (TD, Section 4.5).",
     )
     x: Line = Field(default="", description="Games: what the x axis shows.")
     size: BoardSize = Field(default=9, description="Games: points along a side of the board.")
     komi: Komi = Field(default=7.5, description="Games: points added to White's score.")
     opening_plies: Annotated[int, Field(ge=0)] = Field(default=4, description="Games: random plies at the start.")
-    seed: Seed = Field(default=1, description="Seed of openings, and of players whose specs name none.")
+    seed: Seed = Field(default=1, description="Seed of openings, and of players whose specs set none.")
 
 
 @section
@@ -368,14 +368,12 @@ class SeriesConfig(Section):
     x: Numbers = Field(default=(), description="The numbers.")
     against: Line = Field(
         default="",
-        description="Gauntlet: the label of another series, whose player of the same x each player meets as well.",
+        description="Gauntlet: the label of another series; each player also plays its player with the same x.",
     )
     size: Annotated[str, OneOf("", "{x}")] = Field(
         default="", description="The board size: {x}, or empty for the size of the experiment."
     )
-    along: Line = Field(
-        default="", description="What x is called in this series' picture, if not as in the experiment."
-    )
+    along: Line = Field(default="", description="The name of the x axis for this series, if not the experiment's.")
 
 
 @section
@@ -384,19 +382,19 @@ class TournamentConfig(Section):
 
     prefix: ClassVar[str] = "tournament."
 
-    name: FolderName = Field(default="tournament", description="Name of its folder inside `out`.")
-    out: Folder = Field(default="tournaments", description="The folder that holds the folders of tournaments.")
+    name: FolderName = Field(default="tournament", description="Name of the tournament's folder inside `out`.")
+    out: Folder = Field(default="tournaments", description="The folder that contains the tournament folders.")
     kind: Annotated[str, OneOf("round_robin", "gauntlet", "swiss")] = Field(
         default="round_robin",
-        description="round_robin: everyone meets everyone. gauntlet: the challengers meet everyone else. swiss: "
-        "everyone plays in every round, preferably someone with a similar number of wins (TD, Section 4.5).",
+        description="round_robin: everyone plays everyone. gauntlet: the challengers play everyone else. swiss: "
+        "everyone plays in every round, usually against someone with a similar number of wins (TD, Section 4.5).",
     )
     games: EvenCount = Field(
         default=100,
         description="Games of each pair; in a Swiss tournament, of each player, two a round. Both colours play each "
         "opening.",
     )
-    challengers: Names = Field(default=(), description="Gauntlet: the names of those who meet everyone else.")
+    challengers: Names = Field(default=(), description="Gauntlet: the names of the players that play everyone else.")
     bias: float = Field(
         default=4.0, gt=0, description="Swiss: the difference in wins that makes a pairing e times less likely."
     )
@@ -407,11 +405,11 @@ class TournamentConfig(Section):
         default=0, description="Plies after which a game is scored as it stands. 0: 3 * size * size."
     )
     time: Annotated[Line, Expected("a time")] = Field(
-        default="", description='Time of each side: "60", "60+30/5" or "60+3x10" (rlgo/clock.py). Empty: no limit.'
+        default="", description='Time of each side: "60", "60+30/5" or "60+3x10" (rlgo/clock.py). Empty: no clock.'
     )
-    seed: Seed = Field(default=1, description="Seed of openings and pairings, and of players whose specs name none.")
+    seed: Seed = Field(default=1, description="Seed of openings and pairings, and of players whose specs set none.")
     jobs: Annotated[int, Field(ge=1, le=1_000)] = Field(
-        default=1, description="Games at a time. On a Ray cluster: at most so many; 1 uses all of its CPUs."
+        default=1, description="Games at a time. On a Ray cluster, this is the maximum; 1 uses all of its CPUs."
     )
     cluster: Cluster = Field(default="", description="The Ray cluster that plays the games. Empty: this computer.")
     sgf: bool = Field(default=False, description="Write an SGF record of every game.")
@@ -436,7 +434,7 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
     RlgoError : naming the file (or ``--set``), the key, the value and what was expected.
     """
     file = config_path(str(path))
-    # The file first by itself, so that an error names the place of the mistake.
+    # Check the file alone first, so that an error names where the mistake is.
     tables = _tables(read_toml(file), str(file))
     config = _build(tables, str(file))
     overrides = list(overrides)
@@ -449,7 +447,7 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """Read a TOML file; RlgoError names the file and what is wrong with it."""
+    """Read a TOML file; an RlgoError names the file and the problem."""
     try:
         return tomllib.loads(file.read_text("utf-8"))
     except UnicodeDecodeError as error:
@@ -510,7 +508,7 @@ def _tables(data: Mapping[str, Any], source: str) -> dict[str, dict[str, Any]]:
 
 
 def canonical_key(key: str, source: str) -> str:
-    """Give a key the name that its section has for it, ``section.key``; RlgoError if there is none."""
+    """Return the full name of a key, ``section.key``; RlgoError if the section has no such key."""
     name, _, leaf = key.partition(".")
     known = f"{name}.{Section.aliases.get(leaf, leaf)}"
     if known not in _KEYS:
@@ -527,7 +525,7 @@ def _build(tables: dict[str, dict[str, Any]], source: str) -> Config:
 
 
 def parse_override(text: str) -> dict[str, Any]:
-    """Read ``section.key=value`` as the nested mapping that TOML would make of it."""
+    """Parse ``section.key=value`` into a nested mapping, as TOML would."""
     name, equals, raw = text.partition("=")
     table, dot, key = name.strip().partition(".")
     if not equals or not table:
@@ -537,13 +535,13 @@ def parse_override(text: str) -> dict[str, Any]:
         parsed = tomllib.loads(f"value = {raw}")
     except tomllib.TOMLDecodeError:
         parsed = {}
-    # More than one key means that the value contains a line of its own: then it is not a TOML value.
+    # More than one key means that the value contains a second line, so it is not a TOML value.
     value = parsed["value"] if list(parsed) == ["value"] else raw
     return {table: {key: value}} if dot else {table: value}
 
 
 def _unknown(name: str, source: str) -> RlgoError:
-    """Refuse a key of a config; a key of that name in another section is near, too."""
+    """Reject an unknown config key, and suggest a similar one, possibly from another section."""
     table, _, leaf = name.rpartition(".")
 
     def likeness(known: str) -> tuple[float, float]:
@@ -576,13 +574,13 @@ def to_toml(config: Config) -> str:
 
 
 def flat(config: Config) -> dict[str, Any]:
-    """Every value by its whole key, ``section.key``."""
+    """Return every value by its full key, ``section.key``."""
     return {
         f"{name}.{key}": value for name in SECTIONS for key, value in dataclasses.asdict(getattr(config, name)).items()
     }
 
 
 def overrides(base: Config, config: Config) -> list[str]:
-    """List what makes `config` of `base` on the command line: ``section.key=value`` each, for --set."""
+    """List the --set arguments that turn `base` into `config`: ``section.key=value`` each."""
     before = flat(base)
     return [f"{key}={to_toml_value(value)}" for key, value in flat(config).items() if value != before[key]]

@@ -1,8 +1,8 @@
-"""What rlgo does with a terminal: Ctrl-C, messages, progress bars and tables.
+"""Terminal handling: Ctrl-C, messages, progress bars and tables.
 
 Start reading at `stoppable` for signals, and at `table` for output. Results go to standard output; messages and
-progress go to standard error. Nothing heavy is imported until it is needed: `tqdm` by the first bar, `rich` by the
-first table on a terminal.
+progress go to standard error. Nothing heavy is imported until it is needed: `tqdm` for the first bar, `rich` for
+the first table on a terminal.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Self, TextIO, TypeVar
+
+from rlgo.errors import RlgoError
 
 if TYPE_CHECKING:
     from rlgo.player import Player
@@ -70,7 +72,7 @@ def stoppable() -> Iterator[None]:
 class StopRequest:
     """Let the first Ctrl-C or SIGTERM ask for an orderly end, and the second one raise KeyboardInterrupt.
 
-    Use it as a context manager, and look at `signal` between two steps of the work.
+    Use it as a context manager, and check `signal` between steps of the work.
 
     Parameters
     ----------
@@ -116,8 +118,8 @@ class StopRequest:
 def interruptible(player: Player) -> Iterator[StopRequest]:
     """Let the first Ctrl-C end the player's search, and the second one raise KeyboardInterrupt.
 
-    A search that is ended this way returns the best move so far. `player.stop` is restored after the
-    block.
+    A search that is ended this way returns the best move so far. `player.stop` is set inside the block and restored
+    afterwards.
     """
     before = player.stop
     with StopRequest((signal.SIGINT,)) as request:
@@ -126,6 +128,45 @@ def interruptible(player: Player) -> Iterator[StopRequest]:
             yield request
         finally:
             player.stop = before
+
+
+# ---------------------------------------------------------------------------------------------
+# How a command ends
+# ---------------------------------------------------------------------------------------------
+
+_SIGPIPE = 13  # which Windows does not name
+
+
+def exit_status(run: Callable[[], int | None]) -> int:
+    """Run a command, and return the exit status of its process: what `run` returns, 0 for None.
+
+    Whatever the user can put right is an `RlgoError`, printed on one line: status 2. Ctrl-C gives 130, SIGTERM 143, a
+    reader of the output that went away 141. Any other exception is a bug, and keeps its traceback.
+    """
+    try:
+        status = run()
+        sys.stdout.flush()
+    except RlgoError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except SystemExit as exit:  # SIGTERM ends a training run, or a shell asks for completions
+        return exit.code if isinstance(exit.code, int) else int(exit.code is not None)
+    except BrokenPipeError:
+        # Whoever read our output has gone (`rlgo ... | head`). Python flushes once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + _SIGPIPE
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _fail(f"{error.filename}: {error.strerror}")
+    return status or 0
+
+
+def _fail(text: str) -> int:
+    with contextlib.suppress(BrokenPipeError):
+        print("rlgo: error:", " ".join(text.split("\n")), file=sys.stderr)
+    return 2
 
 
 # ---------------------------------------------------------------------------------------------
@@ -142,7 +183,7 @@ def unicode_output(stream: TextIO | None = None) -> bool:
 def color_output(stream: TextIO | None = None) -> bool:
     """Whether a stream (default: standard output) may show colours.
 
-    Only a terminal may, and only if neither NO_COLOR nor TERM=dumb objects.
+    It must be a terminal, NO_COLOR must not be set, and TERM must not be dumb.
     """
     stream = sys.stdout if stream is None else stream
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -156,6 +197,15 @@ def message(text: str) -> None:
         tqdm.write(text, file=sys.stderr)
     else:
         print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def optional_picture() -> Iterator[None]:
+    """Say why the block drew no picture, such as a missing matplotlib, instead of failing: the numbers are there."""
+    try:
+        yield
+    except RlgoError as error:
+        message(f"rlgo: no picture: {error}")
 
 
 def timestamped(file: TextIO) -> Callable[[str], None]:
@@ -173,16 +223,16 @@ def timestamped(file: TextIO) -> Callable[[str], None]:
 
 
 class Progress:
-    """Show how far a piece of work is: a bar on a terminal or in a notebook, elsewhere a line every half minute.
+    """Progress of a piece of work: a bar on a terminal or in a notebook, elsewhere a line every half minute.
 
     All of it goes to standard error. Use it as a context manager; iterate over `track(items)` to count them.
 
     Parameters
     ----------
-    total : steps in all
+    total : total number of steps
     unit : what is counted, in the plural: "games"
-    description : shown in front
-    initial : steps done before
+    description : text in front of the bar
+    initial : steps already done
     enabled : if false, nothing is shown
 
     Attributes
@@ -190,14 +240,13 @@ class Progress:
     n : steps done so far
     """
 
-    def __init__(
-        self, total: int, unit: str, description: str = "", initial: int = 0, *, enabled: bool | None = True
-    ) -> None:
+    def __init__(self, total: int, unit: str, description: str = "", initial: int = 0, *, enabled: bool = True) -> None:
         self.n, self.total, self.unit, self.description = initial, total, unit, description
-        self._initial, self._postfix = initial, ""
-        self._started = self._printed = time.monotonic()
-        self._prints_lines = enabled is not False and not _has_bars()
-        self._bar = self._make_bar() if enabled is not False and _has_bars() else None
+        self._postfix = ""
+        self._start: tuple[float, int] | None = None  # time and n after the first step, which may have compiled kernels
+        self._printed = time.monotonic()
+        self._prints_lines = enabled and not _has_bars()
+        self._bar = self._make_bar() if enabled and _has_bars() else None
 
     def _make_bar(self) -> Any:
         if _in_notebook():
@@ -221,7 +270,7 @@ class Progress:
         self.close()
 
     def track(self, items: Iterable[_T]) -> Iterator[_T]:
-        """Iterate over `items`, and count each one as a step when it is done with."""
+        """Iterate over `items`, and count each one as a step once it is finished."""
         for item in items:
             yield item
             self.update()
@@ -229,26 +278,33 @@ class Progress:
     def update(self, n: int = 1) -> None:
         """Count `n` more steps."""
         self.n += n
+        now = time.monotonic()
+        if self._start is None and n > 0:
+            self._start, self._printed = (now, self.n), now
         if self._bar is not None:
             self._bar.update(n)
-        elif self._prints_lines and time.monotonic() - self._printed >= _LINE_SECONDS:
-            self._printed = time.monotonic()
+        elif self._prints_lines and now - self._printed >= _LINE_SECONDS:
+            self._printed = now
             message(self.line())
 
     def set_postfix(self, text: str) -> None:
-        """Show `text` behind the bar."""
+        """Show `text` after the bar."""
         self._postfix = text
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
 
     def close(self) -> None:
-        """Leave the bar as it stands."""
+        """Close the bar and leave it on screen."""
         if self._bar is not None:
             self._bar.close()
 
     def line(self) -> str:
-        """Return the progress as one line of text: ``games: 50 of 200 (25%), 12.5/s, 0:00:12 left``."""
-        done, seconds = self.n - self._initial, time.monotonic() - self._started
+        """Return the progress as one line of text: ``games: 50 of 200 (25%), 12.5/s, 0:00:12 left``.
+
+        The first step counts for the number, but not for the rate: it may have waited for a compiler.
+        """
+        start, n = self._start or (time.monotonic(), self.n)
+        done, seconds = self.n - n, time.monotonic() - start
         percent = 100 * self.n // max(1, self.total)
         parts = [f"{self.description or self.unit}: {self.n:,} of {self.total:,} ({percent}%)"]
         if done > 0 and seconds > 0:
@@ -291,7 +347,7 @@ def table(
     align : "l" or "r" for each column; columns beyond its end are aligned to the left
     style : "plain": two spaces between columns; "markdown": a table in Markdown
     stream : where the text will be printed. On a terminal with colours, headings stand out, and long cells wrap so that
-        the table fits the window. None: plain text, the same everywhere, as files want it
+        the table fits the window. None: plain text, the same everywhere, for files
 
     Returns
     -------

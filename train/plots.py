@@ -1,6 +1,6 @@
 """What all pictures share: figures, colours and axes.
 
-The pictures themselves stand in the room whose result they draw, in its ``pictures.py``. They need matplotlib, which
+The pictures themselves are in the ``pictures.py`` of the package whose results they draw. They need matplotlib, which
 comes with ``pip install 'rlgo[plot]'``. It is imported when a picture is drawn, because it is slow to load.
 """
 
@@ -15,7 +15,7 @@ FIRST, SECOND, INK = "tab:blue", "tab:orange", "0.25"
 
 
 def need_matplotlib() -> None:
-    """Raise an RlgoError if matplotlib is missing; call it before the work that a picture is to show."""
+    """Raise an RlgoError if matplotlib is missing; call it before starting long work."""
     try:
         import matplotlib.figure  # noqa: F401 - only tried
     except ImportError:

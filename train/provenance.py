@@ -64,7 +64,7 @@ def cpu_name() -> str:
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -79,15 +79,15 @@ def file_digest(path: str | Path) -> str:
 
 
 def programs(files: Mapping[str, Path]) -> dict[str, Any]:
-    """Return digests of what plays besides the player specs themselves.
+    """Return digests of the code and the files that games depend on.
 
     Parameters
     ----------
-    files : weight files by the names that specs have for them
+    files : weight files, by their names in specs
 
     Returns
     -------
-    "sources": of rlgo's compiled sources; "files", where there are any: of each file, by its name.
+    "sources": the digest of rlgo's compiled sources; "files", if there are any: a digest for each file, by its name.
     """
     from rlgo.jit import sources_digest  # imported late: it loads numba
 

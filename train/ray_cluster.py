@@ -1,4 +1,4 @@
-"""Connecting to a Ray cluster, and telling whether two machines run the same rlgo.
+"""Connecting to a Ray cluster, and checking that all machines run the same rlgo.
 
 Training and matches both use this module; it is the only one that imports Ray. Ray is optional
 (``pip install 'rlgo[ray]'``) and slow to import, so it is imported in `connect`, not at the top.

@@ -1,7 +1,7 @@
-"""Settings: what a value may be, and the one line that refuses a wrong one.
+"""Settings: checked values, and one-line errors for wrong ones.
 
 Start reading at `section`, which makes a frozen class of pydantic fields whose values are checked. `config.py` declares
-the settings of training runs, `players/keys.py` those of players. Every error has one of three forms::
+the settings of training runs, `players/keys.py` those of players. Errors take one of three forms::
 
     FILE: learning.alpha = -1: expected a positive number
     FILE: unknown key run.log_evry; did you mean run.log_every?
@@ -64,7 +64,7 @@ def to_toml_value(value: Any) -> str:
 
 
 def name_of(code: int, codes: Mapping[str, int]) -> str:
-    """Name a code of the algorithms: of several names, the first."""
+    """Return the name of an algorithm's code; the first, if it has several."""
     return next(name for name, known in codes.items() if known == code)
 
 
@@ -88,13 +88,13 @@ def _kind_of(value: Any) -> str:
 
 
 # ---------------------------------------------------------------------------------------------
-# Kinds of values, beyond those that pydantic has
+# Kinds of values in addition to pydantic's
 # ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Says in an error message, and in tables of keys, what a value may be; where bounds alone would not."""
+    """What a value may be, for error messages and tables of keys, where bounds alone do not say it."""
 
     text: str
 
@@ -106,7 +106,7 @@ class OneOf:
         self.choices = choices
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Have pydantic accept exactly these strings."""
+        """Make pydantic accept exactly these strings."""
         return core_schema.literal_schema(list(self.choices))
 
 
@@ -161,14 +161,14 @@ SizesOrNone = Annotated[
 
 
 class _Type(NamedTuple):
-    """A type without its annotations: what pydantic and we have added to it, in order."""
+    """A type and, separately, its annotations in order."""
 
     bare: Any
     notes: list[Any]
 
 
 def _unwrap(annotation: Any, notes: Iterable[Any]) -> _Type:
-    """Peel `Annotated` off, and the constraints out of pydantic's fields."""
+    """Strip `Annotated` from a type, and collect the constraints from pydantic's fields."""
     found: list[Any] = []
     for note in notes:
         found += note.metadata if isinstance(note, FieldInfo) else [note]
@@ -180,7 +180,7 @@ def _unwrap(annotation: Any, notes: Iterable[Any]) -> _Type:
 
 
 def expected(field: FieldInfo) -> str:
-    """Say what a field may be, as its error message does after "expected"."""
+    """Describe what a field may be, as in its error message after "expected"."""
     return _expected(_unwrap(field.annotation, field.metadata))
 
 
@@ -233,7 +233,7 @@ def _types_of(kind: _Type) -> set[type]:
 
 
 class _Checked(type):
-    """Makes one line of RlgoError of what pydantic finds wrong with the arguments of a section."""
+    """Turns pydantic's errors about a section's arguments into a one-line RlgoError."""
 
     def __call__(cls, *args: Any, **values: Any) -> Any:
         try:
@@ -245,12 +245,12 @@ class _Checked(type):
 
 
 class Section(metaclass=_Checked):
-    """The base of settings that belong together.
+    """Base class of a group of settings.
 
     Attributes
     ----------
-    prefix : what stands before a key in error messages, ``learning.``
-    aliases : other spellings of keys, and what they stand for
+    prefix : prefix of keys in error messages, such as ``learning.``
+    aliases : other spellings of keys, mapped to the keys
     """
 
     prefix: ClassVar[str] = ""
@@ -258,7 +258,7 @@ class Section(metaclass=_Checked):
 
     @classmethod
     def fields(cls) -> dict[str, FieldInfo]:
-        """Every key with its default, what it may be (`expected`) and its description."""
+        """Return the field of every key: its default, allowed values (see `expected`) and description."""
         return cls.__pydantic_fields__  # type: ignore[attr-defined]
 
 
@@ -267,7 +267,7 @@ SectionType = TypeVar("SectionType", bound=type[Section])
 
 @dataclass_transform(frozen_default=True, field_specifiers=(Field,))
 def section(cls: SectionType) -> SectionType:
-    """Make a frozen dataclass whose values are checked on construction, wherever they come from.
+    """Make a frozen dataclass whose values are always checked on construction.
 
     Types are strict: no string passes for a number, no boolean for an integer. RlgoError names the key, the value and
     what was expected. `dataclasses.replace`, which checks again, and `dataclasses.asdict` work as for any dataclass.
@@ -277,13 +277,13 @@ def section(cls: SectionType) -> SectionType:
         extra="forbid",
         allow_inf_nan=False,
         validate_default=True,
-        defer_build=True,  # until the first instance: most commands need few of all sections
+        defer_build=True,  # until the first instance: most commands need few of the sections
     )
     return pydantic.dataclasses.dataclass(frozen=True, config=config)(cls)  # type: ignore[return-value]
 
 
 def _refusal(cls: type[Section], error: ValidationError, given: Mapping[str, Any]) -> str:
-    """Tell the first mistake of several in one line."""
+    """Describe the first of several mistakes in one line."""
     key = str(error.errors()[0]["loc"][0])
     if key not in cls.fields():
         return unknown_key(key, cls.fields(), cls.prefix)
@@ -292,7 +292,7 @@ def _refusal(cls: type[Section], error: ValidationError, given: Mapping[str, Any
 
 
 def refusal(field: FieldInfo, key: str, value: Any) -> str:
-    """Say which value was refused, and what was expected; a field with `repr=False` keeps its value secret."""
+    """Describe a rejected value and what was expected; a field with `repr=False` keeps its value secret."""
     if not field.repr:
         return f"{key}: expected {expected(field)} (not shown here)"
     found = "" if type(value) in accepted_types(field) else f", found {_kind_of(value)}"
@@ -300,12 +300,12 @@ def refusal(field: FieldInfo, key: str, value: Any) -> str:
 
 
 def spelled(field: str) -> str:
-    """Spell a field's name as people do: ``lambda``, which Python keeps for itself, is the field ``lambda_``."""
+    """Spell a field's name as people do: ``lambda``, reserved by Python, is the field ``lambda_``."""
     return field.rstrip("_")
 
 
 def unknown_key(key: str, known: Iterable[str], prefix: str = "", aliases: Iterable[str] = ()) -> str:
-    """Refuse a key: by the nearest one, if one is near, or by all there are."""
+    """Describe an unknown key, and suggest the nearest one or list them all."""
     names = [spelled(name) for name in known]
     near = get_close_matches(key, [*names, *aliases], 1)
     hint = f"did you mean {prefix}{near[0]}?" if near else f"expected one of {', '.join(names)}"

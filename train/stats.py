@@ -1,6 +1,6 @@
-"""The statistics that all results share: confidence intervals of scores, and what they need.
+"""Statistics shared by all results: confidence intervals of scores.
 
-Start reading at `clustered_interval`. Each formula stands here once, with its source:
+Start reading at `clustered_interval`. Each formula appears only here, with its source:
 
 * games of one opening depend on each other: `design_effect` (Cameron & Miller 2015)
 * intervals of a proportion: `wilson_interval` (Wilson 1927)
@@ -19,7 +19,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-# The standard normal's 97.5 % quantile, 1.96: a 95 % interval reaches so many standard deviations to either side.
+# The standard normal's 97.5 % quantile, 1.96: a 95 % interval reaches this many standard deviations to either side.
 NORMAL_975 = NormalDist().inv_cdf(0.975)
 
 
@@ -44,7 +44,7 @@ def wilson_interval(p: float, n: float, t: float = NORMAL_975) -> tuple[float, f
     Parameters
     ----------
     p : the observed proportion, 0 to 1
-    n : how many independent observations it is the mean of; need not be whole
+    n : number of independent observations; need not be whole
     t : the quantile, 1.96 for 95 %
 
     Returns
@@ -61,7 +61,7 @@ def wilson_interval(p: float, n: float, t: float = NORMAL_975) -> tuple[float, f
 
 
 def design_effect(clusters: Sequence[Sequence[float]]) -> float:
-    """Return how much wider the variance of a mean score is than that of as many independent games without draws.
+    """Return the ratio of a mean score's variance to that of as many independent games without draws.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def design_effect(clusters: Sequence[Sequence[float]]) -> float:
 
     Two more openings are added to the data, one with both games won and one with both lost. So d exists for a single
     opening, and stays positive. It tends to 2, the worst for pairs, where all games were won or lost and the data
-    say nothing about it. It is about 2 where each opening was won or lost twice, 1 for independent games, and less
-    where colours decide or games are drawn. Source: Cameron & Miller 2015, Section II.
+    contain no information about it. It is about 2 where each opening was won or lost twice, 1 for independent games,
+    and less where colours decide or games are drawn. Source: Cameron & Miller 2015, Section II.
     """
     sums = np.array([*map(sum, clusters), 2.0, 0.0], np.float64)
     counts = np.array([*map(len, clusters), 2.0, 2.0], np.float64)
@@ -90,8 +90,8 @@ def design_effect(clusters: Sequence[Sequence[float]]) -> float:
 def clustered_interval(clusters: Sequence[Sequence[float]], level: float = 0.95) -> tuple[float, float]:
     """Return a confidence interval of the mean score, where the games of one opening depend on each other.
 
-    It is Wilson's interval with n / `design_effect` games, and with Student's quantile of m + 1 degrees of freedom for
-    m openings: the two that `design_effect` adds count. The interval has a width even where all games were won.
+    It is Wilson's interval with n / `design_effect` games, and Student's quantile with m + 1 degrees of freedom for
+    m openings, since the two that `design_effect` adds count. The interval has a width even where all games were won.
 
     Parameters
     ----------

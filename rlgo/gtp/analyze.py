@@ -19,18 +19,18 @@ from rlgo.gtp.protocol import Stream, command
 from rlgo.player import Candidate, won_by
 from rlgo.session import REPORT_SECONDS, GameSession, Report
 
-LINE_MOVES = 12  # moves shown of a principal variation
+LINE_MOVES = 12  # length of a reported principal variation
 
 _POLL_SECONDS = 0.01
 
 
 @command("analyze", "lz-analyze", streams=True)
 def analyze(session: GameSession, args: list[str], stream: Stream) -> None:
-    """Search without playing, and report what was found, until another command comes."""
+    """Search without playing, and report the candidates until another command arrives."""
     color, every = parse_arguments(args, session.game.to_play)
     stream.write()
     session.analyze(_info_writer(stream), every, color, stream.is_over)
-    while not stream.is_over():  # there is nothing left to find
+    while not stream.is_over():  # the search is complete
         time.sleep(_POLL_SECONDS)
 
 

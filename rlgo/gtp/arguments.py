@@ -1,6 +1,6 @@
 """Arguments of GTP commands: from text to points, colours and numbers.
 
-Start reading at `take`. A parser takes a word and raises a ValueError if it is none of its kind.
+Start reading at `take`. A parser takes a word and raises ValueError if it cannot parse it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _MAX_KOMI = 10_000
 
 
 def take(args: list[str], names: str, *parsers: Callable[[str], Any]) -> list[Any]:
-    """Parse the leading arguments, one with each parser. Further ones are ignored, as in GNU Go.
+    """Parse the leading arguments, one with each parser. Extra arguments are ignored, as in GNU Go.
 
-    names : of the arguments, for the error: ``COLOR VERTEX``
+    names : the arguments' names, for the error message: ``COLOR VERTEX``
 
     Raises
     ------
@@ -71,5 +71,5 @@ def parse_seconds(text: str) -> float:
 
 
 def vertices(points: Iterable[int], size: int) -> str:
-    """Format points as GTP vertices, with a space between two."""
+    """Format points as GTP vertices, separated by spaces."""
     return " ".join(to_vertex(p, size) for p in points)

@@ -1,4 +1,4 @@
-"""Commands of the Computer Go Server's own client. rlgo's client, `train.play.cgos`, uses no GTP."""
+"""Commands of the Computer Go Server's own client. rlgo's client, `train.play.cgos`, does not use GTP."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from rlgo.session import GameSession
 
 @command("cgos-opponent_name", "cgos-gameover")
 def take_note(_session: GameSession, _args: list[str]) -> None:
-    """Take note of the opponent's name, or of the end of a game."""
+    """Acknowledge the opponent's name, or the end of a game."""

@@ -39,21 +39,21 @@ def komi(session: GameSession, args: list[str]) -> None:
 
 @command("fixed_handicap")
 def fixed_handicap(session: GameSession, args: list[str]) -> str:
-    """Set handicap stones up on their traditional points."""
+    """Place handicap stones on their traditional points."""
     (n,) = take(args, "STONES", parse_integer)
     return vertices(session.game.fixed_handicap(n), session.game.size)
 
 
 @command("place_free_handicap")
 def place_free_handicap(session: GameSession, args: list[str]) -> str:
-    """Set handicap stones up where the engine likes them."""
+    """Place handicap stones where the engine chooses."""
     (n,) = take(args, "STONES", parse_integer)
     return vertices(session.game.place_free_handicap(n), session.game.size)
 
 
 @command("set_free_handicap")
 def set_free_handicap(session: GameSession, args: list[str]) -> None:
-    """Set handicap stones up on given points."""
+    """Place handicap stones on given points."""
     session.game.set_free_handicap([from_vertex(text, session.game.size) for text in args])
 
 
@@ -92,7 +92,7 @@ def time_settings(session: GameSession, args: list[str]) -> None:
     """Set the clock: absolute time, or Canadian overtime."""
     form = "MAIN_TIME BYO_YOMI_TIME BYO_YOMI_STONES"
     main, period, stones = take(args, form, parse_seconds, parse_seconds, parse_count)
-    # Overtime without stones means no limit (GTP 2, Section 4.2), and so does no time at all.
+    # Overtime without stones means no clock (GTP 2, Section 4.2), and so does no time at all.
     if (period and not stones) or not (main or period):
         session.set_time(None)
     else:
@@ -133,7 +133,7 @@ def final_status_list(session: GameSession, args: list[str]) -> str:
 @command("loadsgf")
 def loadsgf(session: GameSession, args: list[str]) -> None:
     """Continue from an SGF file, up to the position before a given move."""
-    # The name may contain spaces; a number behind it is that of the move.
+    # The name may contain spaces; a number after it is the move number.
     numbered = len(args) > 1 and re.fullmatch("[0-9]{1,9}", args[-1]) is not None
     name = " ".join(args[:-1] if numbered else args)
     if not name:

@@ -1,4 +1,4 @@
-"""Commands for GoGui: move sequences, and what it can draw of a search and its weights.
+"""Commands for GoGui: move sequences, and drawings of a search and its weights.
 
 The forms of the drawings (``sboard``, ``dboard``, ``gfx``) are those of GoGui's documentation, "Analyze commands".
 """
@@ -20,8 +20,8 @@ from rlgo.player import Candidate
 from rlgo.session import GameSession
 from rlgo.weights import Weights, on_board
 
-_LINE_MOVES = 12  # moves shown of a principal variation
-_SHAPES = 10  # shapes shown of a position
+_LINE_MOVES = 12  # length of a drawn principal variation
+_SHAPES = 10  # number of shapes drawn for a position
 
 
 @command("gogui-title")
@@ -73,13 +73,13 @@ def principal_variation(session: GameSession, _args: list[str]) -> str:
 
 @command("rlgo-ownership")
 def ownership(session: GameSession, _args: list[str]) -> str:
-    """Return who will own which point, by playouts."""
+    """Return the expected owner of each point, by playouts."""
     return dboard(session.ownership().map)
 
 
 @command("rlgo-shapes")
 def shapes(session: GameSession, _args: list[str]) -> str:
-    """Return the position's strongest shapes, by the weights that the player evaluates it with."""
+    """Return the position's strongest shapes, according to the player's weights."""
     weights = session.player.value_weights()
     if weights is None:
         raise RlgoError(f"{session.player.name} has no weights")

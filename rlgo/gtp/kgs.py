@@ -15,7 +15,7 @@ from rlgo.session import GameSession
 _AREA_RULES = ("chinese", "aga", "new_zealand")
 
 
-# For each system: the form of its arguments, their parsers, and the time settings.
+# For each system: the names of its arguments, their parsers, and the time settings.
 _SYSTEMS: dict[str, tuple[str, tuple[Callable[[str], Any], ...], Callable[..., TimeSettings | None]]] = {
     "none": ("none", (), lambda: None),
     "absolute": ("absolute MAIN_TIME", (parse_seconds,), TimeSettings),
@@ -34,7 +34,7 @@ _SYSTEMS: dict[str, tuple[str, tuple[Callable[[str], Any], ...], Callable[..., T
 
 @command("kgs-time_settings")
 def time_settings(session: GameSession, args: list[str]) -> None:
-    """Set the clock, in one of four systems."""
+    """Set the clock by one of four time systems."""
     if not args or args[0] not in _SYSTEMS:
         raise RlgoError(f"syntax error: expected {', '.join(_SYSTEMS)}")
     form, parsers, make = _SYSTEMS[args[0]]
@@ -58,4 +58,4 @@ def rules(_session: GameSession, args: list[str]) -> None:
 
 @command("kgs-game_over")
 def game_over(_session: GameSession, _args: list[str]) -> None:
-    """Take note of the end of a game."""
+    """Acknowledge the end of a game."""

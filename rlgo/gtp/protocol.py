@@ -1,4 +1,4 @@
-"""The protocol itself: a line of text comes in, an answer goes out, and a table says which function answers.
+"""The GTP engine: it parses a line, looks up the command, and formats the answer.
 
 Start reading at `GtpEngine.handle`. What commands do is in the other modules of this package.
 """
@@ -29,7 +29,7 @@ class Command(NamedTuple):
     """A registered command."""
 
     run: Handler  # (session, args) -> answer; with streams: (session, args, stream) -> None
-    streams: bool  # whether it writes its answer in parts, while it runs
+    streams: bool  # whether it writes its answer in parts while it runs
 
 
 COMMANDS: dict[str, Command] = {}  # of every engine, by name
@@ -38,7 +38,7 @@ COMMANDS: dict[str, Command] = {}  # of every engine, by name
 def command(*names: str, streams: bool = False) -> Callable[[Handler], Handler]:
     """Register a function as a GTP command of every engine, under one or more names.
 
-    The function gets the `GameSession` and the list of arguments, and returns the text of the answer (None: no text).
+    The function gets the `GameSession` and the list of arguments, and returns the text of the answer, or None.
     If it raises an RlgoError, the answer is a failure with its message.
 
     Parameters
@@ -90,7 +90,7 @@ class Stream:
         return "".join(self._parts) + "\n"
 
     def fail(self, why: str) -> str:
-        """Return the rest of the answer of a command that failed. After success was announced, it just ends."""
+        """Return the rest of the answer of a failed command. If success was already announced, it just ends."""
         if self._began:
             print(f"rlgo: {why}", file=sys.stderr)
             return self.end()
@@ -131,7 +131,7 @@ class GtpEngine:
         self.session.stop = self._is_interrupted
         self.done = False
         self.has_input: Callable[[], bool] = lambda: True
-        self._number = self._interrupted = 0  # of the current line, and of the last one that is to end
+        self._number = self._interrupted = 0  # numbers of the current line, and of the last one to interrupt
         own: dict[str, Handler] = {
             "protocol_version": lambda _session, _args: "2",
             "name": lambda session, _args: f"rlgo {session.player.name}",
@@ -169,8 +169,8 @@ class GtpEngine:
         Parameters
         ----------
         line : with or without its end
-        write : gets the first parts of an answer that comes in parts. None: they are returned, too
-        number : of the line, for `interrupt`; None: one more than the last
+        write : receives the first parts of an answer that comes in parts; None: they are returned, too
+        number : line number, for `interrupt`; None: one more than the last
 
         Returns
         -------
@@ -197,7 +197,7 @@ class GtpEngine:
 
         May be called from any thread.
 
-        number : of the line; None: the current one
+        number : line number; None: the current line
         """
         self._interrupted = self._number if number is None else number
 
@@ -240,7 +240,7 @@ def split_line(line: str) -> tuple[str, list[str]]:
     """Split a line into its id ("" without one) and its words.
 
     Control characters are dropped (a tab is a space), then the comment (GTP 2, Section 3.1). Leading digits are the id,
-    even with no command behind them.
+    even if no command follows.
     """
     text = "".join(c for c in line.replace("\t", " ") if not _is_control(c)).partition("#")[0]
     words = text.split()

@@ -1,4 +1,4 @@
-"""GTP over standard input and output: reading ahead for interrupts, and thinking while nobody asks.
+"""GTP over standard input and output, with interrupts and pondering.
 
 Start reading at `run`.
 """
@@ -66,7 +66,7 @@ def _read(source: BinaryIO, put: Callable[[tuple[int, bytes | None]], None], int
                 line = _TOO_LONG
             text = line.decode("utf-8", "replace")
             if text.strip() == _INTERRUPT:
-                interrupt(number)  # the command before it, whether it runs or still waits
+                interrupt(number)  # the previous command, whether it is running or still waiting
                 continue
             number += 1
             put((number, line))

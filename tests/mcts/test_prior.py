@@ -127,18 +127,18 @@ def test_a_search_after_an_error_is_whole(workers):
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("answer", "message"),
     [
         (lambda n: (np.full(n, np.nan), 0, 1), "prior: H of "),
         (lambda n: (np.full(n, 1.5), 0, 1), "= 1.5: expected 0 to 1"),
         (lambda n: (np.zeros(n), -1, 1), "prior: C of "),
         (lambda n: (np.zeros(n), 0, np.inf), "prior: C~ of "),
         (lambda n: (np.zeros(n + 1), 0, 1), "prior: H has shape (25,): expected (24,)"),
-        (lambda n: np.zeros(n), "prior: expected three things"),
+        (lambda n: np.zeros(n), "prior: expected a triple"),
     ],
 )
-def test_bad_priors(told, message):
-    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 10, prior=lambda _board, moves: told(len(moves)), seed=1)
+def test_bad_priors(answer, message):
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 10, prior=lambda _board, moves: answer(len(moves)), seed=1)
     with pytest.raises(RlgoError) as error:
         search.search(game_after("C3"))
     assert message in str(error.value)

@@ -77,7 +77,7 @@ def test_a_clock_ends_every_search(player: Player) -> None:
     assert game.is_legal(player.genmove(game_after("C3 D3 D2")))
 
 
-def test_what_a_search_thinks_is_told(player: Player) -> None:
+def test_what_a_search_thinks_is_reported(player: Player) -> None:
     game = game_after("C3 D3")
     player.limit = 0.1
     chosen = player.genmove(game)
@@ -98,7 +98,7 @@ def test_pondering_goes_on_until_it_is_stopped(name: str) -> None:
     game = game_after("C3")
 
     def stop() -> bool:
-        asked.append(len(player.candidates(game)))  # it may be asked in the midst of it
+        asked.append(len(player.candidates(game)))  # it may be asked in the middle of it
         return len(asked) == 20
 
     player.limit = 0.001  # of the last move: no limit for thinking ahead

@@ -43,7 +43,7 @@ def random_theta(features: FeatureSet, seed: int, scale: float, step: float = 0.
 
 
 def random_game(size: int, seed: int, n_moves: int, komi: float = 0.5) -> Game:
-    """A game of so many random moves, or fewer: it is not over."""
+    """A game of this many random moves, or fewer: it is not over."""
     game, b, rng, draw = Game(size, komi), new_board(size), make_rng(seed), random.Random(seed)
     for _ in range(n_moves):
         p = PASS if draw.random() < 0.02 else int(random_move(b, rng))

@@ -29,8 +29,8 @@ def changed(weights: Weights, change: dict[int, float], **other: Any) -> Weights
     theta = weights.theta.copy()
     for i, x in change.items():
         theta[i] += np.float32(x)
-    told = {"komi": weights.komi, "value": weights.value, "games": weights.games, "provenance": weights.provenance}
-    return Weights(weights.features, theta, **{**told, **other})
+    recorded = {"komi": weights.komi, "value": weights.value, "games": weights.games, "provenance": weights.provenance}
+    return Weights(weights.features, theta, **{**recorded, **other})
 
 
 def test_equal_weights():

@@ -295,7 +295,7 @@ def test_figure_12_d_two_eyes_are_enough():
     ("settings", "message"),
     [
         ({"long_epsilon": 2.0}, "long_epsilon = 2.0: expected a number from 0 to 1"),
-        ({"size": 9}, "expected weights for 9x9, these are for 5x5"),
+        ({"size": 9}, "expected weights for 9x9, found weights for 5x5"),
         ({"sharing": "LI", "workers": 2}, "cannot be combined with several workers"),
         ({"simulations": 0}, "simulations = 0"),
     ],

@@ -153,7 +153,7 @@ def some_weights(size: int = 5, sizes: tuple[int, ...] = (1, 2), sharing: str = 
 
 
 def random_positions(size: int, games: int, every: int) -> list[tuple[Any, Stones]]:
-    """Board records and their stones, every so many moves of games of random play."""
+    """Board records and their stones, every few moves of games of random play."""
     out, rng = [], make_rng(size)
     for _ in range(games):
         b, board = new_board(size), NaiveBoard(size)
@@ -569,7 +569,7 @@ def test_nothing_to_convert():
 
 @pytest.mark.parametrize("sharing", ["LD", "inversion", "none"])
 def test_weights_of_places_do_not_carry_over(sharing):
-    with pytest.raises(RlgoError, match="belong to places of their board; only LI weights carry over"):
+    with pytest.raises(RlgoError, match="tied to positions of their board; only LI weights carry over"):
         convert(some_weights(sharing=sharing), 9)
 
 
@@ -662,8 +662,8 @@ def test_the_status_of_diff(run, tmp_path):
     [
         (["import", "a.npz", "-o", "b.npz"], "a.npz: line 1 is "),
         (["import", "none.w"], "none.w: cannot be read: No such file"),
-        (["import", "a.w"], "a.npz: the file exists; use --force to overwrite it"),
-        (["import", "a.w", "-o", "a.npz"], "a.npz: the file exists; use --force to overwrite it"),
+        (["import", "a.w"], "a.npz: already exists; use --force to overwrite it"),
+        (["import", "a.w", "-o", "a.npz"], "a.npz: already exists; use --force to overwrite it"),
         (["import", "a.w", "-o", "b.w"], "b.w: expected a name that ends in .npz"),
         (["import", "a.w", "-o", "b.npz", "--size", "9"], "a.w: weights for board size 5, expected board size 9"),
         (["import", "a.w", "-o", "b.npz", "--size", "x"], "--size x: expected an integer"),
@@ -671,7 +671,7 @@ def test_the_status_of_diff(run, tmp_path):
         (["import", "a.w", "-o", "b.npz", "--games", "-1"], "--games -1: expected an integer of at least 0"),
         (["import", "a.w", "-o", "b.npz", "--value", "x"], "--value x: expected one of logistic, linear"),
         (["import", "a.w", "-o", "no/b.npz"], "no/b.npz: cannot be written: No such file"),
-        (["export", "a.npz"], "a.w: the file exists; use --force to overwrite it, or -o to name another file"),
+        (["export", "a.npz"], "a.w: already exists; use --force to overwrite it, or -o to name another file"),
         (["export", "a.npz", "-o", "b.npz"], "b.npz: expected a name that ends in .w"),
         (["export", "none.npz"], "none.npz: cannot be read: No such file"),
         (["convert", "a.npz"], "weights convert: expected --size, --sharing, or both"),

@@ -58,7 +58,7 @@ class Game:
         return {p for p in legal if self.hash_after(p) not in self.seen}
 
     def choose(self, legal: set[Point]) -> Point | None:
-        """The opening's next move, then any legal one; an own eye's only now and then."""
+        """The opening's next move, then any legal one; one's own eye's only now and then."""
         if self.opening:
             return self.opening.pop(0)
         color, eyes_too = self.to_play, self.draw.random() < 0.1
@@ -144,7 +144,7 @@ def test_gnugo_agrees(gnugo_gtp: GnuGo, size: int, games: int, max_moves: int):
 
 
 # ---------------------------------------------------------------------------------------------
-# OpenSpiel, and sgfmill beside it
+# OpenSpiel, and sgfmill next to it
 # ---------------------------------------------------------------------------------------------
 
 

@@ -101,3 +101,16 @@ def test_greedy_players_show_their_values() -> None:
     assert np.isnan(values[2, 2])
     with pytest.raises(RlgoError, match="plays on 5x5, found 9x9"):
         player.genmove(Game(9))
+
+
+def test_the_budget_of_a_move_is_the_players_own_limits_and_its_clocks() -> None:
+    player = RandomPlayer(1)
+    budget = player.own_budget()
+    assert (budget.simulations, budget.seconds, budget.ends()) == (None, None, False)
+    player.simulations, player.seconds, player.limit = 10, 3.0, 2.0
+    player.stop = lambda: True
+    budget = player.own_budget()
+    assert (budget.simulations, budget.seconds, budget.ends()) == (10, 2.0, True)
+    player.limit = 4.0
+    assert player.own_budget().seconds == 3.0
+    assert not player.own_budget(lambda: False).ends()

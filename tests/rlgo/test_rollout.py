@@ -198,7 +198,7 @@ CASES = [
     ),
     Case("no way to save", ". . . . .\n. . . . .\nO . . . .\nX . . . .\n. . . . .", "B2", self_atari="A1"),
     Case(
-        "a chain beside the stone twice: its extension is one move",
+        "a chain next to the stone twice: its extension is one move",
         ". . . . .\n. . O . .\nO X X O .\nO X . . .\n. O . . .",
         "C2",
         save="B4",

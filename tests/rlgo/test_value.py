@@ -130,7 +130,7 @@ def test_one_game_equals_recount():
 
 
 def check_value(features: FeatureSet, kind: str, every: int, games: int, seed: int) -> int:
-    """Compare at every so many moves of random games; returns how many captures were among the moves."""
+    """Compare every few moves of random games; returns how many captures were among the moves."""
     size, n_captures = features.size, 0
     weights = Weights(features, random_theta(features, seed, 0.2), value=kind)
     v = ValueFunction(weights)

@@ -233,5 +233,5 @@ def test_all_forms_of_the_table_value_positions_alike():
 def test_weights_know_their_board():
     weights = some_weights()
     assert weights.for_board(5, "x.npz") is weights
-    with pytest.raises(RlgoError, match=r"^x\.npz: expected weights for 9x9, these are for 5x5$"):
+    with pytest.raises(RlgoError, match=r"^x\.npz: expected weights for 9x9, found weights for 5x5$"):
         weights.for_board(9, "x.npz")

@@ -245,7 +245,7 @@ def test_unreadable_files_are_refused(tmp_path: Path) -> None:
         load_config(binary)
     with pytest.raises(RlgoError, match=r"no such config file; shipped configs: .*quick"):
         load_config(tmp_path / "none.toml")
-    with pytest.raises(RlgoError, match=r"expected a file, this is a folder"):
+    with pytest.raises(RlgoError, match=r"expected a file, found a folder"):
         load_config(tmp_path)
     with pytest.raises(RlgoError, match=r"did you mean quick\?"):
         load_config("quik")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import signal
 import subprocess
@@ -14,11 +15,13 @@ from typing import Any
 
 import pytest
 
+from rlgo.errors import RlgoError
 from train import console
 from train.console import (
     Progress,
     StopRequest,
     color_output,
+    exit_status,
     interruptible,
     message,
     signals_to,
@@ -175,6 +178,39 @@ def test_timestamped_lines() -> None:
 
 
 # ---------------------------------------------------------------------------------------------
+# How a command ends
+# ---------------------------------------------------------------------------------------------
+
+
+def fail(error: BaseException) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "err"),
+    [
+        (lambda: None, 0, ""),
+        (lambda: 1, 1, ""),
+        (lambda: fail(RlgoError("two\nlines")), 2, "rlgo: error: two lines\n"),
+        (lambda: os.remove("/no/such/file"), 2, "rlgo: error: /no/such/file: No such file or directory\n"),
+        (lambda: fail(KeyboardInterrupt()), 130, ""),
+        (lambda: fail(SystemExit(143)), 143, ""),
+        (lambda: fail(SystemExit()), 0, ""),
+    ],
+)
+def test_how_a_command_ends(end: Callable[[], int | None], status: int, err: str, capsys: Any) -> None:
+    assert exit_status(end) == status
+    assert capsys.readouterr() == ("", err)
+
+
+def test_a_bug_keeps_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError):
+        exit_status(lambda: 1 // 0)
+    with pytest.raises(OSError, match="no file"):
+        exit_status(lambda: fail(OSError("no file")))
+
+
+# ---------------------------------------------------------------------------------------------
 # Progress
 # ---------------------------------------------------------------------------------------------
 
@@ -204,10 +240,24 @@ def test_where_there_is_no_terminal_progress_is_a_line_every_half_minute(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "games: 160 of 400 (40%), 2/s, 0:02:00 left",
-        "games: 220 of 400 (55%), 2/s, 0:01:30 left",
-        "games: 280 of 400 (70%), 2/s, 0:01:00 left",
+        "games: 162 of 400 (40%), 2/s, 0:01:59 left",
+        "games: 222 of 400 (55%), 2/s, 0:01:29 left",
+        "games: 282 of 400 (70%), 2/s, 0:00:59 left",
     ]
+
+
+def test_the_rate_leaves_out_the_first_step_which_may_have_compiled(
+    clock: Callable[[float], None], capsys: Any
+) -> None:
+    with Progress(400, "games") as bar:
+        bar.update(0)
+        clock(90)
+        bar.update(1)
+        assert bar.line() == "games: 1 of 400 (0%)"
+        for _ in range(30):
+            clock(1)
+            bar.update(3)
+    assert capsys.readouterr().err.splitlines() == ["games: 91 of 400 (22%), 3/s, 0:01:43 left"]
 
 
 def test_progress_that_is_switched_off_is_silent(clock: Callable[[float], None], capsys: Any) -> None:

@@ -1,1 +1,1 @@
-"""Games that count: referee, pool of processes, matches, tournaments, ratings."""
+"""Games with results: referee, game pools, matches, tournaments and ratings."""

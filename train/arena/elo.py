@@ -1,7 +1,7 @@
 """Ratings of many players from their results: the Bradley-Terry model with confidence intervals, and its table.
 
 Start reading at `rate`. `expected_score` is the model, `_log_likelihood` what is maximised, `_virtual_draws` the prior.
-`stats.design_effect` accounts for games of one opening, which say less than independent games.
+`stats.design_effect` accounts for games that share an opening, which carry less information than independent games.
 
 A player with Elo r_i scores, on average, `expected_score(r_i - r_j)` against one with r_j (Bradley & Terry 1952); a
 draw counts half. The likelihood is log-concave, so it has one maximum (Hunter 2004). Newton's method finds it in a few
@@ -40,10 +40,10 @@ _ELO = 400 / math.log(10)
 
 @dataclass(frozen=True)
 class PairResult:
-    """What player `a` scored against player `b`. A pair may have several results.
+    """The score of player `a` against player `b`. A pair may have several results.
 
     Use `of_openings` where each opening was played twice with colours swapped: only the scores of each opening show how
-    much its two games depend on each other.
+    strongly its two games are correlated.
 
     Raises
     ------
@@ -54,7 +54,7 @@ class PairResult:
     b: str
     score: float  # A's points: 1 for a win, 0.5 for a draw
     games: float  # a whole number, unless games are weighted
-    draws: float = 0  # how many of the games, for the table
+    draws: float = 0  # number of drawn games, for the table
     # For totals without openings: the variance of the score relative to that of independent games without draws. 1 if
     # the games were independent (less with draws), at most 2 if each opening was played twice.
     design: float = 1.0
@@ -186,13 +186,13 @@ def rate(results: Iterable[PairResult], anchors: Mapping[str, float] | None = No
     anchors : players whose ratings are given, in Elo, and taken as exact. Without any, the mean of all ratings is 0.
         One anchor only moves the zero point; several also add information.
     prior : number of virtual draws, see `_virtual_draws`. They keep ratings finite where all games were won or lost,
-        and games soon outweigh them: for two players who only met each other, 2 make the score Laplace's
-        (wins + 1) / (games + 2). 0: the maximum likelihood as it is.
+        and games soon outweigh them: for two players who only played each other, 2 give Laplace's score,
+        (wins + 1) / (games + 2). 0 gives plain maximum likelihood.
 
     Returns
     -------
     ratings in Elo, with 95 % intervals and a covariance as `_covariance` describes. An interval says how well a player
-    is placed among the others. Which of two players is stronger is said by `los`, from the variance of their
+    is placed among the others. Which of two players is stronger is answered by `los`, from the variance of their
     difference: Phi((elo_i - elo_j) / sqrt(V_ii + V_jj - 2 V_ij)). If a player won or lost all games, the prior alone
     limits the outer end of its interval.
 
@@ -226,13 +226,13 @@ def rate(results: Iterable[PairResult], anchors: Mapping[str, float] | None = No
 def rate_new(ratings: Ratings | Mapping[str, float], results: Iterable[PairResult], prior: float = 2.0) -> Rating:
     """Rate one new player against opponents whose ratings are known, such as a point of a learning curve.
 
-    This is `rate` with the opponents as anchors. The interval covers what the new player's own games leave open. It
+    This is `rate` with the opponents as anchors. The interval covers the uncertainty of the new player's own games. It
     does not cover the uncertainty of its opponents, which is the same for all points of a curve.
 
     Parameters
     ----------
-    ratings : of the opponents and possibly others, or Elo by name
-    results : of exactly one player who is not in `ratings`
+    ratings : ratings of the opponents and possibly others, or Elo by name
+    results : results of exactly one player who is not in `ratings`
     prior : see `rate`
 
     Raises
@@ -301,8 +301,8 @@ def _virtual_draws(pairs: _Pairs, anchored: np.ndarray, prior: float) -> np.ndar
     """Return bayeselo's prior: virtual draws, float64[pairs], prior / 2 (n_ij / n_i + n_ij / n_j).
 
     Every player, anchors included, brings prior / 2 of them, no matter how much it plays, and spreads them over its
-    opponents in proportion to its games. n leaves out games between two anchors, which say nothing about the others.
-    (In bayeselo's model a draw weighs as much as a win and a loss; here half as much.)
+    opponents in proportion to its games. n leaves out games between two anchors, which carry no information about the
+    others. (In bayeselo's model a draw weighs as much as a win and a loss; here half as much.)
     """
     n_ij = np.where(anchored[pairs.i] & anchored[pairs.j], 0, pairs.games)
     n = np.bincount(pairs.i, n_ij, len(pairs.names)) + np.bincount(pairs.j, n_ij, len(pairs.names))
@@ -464,7 +464,7 @@ def _most_likely(pairs: _Pairs, won: np.ndarray, lost: np.ndarray, start: np.nda
 
 
 def _check_arguments(names: Sequence[str], anchors: Mapping[str, float], prior: float) -> None:
-    """Raise an RlgoError for a prior or for anchors that cannot be."""
+    """Raise an RlgoError for an invalid prior or invalid anchors."""
     if not (0 <= prior < math.inf):
         raise RlgoError(f"prior = {prior:g}: expected a number of virtual draws, at least 0")
     for name, elo in anchors.items():
@@ -483,7 +483,7 @@ def _check_connected(pairs: _Pairs, anchored: np.ndarray, prior: float) -> None:
     known = np.flatnonzero(anchored)
 
     def groups(edges: Iterable[tuple[np.ndarray, np.ndarray]], connection: str) -> list[list[str]]:
-        # Given ratings connect anchors as games would.
+        # Anchors count as connected, because their ratings are given.
         heads, tails = (np.concatenate(ends) for ends in zip(*edges, (known, np.roll(known, 1)), strict=True))
         graph = coo_array((np.ones(len(heads)), (heads, tails)), (n, n))
         count, label = connected_components(graph, connection=connection)

@@ -1,4 +1,4 @@
-"""Matches inside compiled code, between greedy and random players: thousands of games a second.
+"""Compiled matches between greedy and random players: thousands of games a second.
 
 Start reading at `play_weights`. Games are played by `rlgo.fast_games.play_fast`, which takes two value functions on
 the same features; `on_common_features` brings any weights into that form.
@@ -36,7 +36,7 @@ def play_weights(
 
     Parameters
     ----------
-    a, b : for boards of this size, of any feature sets
+    a, b : weights for this board size, with any feature sets
     size, games, seed, komi, opening_plies, max_moves : see `rlgo.fast_games.play_fast`
     """
     features, (theta_a, theta_b) = on_common_features([a, b], size)
@@ -45,17 +45,17 @@ def play_weights(
 
 
 def on_common_features(weights: Sequence[Weights | None], size: int) -> tuple[FeatureSet, list[np.ndarray]]:
-    """Express value functions of one board size in one feature set, so that any two can meet in compiled code.
+    """Express value functions of one board size in one feature set, so that compiled code can play any two.
 
     Parameters
     ----------
-    weights : of the players; None stands for the random player
-    size : the board size of all of them
+    weights : the players' weights; None means the random player
+    size : their common board size
 
     Returns
     -------
-    the feature set, and theta of each player on it, float32[n_weights + 1]. It is their own set if they share one, else
-    all shapes without weight sharing.
+    the feature set, and theta of each player on it, float32[n_weights + 1]. It is their own set if they share one,
+    otherwise all shapes without weight sharing.
     """
     sets = {w.features.name: w.features for w in weights if w is not None}
     if len(sets) > 1:

@@ -1,4 +1,4 @@
-"""Colour-swapped games between two players, and what they say about who is stronger.
+"""Matches: colour-swapped games between two players, and a confidence interval of the score.
 
 Start reading at `play_match`. A single game is `referee.play_game`; the interval is `stats.clustered_interval`.
 
@@ -35,27 +35,27 @@ from train.provenance import versions
 from train.stats import clustered_interval, in_percent
 
 # ---------------------------------------------------------------------------------------------
-# What is played, and what comes of it
+# Settings and results
 # ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class MatchSettings:
-    """Everything that decides the games of a match, besides the players.
+    """Everything that determines the games of a match, apart from the players.
 
     Raises
     ------
-    RlgoError : for settings that cannot be.
+    RlgoError : for invalid settings.
     """
 
-    games: int  # even, because every opening is played with both colours; at most, if there is an SPRT
+    games: int  # even, because every opening is played with both colours; the maximum if there is an SPRT
     size: int = 9
     komi: float = 7.5
-    seed: int = 1  # of the openings, and of players whose specs name none
+    seed: int = 1  # seed of the openings, and of players whose specs set none
     opening_plies: int = 4  # uniformly random sensible moves at the start of each game
     max_moves: int | None = None  # plies, including the opening, after which a game is scored as it stands
     time: TimeSettings | None = None  # for each side; None: no clock
-    sprt: Sprt | None = None  # a test that ends the match as soon as it is decided
+    sprt: Sprt | None = None  # a test that ends the match once it is decided
     check_scores: bool = False  # ask engines for their final_score, and count where it differs from the referee's
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class MatchResult:
     time: str = ""  # for each side, as `clock.parse_time` reads it; "": no clock
     sprt: Sprt | None = None
     verdict: Verdict | None = None  # of the SPRT
-    disputed: int = 0  # games for which an engine reported another final score than the referee, if asked
+    disputed: int = 0  # games where an engine's final score differs from the referee's, if checked
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields as plain data for JSON."""
@@ -150,12 +150,12 @@ def play_match(
         depend on the seed and the game; engines are closed in the end.
     games, size, komi, seed, opening_plies, max_moves, time, sprt, check_scores : see `MatchSettings`. The openings of a
         shorter match are the first ones of a longer match.
-    fast : play inside compiled code, thousands of games a second. Only for greedy and random players, by the rules of
-        simulations (simple ko instead of superko, no early passes), and with openings of its own.
-    jobs : number of games at a time, each in a process of its own. Player objects play in this process, one game at a
+    fast : play in compiled code, thousands of games a second. Only for greedy and random players, by the rules of
+        simulations (simple ko instead of superko, no early passes), and with different openings.
+    jobs : number of games at a time, each in its own process. Player objects play in this process, one game at a
         time.
     cluster : play on this Ray cluster instead, at most `jobs` games at a time, or as many as it has CPUs if jobs = 1
-    results : a JSONL file to which each game is appended. A match that was begun in it is continued.
+    results : a JSONL file to which each game is appended. If it contains part of the same match, the match continues.
     sgf : a folder for a record of every game, with the players' comments on their moves
     progress : show progress on standard error
 
@@ -186,12 +186,12 @@ def play_match(
 
 
 class _Match:
-    """A match of games under our own referee. Call `prepare` first."""
+    """A match of games judged by rlgo's referee. Call `prepare` first."""
 
     def __init__(self, players: tuple[str | Player, str | Player], settings: MatchSettings, sgf: Path | None) -> None:
         self.given, self.settings, self.sgf = players, settings, sgf
         self.names = [player if isinstance(player, str) else player.name for player in players]
-        # What stands for a player in the tasks: its spec, or for an object a name that cannot be a spec.
+        # How tasks refer to a player: by its spec or, for an object, by a name that cannot be a spec.
         self.specs = [player if isinstance(player, str) else f"{player.name}@{id(player)}" for player in players]
         self.players = {
             spec: player for spec, player in zip(self.specs, players, strict=True) if not isinstance(player, str)
@@ -201,7 +201,7 @@ class _Match:
         self.header: dict[str, Any] = {}  # of the results file
 
     def prepare(self) -> None:
-        """Check that both can play. RlgoError as in `play_match`."""
+        """Check that both players can play. RlgoError as in `play_match`."""
         s = self.settings
         self.engines = try_players(self.given, s.size, s.komi)
         self.header = {
@@ -250,7 +250,7 @@ class _Match:
         return "\n".join([first, ", ".join(settings), *engines])
 
     def play(self, pool: GamePool, tasks: Sequence[GameTask], kept: Results, *, progress: bool) -> bool:
-        """Play what is left of the match, until its test is decided; returns whether Ctrl-C ended it.
+        """Play the rest of the match, or until its test is decided; return whether Ctrl-C ended it.
 
         KeyboardInterrupt if no game is finished. RlgoError for a folder with other SGF records.
         """
@@ -277,7 +277,7 @@ class _Match:
         if self.sgf is not None:
             self.sgf.mkdir(parents=True, exist_ok=True)
             if not kept.games and any(self.sgf.glob("game-*.sgf")):
-                raise RlgoError(f"{self.sgf}: holds the records of another match: expected a new or empty folder")
+                raise RlgoError(f"{self.sgf}: contains records of another match: expected a new or empty folder")
 
     def _is_decided(self, kept: Results) -> bool:
         """Whether the test, if there is one, needs no more games."""
@@ -310,7 +310,7 @@ class _Match:
 
 
 def _make_result(names: Sequence[str], s: MatchSettings, scores: list[list[float]], **others: Any) -> MatchResult:
-    """Make a result from A's scores by opening; `others` are fields that these do not decide."""
+    """Make a result from A's scores by opening; `others` are the remaining fields."""
     flat = [y for opening in scores for y in opening]
     return MatchResult(
         a=names[0],
@@ -341,7 +341,7 @@ def scores_by_opening(games: Sequence[PlayedGame]) -> dict[int, list[float]]:
 def _mean_scores(games: Sequence[PlayedGame]) -> list[float]:
     """Return A's mean score in each opening, in order, up to the first opening that is not finished.
 
-    So the end of a test does not depend on how fast single games are.
+    This way the end of a test does not depend on how long single games take.
     """
     scores = scores_by_opening(games)
     n = next(i for i in itertools.count(1) if len(scores.get(i, [])) < 2)
@@ -356,7 +356,7 @@ def _seconds(games: Sequence[PlayedGame]) -> tuple[float, float]:
 
 
 def is_disputed(record: GameRecord) -> bool:
-    """Whether an engine reported another score than the referee. An engine that reported none does not dispute it."""
+    """Return whether an engine reported a different score from the referee's; no report is no dispute."""
     return any(_points(score) not in (None, _points(record.result)) for score in record.scores.values())
 
 
@@ -369,7 +369,7 @@ def _points(result: str) -> float | None:
 
 
 def _play_fast(a: str | Player, b: str | Player, s: MatchSettings) -> MatchResult:
-    """Play a match inside compiled code."""
+    """Play a match in compiled code."""
     games = play_weights(
         fast_weights(a, s.size),
         fast_weights(b, s.size),

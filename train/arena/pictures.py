@@ -15,7 +15,7 @@ def tournament_picture(path: str | Path, standing: Standing) -> None:
     Parameters
     ----------
     path : of the PNG file
-    standing : of the tournament; must have ratings
+    standing : the tournament's standing, with ratings
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Many games at a time: in this process, in other processes of this machine, or on a Ray cluster.
+"""Pools that play games: in this process, in several processes on this machine, or on a Ray cluster.
 
 Start reading at `GameWorker.play`, then `GamePool.run`. A process that dies is replaced, and its game is played again.
-Players made from specs start each game afresh, with random numbers that belong to the game. So no result depends on who
-plays it, or when.
+Players made from specs start each game afresh, with random numbers that belong to the game. So no result depends on
+which process plays a game, or when.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from train import console, ray_cluster
 from train.arena.referee import GameRecord, GameRules, play_game
 from train.players import make_player
 
-_MOST_DEATHS = 3  # of processes during one game; then something is wrong with the game itself
+_MOST_DEATHS = 3  # deaths of processes during one game, after which the game itself must be at fault
 _START_SECONDS = 300.0  # for the processes of a cluster
 
 
@@ -36,7 +36,7 @@ class GameTask:
     black: str  # player specs
     white: str
     opening: tuple[int, ...]  # moves played before the players take over
-    seed: int  # of players whose specs name none
+    seed: int  # seed of players whose specs set none
     rules: GameRules
     comment: str = ""  # for the SGF record
     names: tuple[str, ...] = ()  # of Black and White in records; (): their specs
@@ -44,12 +44,12 @@ class GameTask:
 
 
 class GameWorker:
-    """Plays games one after the other, and keeps engines running as long as they are needed."""
+    """Plays games one after another, and keeps engines running between them."""
 
     def __init__(self, players: Mapping[str, Player] | None = None) -> None:
         """Make a worker.
 
-        players : player objects by the names that stand for them in place of specs; they are used in all games
+        players : player objects, by the names that tasks use for them in place of specs; they play all games
         """
         self._players = players or {}
         self._engines: dict[tuple[str, int], Player] = {}  # by spec and copy
@@ -90,7 +90,7 @@ class WorkerDied(Exception):
 
 
 class GamePool:
-    """A number of places where games are played at the same time.
+    """Base class of pools: a number of places where games are played at the same time.
 
     `run` is common to all pools. A pool defines how a game is started in a place (`start`), how to wait for games
     (`wait`), how to get a finished one (`result`), and how to replace a worker that died (`replace`).
@@ -136,7 +136,7 @@ class GamePool:
         """Abandon the games in progress, and release all workers."""
 
     def start(self, place: int, task: GameTask) -> Any:
-        """Start a game in a place; returns a handle of it."""
+        """Start a game in a place; return a handle for it."""
         raise NotImplementedError
 
     def wait(self, handles: list[Any]) -> list[Any]:
@@ -153,13 +153,13 @@ class GamePool:
 
 
 def make_pool(jobs: int, cluster: str, games: int, players: Mapping[str, Player] | None = None) -> GamePool:
-    """Make the pool for some games. Close it in the end.
+    """Make a pool for some games. Close it when done.
 
     Parameters
     ----------
     jobs : games at a time. On a cluster, this is the limit, and 1 means as many as it has CPUs.
     cluster : where to play, see `ray_cluster.connect`; "": on this machine
-    games : how many there are to play
+    games : number of games to play
     players : see `GameWorker`; used in this process only
 
     Raises
@@ -196,7 +196,7 @@ class InProcess(GamePool):
 
 
 class ProcessPool(GamePool):
-    """n games at a time, each in a process of its own on this machine."""
+    """n games at a time, each in its own process on this machine."""
 
     def __init__(self, n: int) -> None:
         """Start n processes."""
@@ -256,7 +256,7 @@ class ProcessPool(GamePool):
 
 def _serve(connection: Connection) -> None:
     """Play the games that come over a connection, until its other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process, which then ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent process, which then ends this one
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     worker = GameWorker()
     try:
@@ -277,7 +277,7 @@ def _serve(connection: Connection) -> None:
 
 
 class RayPool(GamePool):
-    """As many games at a time as a Ray cluster has free CPUs, or n at most."""
+    """One game at a time for each free CPU of a Ray cluster, at most n."""
 
     def __init__(self, cluster: str, n: int | None = None) -> None:
         """Start the workers.

@@ -1,4 +1,4 @@
-"""Preparations for games: players that work, random openings, and digests of the files that players use.
+"""Preparations for games: checks of players, random openings, and digests of the files that players use.
 
 Matches and tournaments share these.
 """
@@ -28,7 +28,7 @@ def try_players(players: Sequence[str | Player], size: int, komi: float) -> dict
     Parameters
     ----------
     players : player specs, or players
-    size, komi : of the games
+    size, komi : board size and komi of the games
 
     Returns
     -------
@@ -55,7 +55,7 @@ def try_players(players: Sequence[str | Player], size: int, komi: float) -> dict
 
 
 def make_openings(size: int, n: int, plies: int, seed: int) -> list[tuple[int, ...]]:
-    """Return n random openings. Those of a smaller n are the first ones of a larger n."""
+    """Return n random openings; a larger n begins with the same ones."""
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
     return [tuple(random_opening(size, plies, rng)) for _ in range(n)]
 
@@ -70,7 +70,7 @@ def random_opening(size: int, plies: int, rng: np.random.Generator) -> list[int]
 
 
 def programs_of(specs: Sequence[str]) -> dict[str, Any]:
-    """Return digests of what plays besides the specs: rlgo's sources, and the weight files that specs name.
+    """Return digests of what games depend on: rlgo's sources, and the weight files that specs name.
 
     See `provenance.programs`.
     """
@@ -83,7 +83,7 @@ def programs_of(specs: Sequence[str]) -> dict[str, Any]:
 
 
 def _named_files(spec: str) -> list[str]:
-    """Return what may be file names in a player's spec, and in that of the player who searches first for it."""
+    """Return the possible file names in a player's spec, including that of its `prior_search` player."""
     if "@" in spec:  # the name of a player object
         return []
     values = parse_spec(spec).values

@@ -1,4 +1,4 @@
-"""One game between two players, judged by our own referee: legality, superko, time and area.
+"""One game between two players, judged by rlgo's referee: legality, superko, time and area.
 
 Start reading at `play_game`, then `_Referee.play`. A player forfeits the game if it breaks the rules, crashes, stops
 answering, or exceeds its time, or if its own board differs from the referee's at the end. Games are scored by area as
@@ -26,7 +26,7 @@ from train.players.engines import EngineError
 
 @dataclass(frozen=True)
 class GameRules:
-    """What both players of a game agree on, and what is recorded of it."""
+    """The rules of a game, and what is recorded of it."""
 
     size: int
     komi: float
@@ -64,7 +64,7 @@ def play_game(
 
     Parameters
     ----------
-    black, white : the players; they are told that a new game begins
+    black, white : the players; `new_game` is called on each
     opening : legal moves that are played before the players take over
     rules : board, komi, length and clock
     comment : added to the SGF record
@@ -89,7 +89,7 @@ def play_game(
 
 
 class _Forfeit(Exception):
-    """Ends a game that `color` loses, whatever the position."""
+    """Ends a game that `color` loses regardless of the position."""
 
     def __init__(self, color: int, reason: str, mark: str = "F") -> None:
         super().__init__(reason)
@@ -111,7 +111,7 @@ class _Referee:
             self.game.play(p)
 
     def play(self) -> bool:
-        """Play to the end; returns whether the game was stopped after `max_moves`. Raises _Forfeit."""
+        """Play to the end; return whether the game was stopped after `max_moves`. Raises _Forfeit."""
         game = self.game
         while not game.is_over():
             if len(game.moves) >= self.rules.max_moves:
@@ -164,7 +164,7 @@ class _Referee:
                 raise _Forfeit(color, difference)
 
     def end_game(self) -> None:
-        """Tell the players that the game is over, and ask engines for its score where the rules say so."""
+        """Notify the players that the game is over, and ask engines for the score if the rules require it."""
         for color, player in self.players.items():
             try:
                 player.end_game(self.game)
@@ -205,7 +205,7 @@ class _Referee:
 
 
 def _board_difference(player: Player, game: Game) -> str:
-    """Say how an engine's board differs from the game's; "" if it does not, or if the player has none of its own."""
+    """Describe how an engine's board differs from the game's; "" if it does not, or if the player has no board."""
     try:
         for color in COLOR_NAMES:
             theirs = player.stones(game, color)

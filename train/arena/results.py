@@ -1,7 +1,7 @@
-"""Results of games in a JSONL file that grows with every game, and from which an interrupted match continues.
+"""Results of games in a JSONL file, from which an interrupted match continues.
 
-Start reading at `open_results`. The first line says what is being played, every other line is a game. A line that was
-being written when the process or the machine went down is dropped, and its game played again.
+Start reading at `open_results`. The first line describes what is being played; every other line is a game. A line
+that was being written when the process or the machine went down is dropped, and its game is played again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class PlayedGame:
 
     @classmethod
     def from_json(cls, data: dict[str, Any], size: int) -> PlayedGame:
-        """Read what `to_json` returned. Other data raise errors of any kind."""
+        """Read what `to_json` returned. Other data may raise any exception."""
         record = GameRecord(
             tuple(from_vertex(text, size) for text in data["moves"].split()),
             float(data["z"]),
@@ -73,11 +73,11 @@ class Results:
 
     Attributes
     ----------
-    games : in the order in which they ended
+    games : the games, in the order in which they ended
     """
 
     def __init__(self, size: int, path: Path | None = None, games: list[PlayedGame] | None = None) -> None:
-        """Start with some games; size : of the board; path : the file they are in; None: there is none."""
+        """Start with some games of one board size; `path` is their file, or None."""
         self._size, self._path = size, path
         self.games = games or []
 
@@ -110,8 +110,8 @@ def play_into(
     results : where the games are kept
     pool : who plays them
     tasks : the games to be played
-    progress : is moved on by each game
-    sgf : path of the SGF records, with ``{}`` in its name for the number of the game; None: there are none. A record is
+    progress : advanced by each game
+    sgf : path of the SGF records, with ``{}`` in its name for the number of the game; None writes none. A record is
         written before its game is kept.
     """
     for task, record in pool.run(tasks):
@@ -133,13 +133,13 @@ def open_results(path: Path | None, header: dict[str, Any], size: int) -> Iterat
     Parameters
     ----------
     path : None: keep results in memory only
-    header : what is being played. A file that exists must have been begun with the same header.
-    size : of the board
+    header : what is being played. An existing file must have the same header.
+    size : board size
 
     Raises
     ------
     RlgoError : if the file belongs to another match, is not a results file, or is being written by another process.
-        The file is left as it is.
+        The file is left unchanged.
     """
     if path is None:
         yield Results(size)

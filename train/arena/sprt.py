@@ -1,4 +1,4 @@
-"""When to stop a match: Wald's sequential probability ratio test of two Elo differences.
+"""Wald's sequential probability ratio test of two Elo differences: when to stop a match.
 
 Start reading at `llr`. The test works on the mean scores of openings, because the two games of an opening depend on
 each other. Their likelihood is taken as normal, with the observed variance (the generalised test of Van den Bergh).
@@ -25,7 +25,7 @@ class Sprt:
 
     Raises
     ------
-    RlgoError : for impossible hypotheses or error probabilities.
+    RlgoError : for invalid hypotheses or error probabilities.
     """
 
     elo0: float = 0.0
@@ -42,7 +42,7 @@ class Sprt:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The log-likelihood ratios at which H0 and H1 are accepted: at most the first, at least the second."""
+        """The log-likelihood ratios (low, high): H0 is accepted at or below the first, H1 at or above the second."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
 
@@ -98,7 +98,8 @@ def _ratios(means: np.ndarray, sprt: Sprt) -> np.ndarray:
     n = np.arange(1, len(means) + 1)
     total, squares = np.cumsum(means), np.cumsum(means**2)
     # Two more openings, one won and one lost, are added as in `stats.design_effect`: a few openings that went the same
-    # way say little about the variance. Without them, there are 9 % false alarms at 5 % for elo1 - elo0 = 100.
+    # way carry little information about the variance. Without them there are 9 % false alarms at a level of 5 % for
+    # elo1 - elo0 = 100.
     v = (squares + 1) / (n + 2) - ((total + 1) / (n + 2)) ** 2
     return (s1 - s0) * (2 * total - n * (s0 + s1)) / (2 * v)
 

@@ -1,6 +1,6 @@
 """Tournaments: many players, games between them, and one table of ratings.
 
-Start reading at `read_tournament`, then `run_tournament`; `rounds` decides who meets whom. A tournament's file has a
+Start reading at `read_tournament`, then `run_tournament`; `rounds` decides who plays whom. A tournament's file has a
 table [tournament] (keys: `config.TournamentConfig`), the players by name, and anchors, whose ratings are given:
 
     [tournament]
@@ -53,7 +53,7 @@ RESULTS, RATINGS_TEXT, RATINGS_JSON, RATINGS_PNG = "results.jsonl", "ratings.txt
 
 @dataclass(frozen=True)
 class Plan:
-    """A tournament as its file describes it."""
+    """A tournament as described by its file."""
 
     settings: TournamentConfig
     players: dict[str, str]  # specs by name
@@ -76,7 +76,7 @@ class Plan:
         return len(_fixed_pairs(self)) * self.settings.games
 
     def header(self, engines: dict[str, str]) -> dict[str, Any]:
-        """Return what must be equal for results to belong to this tournament.
+        """Return the header that results of this tournament must have.
 
         engines : versions of external engines by name
         """
@@ -200,7 +200,7 @@ def _check_players(players: Mapping[str, Any]) -> None:
 
 
 def _check_settings(settings: TournamentConfig, players: Mapping[str, Any]) -> None:
-    """Raise an RlgoError for settings that do not fit each other or the players."""
+    """Raise an RlgoError for settings that contradict each other or the players."""
     challengers = settings.challengers
     for name in challengers:
         if name not in players:
@@ -223,7 +223,7 @@ def _check_settings(settings: TournamentConfig, players: Mapping[str, Any]) -> N
 
 
 def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True) -> Standing:
-    """Play what is left of a tournament, write its ratings, and return them.
+    """Play the rest of a tournament, write its ratings, and return its standing.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def _play_rounds(plan: Plan, pool: GamePool, kept: Results, *, progress: bool) -
     sgf = plan.folder / "sgf" / "game-{:06}.sgf" if s.sgf else None
     if sgf is not None:
         sgf.parent.mkdir(exist_ok=True)
-    # A Swiss round begins when the one before is over, so that pairings do not depend on how fast single games are.
+    # A Swiss round begins when the one before is over, so that pairings do not depend on how long games take.
     # The rounds of other tournaments need not wait for each other.
     batches: Iterator[list[Pairing]] = rounds(plan, kept.games)
     if s.kind != "swiss":
@@ -283,7 +283,7 @@ def _play_rounds(plan: Plan, pool: GamePool, kept: Results, *, progress: bool) -
 def standing_of(plan: Plan) -> Standing:
     """Return the standing of a tournament without playing. RlgoError if it has not begun.
 
-    Another process may be playing it meanwhile.
+    Another process may be playing it at the same time.
     """
     path = plan.folder / RESULTS
     if not path.is_file():
@@ -295,12 +295,12 @@ def standing_of(plan: Plan) -> Standing:
 
 
 # ---------------------------------------------------------------------------------------------
-# Who meets whom
+# Who plays whom
 # ---------------------------------------------------------------------------------------------
 
 
 class Pairing(NamedTuple):
-    """Two players who meet: two games from the same opening, with the colours swapped."""
+    """A pair of players: two games from the same opening, with the colours swapped."""
 
     number: int  # from 1; its games are 2 * number - 1 and 2 * number
     opening: int  # from 1
@@ -311,8 +311,8 @@ class Pairing(NamedTuple):
 def rounds(plan: Plan, games: Sequence[PlayedGame]) -> Iterator[list[Pairing]]:
     """Yield the pairings of each round.
 
-    games : the finished games. When a Swiss round is asked for, it must hold all games of the rounds before. It may
-        hold games of later rounds, which have no effect.
+    games : the finished games. When a Swiss round is requested, it must include all games of earlier rounds. Games of
+        later rounds have no effect.
     """
     s = plan.settings
     number = 0
@@ -323,7 +323,7 @@ def rounds(plan: Plan, games: Sequence[PlayedGame]) -> Iterator[list[Pairing]]:
 
 
 def _fixed_pairs(plan: Plan) -> list[tuple[str, str]]:
-    """Return who meets whom in every round of a round robin or a gauntlet."""
+    """Return the pairs of every round of a round robin or a gauntlet."""
     names, challengers = list(plan.players), plan.settings.challengers
     if challengers:
         return [(a, b) for a in challengers for b in names if b not in challengers]
@@ -334,12 +334,12 @@ def _swiss_pairs(plan: Plan, games: Sequence[PlayedGame], opening: int) -> list[
     """Draw the pairs of a Swiss round, with a bias towards a similar number of wins (TD paper, Section 4.5).
 
     In random order, each player draws an opponent among the rest, with probabilities proportional to
-    exp(-difference / bias). Of an odd number of players, one of those who have played most is left out.
+    exp(-difference / bias). With an odd number of players, one of those who have played most sits out.
     """
     # The key of the sequence has one number; those of games have two.
     rng = np.random.default_rng(np.random.SeedSequence(plan.settings.seed, spawn_key=(opening,)))
     wins, played = dict.fromkeys(plan.players, 0.0), dict.fromkeys(plan.players, 0)
-    for game in sorted(games, key=lambda game: game.number):  # a fixed order, because floats are added
+    for game in sorted(games, key=lambda game: game.number):  # a fixed order, because sums of floats depend on it
         if game.opening < opening:
             wins[game.black] += game.record.z
             wins[game.white] += 1 - game.record.z
@@ -405,7 +405,7 @@ def _make_standing(plan: Plan, games: Sequence[PlayedGame], engines: dict[str, s
 
 
 def cross_table(names: Sequence[str], pairs: Sequence[PairResult]) -> str:
-    """Format who scored what against whom: percent / games, with rows and columns in the order of the names."""
+    """Format the cross table: percent / games, with rows and columns in the order of the names."""
     scores: dict[tuple[str, str], tuple[float, float]] = {}
     for r in pairs:
         scores[r.a, r.b], scores[r.b, r.a] = (r.score, r.games), (r.games - r.score, r.games)

@@ -52,7 +52,7 @@ _Time = Annotated[
 ]
 _GameSeed = Annotated[
     int | None,
-    typer.Option("--seed", parser=count(0), metavar="N", show_default="another every time", help="Seed of the engine."),
+    typer.Option("--seed", parser=count(0), metavar="N", show_default="random", help="Seed of the engine."),
 ]
 
 
@@ -69,7 +69,7 @@ def play(
     force: Force = False,
     seed: _GameSeed = None,
     no_color: Annotated[bool, typer.Option("--no-color", help="Draw the board in plain text.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show what the engine thinks.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show the engine's evaluation.")] = False,
 ) -> None:
     """Play against the engine in the terminal.
 
@@ -112,12 +112,12 @@ def gtp(
     all_alive: Annotated[
         bool,
         typer.Option(
-            "--all-alive", help="Count all stones as alive at the end, as CGOS does; by default, playouts tell."
+            "--all-alive", help="Count all stones as alive at the end, as CGOS does; by default, playouts decide."
         ),
     ] = False,
     early_pass: Annotated[
         bool,
-        typer.Option("--early-pass", help="Answer a pass by a pass in a won game, even with dead stones on the board."),
+        typer.Option("--early-pass", help="Answer a pass with a pass in a won game, despite dead stones on the board."),
     ] = False,
     log: Annotated[
         Path | None, typer.Option("--log", metavar="FILE", help="Append commands, answers and searches to this file.")
@@ -125,8 +125,8 @@ def gtp(
 ) -> None:
     """Run a GTP engine on standard input and output.
 
-    A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. For games with a clock, give it
-    seconds (at most, for each move) rather than simulations: --player heuristic_mc_rave,seconds=30.
+    A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. For games with a clock, limit it
+    by seconds per move rather than by simulations: --player heuristic_mc_rave,seconds=30.
     """
     checked = board(size, komi)
     if all_alive and early_pass:
@@ -187,9 +187,9 @@ def analyze(
 ) -> None:
     """Show the value of every move, and what a search learned.
 
-    A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Dyna-2 also shows the moves as its
-    long-term memory alone values them, and the shapes whose short-term weights moved most. --komi is for records that
-    do not name theirs. Ctrl-C ends the search, and shows what it has found so far.
+    A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Dyna-2 also shows the
+    values by its long-term memory alone, and the shapes whose short-term weights changed most. --komi is for records
+    that do not state theirs. Ctrl-C ends the search and shows its result so far.
     """
     check_writable(json_file)
     check_picture(png)

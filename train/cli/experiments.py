@@ -20,7 +20,7 @@ _Names = Annotated[
 _Scale = Annotated[
     float, typer.Option("--scale", parser=number, metavar="X", help="Factor on all games: 0.1 for a quick look.")
 ]
-_Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Folder to work in.")]
+_Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Working folder.")]
 _Results = Annotated[
     str | None,
     typer.Option(
@@ -53,7 +53,7 @@ def run(
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", parser=count(1), metavar="N", show_default="one a processor", help="Runs or games at a time."
+            "--jobs", parser=count(1), metavar="N", show_default="one per processor", help="Runs or games at a time."
         ),
     ] = None,
     played: Annotated[
@@ -65,7 +65,7 @@ def run(
 ) -> None:
     """Run experiments, then write results, pictures and report.
 
-    Run the same command again to continue what was interrupted. Experiments share their training runs.
+    Run the same command again to continue after an interruption. Experiments share their training runs.
     """
     from train.experiments.reading import list_experiments, read_experiment
     from train.experiments.report import show, write_report
@@ -102,7 +102,7 @@ def report(
             "-o",
             "--file",
             metavar="FILE",
-            show_default="results.md beside the folder of results",
+            show_default="results.md next to the folder of results",
             help="File to write.",
         ),
     ] = None,

@@ -20,7 +20,7 @@ from train.cli.options import (
     shipped,
     write_json,
 )
-from train.console import message, stoppable
+from train.console import optional_picture, stoppable
 
 app = typer.Typer()
 
@@ -56,7 +56,7 @@ _ResultsFile = Annotated[
     typer.Option("--results", metavar="FILE", help="Append games to this JSONL file, and continue from its end."),
 ]
 _SgfFolder = Annotated[Path | None, typer.Option("--sgf", metavar="DIR", help="Write a record of each game here.")]
-_CheckScores = Annotated[bool, typer.Option("--check-scores", help="Compare the engines' final_score with ours.")]
+_CheckScores = Annotated[bool, typer.Option("--check-scores", help="Compare the engines' final_score with rlgo's.")]
 _Fast = Annotated[bool, typer.Option("--fast", help="Play in compiled code: greedy and random players, simple ko.")]
 
 
@@ -142,17 +142,15 @@ def tournament(
     ],
     jobs: Annotated[
         int | None,
-        typer.Option(
-            "--jobs", parser=count(1), metavar="N", show_default="as the config says", help="Games at a time."
-        ),
+        typer.Option("--jobs", parser=count(1), metavar="N", show_default="from the config", help="Games at a time."),
     ] = None,
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", metavar="DIR", show_default="as the config says", help="Folder for the tournament's own folder."
+            "--out", metavar="DIR", show_default="from the config", help="Folder for the tournament's own folder."
         ),
     ] = None,
-    table: Annotated[bool, typer.Option("--table", help="Only print the ratings as they stand.")] = False,
+    table: Annotated[bool, typer.Option("--table", help="Only print the current ratings.")] = False,
 ) -> None:
     """Play a tournament, and rate the players in Elo.
 
@@ -169,8 +167,6 @@ def tournament(
     with stoppable():
         standing = run_tournament(plan, jobs)
     if standing.ratings is not None:
-        try:
+        with optional_picture():
             tournament_picture(plan.folder / RATINGS_PNG, standing)
-        except RlgoError as error:
-            message(f"rlgo: no picture: {error}")
     print(standing)

@@ -1,7 +1,7 @@
-"""The `rlgo` command: its groups of commands, and what becomes of errors.
+"""The `rlgo` command: its groups of commands, and usage errors.
 
-Start reading at `main`. Each module beside this one holds a group of commands, with the options of each command beside
-its handler; `options.py` holds what several share.
+Start reading at `main`. Every other module of this package has a group of commands, with each command's options next to
+its handler; `options.py` has what several share.
 
 Parsing imports nothing heavy: handlers import numba, scipy and the rest themselves, so that ``rlgo --help`` answers at
 once. Handlers return None for status 0, or a status: `rlgo weights diff` returns 1 for "different", as diff does.
@@ -9,9 +9,7 @@ once. Handlers return None for status 0, or a status: `rlgo weights diff` return
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -20,8 +18,7 @@ import typer
 
 from rlgo.errors import RlgoError
 from train.cli import bench, engine, experiments, games, listing, training, weights
-
-SIGPIPE = 13  # which Windows does not name
+from train.console import exit_status
 
 app = typer.Typer(
     name="rlgo",
@@ -58,29 +55,8 @@ def rlgo(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` (default: the process's own), and return the exit status.
-
-    Whatever the user can put right is an `RlgoError`, printed on one line: status 2. Ctrl-C gives 130, a reader of the
-    output that went away 141. Any other exception is a bug, and keeps its traceback.
-    """
-    try:
-        status = _run(sys.argv[1:] if argv is None else argv)
-        sys.stdout.flush()
-    except RlgoError as error:
-        return _fail(str(error))
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-    except SystemExit as exit:  # SIGTERM ends a training run, or a shell asks for completions
-        return exit.code if isinstance(exit.code, int) else int(exit.code is not None)
-    except BrokenPipeError:
-        # Whoever read our output has gone (`rlgo ... | head`). Python flushes once more on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + SIGPIPE
-    except OSError as error:
-        if error.filename is None:
-            raise
-        return _fail(f"{error.filename}: {error.strerror}")
-    return status
+    """Run the command line `argv` (default: the process's own), and return the exit status; see `exit_status`."""
+    return exit_status(lambda: _run(sys.argv[1:] if argv is None else argv))
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -88,7 +64,7 @@ def _run(argv: Sequence[str]) -> int:
         app(prog_name="rlgo")  # prints what the shell asks for, and exits
     command = typer.main.get_command(app)
     try:
-        # Not `command.main`, which has a policy of its own for Ctrl-C and closed pipes.
+        # Not `command.main`, which handles Ctrl-C and closed pipes differently.
         with command.make_context("rlgo", list(argv)) as context:
             return command.invoke(context) or 0
     except typer.Exit as exit:
@@ -98,7 +74,7 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _explain(error: typer.TyperException) -> str:
-    """Return a usage error as one line, with the command whose help would help."""
+    """Return a usage error as one line that points to the command's --help."""
     context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
     if parameter is None:
         text = error.format_message().rstrip(".").replace(". Did you mean", "; did you mean")
@@ -107,9 +83,3 @@ def _explain(error: typer.TyperException) -> str:
         name = parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar
         text = f"{name} {error.message}" if error.message else f"missing {name}"
     return text if context is None else f"{text} (see {context.command_path} --help)"
-
-
-def _fail(message: str) -> int:
-    with contextlib.suppress(BrokenPipeError):
-        print("rlgo: error:", " ".join(message.split("\n")), file=sys.stderr)
-    return 2

@@ -1,4 +1,4 @@
-"""What several commands share: types of options, checks of what they name, and where results are written.
+"""Code shared by several commands: option types, checks of their values, and output files.
 
 An option's value is parsed by a function made here (`count`, `number`, `one_of`), so that all usage errors read alike:
 ``--games x: expected an integer of at least 1``.
@@ -19,7 +19,7 @@ from rlgo.errors import RlgoError
 if TYPE_CHECKING:
     from train.config import BoardConfig
 
-ENGINE = "heuristic_mc_rave"  # who plays where no player is named
+ENGINE = "heuristic_mc_rave"  # the default player
 
 # ---------------------------------------------------------------------------------------------
 # Values
@@ -60,7 +60,7 @@ def number(text: Any) -> float:
 
 
 def one_of(*choices: str) -> dict[str, Any]:
-    """Return the settings of an option that takes one of a few words: how it is parsed, completed and shown in help."""
+    """Return the keywords of an option that takes one of a few words: its parser, completion and help."""
 
     def parse(text: str) -> str:
         if text not in choices:
@@ -100,10 +100,10 @@ PairGames = Annotated[int, typer.Option("--games", parser=count(2), metavar="N",
 Top = Annotated[int, typer.Option("--top", parser=count(0), metavar="N", help="Shapes to draw of each block.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the result to this file as JSON, too.")
+    Path | None, typer.Option("--json", metavar="FILE", help="Also write the result to this file as JSON.")
 ]
 PngFile = Annotated[
-    Path | None, typer.Option("--png", metavar="FILE", help="Draw the result into this file (needs matplotlib).")
+    Path | None, typer.Option("--png", metavar="FILE", help="Draw the result to this file (needs matplotlib).")
 ]
 
 
@@ -120,13 +120,13 @@ def board(size: int, komi: float) -> BoardConfig:
 
 
 def check_writable(path: Path | None, option: str = "--json") -> None:
-    """Fail before the hours of work whose result would go to `path`."""
+    """Raise RlgoError now if `path` cannot be written, rather than after hours of work."""
     if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
         raise RlgoError(f"{option} {path}: expected a file that can be written")
 
 
 def check_picture(path: Path | None, option: str = "--png") -> None:
-    """Fail before the hours of work whose picture could not be drawn to `path`."""
+    """Raise RlgoError now if no picture can be drawn to `path`, rather than after hours of work."""
     if path is not None:
         check_writable(path, option)
 

@@ -27,6 +27,7 @@ from train.cli.options import (
     shipped,
     write_json,
 )
+from train.console import optional_picture
 
 app = typer.Typer()
 
@@ -39,7 +40,7 @@ class _SettingsCommand(TyperCommand):
     """A command whose --set takes several settings: ``--set run.games=1000 learning.alpha=0.2``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Repeat --set before each of its further settings, which the parser knows only one at a time."""
+        """Repeat --set before each further setting, since the parser takes only one at a time."""
         return super().parse_args(ctx, list(_repeat_set(args)))
 
 
@@ -48,7 +49,7 @@ def _repeat_set(args: Sequence[str]) -> Iterator[str]:
 
     A setting is what looks like ``section.key=value``; anything else, such as the name of the config, ends the list.
     """
-    is_setting, in_list = re.compile(r"[\w.]+=").match, False
+    is_setting, in_list = re.compile(r"[\w.]+\s*=").match, False
     rest = iter(args)
     for arg in rest:
         if in_list and is_setting(arg):
@@ -91,7 +92,7 @@ def train(
 ) -> None:
     """Train a value function by self-play.
 
-    Start a run from a CONFIG, or continue one with --resume: it goes on exactly where it was interrupted. A resumed run
+    Start a run from a CONFIG, or continue one with --resume, exactly where it was interrupted. A resumed run
     may be made longer (--set run.games=N) or moved to another cluster (--set run.cluster=C); nothing else can change.
     """
     if (config is None) == (resume is None):
@@ -126,7 +127,7 @@ def _changes(overrides: Sequence[str]) -> dict[str, Any]:
         data = parse_override(text)
         key = next(iter(data["run"])) if [*data] == ["run"] and isinstance(data["run"], dict) else ""
         if key not in ("games", "cluster"):
-            raise RlgoError(f"--set {text}: expected run.games or run.cluster: a resumed run can change nothing else")
+            raise RlgoError(f"--set {text}: expected run.games or run.cluster; nothing else can change on resume")
         changes[key] = getattr(config_from_dict(data, "--set").run, key)
     return changes
 
@@ -138,7 +139,7 @@ def _changes(overrides: Sequence[str]) -> dict[str, Any]:
 
 @app.command("runs")
 def runs(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to look.")] = Path("runs"),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to search.")] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
 ) -> None:
     """List training runs and their progress.
@@ -162,9 +163,9 @@ def compare(
 ) -> None:
     """Play the weights of two runs against each other.
 
-    The runs meet as they stand now, and at every number of training games that both have passed. They may be finished,
-    interrupted or at work, and may use different features, but the same board size. A weight file can take the place
-    of a run: it meets every stage of the other.
+    The runs play each other with their current weights, and at every number of training games that both have reached.
+    They may be finished, interrupted or still running, and may use different features, but must have the same board
+    size. A weight file can take the place of a run: it plays every checkpoint of the other.
     """
     check_writable(json_file)
     check_picture(png)
@@ -188,7 +189,7 @@ def evaluate(
     komi: Annotated[
         float | None,
         typer.Option(
-            "--komi", parser=number, metavar="K", show_default="the one the weights learned with", help="White's bonus."
+            "--komi", parser=number, metavar="K", show_default="the one used in training", help="White's bonus."
         ),
     ] = None,
     gnugo: Annotated[
@@ -244,12 +245,13 @@ def sweep(
     """Train over a range of settings and seeds, and rank them.
 
     The settings form a grid or are drawn at random; train/runs/sweep.py explains the CONFIG. Run the same command again
-    to continue an interrupted sweep: finished runs are left alone.
+    to continue an interrupted sweep; finished runs are kept.
     """
-    from train.runs.pictures import write_sweep_picture
+    from train.runs.pictures import sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
     plan = read_sweep(config, out)
     outcomes = run_sweep(plan, jobs, only_resume=resume)
-    write_sweep_picture(plan, outcomes)
+    with optional_picture():
+        sweep_picture(plan.folder / "plot.png", plan, outcomes)
     print(table(plan, outcomes))

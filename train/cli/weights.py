@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
-from train.cli.options import Force, Komi, PngFile, Top, check_writable, count, integer, one_of
+from train.cli.options import Force, Komi, Top, check_writable, count, integer, one_of
 from train.console import unicode_output
 
 app = typer.Typer(help="Inspect, compare and convert weight files.")
@@ -16,7 +16,7 @@ app = typer.Typer(help="Inspect, compare and convert weight files.")
 _OwnFile = Annotated[Path, typer.Argument(metavar="FILE", help="A weight file of rlgo.")]
 _AnyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A weight file of rlgo, or a .w file.")]
 _NewSize = Annotated[
-    int | None, typer.Option("--size", parser=integer, metavar="N", help="Board size, 5 to 19; checked if FILE tells.")
+    int | None, typer.Option("--size", parser=integer, metavar="N", help="Board size, 5 to 19; checked if FILE has it.")
 ]
 
 
@@ -26,7 +26,7 @@ def _out(default: str) -> typer.models.OptionInfo:
 
 @app.command("info")
 def info(file: _OwnFile) -> None:
-    """Print what a weight file holds and where it comes from."""
+    """Print the contents and provenance of a weight file."""
     from rlgo.weights import describe, load_weights
 
     print(describe(load_weights(file)))
@@ -36,7 +36,7 @@ def info(file: _OwnFile) -> None:
 def show(
     file: _OwnFile,
     top: Annotated[int, typer.Option("--top", parser=count(1), metavar="N", help="Shapes to draw of each block.")] = 10,
-    png: PngFile = None,
+    png: Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw them into this file, too.")] = None,
 ) -> None:
     """Draw the strongest shapes of each block."""
     check_writable(png, "--png")
@@ -129,10 +129,10 @@ def convert(
 ) -> None:
     """Carry weights over to another board size or sharing.
 
-    To another size, LI weights carry over as they are. LD weights beside them belong to fixed places: they start from
-    0, ready for more training. Sets without LI cannot change size.
+    LI weights carry over unchanged to another size. LD weights are tied to fixed positions, so they start from 0, ready
+    for more training. Sets without LI cannot change size.
 
-    Another sharing gives every position the same value, or is refused. With both options, the size changes first.
+    Another sharing keeps the value of every position, or is rejected. With both options, the size changes first.
     """
     if size is None and sharing is None:
         raise RlgoError("weights convert: expected --size, --sharing, or both (see rlgo weights convert --help)")
@@ -189,5 +189,5 @@ def _new_file(out: Path | None, default: str, force: bool) -> Path:
     if path.suffix != suffix:
         raise RlgoError(f"{path}: expected a name that ends in {suffix}")
     if path.exists() and not force:
-        raise RlgoError(f"{path}: the file exists; use --force to overwrite it, or -o to name another file")
+        raise RlgoError(f"{path}: already exists; use --force to overwrite it, or -o to name another file")
     return path

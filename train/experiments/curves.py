@@ -1,6 +1,6 @@
 """Learning curves on one scale: training runs, and games between all their checkpoints.
 
-Start reading at `run`; `pairings` decides who meets whom. As in the TD paper, Section 3.3: weights are saved at
+Start reading at `run`; `pairings` decides who plays whom. As in the TD paper, Section 3.3: weights are saved at
 logarithmically spaced numbers of games, and all of them play a tournament, greedily.
 """
 
@@ -23,12 +23,12 @@ from train.experiments.raw import pair_line
 from train.experiments.training import Point, TrainedRun, labelled_runs, train_runs
 from train.runs.strength import GNUGO, has_gnugo
 
-_NEIGHBOURS = 2  # earlier checkpoints of its own run that each one meets
-_RING = 3  # other runs that each run meets at equal numbers of games
+_NEIGHBOURS = 2  # number of earlier checkpoints of its own run that each one plays
+_RING = 3  # number of other runs that each run plays at equal numbers of games
 
 
 def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
-    """Train and play what is left of an experiment of kind "curves", and return its raw results.
+    """Finish the training and the games of an experiment of kind "curves", and return its raw results.
 
     See `running.run_experiment` for the parameters.
     """
@@ -49,17 +49,18 @@ def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
 
 
 def pairings(points: Sequence[Point]) -> list[tuple[Point, Point]]:
-    """Return who meets whom.
+    """Return who plays whom.
 
-    Each checkpoint meets the ones just before it in its own run, and those of the same age in the first run, which all
-    experiments have, and in the next few runs. Random play meets the youngest checkpoint of each run: the others never
+    Each checkpoint plays the ones just before it in its own run, and those of the same age in the first run, which all
+    experiments share, and in the next few runs. Random play meets the youngest checkpoint of each run: the others never
     lose to it.
     """
     pairs: dict[tuple[str, str], tuple[Point, Point]] = {}
 
     def pair(a: Point, b: Point) -> None:
         if a is not b:
-            first, second = sorted((a, b), key=lambda point: point.name)  # the same order whoever else plays
+            # An order that does not depend on the other players.
+            first, second = sorted((a, b), key=lambda point: point.name)
             pairs.setdefault((first.name, second.name), (first, second))
 
     by_run: dict[int, list[Point]] = {}
@@ -84,11 +85,11 @@ def pairings(points: Sequence[Point]) -> list[tuple[Point, Point]]:
 def play(e: Experiment, points: Sequence[Point], jobs: int, progress: bool) -> list[dict[str, Any]]:
     """Play the tournament between checkpoints inside compiled code, and return a line for each pair.
 
-    The games of a pair depend on its two names, whoever else plays.
+    The games of a pair depend only on its two names, not on the other players.
 
     Parameters
     ----------
-    points : who plays; exactly one of them plays at random (run -1)
+    points : the players; exactly one of them plays at random (run -1)
     jobs : pairs at a time
     """
     assert e.reference is not None
@@ -115,7 +116,7 @@ def play(e: Experiment, points: Sequence[Point], jobs: int, progress: bool) -> l
 
 
 def _play_gnugo(e: Experiment, runs: Sequence[TrainedRun], jobs: int, progress: bool) -> list[dict[str, Any]]:
-    """Play the last weights of each run against GNU Go level 0; games that were played before are kept."""
+    """Play the last weights of each run against GNU Go level 0; finished games are kept."""
     folder = e.folder / "games" / e.name
     folder.mkdir(parents=True, exist_ok=True)
     lines, games = [], e.scaled(e.settings.gnugo_games)
@@ -129,7 +130,7 @@ def _play_gnugo(e: Experiment, runs: Sequence[TrainedRun], jobs: int, progress: 
             games,
             size=spec.config.board.size,
             komi=spec.config.board.komi,
-            seed=zlib.crc32(f"{e.settings.seed} {spec.name}".encode()),  # openings of its own
+            seed=zlib.crc32(f"{e.settings.seed} {spec.name}".encode()),  # its own openings
             opening_plies=e.settings.opening_plies,
             progress=progress,
             jobs=jobs,

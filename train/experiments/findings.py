@@ -1,4 +1,4 @@
-"""What raw results say: ratings, differences with their intervals, and verdicts on claims.
+"""Analysis of raw results: ratings, differences with their intervals, and verdicts on claims.
 
 Start reading at `analyze` and `Analysis.measure`.
 
@@ -68,12 +68,12 @@ class Measured:
 
 @dataclass(frozen=True)
 class Repeats:
-    """How much the ratings of runs scatter that differ only in their seed.
+    """The scatter between the ratings of runs that differ only in their seed.
 
     Attributes
     ----------
     elo : by games of self-play, the ratings of each seed's checkpoint. If empty, the scatter is the paper's: its eight
-        runs lay within 100 Elo, and the expected range of eight is 2.85 standard deviations
+        runs were within 100 Elo, and the expected range of eight is 2.85 standard deviations
     """
 
     elo: dict[int, list[float]] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Repeats:
         return float(np.std(self._at(games), ddof=1)) if self.elo else _PAPER_SCATTER
 
     def variance(self, games: int, before: int | None = None) -> float:
-        """Return what the scatter adds to the variance of a run's rating, Elo squared.
+        """Return how much the scatter adds to the variance of a run's rating, Elo squared.
 
         With few seeds the scatter itself is uncertain, so the variance is scaled such that 1.96 standard deviations are
         Student's quantile. The uncertainty that games leave in the ratings is part of the scatter and is counted twice.
@@ -104,7 +104,7 @@ class Repeats:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What raw results say.
+    """The analysis of an experiment's raw results.
 
     A *point* is a label of training runs, at its end or at an age (``LABEL@GAMES``), or a player.
 
@@ -195,9 +195,9 @@ class Analysis:
         return [] if age is None else [self._index[run_point(label, run["seed"], age)] for run in self.runs[label]]
 
     def elo(self, a: str, b: str = "") -> Measured | None:
-        """Return the rating of a point, or its difference to the rating of `b`; None if one of them has not played.
+        """Return the rating of a point, or its difference from that of `b`; None if one of them has not played.
 
-        Without `b`, the rating is on the scale of the anchors; None if no games lead there.
+        Without `b`, the rating is on the scale of the anchors; None if no games connect them.
         """
         if not b and not self.is_anchored:
             return None
@@ -213,7 +213,7 @@ class Analysis:
         return Measured.normal(value, variance)
 
     def _of_repeats(self, a: str, b: str) -> float:
-        """Return what other seeds would add to the variance of a difference, Elo squared."""
+        """Return how much other seeds would add to the variance of a difference, Elo squared."""
         labels = [point.partition("@")[0] for point in (a, b)]
         ages = [self.age(point) if label in self.runs else None for point, label in zip((a, b), labels, strict=True)]
         now, before = ages
@@ -233,7 +233,7 @@ class Analysis:
         return Measured.normal(self.ratings.players[i].elo, float(self.ratings.covariance[i, i]))
 
     def placed(self, point: str) -> Measured | None:
-        """Return the rating of a point, with the interval of its difference to the mean of all checkpoints.
+        """Return the rating of a point, with the interval of its difference from the mean of all checkpoints.
 
         The interval, meant for learning curves, leaves out the uncertainty of the whole scale and that of other seeds.
         None if the point has not played.
@@ -242,7 +242,7 @@ class Analysis:
         return self._among(players, [i for name, i in self._index.items() if " @" in name]) if players else None
 
     def rating_among(self, player: str) -> Measured | None:
-        """Return the rating of one player, with the interval of its difference to the mean of all who played here.
+        """Return the rating of one player, with the interval of its difference from the mean of all players here.
 
         None if the player did not.
         """
@@ -250,7 +250,7 @@ class Analysis:
         return self._among([self._index[player]], there) if self._index.get(player) in there else None
 
     def _among(self, players: list[int], there: list[int]) -> Measured:
-        """Return the mean of some ratings, with the interval of its difference to the mean of others."""
+        """Return the mean of some ratings, with the interval of its difference from the mean of others."""
         weights = np.zeros(len(self.ratings.players))
         weights[players] = 1 / len(players)
         value = float(weights @ [player.elo for player in self.ratings.players])
@@ -272,7 +272,7 @@ class Analysis:
 
     @cached_property
     def speeds(self) -> dict[str, float]:
-        """Simulations a second of each player whose spec says how many it makes for a move."""
+        """Simulations a second of each player whose spec sets the simulations per move."""
         done: Counter[str] = Counter()
         seconds: Counter[str] = Counter()
         for line in self.raw.of("pair"):
@@ -294,8 +294,8 @@ class Analysis:
     def spread(self, label: str) -> Measured | None:
         """Return the best minus the worst seed of a label, with the interval of the games alone.
 
-        Noise has widened the measured range. The interval reaches as far below it as the same noise, added once more,
-        widens it further. None with fewer than two seeds.
+        Noise widens the measured range. The interval extends below it by as much as adding the same noise once more
+        would widen it. None with fewer than two seeds.
         """
         players = self.players(label)
         if len(players) < 2:

@@ -27,7 +27,7 @@ _PORTION = 20  # games of a pair before the next pair plays; so all pairs have a
 
 
 def pairs(e: Experiment) -> list[tuple[Contestant, Contestant]]:
-    """Return who meets whom in a round robin or a gauntlet."""
+    """Return who plays whom in a round robin or a gauntlet."""
     if e.settings.pairing == "round_robin":
         return list(itertools.combinations(e.contestants, 2))
     fixed = [c for c in e.contestants if c.x is None]
@@ -43,13 +43,13 @@ def pairs(e: Experiment) -> list[tuple[Contestant, Contestant]]:
 
 
 def total_games(e: Experiment) -> int:
-    """Return how many games the experiment asks for."""
+    """Return the number of games that the experiment calls for."""
     games = e.scaled(e.settings.games)
     return len(e.contestants) // 2 * games if e.settings.pairing == "swiss" else len(pairs(e)) * games
 
 
 def run(e: Experiment, jobs: int, progress: bool, play: bool = True) -> list[dict[str, Any]]:
-    """Train and play what is left of an experiment of kind "games", and return its raw results.
+    """Finish the training and the games of an experiment of kind "games", and return its raw results.
 
     See `running.run_experiment` for the parameters.
     """
@@ -163,7 +163,7 @@ def _read(
 ) -> tuple[list[PlayedGame], dict[str, str]]:
     """Return the first `most` games of a results file in their order, and the versions of external engines.
 
-    about : what the file's header must say besides the rules of play; RlgoError if it says something else
+    about : what the file's header must contain in addition to the rules; RlgoError if it differs
     """
     if not path.is_file():
         return [], {}

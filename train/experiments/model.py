@@ -1,7 +1,7 @@
 """What an experiment is: its claims, its players and its training runs.
 
-These classes stand below the rest of the room: `reading` makes them from a file, `running` and the modules under it
-carry them out, `findings` judges their results.
+The rest of the package builds on these classes: `reading` makes them from a file, `running` and the modules it uses
+run them, and `findings` analyses their results.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MEASURES = ("elo", "won", "speed", "spread", "diverged", "number")
 class Claim:
     """A statement of a paper, as a number that lies between `low` and `high`.
 
-    `of` says what it is a number of:
+    `of` is the measure:
 
     elo : rating of point `a` minus that of point `b`; without `b`, on the scale of GNU Go level 10 = 1800
     won : share of its games that `a` won against `b`, 0 to 1
@@ -55,9 +55,9 @@ class Contestant:
 
     Attributes
     ----------
-    name, spec : how the report calls it, and the player it is
-    series, x : the series it belongs to, and its number there; "" and None if it stands alone
-    against : label of the series whose player of the same x it meets; "" if none
+    name, spec : its name in the report, and its player spec
+    series, x : the series it belongs to, and its number there; "" and None if it has none
+    against : label of the series whose player with the same x it plays; "" if none
     size : board size; 0 for the experiment's
     along : name of the x axis; "" for the experiment's
     """
@@ -79,10 +79,10 @@ class Experiment:
     ----------
     name, path : name and file
     settings : the table [experiment]
-    scale : factor of all numbers of games
+    scale : factor for all numbers of games
     folder : where it keeps its training runs and its games
-    argument : how the command line names it
-    runs : for each label, one training run a seed
+    argument : its name on the command line
+    runs : for each label, one training run per seed
     reference : the base config with seed 1, which links experiments; None without training runs
     panels : for each panel of the picture, its labels
     contestants : the players of kind "games"
@@ -105,13 +105,13 @@ class Experiment:
 
     @property
     def command(self) -> str:
-        """The command that runs it."""
+        """The command that runs the experiment."""
         scale = "" if self.scale == 1 else f" --scale {self.scale:g}"
         return f"rlgo experiment run {shlex.quote(self.argument)}{scale}"
 
     @property
     def has_picture(self) -> bool:
-        """Whether there is anything to draw."""
+        """Whether the experiment has a picture."""
         return self.settings.kind in ("curves", "frequency") or any(c.x is not None for c in self.contestants)
 
     def scaled(self, games: int) -> int:

@@ -17,7 +17,7 @@ from train.experiments.findings import Analysis, Measured
 from train.experiments.model import GNUGO_0, GNUGO_10, Contestant, Experiment
 from train.plots import INK, light_frame, make_figure, percent
 
-_LONGEST_PALETTE = 6  # more labels in one panel are shades of one colour map
+_LONGEST_PALETTE = 6  # panels with more labels use shades of one colour map
 
 
 def experiment_picture(path: str | Path, e: Experiment, analysis: Analysis) -> None:
@@ -25,7 +25,7 @@ def experiment_picture(path: str | Path, e: Experiment, analysis: Analysis) -> N
 
     Parameters
     ----------
-    path : where to
+    path : the PNG file
     e : an experiment that `has_picture`
     analysis : its results
 
@@ -40,10 +40,6 @@ def experiment_picture(path: str | Path, e: Experiment, analysis: Analysis) -> N
         figure = _series(e, analysis)
     figure.suptitle(f"{e.settings.title}\n({e.settings.source})", fontsize=10)
     figure.savefig(path, format="png")
-
-
-def _tidy(ax: Any) -> None:
-    light_frame(ax)
 
 
 def _curves(e: Experiment, analysis: Analysis) -> Any:

@@ -52,7 +52,7 @@ def write_raw(path: Path, raw: RawResults) -> None:
 def read_raw(path: Path) -> RawResults | None:
     """Read raw results; return None if there is no such file.
 
-    Raises RlgoError for a file that is something else.
+    Raises RlgoError for any other file.
     """
     try:
         header, *lines = map(json.loads, path.read_text("utf-8").splitlines())
@@ -88,7 +88,7 @@ def scores_of(line: dict[str, Any]) -> list[tuple[float, ...]]:
 
 
 def games_of(line: dict[str, Any]) -> int:
-    """Return how many games are behind a line that `pair_line` made."""
+    """Return the number of games in a line made by `pair_line`."""
     return sum(n * len(text) for text, n in line["openings"].items())
 
 

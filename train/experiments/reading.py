@@ -52,14 +52,14 @@ from train.runs.fleet import RunSpec, run_name
 from train.runs.folder import next_checkpoint
 
 OUT = "experiments"
-# Shipped experiments in the order of the papers; others follow by name.
+# Shipped experiments in the order of the papers; any others follow by name.
 _ORDER = (
     "shape_counts", "learning_runs", "shape_frequency", "shape_sets", "step_size", "plies", "lambda", "updates",
     "longer", "alphabeta_depth", "gnugo", "tdsearch_policy", "tdsearch_shapes", "tdsearch_alpha", "tdsearch_lambda",
     "step_lambda", "temporality", "board_sizes", "dyna2", "two_phase", "two_phase_mcts", "rave_k", "rave_schedule",
     "rave_bias", "heuristics", "exploration", "scaling", "equal_time_td", "equal_time_mc",
 )  # fmt: skip
-# Runs do not measure themselves unless [run] says so: the games between checkpoints measure more.
+# Runs do not measure themselves unless [run] asks for it: the games between checkpoints are more precise.
 _RUN = {"eval_every": 0, "eval_games": 200, "gnugo_games": 0}
 # Tables that a file of each kind may have, besides [experiment] and [[claims]].
 _TABLES = {
@@ -88,8 +88,8 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
     Parameters
     ----------
     path : a TOML file, or the name of a shipped experiment
-    scale : factor of all its games, for a quick look; training runs at another scale are other runs
-    out : folder that experiments work in
+    scale : factor for all its games, for a quick look; training runs at another scale are different runs
+    out : the working folder of experiments
 
     Raises
     ------
@@ -120,7 +120,7 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
 
 
 def _read_tables(file: Path) -> tuple[ExperimentConfig, dict[str, Any]]:
-    """Return the table [experiment] and the others, all of which the kind of experiment may have."""
+    """Return the table [experiment], and the other tables that this kind of experiment may have."""
     data = read_toml(file)
     table = data.pop("experiment", None)
     if not isinstance(table, dict):
@@ -187,7 +187,7 @@ def _read_runs(e: Experiment, label: str, changes: Any, common: Mapping[str, Any
     values = {key: value for key, value in after.items() if value != before[key]}
     for key in ("run.name", "run.seed", "run.out"):
         if key in values:
-            raise RlgoError(f"{source}: {key}: expected none; an experiment names its runs itself")
+            raise RlgoError(f"{source}: {key}: expected none; experiments name their own runs")
     config = change(change(start, {"run": common}, f"{e.path}: run"), changes, source)
     return tuple(RunSpec(values, _config_of_run(e, config, values, seed, Path(base).stem), base) for seed in seeds)
 
@@ -249,7 +249,7 @@ def _contestant_at(e: Experiment, s: SeriesConfig, x: float, where: str) -> Cont
 
 
 def _check_pairing(e: Experiment, series: list[SeriesConfig], contestants: list[Contestant]) -> None:
-    """Raise an RlgoError unless all players have somebody to meet."""
+    """Raise an RlgoError unless all players have an opponent."""
     by_label = {s.label: s for s in series}
     for i, s in enumerate(series, 1):
         other = by_label.get(s.against)

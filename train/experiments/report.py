@@ -1,7 +1,7 @@
 """The report on all experiments, docs/results.md, and the summary of the papers' systems; both come from raw results.
 
-Start reading at `report` and `systems_table`. The only text written by hand is what the experiments' files say about
-the papers and the differences: every number and every verdict is computed.
+Start reading at `report` and `systems_table`. Only the texts about the papers and the differences
+are written by hand, in the experiments' files. Every number and every verdict is computed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TextIO
 
 from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
-from train.console import table
+from train.console import optional_picture, table
 from train.experiments.findings import (
     HELD,
     LINK_EXPERIMENT,
@@ -176,7 +175,7 @@ def _status(experiments: list[Experiment], analyses: dict[str, Analysis | None])
 
 
 def games_behind(analysis: Analysis) -> str:
-    """Return in words how many games are behind an experiment."""
+    """Describe the number of games in an experiment."""
     parts = []
     if analysis.raw.of("run"):
         parts.append(f"{sum(run['games'] for run in analysis.raw.of('run')):,} of self-play")
@@ -197,7 +196,7 @@ def _duration(seconds: float) -> str:
 
 
 def section(e: Experiment, analysis: Analysis | None, results: Path, here: Path) -> str:
-    """Return the section on an experiment, in Markdown: what the paper says, and what was found.
+    """Return the section on an experiment, in Markdown: the paper's claims and the results.
 
     Parameters
     ----------
@@ -224,12 +223,10 @@ def section(e: Experiment, analysis: Analysis | None, results: Path, here: Path)
 
 
 def show(e: Experiment, results: Path) -> str:
-    """Return what an experiment found, for the screen; draw its picture, too, if matplotlib is installed."""
+    """Return the results of an experiment for the terminal; also draw its picture if matplotlib is installed."""
     if e.has_picture:
-        try:
+        with optional_picture():
             plot(e, results)
-        except RlgoError as error:
-            print(f"rlgo: no picture: {error}", file=sys.stderr)
     analysis = analyze(results, e.name)
     claims = [("claim", "expected", "found", "verdict")]
     for claim in e.claims:
@@ -245,7 +242,7 @@ def plot(e: Experiment, results: Path) -> Path:
 
     Raises RlgoError if there are no results, or nothing to draw.
     """
-    from train.experiments.pictures import experiment_picture  # only those who draw need it
+    from train.experiments.pictures import experiment_picture  # needed only for drawing
 
     analysis = analyze(results, e.name)
     if analysis is None:
@@ -283,9 +280,9 @@ class System:
 
     Attributes
     ----------
-    name : how the table calls it
+    name : its name in the table
     opponent : name of the level of GNU Go
-    paper : what the paper says that it won
+    paper : its result according to the paper
     match : file of matches at the paper's number of simulations, in docs/results; "" for the training runs
     label : label of those training runs in `SCALE_EXPERIMENT`
     equal_time : experiment and player at equal time; empty for a system that does not search
@@ -330,7 +327,7 @@ def systems_table(results: Path, matches: Path, link: str = "") -> str:
     ----------
     results : folder of the experiments' raw results, docs/experiments
     matches : folder of the matches' results, docs/results
-    link : what links to files in these folders begin with, before the folder's name: "docs/" for a page above them
+    link : prefix of links to these folders: "docs/" for a page one level above them
 
     Raises RlgoError if results are missing.
     """
@@ -370,7 +367,7 @@ def _scores_against(file: Path, opponent: str, player: str) -> list[tuple[float,
 
 
 def _won_of(scores: list[tuple[float, ...]], file: Path, link: str) -> str:
-    """Format what was won of how many games, with its interval and a link to the raw results."""
+    """Format the games won out of all games, with an interval and a link to the raw results."""
     won, games = sum(map(sum, scores)), sum(map(len, scores))
     win_rate = in_percent(won / games, clustered_interval(scores))
     return f"{won:,.0f} of {games:,}: {win_rate} [raw]({link}{file.parent.name}/{file.name})"

@@ -1,8 +1,8 @@
 """Run experiments: tables and figures of the papers.
 
 Start reading at `run_experiment`. An experiment leaves one file of raw results, NAME.jsonl (`raw.RawResults`), from
-which its picture and the report can be made at any time. Whatever was interrupted continues when the same command is
-given again.
+which its picture and the report can be made at any time. An interrupted experiment continues when the same command is
+run again.
 
     e = read_experiment("plies", scale=0.1)
     run_experiment(e, "results")
@@ -11,7 +11,6 @@ given again.
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -25,15 +24,15 @@ from train.runs.fleet import jobs_for
 
 
 def run_experiment(
-    e: Experiment, results: str | Path, jobs: int | None = None, progress: bool | None = None, play: bool = True
+    e: Experiment, results: str | Path, jobs: int | None = None, progress: bool = True, play: bool = True
 ) -> RawResults:
-    """Do what is left of an experiment, and write its raw results into the folder `results`.
+    """Run the rest of an experiment, and write its raw results into the folder `results`.
 
     Parameters
     ----------
     jobs : training runs, or games, at a time; None: as many as there are processors
-    progress : show progress bars on stderr; None: if stderr is a terminal
-    play : False: do not play; take the games between players that have been played so far
+    progress : show progress on standard error
+    play : if False, play nothing and use the games between players so far
 
     Raises
     ------
@@ -46,11 +45,11 @@ def run_experiment(
     path = Path(results) / f"{e.name}.jsonl"
     before = read_raw(path)
     if before is not None and before.header["scale"] != e.scale:
-        raise RlgoError(f"{path}: holds results at scale {before.header['scale']:g}; name another folder by --results")
+        raise RlgoError(f"{path}: has results at scale {before.header['scale']:g}; use another --results folder")
     e.folder.mkdir(parents=True, exist_ok=True)
     begun = time.time()
     jobs = jobs or jobs_for(spec for runs in e.runs.values() for spec in runs)
-    lines = _run(e, jobs, os.isatty(2) if progress is None else progress, play)
+    lines = _run(e, jobs, progress, play)
     timed = [line["seconds"] for line in lines if "seconds" in line]
     raw = RawResults(_header(e, sum(timed) if timed else time.time() - begun), lines)
     write_raw(path, raw)
@@ -71,7 +70,7 @@ def _run(e: Experiment, jobs: int, progress: bool, play: bool) -> list[dict[str,
 
 
 def _header(e: Experiment, seconds: float) -> dict[str, Any]:
-    """Return the header of raw results that took this long."""
+    """Return the header of raw results; `seconds` is the time they took."""
     return {
         "experiment": e.name,
         "kind": e.settings.kind,

@@ -1,4 +1,4 @@
-"""Tables of one experiment's results, in Markdown, each with a line that says how to read it.
+"""Tables of one experiment's results, in Markdown, each with a line on how to read it.
 
 Start reading at `results_table`.
 """
@@ -14,12 +14,12 @@ from train.experiments.games import total_games
 from train.experiments.model import Contestant, Experiment
 from train.experiments.raw import games_of, run_point
 
-_AGES = (1_000, 10_000, 100_000)  # columns of learning curves, in games of self-play, besides the end
+_AGES = (1_000, 10_000, 100_000)  # columns of learning curves, in games of self-play, before the end
 _MILLION = 1_000_000
 
 
 def results_table(e: Experiment, analysis: Analysis) -> str:
-    """Return what an experiment found: a few sentences and a table."""
+    """Return the results of an experiment: a few sentences and a table."""
     match e.settings.kind:
         case "curves":
             return _curves(e, analysis)
@@ -34,7 +34,7 @@ def results_table(e: Experiment, analysis: Analysis) -> str:
 def markdown(rows: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown, whose first row is the header.
 
-    Cells are not padded, unlike in `console.table`: a result that changes leaves the other lines of a document alone.
+    Cells are not padded, unlike in `console.table`: a changed result leaves the other lines of a document unchanged.
     """
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     lines.insert(1, "|" + "---|" * len(rows[0]))
@@ -47,7 +47,7 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _counts(e: Experiment, analysis: Analysis) -> str:
-    """Return the numbers beside the paper's."""
+    """Return the numbers next to the paper's."""
     rows = [("number", "paper", "rlgo")]
     wrong = []
     for line in analysis.raw.of("number"):
@@ -114,7 +114,7 @@ def _curve_row(analysis: Analysis, label: str) -> list[str]:
 
 
 def _won_gnugo(analysis: Analysis, names: set[str]) -> str:
-    """Return what these players won against GNU Go; "" if they did not meet it."""
+    """Return these players' win rate against GNU Go; "" if they did not play it."""
     met = [pair for pair in analysis.pairs if pair.b.startswith("GNU Go") and pair.a in names]
     games = sum(pair.games for pair in met)
     return f"{sum(pair.score for pair in met) / games:.1%} of {games:,.0f}" if met else ""
@@ -126,7 +126,7 @@ def _won_gnugo(analysis: Analysis, names: set[str]) -> str:
 
 
 def _players(e: Experiment, analysis: Analysis) -> str:
-    """Return each player's rating, what it won against whom, and how fast it was."""
+    """Return each player's rating, its win rates, and its speed."""
     is_swiss, is_rated = e.settings.pairing == "swiss", e.settings.pairing != "gauntlet"
     there = {name for pair in analysis.pairs for name in (pair.a, pair.b)}
     players = [c for c in e.contestants if c.name in there]
@@ -170,7 +170,7 @@ def _opponents(e: Experiment, players: Sequence[Contestant]) -> list[str]:
 
 
 def _games_and_seconds(analysis: Analysis) -> tuple[Counter[str], Counter[str]]:
-    """Return how many games each player played, and how many seconds it thought."""
+    """Return each player's number of games and thinking time in seconds."""
     games, seconds = Counter[str](), Counter[str]()
     for line in analysis.raw.of("pair"):
         for name, spent in zip(line["pair"], line["seconds_of"], strict=True):

@@ -1,7 +1,7 @@
 """Train the runs of an experiment, and report them as raw results.
 
-Start reading at `train_runs`. Runs stand in a folder that all experiments share: one that two of them need is trained
-once.
+Start reading at `train_runs`. Runs are kept in a folder that all experiments share: a run that two of them need is
+trained once.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Point:
 
 @dataclass(frozen=True)
 class TrainedRun:
-    """A training run that has come to its end.
+    """A finished training run.
 
     Attributes
     ----------
-    label : the label it stands for
-    status : what it is and how it ended
+    label : its label in the experiment
+    status : the run and how it ended
     points : its checkpoints with finite weights, from early to late
     """
 
@@ -65,9 +65,9 @@ def labelled_runs(e: Experiment) -> list[tuple[str, RunSpec]]:
 def train_runs(
     e: Experiment, labelled: Sequence[tuple[str, RunSpec]], jobs: int, progress: bool
 ) -> tuple[list[TrainedRun], list[dict[str, Any]]]:
-    """Train what is left of some runs; return all of them, and a line of raw results for each.
+    """Finish the training of some runs; return all of them, and a line of raw results for each.
 
-    Two labels may stand for the same run: it is trained once, and is listed under both.
+    Two labels may refer to the same run: it is trained once and listed under both.
 
     Raises RlgoError for a run that failed without diverging, and for folders that hold other runs.
     """
@@ -82,11 +82,11 @@ def train_runs(
 
 
 def train(e: Experiment, statuses: Sequence[RunStatus], jobs: int, progress: bool) -> None:
-    """Bring training runs to their end, and fill in how each one ended.
+    """Train runs to the end, and record how each one ended.
 
     Raises RlgoError for a folder that holds a run with other settings.
     """
-    check_folders([status.spec for status in statuses], "name another folder by --out", LOGGING_KEYS)
+    check_folders([status.spec for status in statuses], "use another --out folder", LOGGING_KEYS)
     train_all(statuses, e.folder / "runs", jobs, progress)
 
 
@@ -125,6 +125,6 @@ def _run_line(run: TrainedRun, reference: str) -> dict[str, Any]:
         "games": status.games if not diverged else points[-1].games if points else 0,
         "seconds": round(seconds, 1),
         "checkpoints": [point.games for point in points],
-        # A checksum of the last weights, for those who train the run again.
+        # A checksum of the last weights, to compare when the run is repeated.
         "crc32": "".join(f"{zlib.crc32(point.weights.theta.tobytes()):08x}" for point in points[-1:] if point.weights),
     }

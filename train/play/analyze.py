@@ -18,7 +18,7 @@ from rlgo.game import COLOR_NAMES, Game
 from rlgo.player import RESIGN, Player
 from rlgo.weights import Weights, show
 
-_SHARES = {"visits": "share of the simulations that took each move"}  # maps of something else than P(Black wins)
+_SHARES = {"visits": "share of the simulations that took each move"}  # maps of values other than P(Black wins)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Analysis:
         Parameters
         ----------
         top : number of shapes of each block, the most changed ones first; 0 for none
-        unicode : draw stones as characters of their own
+        unicode : draw stones as Unicode characters
         """
         game = self.game
         parts = [

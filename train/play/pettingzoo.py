@@ -1,8 +1,8 @@
 """Go as a PettingZoo environment (AEC API), with rlgo's rules.
 
 Use `env`, and `action_of` to let rlgo's players play in it; start reading at `raw_env`. The API is that of Terry et al.
-2021 (arXiv:2009.14471). Importing this module raises an RlgoError without PettingZoo, which
-`pip install 'rlgo[pettingzoo]'` installs.
+2021 (arXiv:2009.14471). Importing this module raises an RlgoError if PettingZoo is missing; install
+it with `pip install 'rlgo[pettingzoo]'`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class raw_env(AECEnv):
 
         Parameters
         ----------
-        size, komi : points along a side, 5 to 19; points added to White's score
+        size, komi : board size, 5 to 19; points added to White's score
         render_mode : ``human`` prints the board at every reset and step; with ``ansi``, `render` returns that text,
             with ``rgb_array`` a picture
         max_moves : moves, passes included, after which a game is truncated; None: 3 * size * size
@@ -123,7 +123,7 @@ class raw_env(AECEnv):
         self.action_spaces = {agent: spaces.Discrete(size * size + 1) for agent in _AGENTS}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a pickle or a deep copy holds: a `Game` travels as its moves."""
+        """Return the state for pickling and deep copies: a `Game` is stored as its moves."""
         return {**self.__dict__, "game": (self.game.size, self.game.komi, [p for _, p in self.game.moves])}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -201,7 +201,7 @@ class raw_env(AECEnv):
         return None
 
     def close(self) -> None:
-        """Do nothing: nothing is held open."""
+        """Do nothing: there is nothing to close."""
 
 
 def action_of(player: Player, env: AECEnv) -> int:

@@ -1,7 +1,7 @@
 """Play against an engine in the terminal: `rlgo play`.
 
-Start reading at `TerminalGame.handle`: a line comes in, and text is written. `play_in_terminal` connects it to a
-terminal. The engine is a `GameSession`, which moves in time, knows when to pass, and judges what is dead at the end.
+Start reading at `TerminalGame.handle`: it takes a line and writes text. `play_in_terminal` connects it to a terminal.
+The engine is a `GameSession`, which manages its time, knows when to pass, and decides what is dead at the end.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def style_of(stream: TextIO, no_color: bool = False) -> Style:
 
 
 class _Command(NamedTuple):
-    run: Callable[[str], None]  # gets the argument, or ""
+    run: Callable[[str], None]  # receives the argument, or ""
     argument: str  # its name; "" for a command without, [NAME] if it is optional
     help: str
 
@@ -96,13 +96,13 @@ class TerminalGame:
         read : prompts for a line, like `input`; EOFError and KeyboardInterrupt leave the game
         write : shows a text, like `print`
         style : what the terminal can show
-        handicap : number of stones that Black begins with, or 0
-        record : an SGF file to keep up to date; further games go to new files beside it
+        handicap : number of handicap stones for Black, or 0
+        record : an SGF file to keep up to date; further games go to new files next to it
         quiet : show the engine's moves without its opinion of them
 
         Raises
         ------
-        RlgoError : for a handicap that the board does not have.
+        RlgoError : for a handicap that the board does not support.
         """
         self.session, self.human, self.read, self.write = session, human, read, write
         self.style, self.handicap, self.record, self.quiet = style, handicap, record, quiet
@@ -116,7 +116,7 @@ class TerminalGame:
             "hint": _Command(self._show_hint, "", "what the engine would play here"),
             "auto": _Command(self._auto, "", "let the engine play this move for you"),
             "map": _Command(self._map, "[NAME]", "the engine's value of every move"),
-            "ownership": _Command(self._ownership, "", "who will own which point, by playouts"),
+            "ownership": _Command(self._ownership, "", "the expected owner of each point, by playouts"),
             "score": _Command(self._score, "", "the score so far, and dead stones, by playouts"),
             "board": _Command(lambda _: self._show(), "", "show the board again"),
             "moves": _Command(self._moves, "", "the moves so far"),
@@ -150,7 +150,7 @@ class TerminalGame:
         return self.session.player.name
 
     def run(self) -> None:
-        """Play until the person leaves. The record is up to date however that happens.
+        """Play until the person leaves. The record is kept up to date in every case.
 
         RlgoError if the engine fails; KeyboardInterrupt for Ctrl-C.
         """
@@ -174,7 +174,7 @@ class TerminalGame:
                 self.write(f"The game is saved in {self.record}.")
 
     def _turn(self) -> None:
-        """Do what comes next: end the game, let the engine move, or read a line."""
+        """Take the next step: end the game, let the engine move, or read a line."""
         if self.game.is_over() and self._result is None:
             self._end()
         elif not self.game.is_over() and self.game.to_play != self.human:
@@ -187,7 +187,7 @@ class TerminalGame:
                 self.write(str(error))
 
     def handle(self, line: str) -> None:
-        """Carry out a line that the person typed. RlgoError if that is impossible; nothing has changed then."""
+        """Carry out a line typed by the person. RlgoError, with nothing changed, if that is impossible."""
         word, _, argument = line.strip().partition(" ")
         argument = argument.strip()
         command = self._commands.get(word.lower())
@@ -285,7 +285,7 @@ class TerminalGame:
             if answer and ("yes".startswith(answer) or "no".startswith(answer)):
                 return "yes".startswith(answer)
 
-    # --- what the engine thinks ---
+    # --- the engine's evaluation ---
 
     def _show_hint(self, _: str) -> None:
         p = self._think()
@@ -430,7 +430,7 @@ class TerminalGame:
 
 
 def _opinion(candidate: Candidate, game: Game) -> str:
-    """Describe what the engine thinks of its move in the position of `game`."""
+    """Describe the engine's evaluation of its move in the position of `game`."""
     visits = f", {candidate.visits:,} visits" if candidate.visits > 1 else ""
     expected = _vertices(candidate.line[1 : 1 + _LINE_MOVES], game)
     wins = won_by(game.to_play, candidate.value)
@@ -476,28 +476,28 @@ def play_in_terminal(
     Parameters
     ----------
     spec : the engine; see `make_player`
-    size, komi : of the board
-    color : the person's, black or white; None: Black, or White if there is a handicap
+    size, komi : board size, and points for White
+    color : the person's colour, black or white; None means Black, or White if there is a handicap
     handicap, record, quiet : see `TerminalGame`
     force : overwrite an existing record
-    seed : of the engine; None: different every time
-    time : the engine's, as for `parse_time`; the person plays without a clock
+    seed : seed of the engine; None draws a fresh one each time
+    time : the engine's time, see `parse_time`; the person plays without a clock
     no_color : draw the board in plain text
 
     Raises
     ------
-    RlgoError : for bad settings, an existing record, or an engine that fails; the game is saved by then.
+    RlgoError : for bad settings, an existing record, or an engine that fails, after the game is saved.
     """
     if record is not None and record.exists() and not force:
-        raise RlgoError(f"{record}: exists already; --force overwrites it, --sgf with another name keeps it")
+        raise RlgoError(f"{record}: already exists; use --force to overwrite it, or --sgf to name another file")
     settings = None if time is None else parse_time(time)
     human = {"black": BLACK, "white": WHITE, None: WHITE if handicap else BLACK}[color]
     with contextlib.closing(make_player(spec, size, seed)) as player:
         print(f"rlgo: {player.name} is getting ready ...", file=sys.stderr, flush=True)
         session = GameSession(player, size, komi, early_pass=True, time_settings=settings)
-        with contextlib.suppress(ImportError):  # lets `input` edit lines, on systems that have it
+        with contextlib.suppress(ImportError):  # enables line editing in `input`, where available
             import readline  # noqa: F401
-        for stream in (sys.stdin, sys.stdout):  # people may type any script
+        for stream in (sys.stdin, sys.stdout):  # people may type in any script
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
         style = style_of(sys.stdout, no_color)

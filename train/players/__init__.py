@@ -1,6 +1,6 @@
-"""Everyone who can play: specs, keys, and engines of others.
+"""Players: specs, keys, and external engines.
 
-Start reading at `spec.py` for how a player is written, and at `keys.py` for what it can be set to.
+Start reading at `spec.py` for how a player is written, and at `keys.py` for its settings.
 """
 
 import train.players.tree_keys  # noqa: F401  (registers the tree search family)

@@ -1,4 +1,4 @@
-"""Outside engines as players, over the Go Text Protocol.
+"""External engines as players, over the Go Text Protocol.
 
 Start reading at `GtpClient`.
 """
@@ -22,14 +22,14 @@ from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.player import RESIGN, Player
 
-ANSWER_TIMEOUT = 60.0  # seconds that an engine may take over one answer
-GRACE_SECONDS = 5.0  # seconds that an engine may overstep its time before it is stopped; it has lost by then
+ANSWER_TIMEOUT = 60.0  # seconds that an engine may take for one answer
+GRACE_SECONDS = 5.0  # seconds that an engine may exceed its time before it is stopped; it has lost by then
 _STARTS = 3  # attempts to start a process
 _NO_LIMIT = TimeSettings(0, 1, 0)  # GTP's way to say that there is no clock
 
 
 class EngineError(RlgoError):
-    """An outside engine died, fell silent, or gave an invalid answer."""
+    """Raised when an external engine dies, falls silent, or gives an invalid answer."""
 
 
 def find_program(name: str) -> str | None:
@@ -39,9 +39,9 @@ def find_program(name: str) -> str | None:
 
 
 class GtpClient(Player):
-    """An outside engine as a player, over its standard input and output.
+    """An external engine as a player, over its standard input and output.
 
-    Before each move the engine is sent whatever it does not know of the game yet: board size, komi and moves. Use the
+    Before each move the engine is sent what it has not received of the game yet: board size, komi and moves. Use the
     client in a ``with`` statement, or `close` it. After an EngineError the process may be gone; `new_game` starts
     another one.
 
@@ -65,7 +65,7 @@ class GtpClient(Player):
         Parameters
         ----------
         command : split as a shell would; the program is looked up on PATH and in /usr/games.
-        size : points along a side of the board
+        size : board size
         timeout : seconds to wait for one answer
 
         Raises
@@ -80,7 +80,7 @@ class GtpClient(Player):
             raise RlgoError(f"engine {command!r}: expected a command after gtp:")
         program = find_program(self._argv[0])
         if program is None:
-            raise RlgoError(f"engine {self._argv[0]!r} is not found on PATH or in /usr/games")
+            raise RlgoError(f"engine {self._argv[0]!r} not found on PATH or in /usr/games")
         self._label = f"engine {self._argv[0]!r}"
         self._argv[0] = program
         self.timeout = timeout
@@ -110,7 +110,7 @@ class GtpClient(Player):
     # --- the player ---
 
     def genmove(self, game: Game) -> int:
-        """Ask the engine for a move. EngineError if it gives none."""
+        """Ask the engine for a move. EngineError if it fails to answer."""
         self.send_game(game)
         color = game.to_play
         if self.time is not None:
@@ -157,7 +157,7 @@ class GtpClient(Player):
         return {from_vertex(text, game.size) for text in self.send(f"list_stones {_color(color)}").split()}
 
     def new_game(self) -> None:
-        """Restart the engine if it is gone, and forget what it was sent of the last game.
+        """Restart the engine if it is gone, and forget the last game.
 
         EngineError if it cannot be started in several attempts.
         """
@@ -173,7 +173,7 @@ class GtpClient(Player):
                         raise
 
     def send_game(self, game: Game) -> None:
-        """Send the engine whatever it does not know of a game yet."""
+        """Send the engine the part of a game it has not received yet."""
         sent = self._sent_game
         if (
             sent is None
@@ -298,7 +298,7 @@ class GtpClient(Player):
                 return lines
 
     def _fail_stopped(self, what: str) -> NoReturn:
-        """Kill the engine: a late answer would be taken for the answer to another command."""
+        """Kill the engine: a late answer would be mistaken for the answer to another command."""
         assert self._process is not None
         self._process.kill()
         self.close()

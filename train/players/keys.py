@@ -1,7 +1,7 @@
 """The keys of players: what each means, its default, its bounds, and the player that it makes.
 
-Start reading at `Keys`, then `TdSearchKeys`. Defaults are those of the algorithms' own settings; none is stated here
-unless the algorithm has no such setting. The tree search family is in `tree_keys.py`, and how a spec is written in
+Start reading at `Keys`, then `TdSearchKeys`. Defaults come from the algorithms' own settings; they are stated here
+only where the algorithm has no such setting. The tree search family is in `tree_keys.py`, and how a spec is written in
 `spec.py`. To add a player, derive a class from `Keys` and `register` it.
 """
 
@@ -41,16 +41,16 @@ def key(default: Any, meaning: str, *experiments: str, **bounds: Any) -> Any:
 
     Parameters
     ----------
-    default : what it is unless a spec says otherwise
+    default : its value unless a spec sets it
     meaning : a sentence or two, for people who choose a value
-    experiments : the names of those in configs/experiments that measured it
-    bounds : of pydantic's `Field`: ``ge=0``
+    experiments : names of the experiments in configs/experiments that measured it
+    bounds : keywords of pydantic's `Field`, such as ``ge=0``
     """
     return Field(default=default, description=meaning, json_schema_extra={"experiments": list(experiments)}, **bounds)
 
 
 def default_of(function: Callable[..., Any], argument: str) -> Any:
-    """Read the default of a function's argument, or of a class's."""
+    """Return the default of a function's or a class's argument."""
     return inspect.signature(function).parameters[argument].default
 
 
@@ -72,13 +72,13 @@ def filled(start: _Settings, keys: Section, **codes: Any) -> _Settings:
 # ---------------------------------------------------------------------------------------------
 
 PLAYERS: dict[str, type[Keys]] = {}
-"""Everyone who can play, by name; engines that speak GTP can, too (``gtp:COMMAND``)."""
+"""All players by name; in addition, ``gtp:COMMAND`` runs an external engine."""
 
 _KeysType = TypeVar("_KeysType", bound="type[Keys]")
 
 
 def register(name: str) -> Callable[[_KeysType], _KeysType]:
-    """Let everyone play against this player, by this name."""
+    """Register a player under this name."""
 
     def add(cls: _KeysType) -> _KeysType:
         cls.name = name
@@ -94,9 +94,9 @@ class Keys(Section):
 
     Attributes
     ----------
-    name : of the player
-    limits : keys that end a search. If `seconds` is given and another one is not, that one is no limit
-    implied : if the first key is given, and the second is not, then the second is not its default but this value
+    name : the player's name
+    limits : keys that end a search. If `seconds` is given, limits that are not given do not apply
+    implied : if the first key is given and the second is not, the second takes this value instead of its default
     """
 
     name: ClassVar[str] = ""
@@ -104,7 +104,7 @@ class Keys(Section):
     implied: ClassVar[dict[str, tuple[str, str]]] = {}
 
     seed: Annotated[int, Field(ge=0, le=10**18 - 1)] | None = key(
-        None, "Seed of the player's random numbers; without one, whoever starts the game chooses it."
+        None, "Seed of the player's random numbers; by default, the game sets it."
     )
 
     def make(self, size: int, seed: Seed) -> Player:
@@ -118,11 +118,11 @@ PliesOrNever = Annotated[Count, Field(ge=0, le=_MOST)] | Literal["never"]
 PliesOrAll = Annotated[Count, Field(ge=1, le=_MOST)] | Literal["all"]
 Workers = Annotated[int, Field(ge=1, le=64)]
 
-SECONDS = "Seconds per move; 0: as long as the other limits take."
-SIMULATIONS = "Simulations per move; none: as many as the time allows. If only `seconds` is given, none."
+SECONDS = "Seconds per move; 0: only the other limits apply."
+SIMULATIONS = "Simulations per move; none: as many as the time allows, which is the default if `seconds` is given."
 DEFAULT_POLICY = "The default policy, which plays simulations to the end: MoGo's, or uniformly random moves."
-WEIGHTS = "A weight file, or the name of shipped weights; empty: the best that ship for this board."
-RESIGN = "Resign if the best move wins with a smaller probability than this."
+WEIGHTS = "A weight file, or the name of shipped weights; empty: the best shipped ones for this board."
+RESIGN = "Resign if the best move's probability of winning is below this."
 RULES = {
     "save": "MoGo's rule: save stones that were just put into atari.",
     "pattern": "MoGo's rule: 3x3 patterns around the last move.",
@@ -140,22 +140,22 @@ def rule(name: str) -> Any:
 
 
 def seconds_or_none(seconds: float) -> float | None:
-    """Take 0 seconds for no limit."""
+    """Convert 0 seconds to None, which means unlimited."""
     return seconds or None
 
 
 def count_or_none(count: int | str) -> int | None:
-    """Take the word ``none`` for no limit."""
+    """Convert the word ``none`` to None, which means unlimited."""
     return None if isinstance(count, str) else count
 
 
 def plies_or(plies: int | str, code: int) -> int:
-    """Take a word, ``never`` or ``all``, for the algorithm's code of it."""
+    """Convert a word, ``never`` or ``all``, to the algorithm's code for it."""
     return code if isinstance(plies, str) else plies
 
 
 def weights_file(text: str, size: int) -> Path:
-    """Find the weight file that a spec means: a path, or the name of shipped weights, ``9x9-1M``; empty: the best."""
+    """Find the weight file that a spec names: a path, or the name of shipped weights, ``9x9-1M``; empty: the best."""
     if not text:
         return shipped_weights(size)
     shipped = checkpoints_dir() / f"{text}.npz"
@@ -190,7 +190,7 @@ class GreedyKeys(Keys):
     epsilon: float = key(default_of(GreedyPlayer, "epsilon"), "Probability of a uniformly random move.", ge=0, le=1)
 
     def make(self, size: int, seed: Seed) -> Player:
-        """Make the greedy player; its kernels compile now, not while a clock runs."""
+        """Make the greedy player; its kernels are compiled now, not while a clock runs."""
         value_function = ValueFunction(weights_for(self.weights, size))
         value_function.afterstates(new_board(size))
         return GreedyPlayer(value_function, seed, self.epsilon)
@@ -234,7 +234,7 @@ class TdSearchKeys(Keys):
     )
     learn_plies: PliesOrAll = key(
         "all" if _SIMULATION.learn_plies == ALL_PLIES else _SIMULATION.learn_plies,
-        "Learn from the states of this many plies; all: from those that the default policy reaches as well.",
+        "Learn from the states of this many plies; all: also from those that the default policy reaches.",
     )
     alpha: float = key(
         _LEARNING.alpha,
@@ -269,7 +269,7 @@ class TdSearchKeys(Keys):
     )
     value: Annotated[str, OneOf(*VALUES)] = key(
         name_of(_LEARNING.value, VALUES),
-        "Whether V is logistic or linear in the features. A long-term memory decides for itself.",
+        "Whether V is logistic or linear in the features. With a long-term memory, its file decides.",
     )
     default_policy: Annotated[str, OneOf(*DEFAULT_POLICIES)] = key(DEFAULT_KIND, DEFAULT_POLICY)
     save: bool = rule("save")
@@ -361,7 +361,7 @@ class Dyna2Keys(TdSearchKeys):
     aliases: ClassVar[dict[str, str]] = {**TdSearchKeys.aliases, "long": "long_term"}
 
     sizes: SizesOrNone = key(
-        (1, 2, 3), "Window sizes of the short-term memory, such as 1+2; none: without one it is the greedy player."
+        (1, 2, 3), "Window sizes of the short-term memory, such as 1+2; none: no short-term memory (the greedy player)."
     )
     alpha: float = with_default(TdSearchKeys.fields()["alpha"], _SHORT.alpha)
     schedule: Annotated[str, OneOf(*STEP_SCHEDULES)] = with_default(
@@ -373,7 +373,7 @@ class Dyna2Keys(TdSearchKeys):
     )
     apart: bool = key(default_of(dyna2.Dyna2, "apart"), "Keep the memories apart in any case.")
     long_term: settings.Path = key(
-        "", "The long-term memory: a weight file; empty: the best that ship; none: no long-term memory.", "dyna2"
+        "", "The long-term memory: a weight file; empty: the best shipped weights; none: no long-term memory.", "dyna2"
     )
     long_learn: bool = key(False, "Let the long-term memory learn from each game that is played.")
     long_alpha: float = key(_LONG.alpha, "Step size of the long-term memory.", gt=0)
@@ -386,7 +386,7 @@ class Dyna2Keys(TdSearchKeys):
     )
 
     def make_dyna2(self, size: int, seed: Seed) -> dyna2.Dyna2:
-        """Make the Dyna-2 search, for itself or as a first phase."""
+        """Make the Dyna-2 search, on its own or as a first phase."""
         long_learning = _LONG._replace(alpha=self.long_alpha, lambda_=self.long_lambda)
         return dyna2.Dyna2(
             size,
@@ -416,11 +416,11 @@ _OPTIONS = alphabeta.Options()
 
 @section
 class AlphaBetaPhase(Keys):
-    """What alpha-beta alone, and alpha-beta as a second phase, have in common."""
+    """The keys shared by alpha-beta and two-phase search."""
 
     depth: Annotated[int, Field(ge=1, le=alphabeta.MAX_DEPTH - 1)] | Literal["none"] = key(
         default_of(alphabeta.AlphaBeta, "depth"),
-        "Plies; none: as deep as the time allows. If only `seconds` is given, none.",
+        "Plies; none: as deep as the time allows, which is the default if `seconds` is given.",
         "alphabeta_depth",
     )
     table: bool = key(_OPTIONS.table, "Transposition table.")
@@ -430,7 +430,7 @@ class AlphaBetaPhase(Keys):
     killers: bool = key(_OPTIONS.killers, "Killer moves.")
     history: bool = key(_OPTIONS.history, "History heuristic.")
     pvs: bool = key(_OPTIONS.pvs, "Principal variation search.")
-    null_move: bool = key(_OPTIONS.null_move, "Null moves, which alone may change the result.")
+    null_move: bool = key(_OPTIONS.null_move, "Null moves, the only enhancement that may change the result.")
 
     def _alphabeta(self) -> dict[str, Any]:
         """Return the arguments that `AlphaBeta` and `TwoPhase` share."""

@@ -1,6 +1,6 @@
-"""Lists of everyone who can play and of the shipped configs, for the terminal and for docs/players.md.
+"""Lists of all players and of the shipped configs, for the terminal and for docs/players.md.
 
-Start reading at `player_keys`. All of it is read off the keys' declarations and the comments of the shipped files.
+Start reading at `player_keys`. Everything is read from the keys' declarations and the comments of the shipped files.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from train.settings import expected, spelled, to_toml_value
 
 _WIDTH = 80  # columns of a terminal
 _INDENT = "    "
-_GTP = ("gtp:COMMAND", "An outside engine that speaks GTP, such as `gtp:gnugo --mode gtp --level 0`.")
-_KINDS = {  # the folders of shipped configs, and what starts each
+_GTP = ("gtp:COMMAND", "An external engine that speaks GTP, such as `gtp:gnugo --mode gtp --level 0`.")
+_KINDS = {  # the folders of shipped configs, and the command for each
     "": ("Training runs", "rlgo train NAME"),
     "sweeps": ("Sweeps", "rlgo sweep NAME"),
     "tournaments": ("Tournaments", "rlgo tournament NAME"),
@@ -46,17 +46,17 @@ class PlayerRow(NamedTuple):
 
     name: str
     summary: str
-    notes: tuple[str, ...]  # of its shipped file: examples, speed and strength
+    notes: tuple[str, ...]  # from the comment of its shipped file: examples, speed and strength
     keys: tuple[KeyRow, ...]
 
 
 # ---------------------------------------------------------------------------------------------
-# What there is
+# Reading the declarations
 # ---------------------------------------------------------------------------------------------
 
 
 def player_keys(name: str) -> tuple[KeyRow, ...]:
-    """List every key of a player; RlgoError names the nearest player if there is none of this name."""
+    """List every key of a player; for an unknown name, the RlgoError suggests the nearest player."""
     kind = find_player(name)
     rows = []
     for key, field in kind.fields().items():
@@ -76,7 +76,7 @@ def player_keys(name: str) -> tuple[KeyRow, ...]:
 
 
 def players_table() -> list[PlayerRow]:
-    """List everyone who can play, with every key; outside engines aside."""
+    """List all players with all their keys, except external engines."""
     return [PlayerRow(name, str(kind.__doc__), _notes(name), player_keys(name)) for name, kind in PLAYERS.items()]
 
 
@@ -113,7 +113,7 @@ def _first_sentence(lines: Iterable[str]) -> str:
 
 
 def _notes(name: str) -> tuple[str, ...]:
-    """Read examples, speed and strength off the comment of a player's shipped file."""
+    """Read examples, speed and strength from the comment of a player's shipped file."""
     if name not in list_configs("players"):
         return ()
     lines = _comment(config_path(name, "players"))
@@ -126,10 +126,10 @@ def _notes(name: str) -> tuple[str, ...]:
 
 
 def players_text(name: str | None = None) -> str:
-    """Show everyone who can play; or every key of one player: its default, what it may be, and what it means."""
+    """Show all players; or every key of one player: its default, allowed values and meaning."""
     if name is None:
         rows = [(row.name, row.summary) for row in players_table()]
-        title = "Everyone who can play; `rlgo players NAME` shows the keys of one."
+        title = "All players; `rlgo players NAME` shows the keys of one."
         return "\n".join([title, "", *_columns([*rows, _GTP])])
     find_player(name)
     row = next(row for row in players_table() if row.name == name)
@@ -164,7 +164,7 @@ def configs_text(name: str | None = None) -> str:
 
     Parameters
     ----------
-    name : of a config; with its folder (``experiments/lambda``) if there are several of that name
+    name : a config's name, with its folder (``experiments/lambda``) if it is ambiguous
 
     Raises
     ------
@@ -210,7 +210,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 
 def _columns(rows: Iterable[tuple[str, str]]) -> list[str]:
-    """Set names and what is said about them in two columns."""
+    """Lay out names and their descriptions in two columns."""
     rows = list(rows)
     width = max(len(name) for name, _ in rows) + 2
     lines = []
@@ -226,7 +226,7 @@ def _columns(rows: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def players_markdown() -> str:
-    """Write docs/players.md: everyone who can play, with every key once."""
+    """Write docs/players.md: all players, with every key once."""
     rows = players_table()
     lines = [_HEAD, "| player | what it is |", "|---|---|"]
     lines += [f"| [`{row.name}`](#{row.name}) | {row.summary} |" for row in rows]
@@ -263,7 +263,7 @@ def _markdown_key(key: KeyRow) -> str:
 
 
 def _markdown_notes(notes: Iterable[str]) -> list[str]:
-    """Set examples in a block of code, and speed and strength in lines of their own."""
+    """Format examples as a code block, and speed and strength on separate lines."""
     lines: list[str] = []
     in_code = False
     for note in notes:
@@ -282,9 +282,9 @@ _HEAD = """\
 A player is written `NAME[,KEY=VALUE...]`: `random`, `dyna2,sims=5_000`, `mc_rave,seconds=1`.
 
 - Integers may be written `10_000` or `1e4`. Lists have plus signs, `sizes=1+2`; switches are `on` or `off`.
-- A path to a TOML file of your own works in place of a name: `player = "NAME"` and the keys that you want to set, as in
-  `configs/players`. Append `,KEY=VALUE` to override them.
-- A key may have a shorter spelling, listed beside its name.
+- A path to your own TOML file works in place of a name. It contains `player = "NAME"` and the keys that you want to
+  set, as in `configs/players`. Append `,KEY=VALUE` to override them.
+- A key may have a shorter spelling, listed next to its name.
 - If you give `seconds`, other limits apply only if you give them, too.
 - A player within a spec (`prior_search`) has semicolons in place of commas.
 - `rlgo players NAME` shows the keys of one player in the terminal.

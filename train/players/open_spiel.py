@@ -8,7 +8,7 @@ differences:
   illegal (positional superko): rlgo's own players never play it, but the other side may.
 * Nobody can resign, and a game ends after `max_game_length` moves, scored as it stands.
 
-Importing this module raises an RlgoError without OpenSpiel, which `pip install 'rlgo[open_spiel]'` installs.
+Importing this module raises an RlgoError if OpenSpiel is missing; install it with `pip install 'rlgo[open_spiel]'`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MEMORY_MB = 1000
 class PlayerBot(pyspiel.Bot):
     """A `Player` as a bot for OpenSpiel's game "go", for either colour.
 
-    The bot keeps a `Game` of its own, which `step` brings up to date with the state's history, so it need not be
+    The bot keeps its own `Game`, which `step` brings up to date with the state's history, so it need not be
     informed of the other side's moves. It provides no policy, cannot be forced to an action, and cannot be cloned;
     pyspiel.Bot says so by default.
 
@@ -45,8 +45,8 @@ class PlayerBot(pyspiel.Bot):
 
     Attributes
     ----------
-    player : whose moves it plays
-    game : the position that it knows
+    player : the player that chooses its moves
+    game : its copy of the game
     gave_up : `RESIGNED`, or which move was illegal; empty until then
     """
 
@@ -130,9 +130,9 @@ class OpenSpielSearch(Player):
 
     Parameters
     ----------
-    size : points along a side of the board
+    size : board size
     simulations : per move
-    seed : of all random numbers; None: different every time
+    seed : seed of all random numbers; None draws a fresh one each time
     """
 
     def __init__(self, size: int = 9, simulations: int = 1000, seed: Seed = None, name: str = "open_spiel") -> None:

@@ -4,7 +4,7 @@ Start reading at `parse_spec`, then `make_player`. A spec is written
 
     NAME[,key=value...]       for instance  random   greedy,weights=runs/quick/weights.npz,epsilon=0.05
     FILE.toml[,key=value...]  the same from a file: `player = "NAME"` and keys, as in configs/players
-    gtp:COMMAND               an outside engine, for instance  gtp:gnugo --mode gtp --level 0
+    gtp:COMMAND               an external engine, for instance  gtp:gnugo --mode gtp --level 0
 
 A player within a spec (`prior_search`) has semicolons in place of commas. Lists are written with plus signs, 1+2+3;
 switches are on or off; 10_000 and 1e4 are integers. ``gtp:COMMAND`` is split as a shell would, but no shell runs it.
@@ -34,7 +34,7 @@ class Spec(NamedTuple):
     """A parsed player spec."""
 
     name: str  # a key of `PLAYERS`, or gtp
-    values: dict[str, Any]  # what the spec says, by the full names of keys; of ``gtp:COMMAND``, ``command`` alone
+    values: dict[str, Any]  # the values given, by the full names of keys; for ``gtp:COMMAND`` only ``command``
 
 
 def parse_spec(text: str) -> Spec:
@@ -42,7 +42,7 @@ def parse_spec(text: str) -> Spec:
 
     Raises
     ------
-    RlgoError : for an unknown player or key, with the nearest one there is, and for a value out of range.
+    RlgoError : for an unknown player or key, suggesting the nearest one, and for a value out of range.
     """
     if text.startswith("gtp:"):
         return Spec("gtp", {"command": text.removeprefix("gtp:")})
@@ -51,7 +51,7 @@ def parse_spec(text: str) -> Spec:
     if name.endswith(".toml"):
         name, values = _read_file(name)
     given = _checked(name, [_read_part(part, name) for part in parts])
-    if "seconds" in given:  # a time given here takes the place of the limits in the file
+    if "seconds" in given:  # a time given here replaces the limits in the file
         values = {key: value for key, value in values.items() if key not in PLAYERS[name].limits}
     return Spec(name, values | given)
 
@@ -61,12 +61,12 @@ def make_player(spec: str, size: int, seed: Seed = None, key: tuple[int, ...] = 
 
     Parameters
     ----------
-    seed : for players that draw random numbers and whose spec names no seed; None: different every time
-    key : of one of many games: whatever the seed, each game has random numbers of its own
+    seed : seed for players whose spec sets none; None draws a fresh one each time
+    key : number of the game, if there are many: each game then has different random numbers, whatever the seed
 
     Raises
     ------
-    RlgoError : for a bad spec, for missing weights, for an engine that does not start or refuses the size.
+    RlgoError : for a bad spec, for missing weights, and for an engine that does not start or rejects the size.
     """
     name, values = parse_spec(spec)
     if name == "gtp":
@@ -86,12 +86,12 @@ def make_player(spec: str, size: int, seed: Seed = None, key: tuple[int, ...] = 
 
 
 def nested_spec(text: str) -> str:
-    """Read a spec that stands within another one, with semicolons in place of commas."""
+    """Read a spec within another one, with semicolons in place of commas."""
     return text.replace(";", ",")
 
 
 def find_player(name: str) -> type[Keys]:
-    """Find the keys of a player by its name; RlgoError names the nearest one if there is none."""
+    """Find the keys of a player by its name; for an unknown name, the RlgoError suggests the nearest one."""
     if name not in PLAYERS:
         near = get_close_matches(name, PLAYERS, 1)
         hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(PLAYERS)}, gtp:COMMAND or FILE.toml"
@@ -100,7 +100,7 @@ def find_player(name: str) -> type[Keys]:
 
 
 def _field(key: str, name: str) -> str:
-    """Find the field that a key of a player means, by its full name or an alias."""
+    """Find the field for a key of a player, by its full name or an alias."""
     kind = find_player(name)
     field = kind.aliases.get(key, key)
     if field not in kind.fields():
@@ -112,7 +112,7 @@ def _read_part(part: str, name: str) -> tuple[str, Any]:
     """Read KEY=VALUE: the key as it is written, and the value."""
     key, equals, value = part.partition("=")
     if key.isdecimal():
-        raise RlgoError(f"player {name}: {part!r} stands alone: lists are written 1+2")
+        raise RlgoError(f"player {name}: {part!r}: expected KEY=VALUE; lists are written 1+2")
     if not key:
         raise RlgoError(f"player {name}: {part!r}: expected KEY=VALUE")
     field = _field(key, name)

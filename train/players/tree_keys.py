@@ -69,7 +69,7 @@ Growth = Annotated[float, Field(ge=0), AfterValidator(_none_or_above_1), Expecte
 
 @section
 class SimulationKeys(Keys):
-    """What the whole family shares."""
+    """The keys shared by the whole family."""
 
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations", "default": "default_policy"}
@@ -96,7 +96,7 @@ class SimulationKeys(Keys):
         "After this many plies of the default policy, V of the weights is the outcome.",
     )
     weights: settings.Path = key(
-        "", "The weights for whatever needs them: a file, or the name of shipped ones; empty: the best that ship."
+        "", "The weights, where needed: a file, or the name of shipped weights; empty: the best shipped ones."
     )
     workers: Workers = key(_RESOURCES.workers, "Threads.")
     root_parallel: bool = key(_RESOURCES.root_parallel, "Give each thread a tree of its own, and add up the roots.")
@@ -134,7 +134,7 @@ class SimulationKeys(Keys):
 
 @register("mc")
 class McKeys(SimulationKeys):
-    """Flat Monte-Carlo: no tree, as many simulations for each move as for any other (MC-RAVE paper, Section 2.3)."""
+    """Flat Monte-Carlo: no tree, the same number of simulations for every move (MC-RAVE paper, Section 2.3)."""
 
     temperature: float = key(
         _SETTINGS.temperature, "Simulate moves in proportion to exp(Q / temperature); 0: all equally often.", ge=0
@@ -148,7 +148,7 @@ class McKeys(SimulationKeys):
 
 @section
 class TreeKeys(SimulationKeys):
-    """What the algorithms with a tree share."""
+    """The keys shared by the algorithms with a tree."""
 
     implied: ClassVar[dict[str, tuple[str, str]]] = {"rave_k": ("schedule", "hand_selected")}
     aliases: ClassVar[dict[str, str]] = {
@@ -177,7 +177,7 @@ class TreeKeys(SimulationKeys):
     )
     rave_bias: float = key(_SETTINGS.rave_bias, "b, the bias of AMAF values.", "rave_bias", ge=0)
     learn_bias: bool = key(
-        _SETTINGS.learn_bias, "Learn the biases of near and of far moves from the trees of the game.", "rave_bias"
+        _SETTINGS.learn_bias, "Learn the biases of near and far moves from the trees of the game.", "rave_bias"
     )
     expand_after: Count = key(_SETTINGS.expand_after, "Visits of an action before its position becomes a node.", ge=1)
     heuristic: Annotated[str, OneOf(*HEURISTICS)] = key(
@@ -189,7 +189,7 @@ class TreeKeys(SimulationKeys):
     prior_n_amaf: PriorCount = key(
         _SETTINGS.prior_n_amaf, "M (C~), the confidence in H as an AMAF value, in visits.", "heuristics"
     )
-    adapt_m: bool = key(_SETTINGS.adapt_m, "Take M for H = 1/2, and more the further H is from it.")
+    adapt_m: bool = key(_SETTINGS.adapt_m, "Use M for H = 1/2, and more the further H is from it.")
     prior_search: settings.Path = key(
         "",
         "Two phases: a td_search or dyna2 player that learns before each search, whose value is the heuristic rlgo. "
@@ -209,7 +209,7 @@ class TreeKeys(SimulationKeys):
     def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:
         if not self.prior_search:
             return None
-        # With a seed of its own: two searches of one seed would draw the same numbers.
+        # It needs its own seed: two searches with one seed would draw the same numbers.
         search = make_player(nested_spec(self.prior_search), size, seed.spawn(1)[0])
         if not isinstance(search, TdSearch):
             raise RlgoError(f"prior_search = {self.prior_search}: expected a td_search or dyna2 player")

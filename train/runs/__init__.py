@@ -3,6 +3,6 @@
 * `run` trains; `folder` holds its files, `monitor` its logs, `strength` its measurements
 * `workers` puts the workers of a run on a Ray cluster
 * `status` lists runs; `compare` and `evaluate` play them against each other
-* `fleet` trains many runs, each in a process of its own (`child`); `sweep` varies their settings
+* `fleet` trains many runs, each in its own process (`child`); `sweep` varies their settings
 * `pictures` draws comparisons, sweeps and ratings
 """

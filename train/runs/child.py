@@ -1,6 +1,6 @@
 """The process of one run of a fleet: ``python -m train.runs.child train ...``.
 
-It takes the arguments of `rlgo train` that start or resume a run, and ends as `rlgo train` does: with the same last
+It takes the arguments of `rlgo train` that start or resume a run, and ends like it, with the same last
 line on standard error and the same exit status. Unlike `rlgo train`, it saves the run and stops when its standard
 input is closed, so that no run outlives its fleet. This module is an entry point: nothing imports it.
 """
@@ -15,8 +15,8 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from rlgo.errors import RlgoError
 from train.config import load_config
+from train.console import exit_status
 from train.runs.run import resume, train
 
 
@@ -35,26 +35,15 @@ def main(argv: Sequence[str]) -> int:
     arguments = parser.parse_args(argv)
     sys.argv = ["rlgo", *argv]  # the run records the command that a person would type
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may have inherited "ignore"
-    try:
+
+    def run() -> None:
         threading.Thread(target=_watch_stdin, daemon=True).start()
         if arguments.resume is not None:
             resume(arguments.resume)
         else:
             train(load_config(arguments.config, arguments.set))
-    except RlgoError as error:
-        return _fail(str(error))
-    except OSError as error:
-        if error.filename is None:
-            raise
-        return _fail(f"{error.filename}: {error.strerror}")
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-    return 0
 
-
-def _fail(text: str) -> int:
-    print("rlgo: error:", " ".join(text.split("\n")), file=sys.stderr)
-    return 2
+    return exit_status(run)
 
 
 def _watch_stdin() -> None:

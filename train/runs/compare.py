@@ -59,7 +59,7 @@ class Comparison:
     komi: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as what `json` can write."""
+        """Return all fields as plain data for JSON."""
         return {
             "a": self.a.name,
             "b": self.b.name,
@@ -91,9 +91,7 @@ def _text(value: Any) -> str:
     return "-" if value is None else json.dumps(value)
 
 
-def compare(
-    a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, progress: bool | None = None
-) -> Comparison:
+def compare(a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, progress: bool = True) -> Comparison:
     """Play the greedy players of two runs against each other, in compiled code.
 
     Parameters
@@ -101,7 +99,7 @@ def compare(
     a, b : run folders (finished, interrupted or running) or weight files, with any feature sets
     games : games per point, an even number because each opening is played with both colours
     seed : seed of the openings, which are the same at every point and the same as in `rlgo match --fast`
-    progress : show progress on standard error; None: as `console.Progress` decides
+    progress : show progress on standard error
 
     Raises
     ------

@@ -62,7 +62,7 @@ class Evaluation:
         return out
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as what `json` can write."""
+        """Return all fields as plain data for JSON."""
         pairs = [{"a": r.a, "b": r.b, "score": r.score, "games": r.games, "draws": r.draws} for r in self.results]
         return {
             "games": self.games,
@@ -92,7 +92,7 @@ def evaluate(
     seed: int = 1,
     komi: float | None = None,
     gnugo: int = 0,
-    progress: bool | None = None,
+    progress: bool = True,
 ) -> Evaluation:
     """Rate the greedy players of weights, with random play as 0 Elo.
 
@@ -104,7 +104,7 @@ def evaluate(
     seed : seed of the openings
     komi : None: the komi that the weights were trained with
     gnugo : games of each file, and of each run's last weights, against GNU Go level 0; an even number
-    progress : show progress on standard error; None: as `console.Progress` decides
+    progress : show progress on standard error
 
     Raises
     ------
@@ -146,8 +146,8 @@ def evaluate(
 def _placed(ratings: Ratings, names: Collection[str]) -> Ratings:
     """Shift ratings so that random play has 0 Elo, and give intervals relative to the mean of the players in `names`.
 
-    How many hundred Elo separate random play from the first checkpoint is the least certain of all: in intervals
-    relative to random play, or to a mean that includes it, this uncertainty would hide everything else.
+    The gap of several hundred Elo between random play and the first checkpoint is the least certain number of all. In
+    intervals relative to random play, or to a mean that includes it, this uncertainty would hide everything else.
     """
     players, zero = ratings.players, ratings[RANDOM].elo
     share = np.array([player.name in names for player in players]) / len(names)

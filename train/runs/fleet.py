@@ -1,7 +1,7 @@
-"""Many training runs side by side, each in a process of its own.
+"""Many training runs side by side, each in its own process.
 
-Start reading at `train_all`. Each run has an ordinary run folder, and a fleet keeps no state besides those folders:
-what remains to be done follows from their contents. So a fleet that was interrupted, even by ``kill -9``, continues
+Start reading at `train_all`. Each run has an ordinary run folder, and a fleet keeps no state outside those folders:
+the remaining work follows from their contents. So a fleet that was interrupted, even by ``kill -9``, continues
 when it is started again.
 """
 
@@ -96,7 +96,7 @@ def jobs_for(specs: Iterable[RunSpec]) -> int:
 
 
 def check_folders(specs: Iterable[RunSpec], hint: str, besides: Sequence[str] = ()) -> None:
-    """Raise RlgoError if the folder of a run already holds a run with another config.
+    """Raise RlgoError if the folder of a run already contains a run with another config.
 
     Parameters
     ----------
@@ -116,13 +116,13 @@ def check_folders(specs: Iterable[RunSpec], hint: str, besides: Sequence[str] = 
         differing = (key for key in expected if key not in may_differ and found[key] != expected[key])
         if key := next(differing, ""):
             raise RlgoError(
-                f"{spec.folder.path}: already holds a run with {key} = {found[key]!r}, expected {expected[key]!r}; "
+                f"{spec.folder.path}: already contains a run with {key} = {found[key]!r}, expected {expected[key]!r}; "
                 f"{hint}, or remove that run"
             )
 
 
 def warm_up(config: Config) -> None:
-    """Compile once what all runs need, so that they do not compile it side by side."""
+    """Compile once what all runs need, so that they do not all compile it."""
     size = config.board.size
     with compiling(f"self-play and learning, {size}x{size}"):
         learner = make_learner(config, 0)
@@ -131,15 +131,15 @@ def warm_up(config: Config) -> None:
         play_fast(learner.features, learner.theta, learner.theta, 2, 0)
 
 
-def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool | None) -> None:
+def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool) -> None:
     """Train every run until it finishes or fails, and update its status.
 
     Parameters
     ----------
-    runs : the runs; those that are finished or damaged already are left alone
+    runs : the runs; those already finished or damaged are skipped
     folder : their common folder; their output goes to its subfolder logs
     jobs : number of runs that train at a time
-    progress : show progress on standard error; None: as `console.Progress` decides
+    progress : show progress on standard error
     """
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
@@ -180,7 +180,7 @@ def _is_over(run: RunStatus) -> bool:
 
 
 def _best(runs: Sequence[RunStatus]) -> str:
-    """Name the best run so far, by the runs' own results against the strongest opponent all of them have met."""
+    """Describe the best run so far, by the results against the strongest opponent that all runs have played."""
     measured = [run for run in runs if run.strength]
     if not measured:
         return ""
@@ -190,7 +190,7 @@ def _best(runs: Sequence[RunStatus]) -> str:
 
 
 class _Fleet:
-    """The runs that wait for a process, and the processes at work.
+    """The runs waiting for a process, and the running processes.
 
     pending : runs that have not finished
     logs : folder for what the processes print
@@ -204,7 +204,7 @@ class _Fleet:
         self._has_said_waiting = False
 
     def is_busy(self) -> bool:
-        """Whether a run is waiting or at work."""
+        """Whether any run is waiting or running."""
         return bool(self._pending or self._working)
 
     def collect(self) -> None:
@@ -215,7 +215,7 @@ class _Fleet:
             message(f"[{self._done}/{self._total}] {process.report()}")
 
     def launch(self, jobs: int) -> None:
-        """Start processes until `jobs` are at work, for runs that no other process is in."""
+        """Start processes until `jobs` are running, for runs that no other process is using."""
         while len(self._working) < jobs:
             ready = next((run for run in self._pending if not run.spec.folder.in_use()), None)
             if ready is None:
@@ -238,7 +238,7 @@ class _Fleet:
 
 
 class _Process:
-    """A run at work: a child process, which ends when its standard input closes, even if the parent was killed."""
+    """A running child process, which ends when its standard input closes, even if the parent was killed."""
 
     def __init__(self, run: RunStatus, logs: Path):
         spec = run.spec
@@ -251,7 +251,7 @@ class _Process:
         self._bytes_read = 0  # of metrics.jsonl
         with self._log.open("ab") as log:
             self._log_start = log.tell()
-            # In its own session, so that Ctrl-C in the terminal does not reach it: it would be a second, rude signal.
+            # In its own session, so that Ctrl-C in the terminal does not reach it as a second, forceful signal.
             self._process = subprocess.Popen(
                 [sys.executable, "-m", CHILD, *argv],
                 stdin=subprocess.PIPE,
@@ -302,7 +302,7 @@ class _Process:
         with self._log.open("rb") as log:
             log.seek(self._log_start)
             lines = [line for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
-        # Without the command that resumes this run alone: the fleet has its own.
+        # Drop the command that resumes this run alone: the fleet has its own.
         reason = lines[-1].removeprefix("rlgo: error: ").partition(SAVED)[0] if lines else ""
         return reason or f"exit status {exit_status}"
 

@@ -1,9 +1,9 @@
 """The folder of a training run: its files, its saved state, and its lock.
 
 Start reading at `RunFolder`. A run is resumed from `state.npz`, a checksummed archive that is replaced as a whole. The
-state records how long every file was that the run appends to. Whatever was appended later is cut off before the run
+state records the length of every file that the run appends to. Anything appended later is cut off before the run
 continues, and is then written again. So a run that was killed at any moment, even by ``kill -9``, ends with the same
-files as one that was not.
+files as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RunFolder:
     run.json          seed, command, versions, git commit, and results at the end
     state.npz         the state from which the run can be resumed
     checkpoints/      the weights after 100, 200, 500, 1,000, 2,000 ... games
-    metrics.jsonl     all logged numbers; TensorBoard's event files beside it hold the same
+    metrics.jsonl     all logged numbers; the TensorBoard event files contain the same
     config.tfevents   the config again, for TensorBoard's table of runs
     log.txt           the messages of the run
     weights.npz       the weights, written at the end or when the run is interrupted
@@ -78,7 +78,7 @@ class RunFolder:
 
         Raises RlgoError if another process is using the run, or if the folder cannot be written.
         """
-        from filelock import FileLock, Timeout  # looking at runs does not need it
+        from filelock import FileLock, Timeout  # listing runs does not need it
 
         lock = FileLock(self._lock, timeout=0.5)
         try:
@@ -147,7 +147,7 @@ class RunFolder:
     def _refuse_existing(self) -> None:
         if self.path.exists():
             raise RlgoError(
-                f"{self.path}: already holds a run; expected another name (--set run.name=NAME), or --resume to "
+                f"{self.path}: already contains a run; expected another name (--set run.name=NAME), or --resume to "
                 f"continue that run"
             )
 
@@ -157,14 +157,14 @@ class RunFolder:
         Parameters
         ----------
         arrays : the state of the learner
-        progress : all else that the run needs to continue, as JSON can hold it
+        progress : everything else the run needs to continue, as plain data for JSON
         lengths : length in bytes, on the disk, of each file that the run appends to
         """
         meta = {"format": FORMAT, "version": VERSION, "progress": progress, "lengths": lengths}
         write_archive(self.state, meta, arrays)
 
     def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the saved state, (arrays, progress), and leave all other files as they are."""
+        """Return the saved state, (arrays, progress), and leave all other files unchanged."""
         meta, arrays = self._read()
         return arrays, meta["progress"]
 
@@ -193,7 +193,7 @@ class RunFolder:
 
 def command_prefix() -> str:
     """Return what must precede `rlgo` in a command to type: its folder and "/" if it is not on the PATH, else ""."""
-    here = Path(sys.executable).parent  # scripts are installed beside the interpreter
+    here = Path(sys.executable).parent  # scripts are installed next to the interpreter
     hidden = shutil.which("rlgo") is None and (here / "rlgo").is_file()
     return f"{shlex.quote(os.path.relpath(here))}/" if hidden else ""
 

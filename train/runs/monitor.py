@@ -1,8 +1,8 @@
-"""What a training run logs: TensorBoard's event files, and the same numbers in metrics.jsonl.
+"""Logs of a training run: TensorBoard event files, and the same numbers in metrics.jsonl.
 
 Start reading at `Monitor.log`. Everything is written immediately, in the calling thread: the lengths of the files are
-part of a run's state, and errors of the disk must reach the run. (tensorboardX's own `SummaryWriter` writes in a thread
-of its own, which dies silently.) tensorboardX is slow to load, so it is imported where it is used.
+part of a run's state, and disk errors must reach the run. (tensorboardX's own `SummaryWriter` writes in a
+separate thread, which can die silently.) tensorboardX is slow to load, so it is imported where it is used.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Monitor:
     Parameters
     ----------
     folder : the run folder
-    session : how often the run was started before; each session has its own event file
+    session : number of earlier starts of the run; each session has its own event file
 
     Raises
     ------

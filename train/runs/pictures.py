@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.errors import RlgoError
-from train.console import message
-from train.plots import FIRST, INK, SECOND, light_frame, make_figure, need_matplotlib, percent
+from train.plots import FIRST, INK, SECOND, light_frame, make_figure, percent
 from train.runs.compare import Comparison, Side
 from train.runs.evaluate import RANDOM, Evaluation
 from train.runs.sweep import METRICS, Outcome, Sweep
@@ -81,16 +79,6 @@ def _draw_metric(ax: Any, side: Side, key: str, colour: str) -> None:
 # ---------------------------------------------------------------------------------------------
 # A sweep
 # ---------------------------------------------------------------------------------------------
-
-
-def write_sweep_picture(sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
-    """Write plot.png into the folder of a sweep, or a message if matplotlib is missing."""
-    try:
-        need_matplotlib()
-    except RlgoError as error:
-        message(f"no picture: {error}")
-        return
-    sweep_picture(sweep.folder / "plot.png", sweep, outcomes)
 
 
 def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -> None:

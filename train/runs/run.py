@@ -44,7 +44,7 @@ from train.runs.strength import Strength, against_gnugo, elo, has_gnugo, seeds, 
 SLICE_SECONDS = 0.2  # between two checks for Ctrl-C
 SAVE_SECONDS = 10.0  # between two saved states
 SAVED = "; saved up to "  # in errors: between what went wrong and how to resume
-_MAX_WEIGHT = 1e12  # learning has diverged beyond it, and logged numbers would mean nothing
+_MAX_WEIGHT = 1e12  # beyond this, learning has diverged, and logged numbers would be meaningless
 _MAY_CHANGE = ("run.name", "run.out", "run.games", "run.cluster", "run.cluster_timeout")  # when a run is resumed
 _RESULTS = ("seconds", "sessions", "lost", "strength", "elo")  # added to run.json at the end
 
@@ -122,17 +122,17 @@ def _learner_of(config: Config, theta: np.ndarray | None = None) -> Iterator[Lea
 
 
 # ---------------------------------------------------------------------------------------------
-# Start, resume, look
+# Start, resume, inspect
 # ---------------------------------------------------------------------------------------------
 
 
-def train(config: Config, progress: bool | None = None) -> Result:
+def train(config: Config, progress: bool = True) -> Result:
     """Start a training run in a new folder and run it to its end.
 
     Parameters
     ----------
     config : see `config.Config`
-    progress : show progress on standard error; None: as `console.Progress` decides
+    progress : show progress on standard error
 
     Raises
     ------
@@ -158,15 +158,14 @@ def _initial_weights(config: Config) -> np.ndarray | None:
     expected = make_features(config.board.size, f.sizes, f.sharing)
     if weights.features is not expected:
         raise RlgoError(
-            f"run.start = {config.run.start}: has weights for {weights.features.name}, expected {expected.name}"
+            f"run.start = {config.run.start}: expected weights for {expected.name}, "
+            f"found weights for {weights.features.name}"
         )
     return weights.theta
 
 
-def resume(
-    path: str | Path, games: int | None = None, progress: bool | None = None, cluster: str | None = None
-) -> Result:
-    """Resume an interrupted run exactly from its last saved state.
+def resume(path: str | Path, games: int | None = None, progress: bool = True, cluster: str | None = None) -> Result:
+    """Resume an interrupted run from exactly its last saved state.
 
     Parameters
     ----------
@@ -228,8 +227,8 @@ def _config_of(folder: RunFolder, games: int | None = None, cluster: str | None 
     return config
 
 
-def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool | None) -> Result:
-    """Run from the saved state to the end; if the run ends early, say how to resume it."""
+def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> Result:
+    """Run from the saved state to the end; if the run ends early, the error says how to resume it."""
     with folder.lock(), StopRequest() as stop:
         state, saved = folder.load()
         done = _Progress(**saved)
@@ -261,23 +260,23 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool | No
 
 
 def _saved(folder: RunFolder) -> str:
-    """Return the end of a message: what is saved, and how to resume."""
+    """Return the end of an error message: what is saved, and how to resume."""
     _, saved = folder.load()
     return f"{SAVED}{saved['games']:,} games; resume with: {folder.resume_command()}"
 
 
 # ---------------------------------------------------------------------------------------------
-# A run at work
+# The loop of a run
 # ---------------------------------------------------------------------------------------------
 
 
 class _Interrupted(Exception):
-    """The run was asked to stop, has saved its state, and has said how to resume."""
+    """Raised after a run was asked to stop, has saved its state and has printed how to resume."""
 
 
 @dataclass
 class _Progress:
-    """What a run knows besides its learner; saved with its state."""
+    """The state of a run outside its learner; saved with the learner's state."""
 
     config: str = ""  # as TOML, at the start of the run
     games: int = 0
@@ -295,7 +294,7 @@ class _Progress:
 
 @dataclass
 class _Run:
-    """A run at work."""
+    """A run in progress."""
 
     config: Config
     folder: RunFolder
@@ -305,7 +304,7 @@ class _Run:
     log_file: TextIO
     done: _Progress
 
-    def go(self, progress: bool | None) -> Result:
+    def go(self, progress: bool) -> Result:
         """Play, learn, measure and save until the last game."""
         learner, games, done = self.learner, self.config.run.games, self.done
         self.introduce()
@@ -335,7 +334,7 @@ class _Run:
         return Result(self.folder.path, self.weights(), self.strength(), done.elo)
 
     def introduce(self) -> None:
-        """Say what is about to run."""
+        """Print what is about to run."""
         learner = self.learner
         if learner.games == 0:
             self.log(f"{learner.features.name}: {learner.features.n_weights:,} weights; run folder {self.folder.path}")
@@ -419,7 +418,7 @@ class _Run:
             bar.set_postfix(", ".join([f"Elo {rating.elo:.0f}", *(f"{k} {s.win_rate:.0%}" for k, s in found.items())]))
         return rating.elo
 
-    def play_gnugo(self, progress: bool | None) -> None:
+    def play_gnugo(self, progress: bool) -> None:
         """Play the match against GNU Go that is due. It may take minutes: Ctrl-C ends it at once, and it stays due."""
         weights, strength = self.weights(), None
         self.stop.at_once = True
@@ -463,7 +462,7 @@ class _Run:
         raise _Interrupted
 
     def finish(self) -> None:
-        """Write the weights and the results, and say what to do with them."""
+        """Write the weights and the results, and print how to use them."""
         save_weights(self.folder.weights, self.weights())
         done = self.done
         end: dict[str, Any] = {"seconds": round(done.seconds, 1), "sessions": done.sessions, "lost": done.lost}
@@ -524,7 +523,7 @@ def _never_seen(features: FeatureSet, occurrences: np.ndarray) -> dict[str, floa
 
 
 def _provenance(config: Config) -> dict[str, Any]:
-    """Return where a new run comes from, for run.json."""
+    """Return the provenance of a new run, for run.json."""
     return {
         "command": "rlgo " + shlex.join(sys.argv[1:]) if Path(sys.argv[0]).name in ("rlgo", "__main__.py") else "",
         "seed": config.run.seed,

@@ -1,6 +1,6 @@
 """The training runs in a folder, and the status of each.
 
-Start reading at `inspect`. Everything is read from the run folders as they are: nothing is written, and no run has to
+Start reading at `inspect`. Everything is read from the run folders: nothing is written, and no run has to
 wait.
 """
 
@@ -23,7 +23,7 @@ _DEPTH = 2  # a folder of runs, and the folder of a sweep in it
 
 @dataclass(frozen=True)
 class RunInfo:
-    """A run as its folder describes it; numbers are those of the last saved state, seconds old if it is running."""
+    """The status of a run, from its folder; numbers are those of the last saved state, seconds old if it is running."""
 
     path: Path
     state: str  # RUNNING, INTERRUPTED, FINISHED or DAMAGED
@@ -48,7 +48,7 @@ class RunInfo:
         return RunFolder(self.path).resume_command() if self.state == INTERRUPTED else ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as what `json` can write."""
+        """Return all fields as plain data for JSON."""
         return {
             **asdict(self),
             "path": str(self.path),

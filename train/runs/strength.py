@@ -1,10 +1,10 @@
-"""How strong a run's greedy player is: win rates, Elo against its own checkpoints, games against GNU Go.
+"""Strength of a run's greedy player: win rates, Elo against its own checkpoints, games against GNU Go.
 
 Start reading at `win_rates`, `elo` and `against_gnugo`. Games are played in compiled code, thousands per second, except
 those against GNU Go.
 
 Results depend only on the config, the weights and their number of games, not on the history of the process: a run that
-was interrupted measures the same as one that was not.
+was interrupted measures the same as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -75,18 +75,18 @@ def elo(config: Config, folder: RunFolder, weights: Weights, ratings: dict[str, 
     """Rate `weights` on the ladder of the run's checkpoints, where random play has 0 Elo.
 
     The weights play the last `RUNGS` checkpoints before them, and random play if there are fewer. Neighbours on the
-    ladder win games from each other, while random play never beats a player of more than a few hundred games: so it
-    plays where its games mean something, and further up the ladder carries the scale. Ratings of the rungs stay as they
-    were found. (The prior of `elo.rate` keeps the rating finite even after a score of 100 %.)
+    ladder win games from each other, while random play never beats a player of more than a few hundred games. So it
+    plays only where its games are informative; further up, the ladder carries the scale. Ratings of the rungs are
+    fixed once measured. (The prior of `elo.rate` keeps the rating finite even after a score of 100 %.)
 
-    Elo therefore tells how far a run has come, not which of two runs is stronger: what the first few hundred games are
-    worth differs by some hundred Elo between runs, and carries over to all later ratings. `evaluate` rates runs on a
+    Elo therefore shows how far a run has come, not which of two runs is stronger: the gain of the first few hundred
+    games differs by some hundred Elo between runs, and carries over to all later ratings. `evaluate` rates runs on a
     common scale.
 
     Parameters
     ----------
-    config : of the run
-    folder : of the run
+    config : the run's config
+    folder : the run's folder
     weights : the weights to rate
     ratings : Elo by number of games, as text, of the checkpoints rated so far; missing ones are rated and added
 
@@ -106,14 +106,14 @@ def elo(config: Config, folder: RunFolder, weights: Weights, ratings: dict[str, 
     return rate_new({"0": 0.0, **ratings}, results)
 
 
-def against_gnugo(config: Config, weights: Weights, progress: bool | None) -> Strength | None:
+def against_gnugo(config: Config, weights: Weights, progress: bool) -> Strength | None:
     """Measure the win rate against GNU Go level 0; None after Ctrl-C. Raises what `play_gnugo` raises."""
     seed = int(_seed(config, weights.games, 0, _GNUGO).generate_state(1)[0])
     match = play_gnugo(weights, config.run.gnugo_games, config.board.komi, seed, progress)
     return None if match.interrupted else Strength(GNUGO_NAME, match.games, match.win_rate, match.ci95)
 
 
-def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: bool | None) -> MatchResult:
+def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: bool) -> MatchResult:
     """Play a match of the greedy player of `weights` against GNU Go level 0, at about a game per second.
 
     Raises
@@ -123,8 +123,7 @@ def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: b
     """
     player = GreedyPlayer(ValueFunction(weights), seed)
     engine = f"gtp:{GNUGO} --seed {seed % 2**31}"  # or GNU Go would play differently each time
-    size, show = weights.features.size, progress is not False
-    return play_match(player, engine, games, size=size, komi=komi, seed=seed, progress=show)
+    return play_match(player, engine, games, size=weights.features.size, komi=komi, seed=seed, progress=progress)
 
 
 def has_gnugo() -> bool:
@@ -151,5 +150,5 @@ def _scores(config: Config, weights: Weights, theta: np.ndarray, opponent: int, 
 
 
 def _seed(config: Config, games: int, opponent: int, what: int) -> np.random.SeedSequence:
-    """Return the seed of the games against one opponent, measured after so many games of self-play."""
+    """Return the seed of the games against one opponent, measured after this many games of self-play."""
     return np.random.SeedSequence([seeds(config)[1].generate_state(1)[0], games, opponent, what])

@@ -1,4 +1,4 @@
-"""Sweeps: many training runs over a grid, or random choices, of settings and seeds, and which of them play best.
+"""Sweeps: training runs over a grid or random choice of settings and seeds, ranked by their play.
 
 Start reading at `read_sweep`, then `run_sweep`. The file of a sweep has a table [sweep], whose keys `config.py`
 documents; the parameters to vary; and settings that all runs share, on top of the base config:
@@ -16,7 +16,7 @@ documents; the parameters to vary; and settings that all runs share, on top of t
     games = 50_000
 
 The runs are trained by `fleet.train_all`, each in an ordinary run folder inside that of the sweep. A sweep keeps no
-other state, so that it continues after anything, even ``kill -9``, when it is started again.
+other state, so it can continue after any interruption, even ``kill -9``, when it is started again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from train.stats import clustered_interval, in_percent
 
 MAX_RUNS = 10_000
 _FIXED = {  # settings that a sweep cannot vary
-    "run.name": "a sweep names its runs itself, after their parameters",
+    "run.name": "a sweep names its runs after their parameters",
     "run.out": "all runs of a sweep share one folder",
     "run.seed": "list seeds in sweep.seeds",
     "board.size": "weights for different board sizes cannot play each other",
@@ -62,7 +62,7 @@ METRICS = {"members": "won against the others", "shipped": "won against the ship
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep as its file describes it, with the config of every run."""
+    """A sweep as described by its file, with the config of every run."""
 
     path: Path  # of the file
     resume_command: str
@@ -103,7 +103,7 @@ def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
     s = section_from(SweepConfig, table, str(file))
     if s.games % 2:
         raise RlgoError(f"{file}: sweep.games = {s.games}: expected an even number (each opening is played twice)")
-    # A base config beside the file is found from any working directory.
+    # A base config next to the file is found from any working directory.
     base = str(file.parent / s.base) if (file.parent / s.base).is_file() else s.base
     shared = _shared_config(base, data, str(file))
     if s.metric == "shipped" and _shipped(shared.board.size) is None:
@@ -286,16 +286,14 @@ class Outcome(RunStatus):
         }
 
 
-def run_sweep(
-    sweep: Sweep, jobs: int | None = None, progress: bool | None = None, only_resume: bool = False
-) -> list[Outcome]:
+def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only_resume: bool = False) -> list[Outcome]:
     """Train all runs that are not finished, play them against each other, and write sweep.jsonl and table.md.
 
     Parameters
     ----------
     sweep : see `read_sweep`
     jobs : runs that train at a time; None: one for each processor, divided by the workers of each run
-    progress : show progress on standard error; None: as `console.Progress` decides
+    progress : show progress on standard error
     only_resume : raise RlgoError if the sweep has not been started before
 
     Returns
@@ -336,7 +334,7 @@ def run_sweep(
 
 
 # ---------------------------------------------------------------------------------------------
-# Which runs play best
+# Ranking the runs
 # ---------------------------------------------------------------------------------------------
 
 
@@ -358,7 +356,7 @@ class _Pairing:
     seed: int | np.random.SeedSequence
 
 
-def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bool | None) -> None:
+def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bool) -> None:
     """Play all finished runs against each other and the shipped weights, and fill in their scores."""
     players = _load_players(outcomes)
     if not players:
@@ -404,7 +402,7 @@ def _load_players(outcomes: Iterable[Outcome]) -> dict[Outcome, Weights]:
 def _pairings(sweep: Sweep, players: Sequence[Outcome], has_shipped: bool) -> list[_Pairing]:
     """Return who plays whom.
 
-    Two runs play the same games whichever other runs are in the sweep. All runs play the same openings against the
+    The games of two runs do not depend on the other runs in the sweep. All runs play the same openings against the
     shipped weights.
     """
     pairings = []
@@ -418,7 +416,7 @@ def _pairings(sweep: Sweep, players: Sequence[Outcome], has_shipped: bool) -> li
 
 
 def mean_of_seeds(outcomes: Iterable[Outcome], metric: str) -> dict[str, float]:
-    """Return the mean win rate of runs that differ in their seed alone, by `setting`."""
+    """Return the mean win rate of runs that differ only in their seed, by `setting`."""
     rates: dict[str, list[float]] = {}
     for outcome in outcomes:
         rate = outcome.win_rate(metric)

@@ -1,8 +1,8 @@
 """Training on a cluster: the same loop as on one machine, with Ray actors in place of threads.
 
-Start reading at `RayWorkers.learn`. Between two rounds the actors hold nothing of value: each call sends them the
-weights and the state of their random numbers, and brings both back changed. So an actor that dies costs the games of
-one round and no more, and a run is saved and resumed without asking any of them.
+Start reading at `RayWorkers.learn`. Actors keep no state between rounds: each call sends them the weights and the
+state of their random numbers, and returns both updated. So an actor that dies costs no more than the games of one
+round, and a run can be saved and resumed without its actors.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from rlgo.shapes import make_features
 from rlgo.td import check_max_moves
 from train.ray_cluster import cluster_setting, connect, fingerprint, short_error
 
-JOIN_SECONDS = 60.0  # how long to wait for more machines, if there are fewer CPUs than workers
-MAX_DEATHS = 3  # of one slot's actors in a row, without a game in between: then something is wrong with it
-_NOTICE_SECONDS = 5.0  # how long to wait silently
+JOIN_SECONDS = 60.0  # seconds to wait for more machines, if there are fewer CPUs than workers
+MAX_DEATHS = 3  # deaths of one slot's actors in a row, without a game in between, before giving up
+_NOTICE_SECONDS = 5.0  # seconds to wait silently
 
 
 # ---------------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ _NOTICE_SECONDS = 5.0  # how long to wait silently
 
 
 class Handshake(NamedTuple):
-    """Who an actor is."""
+    """The identity of an actor."""
 
     host: str
     pid: int
@@ -53,7 +53,7 @@ class Answer(NamedTuple):
 
 
 class ClusterWorker:
-    """A `learner.LearnWorker` in a process of its own, on any machine; `RayWorkers` makes Ray actors of this class."""
+    """A `learner.LearnWorker` in its own process, on any machine; `RayWorkers` makes Ray actors of this class."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class ClusterWorker:
 
 @dataclass
 class Slot:
-    """The place of one worker among all, and the actor that fills it at present."""
+    """The place of one worker, and its current actor."""
 
     number: int  # from 1, for messages
     seed: np.random.SeedSequence
@@ -127,7 +127,7 @@ class Slot:
 
     @property
     def is_ready(self) -> bool:
-        """Whether its actor is at work."""
+        """Whether its actor is working."""
         return self.prepared is None
 
 
@@ -138,7 +138,7 @@ class RayWorkers(LearnWorkers):
 
     Parameters
     ----------
-    per_worker : what each `learner.LearnWorker` would be made with
+    per_worker : the arguments of each `learner.LearnWorker`
     cluster : see `ray_cluster.connect`
     timeout : seconds to wait for workers, at the start and in each round; one that does not answer in time is replaced
 
@@ -241,7 +241,7 @@ class RayWorkers(LearnWorkers):
     # -----------------------------------------------------------------------------------------
 
     def ready(self) -> list[Slot]:
-        """Return the slots whose actors are at work, and wait until there is one. Actors that have started join in.
+        """Return the slots whose actors are working; wait until there is one. Newly started actors join in.
 
         Raises RlgoError if none appears within `timeout`.
         """
@@ -271,7 +271,7 @@ class RayWorkers(LearnWorkers):
         slot.handshake, slot.prepared = slot.actor.shake_hands.remote(), slot.actor.prepare.remote()
 
     def _start_all(self) -> None:
-        """Start the first actors, and wait until all of them are at work."""
+        """Start the first actors, and wait until all of them are working."""
         for slot in self.slots:
             self._start(slot)
         n, cpus = len(self.slots), self._cpus()
@@ -307,7 +307,7 @@ class RayWorkers(LearnWorkers):
         self._check(who, slot)
 
     def _admit_replacement(self, slot: Slot) -> None:
-        """Take in an actor that replaces another, or replace it too if it failed to start."""
+        """Admit an actor that replaces another, or replace it too if it failed to start."""
         try:
             who = self._ray.get(slot.prepared, timeout=self.timeout)
         except self._ray.exceptions.RayError as error:
@@ -335,7 +335,7 @@ class RayWorkers(LearnWorkers):
         return None
 
     def _replace(self, slot: Slot, reason: str, share: int) -> None:
-        """Start a new actor, with random numbers of its own, for one that is lost along with its share of games."""
+        """Start a new actor, with its own random numbers, for one that is lost along with its share of games."""
         problem = f"{slot} {reason}" + (f"; its {share:,} games are lost" if share else "")
         self._dismiss(slot)
         slot.deaths += 1
@@ -363,7 +363,7 @@ class RayWorkers(LearnWorkers):
         ----------
         calls : any values, by Ray's references to the results
         seconds : until they time out
-        waiting : what is waited for; said when it takes long
+        waiting : what is being waited for; reported if it takes long
         """
         begun, has_logged = time.monotonic(), not waiting
         while calls and (waited := time.monotonic() - begun) < seconds:

@@ -56,7 +56,7 @@ def test_moves_refused(line: str, why: str) -> None:
     assert why in gtp.fail(line)
 
 
-def test_superko_is_told() -> None:
+def test_superko_is_reported() -> None:
     gtp = Controller(size=5)
     for i, name in enumerate(["B1", "A2", "C2", "B2", "D1", "E5", "A1", "C1"]):
         gtp.ok(f"play {'bw'[i % 2]} {name}")

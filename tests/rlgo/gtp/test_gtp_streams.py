@@ -175,7 +175,7 @@ def test_nobody_ponders_after_the_end() -> None:
     engine.ponder(lambda: True)
 
 
-def test_pondering_that_fails_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pondering_that_fails_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     player = Thinker()
     engine = GtpEngine(player, ponders=True)
     engine.handle("genmove b")

@@ -105,7 +105,7 @@ def test_players_of_another_size() -> None:
 
 
 def interrupter(after: int) -> Scripted:
-    """Presses Ctrl-C in the midst of the game that comes after so many."""
+    """Presses Ctrl-C in the middle of the game that comes after this many."""
 
     def choose(game: Game) -> int:
         if len(player.games) > after and len(game.moves) > 6:
@@ -162,8 +162,8 @@ def test_a_match_stops_when_the_test_is_decided(tmp_path: Path) -> None:
 
 def test_scores_are_compared_as_numbers() -> None:
     def disputed(result: str, *scores: str) -> bool:
-        told = dict(zip(("Black", "White"), scores, strict=False))
-        return is_disputed(GameRecord((), 1.0, result, scores=told))
+        recorded = dict(zip(("Black", "White"), scores, strict=False))
+        return is_disputed(GameRecord((), 1.0, result, scores=recorded))
 
     assert not disputed("W+3", "W+3.0", "w+3.")
     assert not disputed("0", "0", "0.0")
@@ -195,14 +195,14 @@ def test_a_record_of_every_game(tmp_path: Path) -> None:
     play_match("random", "greedy", 4, sgf=tmp_path / "games", results=tmp_path / "r.jsonl", progress=False)
     paths = sorted((tmp_path / "games").iterdir())
     assert [path.name for path in paths] == [f"game-{n:05}.sgf" for n in (1, 2, 3, 4)]
-    for path, told in zip(paths, games_of(tmp_path / "r.jsonl"), strict=True):
+    for path, recorded in zip(paths, games_of(tmp_path / "r.jsonl"), strict=True):
         game = read_sgf(path.read_bytes())
         assert (game.size, game.komi) == (9, 7.5)
         text = path.read_text("utf-8")
-        assert f"RE[{told['result']}]" in text
+        assert f"RE[{recorded['result']}]" in text
         assert "seed 1" in text
-        assert f"PB[{told['black']}]" in text
-        assert len(game.moves) == len(told["moves"].split())
+        assert f"PB[{recorded['black']}]" in text
+        assert len(game.moves) == len(recorded["moves"].split())
         assert text.count("C[V(s) = 0.") > 20  # what the player thought, before each of its moves
 
 
@@ -210,7 +210,7 @@ def test_records_of_another_match_stay(tmp_path: Path, capsys: pytest.CaptureFix
     folder = tmp_path / "games"
     play_match("random", "random", 2, sgf=folder, **FIVE)
     before = [path.read_bytes() for path in sorted(folder.iterdir())]
-    with pytest.raises(RlgoError, match="games: holds the records of another match"):
+    with pytest.raises(RlgoError, match="games: contains records of another match"):
         play_match("random", "random", 4, seed=2, sgf=folder, **FIVE)
     assert [path.read_bytes() for path in sorted(folder.iterdir())] == before
     same = str(tmp_path / "x.json")
@@ -245,7 +245,7 @@ def test_a_match_with_an_engine(engine: str, log: Path) -> None:
     # Tried out first, then started for the match.
     assert lines[:7] == ["name", "version", "boardsize 5", "quit", "name", "version", "boardsize 5"]
     assert lines[7:10] == ["boardsize 5", "clear_board", "komi 7.5"]
-    # As White it is told the opening and Black's move, as Black the opening alone, which is the same.
+    # As White it is sent the opening and Black's move, as Black the opening alone, which is the same.
     games = " ".join(lines).split("clear_board komi 7.5 ")[1:]
     opening = games[1].partition(" genmove black")[0]
     assert opening.count("play") == 2

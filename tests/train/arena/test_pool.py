@@ -110,7 +110,7 @@ def test_a_game_that_nobody_survives_ends_the_match() -> None:
 
 
 @pytest.mark.process
-def test_errors_of_processes_are_told() -> None:
+def test_errors_of_processes_are_reported() -> None:
     with contextlib.closing(ProcessPool(2)) as pool, pytest.raises(RlgoError, match="unknown player nobody"):
         list(pool.run(task(i, "nobody") for i in (1, 2)))
 

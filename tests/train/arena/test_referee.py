@@ -95,7 +95,7 @@ class HandClock:
 
 
 class Slow(Player):
-    """Plays seven plies and passes. Each move takes so many seconds by a `HandClock`."""
+    """Plays seven plies and passes. Each move takes this many seconds by a `HandClock`."""
 
     name = "slow"
 
@@ -129,7 +129,7 @@ def test_who_oversteps_the_time_has_lost(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_engines_are_told_the_time(tmp_path: Path) -> None:
+def test_engines_are_sent_the_time(tmp_path: Path) -> None:
     log = tmp_path / "log"
     engine = f"gtp:'{sys.executable}' -m rlgo gtp --size 5 --player random --log '{log}'"
     play_match(engine, "random", 2, time=TimeSettings(60), **FIVE)
@@ -143,7 +143,7 @@ def test_engines_are_told_the_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_clocks_are_told_in_whole_seconds(tmp_path: Path) -> None:
+def test_clocks_are_sent_in_whole_seconds(tmp_path: Path) -> None:
     log = tmp_path / "log"
     engine = f"'{sys.executable}' -m rlgo gtp --size 5 --player random --log '{log}'"
     with GtpClient(engine, 5) as client:

@@ -1,4 +1,4 @@
-"""Results files: they last, are continued, and are told from others."""
+"""Results files: they last, are continued, and are not mixed up with others."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_results_of_another_match(tmp_path: Path, changes: dict[str, Any], messa
     assert path.read_bytes() == before
 
 
-def test_broken_lines_in_the_midst_are_told(tmp_path: Path) -> None:
+def test_broken_lines_in_the_middle_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     play_match("random", "random", 4, results=path, **FIVE)
     lines = path.read_text().splitlines()

@@ -1,4 +1,4 @@
-"""Tournaments: who meets whom, how results become ratings, and that an interrupted one goes on."""
+"""Tournaments: who plays whom, how results become ratings, and that an interrupted one continues."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def game(number: int, opening: int, black: str, white: str, z: float) -> PlayedG
 
 
 # ---------------------------------------------------------------------------------------------
-# Who meets whom
+# Who plays whom
 # ---------------------------------------------------------------------------------------------
 
 
@@ -119,7 +119,7 @@ def test_swiss_pairings_favour_a_similar_number_of_wins(tmp_path: Path) -> None:
 def test_swiss_pairings_depend_on_nothing_but_the_seed_and_the_results(tmp_path: Path) -> None:
     games: list[PlayedGame] = []
     first = play_swiss(swiss_plan(tmp_path, 6, 8), games)
-    # Known results of later rounds, as when it goes on, change nothing.
+    # Known results of later rounds, as when it continues, change nothing.
     again = [[(a, b) for _, _, a, b in pairings] for pairings in rounds(swiss_plan(tmp_path, 6, 8), games)]
     assert first == again
     assert first == play_swiss(swiss_plan(tmp_path, 6, 8))
@@ -142,10 +142,10 @@ def test_a_tournament_writes_all_it_finds(tmp_path: Path) -> None:
     assert sum(player.elo for player in standing.ratings.players) == pytest.approx(0)
     folder = tmp_path / "out" / "small"
     assert (folder / "ratings.txt").read_text("utf-8") == f"{standing}\n"
-    told = json.loads((folder / "ratings.json").read_text("utf-8"))
-    assert told["specs"]["search"] == "open_spiel,sims=16"
-    assert told["games"] == 12
-    assert len(told["pairs"]) == 3
+    data = json.loads((folder / "ratings.json").read_text("utf-8"))
+    assert data["specs"]["search"] == "open_spiel,sims=16"
+    assert data["games"] == 12
+    assert len(data["pairs"]) == 3
     assert (folder / "tournament.toml").read_text("utf-8") == plan.path.read_text("utf-8")
     paths = sorted((folder / "sgf").iterdir())
     assert len(paths) == 12
@@ -360,6 +360,6 @@ def test_a_table_of_a_tournament_that_has_not_begun(tmp_path: Path, capsys: pyte
 
 def test_an_engine_that_is_not_there(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, "", BASE.replace('"open_spiel,sims=16"', '"gtp:no-such-engine"'))
-    with pytest.raises(RlgoError, match="engine 'no-such-engine' is not found"):
+    with pytest.raises(RlgoError, match="engine 'no-such-engine' not found"):
         run_tournament(plan, progress=False)
     assert not (tmp_path / "out").exists()

@@ -33,6 +33,7 @@ A, B, C = "run.games=1_000", "board.size=5", "learning.alpha=0.2"
         (["--set", A, B, "quick", "--set", C], [A, B, C]),
         (["--set", A, "--", "quick"], [A]),
         (["--set", "features.sizes = [1, 2]", "quick"], ["features.sizes = [1, 2]"]),
+        (["quick", "--set", A, "features.sizes = [1, 2]"], [A, "features.sizes = [1, 2]"]),
     ],
     ids=" ".join,
 )

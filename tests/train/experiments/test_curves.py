@@ -1,4 +1,4 @@
-"""Learning curves: which checkpoints meet, and that their games depend on nobody else."""
+"""Learning curves: which checkpoints play each other, and that their games depend on nobody else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from train.experiments.raw import scores_of
 from train.experiments.training import Point
 
 # ---------------------------------------------------------------------------------------------
-# Who meets whom
+# Who plays whom
 # ---------------------------------------------------------------------------------------------
 
 

@@ -44,6 +44,7 @@ def test_a_panel_in_which_nobody_was_rated(tmp_path):
     lines = [line for line in raw.lines if not any("one-ply" in name for name in line.get("pair", []))]
     lines[1] = run_line("one-ply", 1, [], "diverged")
     experiment_picture(tmp_path / "x.png", e, Analysis(RawResults(raw.header, lines)))
+    assert (tmp_path / "x.png").read_bytes().startswith(PNG)
 
 
 def test_plot_draws_beside_the_results(results):

@@ -98,7 +98,7 @@ def test_runs_of_other_settings_and_damaged_runs_are_refused(ran, tmp_path):
     e = on_the_same_runs(ran, tmp_path, text + "[run]\neval_games = 4\n")  # measurements make no run another one
     config = e.reference.folder.config
     config.write_text(config.read_text("utf-8").replace("epsilon = 0.2", "epsilon = 0.3"), "utf-8")
-    with pytest.raises(RlgoError, match=r"base_seed-1: already holds a run with policy.epsilon = 0.3, expected 0.2"):
+    with pytest.raises(RlgoError, match=r"base_seed-1: already contains a run with policy.epsilon = 0.3, expected 0.2"):
         run_experiment(e, tmp_path / "results", progress=False)
     config.write_text(config.read_text("utf-8").replace("epsilon = 0.3", "epsilon = 0.2"), "utf-8")
     state = e.runs["b"][1].folder.state
@@ -109,7 +109,7 @@ def test_runs_of_other_settings_and_damaged_runs_are_refused(ran, tmp_path):
 
 
 def test_interrupted_training_goes_on(tmp_path):
-    """Ctrl-C in the midst of a run; the same command again ends where one without would have."""
+    """Ctrl-C in the middle of a run; the same command again ends where one without would have."""
     path, results = write(tmp_path, '[experiment]\nbase = "BASE"\ngames = 4\n'), tmp_path / "results"
     (tmp_path / "base.toml").write_text(BASE.replace("games = 250", "games = 10_000"), "utf-8")
     e = read_experiment(path, out=tmp_path / "out")

@@ -1,4 +1,4 @@
-"""Games of experiments: who meets whom, what is kept of them, and that they go on where they were stopped."""
+"""Games of experiments: who plays whom, what is kept of them, and that they continue where they were stopped."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_round_robin_records_who_won_and_how_long_it_took(match, tmp_path):
 
 
 def test_interrupted_matches_go_on(match, tmp_path, monkeypatch):
-    """A file cut off in the midst of a line, and one that is missing: what they recorded is played again, the same."""
+    """A file cut off in the middle of a line, and one that is missing: what they recorded is played again, the same."""
     raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
     first, second, third = sorted((tmp_path / "out" / "games" / "match").glob("*.jsonl"))
     lines = first.read_bytes().splitlines(keepends=True)
@@ -136,7 +136,7 @@ def test_results_of_the_games_so_far(match, tmp_path, capsys):
 
 
 def test_a_swiss_tournament(match, tmp_path):
-    """Everybody plays so many games, and the results of each pair are those of its games."""
+    """Everybody plays this many games, and the results of each pair are those of its games."""
     text = match.path.read_text("utf-8").replace("round_robin", "swiss")
     text = text.replace('chance = "random"', 'chance = "random"\nother = "random,seed=3"')
     swiss = read_experiment(write(tmp_path, text, "swiss"), out=tmp_path / "out")
@@ -161,7 +161,7 @@ def test_a_swiss_tournament(match, tmp_path):
         assert a - b == pytest.approx(sum(thought[tuple(line["pair"])]), abs=1e-6)
     specs = {c.name: c.spec for c in swiss.contestants}
     assert all(line["specs"] == [specs[name] for name in line["pair"]] for line in raw.lines)
-    # Cut off in the second round, it goes on; nobody plays against another than before.
+    # Cut off in the second round, it continues; nobody plays against another than before.
     data = file.read_bytes()
     lines = data.splitlines(keepends=True)
     file.write_bytes(b"".join(lines[:7]))

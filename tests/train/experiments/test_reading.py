@@ -196,9 +196,9 @@ def test_players_of_a_series(tmp_path):
         (CURVES + "[runs.c]\nlearning.alhpa = 1", r"runs.c: unknown key learning.alhpa; did you mean lear"),
         (CURVES + "[runs.c]\nlearning.alpha = 0", r"runs.c: learning.alpha = 0: expected a positive number"),
         (CURVES + "[runs.c]\nseeds = 0", r"runs.c: experiment.seeds = 0: expected a number of seeds"),
-        (CURVES + "[runs.c]\nrun.seed = 3", r"runs.c: run.seed: expected none; an experiment names its runs itself"),
-        (CURVES + '[runs.c]\nrun.name = "x"', r"runs.c: run.name: expected none; an experiment names its runs itself"),
-        (CURVES + '[runs.c]\nrun.out = "x"', r"runs.c: run.out: expected none; an experiment names its runs itself"),
+        (CURVES + "[runs.c]\nrun.seed = 3", r"runs.c: run.seed: expected none; experiments name their own runs"),
+        (CURVES + '[runs.c]\nrun.name = "x"', r"runs.c: run.name: expected none; experiments name their own runs"),
+        (CURVES + '[runs.c]\nrun.out = "x"', r"runs.c: run.out: expected none; experiments name their own runs"),
         (CURVES + "[run]\ngmaes = 3", r"run.gmaes: expected a key that does not affect the weights: run.log_e"),
         (CURVES + "[run]\ngames = 3", r"run.games: expected a key that does not affect the weights: run.log_e"),
         (CURVES + "[run]\nseed = 3", r"run.seed: expected a key that does not affect the weights"),
@@ -278,7 +278,7 @@ def test_a_bad_file_is_one_line_and_runs_nothing(tmp_path, capsys, text, message
         CURVES + CLAIM.replace('"b"', '"b@100"') + 'of = "diverged"',  # never found
         CURVES + CLAIM.replace('"b"', '"b@101"'),  # no checkpoint there: never found
         '[experiment]\nkind = "counts"\n[expected]\nx = 3\n' + CLAIM + 'of = "number"',  # no such number
-        '[experiment]\nkind = "games"\n[players]\none = "random"\ntwo = "random,seed=2"',  # nobody meets anybody
+        '[experiment]\nkind = "games"\n[players]\none = "random"\ntwo = "random,seed=2"',  # nobody plays anybody
     ],
 )
 def test_what_cannot_be_right_is_refused(tmp_path, text):

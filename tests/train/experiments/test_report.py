@@ -246,7 +246,7 @@ RESULTS, MATCHES = ROOT / "docs" / "experiments", ROOT / "docs" / "results"
 
 
 def test_the_systems_are_those_of_the_raw_results():
-    """Every score is counted again from the file that is linked beside it, and nothing is shown that has no file."""
+    """Every score is counted again from the file that is linked next to it, and nothing is shown that has no file."""
     (table,) = tables(systems_table(RESULTS, MATCHES, "docs/"))
     assert table[0] == ["system", "against", "the paper", "rlgo, as many simulations", "rlgo, equal time"]
     systems = ("TD learning", "TD search", "Dyna-2", "two-phase", "UCT", "MC-RAVE", "heuristic MC-RAVE")

@@ -59,7 +59,7 @@ def test_results_of_another_scale_stay(tmp_path):
     run_experiment(read_experiment("shape_counts", out=tmp_path), tmp_path / "results", progress=False)
     before = (tmp_path / "results" / "shape_counts.jsonl").read_bytes()
     quick = read_experiment("shape_counts", scale=0.5, out=tmp_path)
-    with pytest.raises(RlgoError, match=r"shape_counts.jsonl: holds results at scale 1; name another folder by --res"):
+    with pytest.raises(RlgoError, match=r"shape_counts.jsonl: has results at scale 1; use another --results folder"):
         run_experiment(quick, tmp_path / "results", progress=False)
     assert (tmp_path / "results" / "shape_counts.jsonl").read_bytes() == before
 
@@ -84,7 +84,7 @@ def test_list_says_what_has_run(tmp_path, capsys):
 
 
 def test_where_results_go(tmp_path, monkeypatch, capsys):
-    """In a source tree to its docs, elsewhere below the folder; at another scale, always beside its runs."""
+    """In a source tree to its docs, elsewhere below the folder; at another scale, always next to its runs."""
     monkeypatch.chdir(tmp_path)
     name = "shape_counts"
     for argv, path in (

@@ -107,13 +107,13 @@ def test_from_the_command_line(tmp_path, weights, capsys):
     assert "alpha-beta: depth 2" in text
     assert png.read_bytes().startswith(b"\x89PNG")
     assert png.stat().st_size > 10_000
-    told = json.loads(out.read_text())
-    assert told["player"] == "two_phase"
-    assert len(told["maps"]["value"]) == len(told["maps"]["long-term"]) == 21
+    data = json.loads(out.read_text())
+    assert data["player"] == "two_phase"
+    assert len(data["maps"]["value"]) == len(data["maps"]["long-term"]) == 21
     # The same seed tells the same; --move goes back.
     again = tmp_path / "b.json"
     main(["analyze", str(sgf), "--player", spec, "--json", str(again)])
-    assert json.loads(again.read_text()) == told
+    assert json.loads(again.read_text()) == data
     main(["analyze", str(sgf), "--player", f"greedy,weights={file}", "--move", "1", "--json", str(again)])
     assert json.loads(again.read_text())["to_play"].lower() == "white"
     assert len(json.loads(again.read_text())["maps"]["value"]) == 24
@@ -157,7 +157,7 @@ def test_ctrl_c_ends_the_search_with_what_it_has_found(tmp_path, weights, monkey
     sgf, file = tmp_path / "game.sgf", tmp_path / "w.npz"
     sgf.write_text(SGF)
     save_weights(file, weights)
-    run = Dyna2._run
+    run = Dyna2.run
     calls = []
 
     def run_and_interrupt(self, komi, first, n):
@@ -166,7 +166,7 @@ def test_ctrl_c_ends_the_search_with_what_it_has_found(tmp_path, weights, monkey
         if len(calls) == 5:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(Dyna2, "_run", run_and_interrupt)
+    monkeypatch.setattr(Dyna2, "run", run_and_interrupt)
     before = signal.getsignal(signal.SIGINT)
     spec = f"two_phase,long={file},sizes=1+2,seconds=3600"
     assert main(["analyze", str(sgf), "--player", spec]) == 0

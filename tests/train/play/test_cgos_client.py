@@ -274,7 +274,7 @@ def test_a_player_that_cannot_be_made_loses_one_game_and_no_more() -> None:
 @pytest.mark.parametrize("color", ["b", "w"])
 @pytest.mark.parametrize("answered", [True, False])
 def test_a_game_is_resumed(color: str, answered: bool) -> None:
-    """The server ends in the midst; it has read our last move, or not, so that it asks again."""
+    """The server ends in the middle; it has read our last move, or not, so that it asks again."""
     referee, delays = Referee(color=color), Delays()
 
     def first(talk: Talk) -> None:
@@ -444,7 +444,7 @@ ABSURD = [
 
 @pytest.mark.parametrize("running", [False, True])
 def test_absurd_lines(running: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each one on a connection of its own, after which a game goes on, or can be played."""
+    """Each one on a connection of its own, after which a game continues, or can be played."""
     referee = Referee(size=7)
 
     def absurd(line: str) -> Script:
@@ -584,14 +584,18 @@ def test_ctrl_c_between_games_leaves_at_once() -> None:
 
 
 def test_ctrl_c_between_two_attempts_to_connect_leaves_at_once() -> None:
-    def sleep(_seconds: float) -> None:
+    delays: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        delays.append(seconds)
         signal.raise_signal(signal.SIGINT)
 
     CgosClient(make_config(free_port()), random_session, sleep).run()
+    assert len(delays) == 1
 
 
 def test_ctrl_c_of_others_is_theirs() -> None:
-    """In a thread of its own, the client leaves signals alone."""
+    """In its own thread, the client leaves signals alone."""
     before = signal.getsignal(signal.SIGINT)
     failures: list[BaseException] = []
 

@@ -270,7 +270,7 @@ def test_the_record(tmp_path: Path) -> None:
     # What was said of a move that was taken back is forgotten, also where a pass follows, of which nothing is said.
     Played("C3", "undo", "D3", player="C4 pass", record=tmp_path / "f.sgf")
     assert "C[" not in (tmp_path / "f.sgf").read_text()
-    # A second game goes beside it; the first one's end stays.
+    # A second game goes next to it; the first one's end stays.
     played = Played("resign", "new", "D3", record=tmp_path / "b.sgf")
     assert "RE[W+R]" in (tmp_path / "b.sgf").read_text()
     assert names(load_sgf(tmp_path / "b-2.sgf")) == "B:D3 W:pass"
@@ -320,7 +320,7 @@ def test_new_asks_in_the_midst_of_a_game() -> None:
 
 
 class Interrupted(Player):
-    """Is interrupted in its search, so many times; then plays C4, as soon as it is played to stop."""
+    """Is interrupted in its search, this many times; then plays C4, as soon as it is played to stop."""
 
     name = "patient"
 
@@ -426,7 +426,7 @@ def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: 
     assert "\033" not in out
     assert "random is getting ready" in err
     assert names(load_sgf(file)).startswith("B:C3 W:")
-    with pytest.raises(RlgoError, match="exists already; --force overwrites it"):
+    with pytest.raises(RlgoError, match="already exists; use --force to overwrite it"):
         play(monkeypatch, "", record=file)
     play(monkeypatch, "D3\n", record=file, force=True)
     assert names(load_sgf(file)).startswith("B:D3 W:")

@@ -41,7 +41,7 @@ def pid_of(client: GtpClient) -> int:
     return client.pid
 
 
-def test_an_engine_is_told_what_it_lacks(engine: str, log: Path) -> None:
+def test_an_engine_is_sent_what_it_lacks(engine: str, log: Path) -> None:
     with GtpClient((engine + "C3 D4 E5 resign").removeprefix("gtp:"), 9) as client:
         pid = pid_of(client)
         assert (client.name, client.version) == ("Fake", "0.1")
@@ -49,24 +49,24 @@ def test_an_engine_is_told_what_it_lacks(engine: str, log: Path) -> None:
         game.place_free_handicap(2)
         log.write_text("")
 
-        def told(answer: int) -> list[str]:
+        def sent(answer: int) -> list[str]:
             assert client.genmove(game) == answer
             lines = log.read_text().splitlines()
             log.write_text("")
             return lines
 
         start = ["boardsize 9", "clear_board", "komi 6.5", "play black C3", "play black G7"]
-        assert told(from_vertex("C3", 9)) == [*start, "genmove white"]
-        # The game does not take the move: all is told again.
+        assert sent(from_vertex("C3", 9)) == [*start, "genmove white"]
+        # The game does not take the move: everything is sent again.
         game.play(from_vertex("D3", 9))
-        assert told(from_vertex("D4", 9)) == [*start, "play white D3", "genmove black"]
+        assert sent(from_vertex("D4", 9)) == [*start, "play white D3", "genmove black"]
         game.play(from_vertex("D4", 9))
         game.play(PASS)
-        assert told(from_vertex("E5", 9)) == ["play white pass", "genmove black"]
+        assert sent(from_vertex("E5", 9)) == ["play white pass", "genmove black"]
         game.undo()
-        assert told(RESIGN)[: len(start)] == start
+        assert sent(RESIGN)[: len(start)] == start
         client.new_game()
-        assert told(PASS)[: len(start)] == start
+        assert sent(PASS)[: len(start)] == start
         assert pid_of(client) == pid
         assert is_running(pid)
     assert log.read_text() == "quit\n"
@@ -109,7 +109,7 @@ def test_engines_that_fail(answer: str, message: str, engine: str, log: Path, cl
     [
         ("gtp:true", 9, "ended with status 0"),
         ("gtp:sh -c 'echo no; cat'", 9, "expected a GTP answer, found 'no'"),
-        ("gtp:/", 9, "is not found"),
+        ("gtp:/", 9, "not found"),
         (None, 19, "boardsize 19: failed: unacceptable size"),
     ],
 )

@@ -157,7 +157,7 @@ def test_the_player_sees_the_game_and_its_komi():
 
 
 def test_it_follows_any_state():
-    """One that goes on, a shorter one, another branch: each is what the player sees next."""
+    """One that continues, a shorter one, another branch: each is what the player sees next."""
     player = Scripted()
     bot = PlayerBot(load(), player)
     for moves in ("B1 A3", "B1 A3 D2 E4", "B1 A3 C3 E4", "B1", "", "C3 C4"):

@@ -104,7 +104,7 @@ def test_bad_files(tmp_path, text, message):
         ("td_search,T=-1", "player td_search: T = -1: expected an integer from 0 to 1,000,000,000, or never"),
         ("td_search,sizes=3+1", "sizes = [3, 1]: expected an ascending subset of [1, 2, 3]"),
         ("td_search,sizes=none", "sizes = []: expected an ascending subset"),
-        ("td_search,sizes=1,2", "'2' stands alone: lists are written 1+2"),
+        ("td_search,sizes=1,2", "'2': expected KEY=VALUE; lists are written 1+2"),
         ("td_search,sims=10000000000000000000000", "expected an integer from 1 to 1,000,000,000, or none"),
         ("td_search,max_moves=99999", "player td_search: max_moves = 99999: expected at most 324"),
         ("dyna2,long=none,sizes=none", "expected a short-term memory, or a long-term memory, or both"),
@@ -155,7 +155,7 @@ def test_bad_values(spec, message):
         ("greedy,weights=", "weights=: expected weights=VALUE"),
         ("gtp:", "expected a command after gtp:"),
         ("gtp:'x", "No closing quotation"),
-        ("gtp:no-such-engine --x", "engine 'no-such-engine' is not found on PATH or in /usr/games"),
+        ("gtp:no-such-engine --x", "engine 'no-such-engine' not found on PATH or in /usr/games"),
     ],
 )
 def test_bad_specs(spec: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""`rlgo eval`: who meets whom, what comes out, and what it refuses."""
+"""`rlgo eval`: who plays whom, what comes out, and what it refuses."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def found(made) -> Evaluation:
 
 
 # ---------------------------------------------------------------------------------------------
-# Who meets whom
+# Who plays whom
 # ---------------------------------------------------------------------------------------------
 
 
@@ -258,7 +258,7 @@ def test_a_run_without_games(tmp_path, monkeypatch):
         evaluate([tmp_path / "new"], progress=False)
 
 
-def test_what_is_missing_is_told_before_any_game(made, monkeypatch, tmp_path):
+def test_what_is_missing_is_reported_before_any_game(made, monkeypatch, tmp_path):
     monkeypatch.setattr(evaluating, "play_fast", None)
     monkeypatch.setattr(evaluating, "has_gnugo", lambda: False)
     with pytest.raises(RlgoError, match="GNU Go is not installed"):

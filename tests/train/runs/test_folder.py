@@ -52,7 +52,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_an_existing_folder_is_refused(folder: RunFolder) -> None:
-    with pytest.raises(RlgoError, match="some run: already holds a run; expected another name"), folder.build():
+    with pytest.raises(RlgoError, match="some run: already contains a run; expected another name"), folder.build():
         raise AssertionError("was given a folder to fill")
 
 
@@ -65,7 +65,7 @@ def test_two_runs_that_start_under_one_name(tmp_path: Path) -> None:
             with folder.build() as second:
                 second.config.write_text("second")
 
-    with pytest.raises(RlgoError, match=r"name: already holds a run"):
+    with pytest.raises(RlgoError, match=r"name: already contains a run"):
         start_both()
     assert folder.config.read_text() == "second"
     assert list(tmp_path.iterdir()) == [folder.path]
@@ -158,7 +158,7 @@ def test_checkpoints_lie_ever_further_apart() -> None:
 
 
 def test_a_command_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`rlgo` alone if it is on the PATH; otherwise the one beside this interpreter."""
+    """`rlgo` alone if it is on the PATH; otherwise the one next to this interpreter."""
     monkeypatch.chdir(tmp_path)
     for name in ("python", "rlgo"):
         (tmp_path / "bin dir" / name).parent.mkdir(exist_ok=True)

@@ -77,20 +77,20 @@ Fault = Callable[[], None]
 
 def attempt(argv: list[str], place: Path, *faults: Fault) -> tuple[int, str]:
     """Run the command `argv` in a forked child, in the folder `place`; returns (status or -signal, standard error)."""
-    told = place / "stderr"
+    printed = place / "stderr"
     child = os.fork()
     if child == 0:
-        _child(argv, place, told, faults)
+        _child(argv, place, printed, faults)
     _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status), told.read_text("utf-8")
+    return os.waitstatus_to_exitcode(status), printed.read_text("utf-8")
 
 
-def _child(argv: list[str], place: Path, told: Path, faults: tuple[Fault, ...]) -> NoReturn:
+def _child(argv: list[str], place: Path, printed: Path, faults: tuple[Fault, ...]) -> NoReturn:
     status = 99  # of an exception that nobody catches
     try:
         signal.alarm(100)  # one that hangs fails, too
         os.chdir(place)
-        sys.stderr = told.open("w", buffering=1, encoding="utf-8")
+        sys.stderr = printed.open("w", buffering=1, encoding="utf-8")
         os.dup2(sys.stderr.fileno(), 2)
         for fault in faults:
             fault()
@@ -158,7 +158,7 @@ def no_space() -> NoReturn:
 
 
 def full_disk(room: int) -> Fault:
-    """A disk with room for so many bytes, and for none thereafter."""
+    """A disk with room for this many bytes, and for none thereafter."""
     opened, left = io.open, room
 
     class Full(io.FileIO):
@@ -252,8 +252,8 @@ def whole(tmp_path_factory: Any) -> dict[int, Any]:
         assert cli.main(config(place)) == 0
     out = {1: outcome(place / RUN)}
     place = tmp_path_factory.mktemp("two")
-    status, told = attempt(config(place, run__workers=2), place)
-    assert status == 0, told
+    status, printed = attempt(config(place, run__workers=2), place)
+    assert status == 0, printed
     return out | {2: outcome(place / RUN)}
 
 
@@ -261,8 +261,8 @@ def whole(tmp_path_factory: Any) -> dict[int, Any]:
 def _interrupted(whole: Any, tmp_path_factory: Any) -> Path:
     assert whole  # everything is compiled
     place = tmp_path_factory.mktemp("interrupted")
-    status, told = attempt(config(place), place, at_games(500, press(signal.SIGINT)))
-    assert status == 130, told
+    status, printed = attempt(config(place), place, at_games(500, press(signal.SIGINT)))
+    assert status == 130, printed
     return place
 
 
@@ -309,7 +309,7 @@ STATUS = {
 
 
 def storm(place: Path, counts: dict[str, int], workers: int, expected: dict[str, Any]) -> None:
-    """Break runs, one after the other, until so many faults of each kind have struck."""
+    """Break runs, one after the other, until this many faults of each kind have struck."""
     rng = np.random.default_rng(workers)
     todo = [kind for kind, n in counts.items() for _ in range(n)]
     rng.shuffle(todo)
@@ -324,19 +324,19 @@ def storm(place: Path, counts: dict[str, int], workers: int, expected: dict[str,
             if todo:
                 fault, at = strike(todo[-1], rng)
                 faults = [often, fault] if rng.random() < 0.8 else [fault]
-            status, told = attempt(argv, home, *faults)
+            status, printed = attempt(argv, home, *faults)
             history.append((todo[-1:], at, status))
             if status == 0:
                 break
-            assert todo, (history, told)
-            assert status in STATUS[todo.pop()], (history, told)
-            assert not re.search("Traceback|Exception ignored", told), (history, told)
+            assert todo, (history, printed)
+            assert status in STATUS[todo.pop()], (history, printed)
+            assert not re.search("Traceback|Exception ignored", printed), (history, printed)
             if status == 2:
-                one_clear_line(told)
+                one_clear_line(printed)
                 assert not [path for path in home.rglob(".*") if path.name != ".lock"], history
             if folder.exists() and folder.load()[1]["finished"]:
                 break
-            argv = resume_command(told) or (RESUME if folder.exists() else start)
+            argv = resume_command(printed) or (RESUME if folder.exists() else start)
             if status == -signal.SIGKILL and folder.exists() and rng.random() < 0.5:  # in the middle of a write
                 for path in [folder.metrics, *sorted(folder.path.glob("events.out.tfevents.*"))[-1:]]:
                     with path.open("ab") as file:
@@ -346,17 +346,17 @@ def storm(place: Path, counts: dict[str, int], workers: int, expected: dict[str,
             return
 
 
-def one_clear_line(told: str) -> str:
-    """The error at the end of what was told, which names the run."""
-    line = told.splitlines()[-1]
-    assert told.count("rlgo: error:") == 1, told
-    assert line.startswith(f"rlgo: error: {RUN}"), told
+def one_clear_line(printed: str) -> str:
+    """The error at the end of the output, which names the run."""
+    line = printed.splitlines()[-1]
+    assert printed.count("rlgo: error:") == 1, printed
+    assert line.startswith(f"rlgo: error: {RUN}"), printed
     return line
 
 
-def resume_command(told: str) -> list[str] | None:
-    """The arguments of the command that goes on with the run, as it was told."""
-    found = re.search(r"resume with: (.*)", told)
+def resume_command(printed: str) -> list[str] | None:
+    """The arguments of the printed command that resumes the run."""
+    found = re.search(r"resume with: (.*)", printed)
     return shlex.split(found[1])[1:] if found else None
 
 
@@ -396,11 +396,11 @@ def test_files_that_may_not_grow(most: int, whole: Any, tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
     start = config(tmp_path)
-    status, told = attempt(start, tmp_path, often, fault)
+    status, printed = attempt(start, tmp_path, often, fault)
     assert status == 2
-    assert "File too large" in one_clear_line(told)
-    status, told = attempt(resume_command(told) or start, tmp_path)
-    assert status == 0, told
+    assert "File too large" in one_clear_line(printed)
+    status, printed = attempt(resume_command(printed) or start, tmp_path)
+    assert status == 0, printed
     assert outcome(tmp_path / RUN) == whole[1]
 
 
@@ -438,20 +438,20 @@ def test_processes_are_killed(tmp_path: Path) -> None:
     argv, command, environment = config(home, **LONG), "", {**os.environ, "PYTHONPATH": str(ROOT)}
     for number, until in moments:
         reached = until()
-        with (home / "told").open("w") as file:
+        with (home / "printed").open("w") as file:
             start = [sys.executable, "-m", "rlgo", *argv]
             process = subprocess.Popen(start, cwd=home, env=environment, stderr=file)
         while process.poll() is None and not reached():
             time.sleep(0.001)
         process.send_signal(number)
-        status, told = process.wait(), (home / "told").read_text("utf-8")
-        assert status == {signal.SIGKILL: -9, signal.SIGINT: 130, signal.SIGTERM: 143}[number], told
+        status, printed = process.wait(), (home / "printed").read_text("utf-8")
+        assert status == {signal.SIGKILL: -9, signal.SIGINT: 130, signal.SIGTERM: 143}[number], printed
         if status > 0:
-            assert f"interrupted after {folder.load()[1]['games']:,} games" in told
-            assert resume_command(told) == RESUME
-            command = told.rpartition("resume with: ")[2]
+            assert f"interrupted after {folder.load()[1]['games']:,} games" in printed
+            assert resume_command(printed) == RESUME
+            command = printed.rpartition("resume with: ")[2]
         argv = RESUME
-    # As it was told, in a shell.
+    # As printed, in a shell.
     done = subprocess.run(command, shell=True, cwd=home, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     expected = outcome(calm / RUN)
@@ -463,10 +463,10 @@ def test_ctrl_c_twice_stops_at_once(whole: Any, tmp_path: Path) -> None:
         for _ in range(2):
             os.kill(os.getpid(), signal.SIGINT)
 
-    status, told = attempt(config(tmp_path), tmp_path, at_games(700, twice))
+    status, printed = attempt(config(tmp_path), tmp_path, at_games(700, twice))
     assert status == 130
-    assert "stopped at once; saved up to 0 games; resume with: " in told
-    assert resume_command(told) == RESUME
+    assert "stopped at once; saved up to 0 games; resume with: " in printed
+    assert resume_command(printed) == RESUME
     assert attempt(RESUME, tmp_path)[0] == 0
     assert outcome(tmp_path / RUN) == whole[1]
 
@@ -474,9 +474,9 @@ def test_ctrl_c_twice_stops_at_once(whole: Any, tmp_path: Path) -> None:
 def test_two_processes_in_one_run(interrupted: RunFolder, whole: Any, tmp_path: Path) -> None:
     before = contents(interrupted.path)
     with interrupted.lock():
-        status, told = attempt(RESUME, tmp_path)
+        status, printed = attempt(RESUME, tmp_path)
     assert status == 2
-    assert one_clear_line(told) == f"rlgo: error: {RUN}: in use by another process"
+    assert one_clear_line(printed) == f"rlgo: error: {RUN}: in use by another process"
     assert contents(interrupted.path) == before
     assert attempt(RESUME, tmp_path)[0] == 0
     assert outcome(interrupted.path) == whole[1]
@@ -490,11 +490,11 @@ def test_two_processes_in_one_run(interrupted: RunFolder, whole: Any, tmp_path: 
 def refused(argv: list[str], capsys: Any, *words: str) -> None:
     before = contents(Path())
     assert cli.main(argv) == 2
-    out, told = capsys.readouterr()
-    assert (out, told.count("\n")) == ("", 1)
-    assert told.startswith("rlgo: error: ")
+    out, printed = capsys.readouterr()
+    assert (out, printed.count("\n")) == ("", 1)
+    assert printed.startswith("rlgo: error: ")
     for word in words:
-        assert word in told
+        assert word in printed
     assert contents(Path()) == before
 
 

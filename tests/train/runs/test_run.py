@@ -206,7 +206,7 @@ def test_a_meeting_swaps_colours():
 def test_a_folder_that_holds_a_run(finished):
     config, result = finished
     before = contents(result.folder)
-    with pytest.raises(RlgoError, match=r"tiny: already holds a run; expected another name"):
+    with pytest.raises(RlgoError, match=r"tiny: already contains a run; expected another name"):
         train(config, progress=False)
     assert contents(result.folder) == before
 
@@ -220,7 +220,7 @@ def test_a_folder_under_a_file(tmp_path):
 
 @pytest.mark.process
 def test_divergence_names_the_step_size(tmp_path):
-    # In a process of its own: compiled self-play with broken weights could not be stopped from here.
+    # In its own process: compiled self-play with broken weights could not be stopped from here.
     path = tmp_path / "diverging.toml"
     path.write_text(to_toml(tiny(tmp_path, learning={"alpha": 100.0, "value": "linear", "normalise": "none"})))
     command = [sys.executable, "-m", "rlgo", "train", str(path)]

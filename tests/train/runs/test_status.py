@@ -64,7 +64,7 @@ def test_states(made):
     assert contents(made) == before
 
 
-def test_what_is_told(made):
+def test_what_is_reported(made):
     begun, done, _ = find_runs(made)
     assert done.config == short(made, "done")
     assert (done.games, begun.games, done.reason, done.resume_command) == (GAMES, 0, "", "")

@@ -164,12 +164,12 @@ def test_an_engine_that_fails_ends_no_run(tmp_path, monkeypatch):
     monkeypatch.setattr(running, "has_gnugo", lambda: True)
     monkeypatch.setattr(strength, "GNUGO", "no-such-gnugo")
     result = train(tiny(tmp_path, gnugo_games=4), progress=False)
-    assert "no games against GNU Go: engine 'no-such-gnugo' is not found" in (result.folder / "log.txt").read_text()
+    assert "no games against GNU Go: engine 'no-such-gnugo' not found" in (result.folder / "log.txt").read_text()
     assert "gnugo" not in result.strength
 
 
 def test_one_ctrl_c_ends_a_match_against_gnugo(tmp_path, monkeypatch, fake_gnugo):
-    """The match is abandoned at once, and played whole when the run goes on."""
+    """The match is abandoned at once, and played whole when the run continues."""
     meet = running.against_gnugo
 
     def press(*_):

@@ -24,7 +24,7 @@ from train.cli import main as cli
 from train.config import flat, load_config
 from train.runs.fleet import FAILED, RunSpec
 from train.runs.folder import RunFolder
-from train.runs.pictures import write_sweep_picture
+from train.runs.pictures import sweep_picture
 from train.runs.run import train
 from train.runs.status import find_runs
 from train.runs.sweep import Outcome, Sweep, ranked, read_sweep, run_sweep, table
@@ -48,7 +48,7 @@ pytestmark = [pytest.mark.usefixtures("sources"), pytest.mark.process]
 
 
 def write(folder: Path, text: str, games: int = 150) -> Path:
-    """A sweep's file, its base beside it, and all folders below."""
+    """A sweep's file, its base next to it, and all folders below."""
     (folder / "base.toml").write_text(BASE, "utf-8")
     path = folder / "some.toml"
     head = '[sweep]\nname = "some"\nbase = "base.toml"\ngames = 60\n'
@@ -199,7 +199,7 @@ def test_bad_places(tmp_path, capsys):
     for find, put, message in (
         ('name = "some"', 'name = "../x"', 'sweep.name = "../x": expected a folder name'),
         ("base.toml", "bsae", "bsae: no such config file"),
-        ("games = 150", 'games = 150\nname = "x"', "run.name: a sweep names its runs itself, after their parameters"),
+        ("games = 150", 'games = 150\nname = "x"', "run.name: a sweep names its runs after their parameters"),
         ("games = 150", "games = 150\nseed = 1", "run.seed: list seeds in sweep.seeds"),
         ("games = 150", "gamse = 150", "unknown key run.gamse"),
         ("games = 60", "games = 61", "sweep.games = 61: expected an even number"),
@@ -319,7 +319,7 @@ def test_the_table_and_the_picture(swept):
     assert lines[4] == ["1000.0", "1", "failed", ""]
     assert "* alpha-1000.0_seed-1 failed: diverged" in text
     assert not (sweep.folder / "plot.png").exists()  # drawn by the command
-    write_sweep_picture(sweep, outcomes)
+    sweep_picture(sweep.folder / "plot.png", sweep, outcomes)
     assert (sweep.folder / "plot.png").read_bytes().startswith(b"\x89PNG")
 
     data = [json.loads(line) for line in (sweep.folder / "sweep.jsonl").read_text("utf-8").splitlines()]
@@ -345,7 +345,7 @@ def test_again_trains_only_what_is_not_finished(swept, capsys, monkeypatch):
     assert {f: f.read_bytes() for f in kept} == kept
     assert {state: state.stat().st_mtime_ns for state in states} == states
     # Without matplotlib there is no picture, and all the rest.
-    assert "no picture: pictures need matplotlib: pip install 'rlgo[plot]'" in err
+    assert "rlgo: no picture: pictures need matplotlib: pip install 'rlgo[plot]'" in err
     assert not (sweep.folder / "plot.png").exists()
 
 
@@ -353,7 +353,7 @@ def test_runs_of_other_configs_are_refused(swept):
     path, *_ = swept
     other = path.with_name("other.toml")
     other.write_text(path.read_text("utf-8").replace('"linear"', '"logistic"'), "utf-8")
-    message = r"alpha-0.02_seed-1: already holds a run with learning.value = 'linear', expected 'logistic'; give"
+    message = r"alpha-0.02_seed-1: already contains a run with learning.value = 'linear', expected 'logistic'; give"
     with pytest.raises(RlgoError, match=message):
         run_sweep(read_sweep(other), progress=False)
 

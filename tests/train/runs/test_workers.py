@@ -256,7 +256,7 @@ def test_more_workers_than_cpus(nodes, monkeypatch):
 # ---------------------------------------------------------------------------------------------
 
 
-def told(learner: Learner) -> list[str]:
+def messages_of(learner: Learner) -> list[str]:
     """What the workers log from now on."""
     lines: list[str] = []
     learner.pool.log = lines.append
@@ -280,7 +280,7 @@ def killing(monkeypatch, at: int) -> None:
 
 
 def test_a_death_costs_the_games_of_one_round(four, monkeypatch):
-    lines, seeds = told(four), np.random.SeedSequence(7).spawn(4)
+    lines, seeds = messages_of(four), np.random.SeedSequence(7).spawn(4)
     killing(monkeypatch, at=0)
     tally = four.pool.learn(200, 0)
     assert tally.games + tally.discarded == 150
@@ -309,7 +309,7 @@ def test_games_that_are_lost_are_played_again(four, monkeypatch):
 
 
 def test_who_does_not_answer_is_replaced(four, monkeypatch):
-    lines, victim = told(four), pid(four, 3)
+    lines, victim = messages_of(four), pid(four, 3)
     os.kill(victim, signal.SIGSTOP)
     try:
         with monkeypatch.context() as patch:
@@ -402,7 +402,7 @@ def test_ctrl_c(nodes, tmp_path):
 
 
 def test_a_node_goes_down(four, nodes):
-    lines = told(four)
+    lines = messages_of(four)
     nodes.remove_node(next(iter(nodes.worker_nodes)))
     tally = four.pool.learn(200, 0)
     # With three CPUs on either node, neither had all four.

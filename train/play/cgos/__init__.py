@@ -1,8 +1,8 @@
 """A client of the Computer Go Server (CGOS), which plays rated games there.
 
 - `config`: the server, our account and our player.
-- `client`: what to answer to each line of the server's. Start reading at `CgosClient._obey`.
-- `seat`: our session, kept in step with the server's game.
+- `client`: how each line from the server is answered. Start reading at `CgosClient._obey`.
+- `seat`: our session, kept in sync with the server's game.
 - `messages`: the server's lines, parsed.
 - `connection`: lines to and from the server, and the log of both.
 - `record`: SGF.

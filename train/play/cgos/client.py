@@ -1,7 +1,7 @@
-"""The client: it connects, logs in and answers the server's lines, and connects again whenever that fails.
+"""The client: it connects, logs in, answers the server's lines, and reconnects whenever that fails.
 
-Start reading at `CgosClient._obey`: a line of the server's comes in, and an answer goes out. `CgosClient.run` keeps the
-connection.
+Start reading at `CgosClient._obey`: a line comes in from the server, and an answer goes out. `CgosClient.run` keeps
+the connection.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LONGEST_DELAY = 60.0  # seconds between two attempts to connect, before jitter
 
 
 def main(path: str | Path) -> None:
-    """Play as a config file says; see `run_cgos`."""
+    """Play with the settings of a config file; see `run_cgos`."""
     run_cgos(load_cgos(path))
 
 
@@ -70,7 +70,7 @@ class CgosClient:
         config : from `load_cgos`, with the password in it
         make_session : makes a session for a board size and a komi, whenever the size changes; RlgoError if it cannot
         sleep : waits for some seconds before the next attempt to connect
-        jitter : random numbers in [0, 1), which keep many clients from coming back at the same moment
+        jitter : random numbers in [0, 1), which keep many clients from reconnecting at the same moment
 
         Raises
         ------
@@ -113,7 +113,7 @@ class CgosClient:
             self._log.note(f"done, {self._games} games played")
 
     def interrupt(self) -> None:
-        """Handle Ctrl-C: end after the running game. Without a game, or the second time, end at once."""
+        """Handle Ctrl-C: end after the current game. Without a game, or the second time, end at once."""
         self._interrupts += 1
         if self._game is None or self._interrupts > 1:
             raise KeyboardInterrupt
@@ -130,7 +130,7 @@ class CgosClient:
         self._sleep(delay)
 
     def _talk(self) -> None:
-        """Hold one connection, from the login to its end. Lost if it breaks."""
+        """Serve one connection, from the login to its end. Lost if it breaks."""
         config = self._config
         self._log.note(f"connecting to {config.host}:{config.port}")
         connection = Connection(config.host, config.port, config.timeout, self._log)
@@ -155,7 +155,7 @@ class CgosClient:
     # --- the server's lines ---
 
     def _obey(self, line: str, connection: Connection) -> None:
-        """Do what a line of the server's asks for. Lost if it makes no sense, RlgoError for a refused login."""
+        """Answer a line from the server. Lost if it makes no sense, RlgoError for a refused login."""
         command, *args = line.split() or [""]
         if command == "protocol":
             connection.send(f"e1 rlgo {version()}")
@@ -167,7 +167,7 @@ class CgosClient:
         elif command == "info":
             self._welcome(connection)
             if self._game is not None and connection.logged_in and not connection.game_sent:
-                # The server sends a running game first: there is none any more.
+                # The server sends a running game first; the last one is over.
                 self._finish("?", "ended while there was no connection")
                 self._go_on(connection, "")
         elif command == "setup":
@@ -187,7 +187,7 @@ class CgosClient:
             self._log.note("that was not understood")
 
     def _welcome(self, connection: Connection) -> None:
-        """Note that the server talks to us as to a user, which is its only answer to a good password."""
+        """Note that the login succeeded: the server sends other lines only after a correct password."""
         if connection.asked_password and not connection.logged_in:
             connection.logged_in = self._was_logged_in = True
             self._failures = 0
@@ -263,14 +263,14 @@ class CgosClient:
                 self._log.note(f"{file}: cannot be written: {error}")
 
     def _go_on(self, connection: Connection, answer: str) -> None:
-        """Go on after a game, to the next one or to the end."""
+        """Continue after a game: ask for the next one, or quit."""
         enough = 0 < self._config.games <= self._games
         self._done = bool(self._interrupts or enough or self._fatal)
         if self._done or answer:
             connection.send("quit" if self._done else answer)
 
     def _running(self, line: str) -> ServerGame:
-        # On a new connection, the server sends the game that it means.
+        # On a new connection, the server sends the game first.
         if self._game is None:
             raise Lost(f"{line}: there is no game")
         return self._game

@@ -43,21 +43,21 @@ class CgosConfig(Section):
         default="", repr=False, description="Its password; never shown. `load_cgos` reads it from `password_file`."
     )
     password_file: AnyPath = Field(default="", description="A file with the password, in place of `password`.")
-    player: SpecText = Field(default="", description="Who plays: a player spec.")
-    size: BoardSize = Field(default=9, description="Board size of its games; the player is ready before the login.")
+    player: SpecText = Field(default="", description="The player: a player spec.")
+    size: BoardSize = Field(default=9, description="Board size of the games; the player is prepared before the login.")
     games: Annotated[Count, Field(ge=0)] = Field(default=0, description="Stop after this many games; 0: at Ctrl-C.")
     ponder: bool = Field(default=False, description="Think during the opponent's time.")
     lag: float = Field(
-        default=0.5, ge=0, description="Seconds on the way to the server and back, which the player does not get."
+        default=0.5, ge=0, description="Seconds of network delay per move, subtracted from the player's time."
     )
     timeout: Annotated[float, Field(gt=0, le=86_400), Expected("a number of seconds up to a day")] = Field(
-        default=600.0, description="Seconds without a word from the server after which the connection counts as lost."
+        default=600.0, description="Seconds of silence from the server after which the connection counts as lost."
     )
-    log: AnyPath = Field(default="", description="A file that receives whatever stderr does; empty: none.")
+    log: AnyPath = Field(default="", description="A file that receives a copy of the log on stderr; empty: none.")
     sgf: AnyPath = Field(default="", description="A folder for game records; empty: none.")
 
     def __post_init__(self) -> None:
-        """Refuse two passwords, and a bad spec."""
+        """Reject two passwords, and a bad spec."""
         if bool(self.password) == bool(self.password_file):
             found = "both" if self.password else "neither"
             raise RlgoError(f"password_file: expected either this or password, found {found}")
@@ -73,7 +73,7 @@ def load_cgos(path: str | Path) -> CgosConfig:
 
     Returns
     -------
-    the config, with the password in it wherever it stood
+    the config, with the password, from either place
 
     Raises
     ------

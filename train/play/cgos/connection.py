@@ -41,7 +41,7 @@ class Log:
                 self._file.close()
 
     def censor(self, words: str) -> str:
-        """Make anybody's words fit to be shown: no password, no control characters, not too long."""
+        """Make text from outside fit for the log: no password, no control characters, not too long."""
         # The order matters: no step may reassemble the password, or cut it in two.
         printable = "".join(c if c.isprintable() else "?" for c in words)
         public = printable.replace(self._secret, "***")
@@ -62,18 +62,18 @@ class Log:
     def _write(self, direction: str, words: str) -> None:
         line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {direction} {self.censor(words)}"
         for sink in (sys.stderr, self._file):
-            # Neither a full disk, nor a closed terminal, nor Ctrl-C in the middle of this may end a game.
+            # A full disk, a closed terminal or Ctrl-C at this point must not end a game.
             with contextlib.suppress(OSError, ValueError, RuntimeError):
                 if sink is not None:
                     print(line, file=sink, flush=True)
 
 
 class Connection:
-    """A connection to the server. Whatever goes wrong with it is a `Lost`.
+    """A connection to the server. Any failure raises `Lost`.
 
     Attributes
     ----------
-    asked_password, logged_in, game_sent : how far the server has come with us
+    asked_password, logged_in, game_sent : how far the login has progressed
     """
 
     def __init__(self, host: str, port: int, timeout: float, log: Log) -> None:
@@ -142,7 +142,7 @@ class Connection:
             self._socket.close()
 
     def _readable(self, wait: float) -> bool:
-        """Wait for data, `wait` seconds at most. An error counts as data, because `recv` will name it."""
+        """Wait for data, at most `wait` seconds. An error counts as data, because `recv` will report it."""
         try:
             return bool(select.select([self._socket], [], [], wait)[0])
         except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The server's lines, parsed."""
+"""Parsing the server's lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLORS = ("b", "w")
 
 
 class Lost(Exception):
-    """The connection is of no more use: it was closed, silent for too long, or carried nonsense."""
+    """Raised when the connection is unusable: closed, silent for too long, or carrying nonsense."""
 
 
 @dataclass

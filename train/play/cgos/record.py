@@ -1,4 +1,4 @@
-"""Game records of what the server sent."""
+"""Game records of the server's games."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def to_sgf(
     ----------
     result, reason, date : as in the server's ``gameover``
     host : where it was played
-    censor : makes a server's words fit for a file
+    censor : makes the server's text fit for a file
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Our seat at the server's table: a session that is kept in step with the server's game.
+"""Our seat at the server's table: a session kept in sync with the server's game.
 
 Start reading at `Seat.genmove`.
 """
@@ -29,13 +29,13 @@ class Seat:
     def __init__(
         self, make_session: Callable[[int, float], GameSession], lag: float, note: Callable[[str], None]
     ) -> None:
-        """Take a seat; nothing is made yet.
+        """Prepare a seat; the session is made later.
 
         Parameters
         ----------
         make_session : makes a session for a board size and a komi, whenever the size changes; RlgoError if it cannot
-        lag : seconds to take off our time for the way to the server and back
-        note : gets a line of text for what goes wrong
+        lag : seconds to subtract from our time for the round trip to the server
+        note : called with a line of text for each problem
         """
         self.broken = False
         self._make_session = make_session
@@ -44,13 +44,13 @@ class Seat:
         self._session: GameSession | None = None
 
     def prepare(self, size: int, komi: float) -> None:
-        """Have a session for boards of this size. RlgoError if none can be made."""
+        """Make sure there is a session for boards of this size. RlgoError if none can be made."""
         if self._session is None or self._session.game.size != size:
             self._session = None
             self._session = self._make_session(size, komi)
 
     def begin(self, game: ServerGame) -> None:
-        """Take a game over from its beginning, or in its middle."""
+        """Take up a game, at its beginning or in the middle."""
         self.broken = False
         try:
             self._send(game)
@@ -58,7 +58,7 @@ class Seat:
             self.give_up(game, str(error))
 
     def play(self, game: ServerGame, color: str, vertex: str) -> None:
-        """Follow a move that the game has just got."""
+        """Play the move just added to the game in the session, too."""
         if self.broken:
             return
         try:
