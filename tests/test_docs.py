@@ -38,6 +38,7 @@ def test_no_placeholder_is_left():
         assert not re.search(r"\b[A-Z]+_(OUTPUT|TABLE|SENTENCE)\b", page.read_text("utf-8")), page.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", python_blocks())
 def test_python_block_runs(code, tmp_path, monkeypatch):
     for line, module in NEEDS.items():
@@ -65,6 +66,7 @@ def test_notebook_runs(notebook, tmp_path, monkeypatch):
     assert any(cell.get("outputs") for cell in book.cells)
 
 
+@pytest.mark.slow
 def test_the_tour(tmp_path, monkeypatch, capsys):
     """Train, export, import, and play: the player with the weights beats random play."""
     tour = (DOCS / "weights.md").read_text("utf-8").partition("## Train, export")[2].partition("\n## ")[0]
@@ -133,7 +135,9 @@ def results_in(path: Path) -> set[tuple[float, int]]:
 
 def test_won_games_are_those_of_the_raw_results():
     """Every ``won of games`` of the page Strength that is followed by a link to raw results; not the generated table."""
-    text = re.sub(r"<!-- systems -->.*<!-- /systems -->", "", (DOCS / "strength.md").read_text("utf-8"), flags=re.DOTALL)
+    text = re.sub(
+        r"<!-- systems -->.*<!-- /systems -->", "", (DOCS / "strength.md").read_text("utf-8"), flags=re.DOTALL
+    )
     rows = re.findall(r"([\d,]+) of ([\d,]+):[^\n]*?\[raw\]\(([\w./-]+)\)", text)
     assert len(rows) >= 12
     for won, games, link in rows:

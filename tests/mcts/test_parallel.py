@@ -19,6 +19,7 @@ from rlgo.budget import Budget
 from rlgo.game import Game
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["uct", "mc_rave"])
 @pytest.mark.parametrize("expand_after", [1, 3])
 def test_counts_are_exact_whatever_the_threads_do(name, expand_after):

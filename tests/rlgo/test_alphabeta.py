@@ -156,6 +156,7 @@ def check(
         assert minimax(boards, 0, FEATURES, table, game.komi) == pytest.approx(found.x, abs=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table_bits", [4, 12])
 def test_search_equals_minimax(table_bits):
     """With everything switched on and off; the smallest table, too, whose entries are overwritten all the time."""
@@ -183,6 +184,7 @@ def test_search_equals_minimax(table_bits):
     assert min(counts.values()) > 3, counts
 
 
+@pytest.mark.slow
 def test_deeper_searches_equal_minimax():
     """Where there are few moves, so that minimax comes to an end: more of the table is used, and of null windows."""
     searches = [AlphaBetaSearch(5, options, 12, seed=1) for options in (Options(), Options(pvs=False), PLAIN)]
@@ -213,6 +215,7 @@ def test_everything_together_searches_less():
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_different_states_have_different_keys():
     states, rng = {}, make_rng(1)
     for _ in range(120):

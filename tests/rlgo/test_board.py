@@ -205,11 +205,11 @@ def random_game(size: int, style: str, seed: int, max_moves: int) -> None:
 @pytest.mark.parametrize(
     ("size", "style", "games", "max_moves"),
     [
-        (5, "sensible", 1600, 100),
-        (5, "wild", 200, 150),
-        (7, "sensible", 150, 200),
-        (7, "wild", 25, 300),
-        (9, "sensible", 40, 300),
+        pytest.param(5, "sensible", 1600, 100, marks=pytest.mark.slow),
+        pytest.param(5, "wild", 200, 150, marks=pytest.mark.slow),
+        pytest.param(7, "sensible", 150, 200, marks=pytest.mark.slow),
+        pytest.param(7, "wild", 25, 300, marks=pytest.mark.slow),
+        pytest.param(9, "sensible", 40, 300, marks=pytest.mark.slow),
         (9, "wild", 6, 600),
         (14, "sensible", 1, 100),  # the largest board whose points fit a byte,
         (15, "sensible", 1, 100),  # and the smallest whose points do not

@@ -209,6 +209,7 @@ SPECIAL = [-0.0, 1e-45, -1e-45, 3.4028235e38, -3.4028235e38, 1.0]
 SETS = st.tuples(st.sampled_from([5, 9]), st.sampled_from(SUBSETS), st.sampled_from(list(SHARINGS)))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(SETS, st.integers(0, 2**32), st.lists(st.sampled_from(SPECIAL), max_size=6))
 def test_any_weights_are_exported_and_imported_bit_for_bit(tmp_path_factory, features, seed, special):
@@ -427,6 +428,7 @@ WEAKER = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "old"), [(size, old) for size in (5, 9) for old in WEAKER])
 def test_another_sharing_has_the_same_value_for_every_position(tmp_path, size, old):
     weights = some_weights(size, (1, 2, 3), old)

@@ -129,6 +129,7 @@ def test_a_pass_is_always_legal() -> None:
     assert PASS not in game.legal_moves()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "games", "max_moves"), [(5, 60, 120), (9, 3, 250)])
 def test_random_games_against_the_slow_oracle(size: int, games: int, max_moves: int) -> None:
     """Legality with superko kept as a set of whole positions; both colours at times play twice."""

@@ -148,6 +148,7 @@ def test_gnugo_agrees(gnugo_gtp: GnuGo, size: int, games: int, max_moves: int):
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "games"), [(5, 40), (9, 10), (19, 3)])
 def test_open_spiel_and_sgfmill_agree(size: int, games: int):
     """Legality by simple ko, stones, the ko point, and the score where the game ends."""

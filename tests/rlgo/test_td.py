@@ -122,6 +122,7 @@ def test_schedule_equals_dense_td():
     compare_with_dense(12, alpha_of=lambda game: 0.4 * 3 / (3 + game), **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "games"), [(5, 300), (9, 5)])
 def test_long_runs_equal_dense_td(size, games):
     compare_with_dense(games, size, (1, 2, 3), alpha=0.1, seed=3)

@@ -301,6 +301,7 @@ CONFIGS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(CONFIGS)
 def test_to_toml_reads_back_as_the_same_config(config: Config) -> None:
     assert config_from_dict(tomllib.loads(to_toml(config))) == config

@@ -37,6 +37,7 @@ def test_run_stops_at_the_end() -> None:
     assert sink.getvalue() == b"= rlgo scripted\n\n"
 
 
+@pytest.mark.slow
 def test_any_bytes_get_a_well_formed_answer(capsys: pytest.CaptureFixture[str]) -> None:
     draw = random.Random(1)
     engine = GtpEngine(RandomPlayer(1))
@@ -66,6 +67,7 @@ def test_any_bytes_get_a_well_formed_answer(capsys: pytest.CaptureFixture[str]) 
     assert 3000 < failed < answered - 3000
 
 
+@pytest.mark.slow
 def test_the_command_speaks_gtp() -> None:
     """`rlgo gtp`, over real pipes: an answer comes before the next command is sent, and nothing else does."""
     with subprocess.Popen(

@@ -40,6 +40,7 @@ def test_the_features_are_as_many_as_in_the_paper(tmp_path, capsys):
     assert numbers["all features"] == 49 * 3 + 36 * 81 + 25 * 19683
 
 
+@pytest.mark.slow
 def test_how_often_shapes_occurred(ran, tmp_path):
     """The numbers and the histogram, from the learner's own counts by other arithmetic."""
     folder, _, _ = ran

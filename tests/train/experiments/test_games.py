@@ -192,6 +192,7 @@ def test_rivals_of_the_same_x_meet_on_their_board(tmp_path):
     plot(e, tmp_path / "results")
 
 
+@pytest.mark.slow
 def test_players_with_weights_of_a_run(tmp_path):
     """The run is trained first, and its last weights play."""
     text = GAMES.replace("nosuch.npz", "{weights small}").replace("games = 4", 'games = 2\nbase = "BASE"')

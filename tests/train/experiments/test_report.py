@@ -226,6 +226,7 @@ def test_labels_that_came_later_are_shown():
     assert Analysis(raw).measure(e.claims[0]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not list((ROOT / "docs" / "experiments").glob("*.jsonl")), reason="no raw results here")
 def test_the_shipped_report_is_that_of_the_shipped_results(monkeypatch):
     """Whoever adds raw results makes it anew: `rlgo experiment report`."""

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.usefixtures("sources")
 
 
+@pytest.mark.slow
 def test_results_describe_themselves(ran):
     folder, e, raw = ran
     header = raw.header
