@@ -3,6 +3,7 @@
 Start reading at `main`. The process is pinned to one core. Each number is the median of several runs, after one more to
 compile and to warm up. Rates are per second of CPU time, which other processes disturb less than wall-clock time.
 `warm_start_s` and the scaling to two workers or threads, which needs two free cores, are measured in wall-clock time.
+Each measurement imports what it measures, so that `KEYS` can be read without loading numba.
 """
 
 from __future__ import annotations

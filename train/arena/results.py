@@ -144,7 +144,7 @@ def open_results(path: Path | None, header: dict[str, Any], size: int) -> Iterat
     if path is None:
         yield Results(size)
         return
-    from filelock import FileLock, Timeout
+    from filelock import FileLock, Timeout  # only matches that keep their results need it
 
     try:
         with FileLock(f"{path}.lock", timeout=0):
