@@ -51,7 +51,7 @@ tensorboard: $(VENV)/train.stamp  ## show the logs of all runs in a browser
 	$(BIN)/tensorboard --logdir runs --samples_per_plugin images=100
 
 clean:  ## remove what can be made again: .venv and caches (runs stay)
-	rm -rf $(VENV) build dist .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	rm -rf $(VENV) build dist .cache .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find rlgo mcts train tests -name __pycache__ -prune -exec rm -rf {} +
 
 # Set-up, once, and again when pyproject.toml changes.

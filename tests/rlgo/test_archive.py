@@ -9,24 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from weight_files import refused, some_weights
 
 from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
-from rlgo.shapes import make_features
 from rlgo.weights import (
-    Weights,
     load_weights,
     save_weights,
 )
-
-PROVENANCE = {"seed": 12345678901234, "command": "rlgo train x --set run.name='ä'", "nested": {"a": [1, 2.5, None]}}
-
-
-def some_weights(size=5, sizes=(1, 2), sharing="LI+LD", **other) -> Weights:
-    features = make_features(size, sizes, sharing)
-    theta = np.random.default_rng(1).normal(size=features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return Weights(features, theta, **{"komi": 6.5, "games": 123, "provenance": PROVENANCE, **other})
 
 
 @pytest.fixture
@@ -34,17 +24,6 @@ def saved(tmp_path) -> Path:
     path = tmp_path / "w.npz"
     save_weights(path, some_weights())
     return path
-
-
-def refused(path: Path, *words: str, size: int | None = None) -> None:
-    """That a file is refused in one line that names it."""
-    with pytest.raises(RlgoError) as error:
-        load_weights(path, size)
-    line = str(error.value)
-    assert line.startswith(f"{path}: ")
-    assert "\n" not in line
-    for word in words:
-        assert word in line
 
 
 def test_numpy_reads_the_file_too(saved):

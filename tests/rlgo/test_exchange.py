@@ -5,16 +5,17 @@ The oracle comes first. It knows the format from its description alone, and coun
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import struct
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import naive
 import numpy as np
 import pytest
+import weight_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import NaiveBoard, Point, Stones, from_core
@@ -177,15 +178,7 @@ def lookup(weights: Weights, stones: Stones) -> float:
     return total
 
 
-def refused(path: Path, *words: str, size: int | None = None) -> None:
-    """That a file is refused in one line that names it."""
-    with pytest.raises(RlgoError) as error:
-        import_w(path, size)
-    line = str(error.value)
-    assert line.startswith(f"{path}: ")
-    assert "\n" not in line
-    for word in words:
-        assert word in line
+refused = functools.partial(weight_files.refused, read=import_w)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -679,7 +672,7 @@ def test_the_status_of_diff(run, tmp_path):
         (["convert", "a.npz", "--sharing", "LI"], "a.npz: 5x5 1x1+2x2 LI+LD: LI cannot express these weights"),
         (["convert", "a.npz", "--sharing", "x"], "a.npz: features.sharing = 'x': expected one of LI+LD, LI"),
         (["convert", "li.w", "--size", "9"], "li.w: the number of LI weights does not depend on the board"),
-        (["convert", "a.npz", "--size", "9", "-o", "a.npz"], "a.npz: the file exists"),
+        (["convert", "a.npz", "--size", "9", "-o", "a.npz"], "a.npz: already exists"),
         (["diff", "a.npz", "none.w"], "none.w: cannot be read"),
         (["diff", "a.npz", "broken.w"], "broken.w: 427 bytes of weights, expected 428"),
         (["diff", "a.npz", "a.w", "--top", "-1"], "--top -1: expected an integer of at least 0"),

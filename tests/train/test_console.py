@@ -356,3 +356,16 @@ def test_a_table_that_fits_is_the_same_on_a_terminal(monkeypatch: Any) -> None:
 def test_importing_the_console_is_cheap() -> None:
     code = "import train.console, sys; print([m for m in ('numba', 'numpy', 'tqdm', 'rich') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.process
+def test_an_imported_ipykernel_makes_no_notebook() -> None:
+    """Libraries import it too; bars are for notebooks and terminals only."""
+    code = """
+import sys, types
+sys.modules["ipykernel"] = types.ModuleType("ipykernel")
+from train.console import Progress
+Progress(total=10, unit="games")
+print("tqdm" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -60,7 +60,7 @@ class MatchSettings:
 
     def __post_init__(self) -> None:
         if self.games < 2 or self.games % 2:
-            raise RlgoError(f"games = {self.games}: expected an even number, because every opening is played twice")
+            raise RlgoError(f"games = {self.games}: expected an even number (each opening is played twice)")
         if self.opening_plies < 0:
             raise RlgoError(f"opening_plies = {self.opening_plies}: expected at least 0")
         if self.longest < 1:

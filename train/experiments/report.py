@@ -39,7 +39,7 @@ from train.stats import clustered_interval, in_percent
 _INTRODUCTION = """# The papers, reproduced
 
 This page compares the claims of Silver, Sutton & Müller 2012 (**TD**) and Gelly & Silver 2011 (**MC-RAVE**) with what
-rlgo measures. `rlgo experiment report` generates it from the raw results in [{results}]({results}), which contain every
+rlgo measures. `rlgo experiment report` generates it from the raw results in `{results}`, which contain every
 score behind it; the verdicts are computed, too. `rlgo experiment run NAME` repeats one experiment:
 training runs come out bit-identical on the same type of CPU, and so do games without external engines and clocks.
 

@@ -1,0 +1,33 @@
+"""Weights to write into files, and what is expected of files that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rlgo.errors import RlgoError
+from rlgo.shapes import make_features
+from rlgo.weights import Weights, load_weights
+
+PROVENANCE = {"seed": 12345678901234, "command": "rlgo train x --set run.name='ä'", "nested": {"a": [1, 2.5, None]}}
+
+
+def some_weights(size=5, sizes=(1, 2), sharing="LI+LD", **other) -> Weights:
+    features = make_features(size, sizes, sharing)
+    theta = np.random.default_rng(1).normal(size=features.n_weights + 1).astype(np.float32)
+    theta[0] = 0
+    return Weights(features, theta, **{"komi": 6.5, "games": 123, "provenance": PROVENANCE, **other})
+
+
+def refused(path: Path, *words: str, read: Callable[..., Weights] = load_weights, size: int | None = None) -> None:
+    """Check that a file is refused in one line that names it and contains all of `words`."""
+    with pytest.raises(RlgoError) as error:
+        read(path, size)
+    line = str(error.value)
+    assert line.startswith(f"{path}: ")
+    assert "\n" not in line
+    for word in words:
+        assert word in line
