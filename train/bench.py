@@ -93,7 +93,7 @@ def main(scale: float = 1.0) -> dict[str, Any]:
 
     Parameters
     ----------
-    scale : factor on the work behind each number; below 1, the numbers are rough
+    scale : factor for the amount of work measured; below 1, the numbers are rough
 
     Returns
     -------

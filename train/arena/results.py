@@ -87,7 +87,7 @@ class Results:
         return {game.number for game in self.games}
 
     def first(self, n: int) -> list[PlayedGame]:
-        """Return the finished games with numbers up to n, in order. The file of a longer match holds others, too."""
+        """Return the finished games with numbers up to n, in order. The file of a longer match contains others, too."""
         return sorted((game for game in self.games if game.number <= n), key=lambda game: game.number)
 
     def add(self, game: PlayedGame) -> None:
