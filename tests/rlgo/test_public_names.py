@@ -6,7 +6,6 @@ import pytest
 
 import rlgo
 
-
 CONSTANTS = {"BLACK": 1, "PASS": 0, "WHITE": 2}
 
 
