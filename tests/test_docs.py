@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import rlgo
 from train.cli.main import main
 from train.experiments.findings import read_raw, scores_of
 
@@ -31,6 +32,11 @@ def python_blocks() -> list:
 
 def test_readme_is_short():
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 160
+
+
+def test_every_public_name_is_documented():
+    text = (ROOT / "docs" / "python.md").read_text("utf-8")
+    assert [name for name in rlgo.__all__ if not re.search(rf"\b{name}\b", text)] == []
 
 
 def test_no_placeholder_is_left():
@@ -134,7 +140,11 @@ def results_in(path: Path) -> set[tuple[float, int]]:
 
 
 def test_won_games_are_those_of_the_raw_results():
-    """Every ``won of games`` of the page Strength that is followed by a link to raw results; not the generated table."""
+<<<<<<< HEAD
+    """Every ``won of games`` of the page Strength with a link to raw results, but for the generated table."""
+=======
+    """Every ``won of games`` of the page Strength with a link to raw results; not the generated table."""
+>>>>>>> main
     text = re.sub(
         r"<!-- systems -->.*<!-- /systems -->", "", (DOCS / "strength.md").read_text("utf-8"), flags=re.DOTALL
     )

@@ -3,6 +3,7 @@
 Start reading at `main`. The process is pinned to one core. Each number is the median of several runs, after one more to
 compile and to warm up. Rates are per second of CPU time, which other processes disturb less than wall-clock time.
 `warm_start_s` and the scaling to two workers or threads, which needs two free cores, are measured in wall-clock time.
+Each measurement imports what it measures, so that `KEYS` can be read without loading numba.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def main(scale: float = 1.0) -> dict[str, Any]:
 
     Parameters
     ----------
-    scale : factor on the work behind each number; below 1, the numbers are rough
+    scale : factor for the amount of work measured; below 1, the numbers are rough
 
     Returns
     -------

@@ -31,6 +31,7 @@ from train.settings import (
     Section,
     Sizes,
     SpecText,
+    as_tuple,
     name_of,
     section,
     shorten,
@@ -51,17 +52,13 @@ def _up_to(value: Any) -> Any:
     """Expand a number n of seeds to the seeds 1 to n."""
     if type(value) is int:
         return tuple(range(1, value + 1))
-    return tuple(value) if isinstance(value, list) else value
+    return as_tuple(value)
 
 
 def _different(values: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(set(values)) < len(values):
         raise ValueError("not all different")
     return values
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 FolderName = Annotated[
@@ -88,12 +85,12 @@ Seeds = Annotated[
 # Each stays as it is written, an integer or a float: it becomes part of a player's spec.
 Numbers = Annotated[
     tuple[int | float, ...],
-    BeforeValidator(_as_tuple),
+    BeforeValidator(as_tuple),
     AfterValidator(_different),
     Field(min_length=1),
     Expected("a list of different numbers"),
 ]
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple), Expected("a list of players' names")]
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple), Expected("a list of players' names")]
 BoardSize = Annotated[int, Field(ge=MIN_SIZE, le=MAX_SIZE)]
 Komi = Annotated[float, Field(ge=-361, le=361)]
 

@@ -63,7 +63,7 @@ def _raise_interrupt(_: int) -> None:
 def stoppable() -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM into KeyboardInterrupt.
 
-    Shells start background jobs with Ctrl-C ignored; inside this block, it works for them as well.
+    Shells start background jobs with Ctrl-C ignored; inside this block it works for them, too.
     """
     with signals_to(_raise_interrupt, signal.SIGINT, signal.SIGTERM):
         yield
@@ -134,14 +134,14 @@ def interruptible(player: Player) -> Iterator[StopRequest]:
 # How a command ends
 # ---------------------------------------------------------------------------------------------
 
-_SIGPIPE = 13  # which Windows does not name
+_SIGPIPE = 13  # Windows does not define it
 
 
 def exit_status(run: Callable[[], int | None]) -> int:
     """Run a command, and return the exit status of its process: what `run` returns, 0 for None.
 
-    Whatever the user can put right is an `RlgoError`, printed on one line: status 2. Ctrl-C gives 130, SIGTERM 143, a
-    reader of the output that went away 141. Any other exception is a bug, and keeps its traceback.
+    Errors that the user can correct are an `RlgoError`, printed on one line: status 2. Ctrl-C gives 130, SIGTERM 143, a
+    closed output pipe 141. Any other exception is a bug and keeps its traceback.
     """
     try:
         status = run()
@@ -153,7 +153,7 @@ def exit_status(run: Callable[[], int | None]) -> int:
     except SystemExit as exit:  # SIGTERM ends a training run, or a shell asks for completions
         return exit.code if isinstance(exit.code, int) else int(exit.code is not None)
     except BrokenPipeError:
-        # Whoever read our output has gone (`rlgo ... | head`). Python flushes once more on its way out.
+        # The reader of our output is gone (`rlgo ... | head`). Python flushes once more on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + _SIGPIPE
     except OSError as error:
@@ -201,7 +201,7 @@ def message(text: str) -> None:
 
 @contextlib.contextmanager
 def optional_picture() -> Iterator[None]:
-    """Say why the block drew no picture, such as a missing matplotlib, instead of failing: the numbers are there."""
+    """Report why the block could not draw a picture, such as a missing matplotlib, instead of failing."""
     try:
         yield
     except RlgoError as error:
@@ -209,7 +209,7 @@ def optional_picture() -> Iterator[None]:
 
 
 def timestamped(file: TextIO) -> Callable[[str], None]:
-    """Return a function that writes lines to `file`, each with the local date and time in front."""
+    """Return a function that writes lines to `file`, each prefixed with the local date and time."""
 
     def write(line: str) -> None:
         print(time.strftime("%Y-%m-%d %H:%M:%S"), line, file=file, flush=True)

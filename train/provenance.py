@@ -1,4 +1,4 @@
-"""Where results come from: versions, commit, machine, and digests of the files behind them.
+"""Where results come from: versions, commit, machine, and digests of the files used.
 
 `versions` goes into every result. A run adds `commit`, an experiment `machine`, a match the digests that `programs`
 returns, so that its games are not continued with other code or other weights.

@@ -115,7 +115,8 @@ def _whole(value: Any) -> Any:
     return int(value) if type(value) is float and value.is_integer() else value
 
 
-def _as_tuple(value: Any) -> Any:
+def as_tuple(value: Any) -> Any:
+    """Turn a list, as TOML has it, into a tuple; leave anything else for pydantic to refuse."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -142,14 +143,14 @@ Name = Annotated[Line, Field(min_length=1), Expected("a name")]
 SpecText = Annotated[Line, Field(min_length=1), Expected("a player spec")]
 Sizes = Annotated[
     tuple[int, ...],
-    BeforeValidator(_as_tuple),
+    BeforeValidator(as_tuple),
     AfterValidator(_ascending),
     Field(min_length=1),
     Expected("an ascending subset of [1, 2, 3], not empty"),
 ]
 SizesOrNone = Annotated[
     tuple[int, ...],
-    BeforeValidator(_as_tuple),
+    BeforeValidator(as_tuple),
     AfterValidator(_ascending),
     Expected("an ascending subset of [1, 2, 3], or []"),
 ]

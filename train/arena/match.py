@@ -147,7 +147,7 @@ def play_match(
     Parameters
     ----------
     a, b : player specs (`train.players.spec`), or players. A spec gets a new player for each game, whose random numbers
-        depend on the seed and the game; engines are closed in the end.
+        depend on the seed and the game; engines are closed at the end.
     games, size, komi, seed, opening_plies, max_moves, time, sprt, check_scores : see `MatchSettings`. The openings of a
         shorter match are the first ones of a longer match.
     fast : play in compiled code, thousands of games a second. Only for greedy and random players, by the rules of
@@ -280,7 +280,7 @@ class _Match:
                 raise RlgoError(f"{self.sgf}: contains records of another match: expected a new or empty folder")
 
     def _is_decided(self, kept: Results) -> bool:
-        """Whether the test, if there is one, needs no more games."""
+        """Whether there is a test and it is decided."""
         s = self.settings
         return s.sprt is not None and bool(judge(_mean_scores(kept.games)[: s.games // 2], s.sprt).accepted)
 

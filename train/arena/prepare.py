@@ -61,7 +61,7 @@ def make_openings(size: int, n: int, plies: int, seed: int) -> list[tuple[int, .
 
 
 def random_opening(size: int, plies: int, rng: np.random.Generator) -> list[int]:
-    """Return uniformly random sensible moves from the empty board; a pass where there is none."""
+    """Return uniformly random sensible moves from the empty board; a pass if there is none."""
     game = Game(size)
     for _ in range(plies):
         moves = game.sensible_moves()

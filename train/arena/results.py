@@ -87,7 +87,7 @@ class Results:
         return {game.number for game in self.games}
 
     def first(self, n: int) -> list[PlayedGame]:
-        """Return the finished games with numbers up to n, in order. The file of a longer match holds others, too."""
+        """Return the finished games with numbers up to n, in order. The file of a longer match contains others, too."""
         return sorted((game for game in self.games if game.number <= n), key=lambda game: game.number)
 
     def add(self, game: PlayedGame) -> None:
@@ -144,7 +144,7 @@ def open_results(path: Path | None, header: dict[str, Any], size: int) -> Iterat
     if path is None:
         yield Results(size)
         return
-    from filelock import FileLock, Timeout
+    from filelock import FileLock, Timeout  # only matches that keep their results need it
 
     try:
         with FileLock(f"{path}.lock", timeout=0):

@@ -16,8 +16,8 @@ table [tournament] (keys: `config.TournamentConfig`), the players by name, and a
     [anchors]
     gnugo = 1800
 
-The tournament's folder holds the results, one line per game, from which an interrupted tournament continues, and the
-ratings as text and JSON.
+The tournament's folder contains the results, one line per game, from which an interrupted tournament continues, and
+the ratings as text and JSON.
 """
 
 from __future__ import annotations

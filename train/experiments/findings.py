@@ -28,7 +28,7 @@ from train.players.spec import parse_spec
 from train.stats import NORMAL_975, clustered_interval, normal_half_width, student_quantile
 
 ANCHOR = {GNUGO_10: 1800.0}  # TD paper, Section 3.3
-# The experiment that links GNU Go's two levels, and the one that repeats one setting and meets GNU Go: all other curves
+# The experiment that links GNU Go's two levels, and the one that repeats one setting and plays GNU Go: all other curves
 # are put on its scale.
 LINK_EXPERIMENT, SCALE_EXPERIMENT = "gnugo", "learning_runs"
 # Verdicts on a claim.

@@ -61,7 +61,7 @@ _ORDER = (
 )  # fmt: skip
 # Runs do not measure themselves unless [run] asks for it: the games between checkpoints are more precise.
 _RUN = {"eval_every": 0, "eval_games": 200, "gnugo_games": 0}
-# Tables that a file of each kind may have, besides [experiment] and [[claims]].
+# Tables that a file of each kind may have in addition to [experiment] and [[claims]].
 _TABLES = {
     "curves": ("runs", "run", "panels"),
     "frequency": ("run",),
@@ -124,7 +124,7 @@ def _read_tables(file: Path) -> tuple[ExperimentConfig, dict[str, Any]]:
     data = read_toml(file)
     table = data.pop("experiment", None)
     if not isinstance(table, dict):
-        raise RlgoError(f"{file}: expected a table [experiment]; train/experiments/reading.py explains what it holds")
+        raise RlgoError(f"{file}: expected a table [experiment]; see train/experiments/reading.py")
     s: ExperimentConfig = section_from(ExperimentConfig, table, str(file))
     if s.kind in ("curves", "games") and not s.games:
         raise RlgoError(f"{file}: experiment.games = 0: expected at least 2")
@@ -298,7 +298,7 @@ def read_claim(data: Any, where: str) -> Claim:
     if claim.low == -math.inf and claim.high == math.inf:
         raise RlgoError(f"{where}: expected low, high, or both")
     if claim.of in ("won", "speed") and not claim.b:
-        raise RlgoError(f"{where}: expected b, which a is compared with")
+        raise RlgoError(f"{where}: expected b, to compare a with")
     if not claim.low < claim.high and not (claim.of == "number" and claim.low == claim.high):
         raise RlgoError(f"{where}: low = {claim.low:g}, high = {claim.high:g}: expected low < high")
     return claim

@@ -164,7 +164,7 @@ def _players(e: Experiment, analysis: Analysis) -> str:
 
 
 def _opponents(e: Experiment, players: Sequence[Contestant]) -> list[str]:
-    """Return the players that have a column of their own: those without x, or else the first."""
+    """Return the players with their own column: those without x, or else the first."""
     fixed = [c for c in players if c.x is None] or players[:1]
     return [c.name for c in fixed if e.settings.pairing != "gauntlet" or c.x is None]
 

@@ -69,7 +69,7 @@ def train_runs(
 
     Two labels may refer to the same run: it is trained once and listed under both.
 
-    Raises RlgoError for a run that failed without diverging, and for folders that hold other runs.
+    Raises RlgoError for a run that failed without diverging, and for folders that contain other runs.
     """
     statuses = {run.name: RunStatus(run) for _, run in labelled}
     train(e, list(statuses.values()), jobs, progress)
@@ -84,7 +84,7 @@ def train_runs(
 def train(e: Experiment, statuses: Sequence[RunStatus], jobs: int, progress: bool) -> None:
     """Train runs to the end, and record how each one ended.
 
-    Raises RlgoError for a folder that holds a run with other settings.
+    Raises RlgoError for a folder that contains a run with other settings.
     """
     check_folders([status.spec for status in statuses], "use another --out folder", LOGGING_KEYS)
     train_all(statuses, e.folder / "runs", jobs, progress)

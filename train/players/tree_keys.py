@@ -99,7 +99,7 @@ class SimulationKeys(Keys):
         "", "The weights, where needed: a file, or the name of shipped weights; empty: the best shipped ones."
     )
     workers: Workers = key(_RESOURCES.workers, "Threads.")
-    root_parallel: bool = key(_RESOURCES.root_parallel, "Give each thread a tree of its own, and add up the roots.")
+    root_parallel: bool = key(_RESOURCES.root_parallel, "Give each thread its own tree, and add up the roots.")
     virtual_loss: int = key(
         1, "Losses that a thread adds on its way down a shared tree, to keep others off its path.", ge=1, le=1_000
     )

@@ -156,7 +156,7 @@ def _metrics(path: Path) -> list[dict[str, float]]:
     for line in path.read_text("utf-8").splitlines() if path.exists() else []:
         try:
             points.append(json.loads(line))
-        except ValueError:  # the last line, while the run is at work
+        except ValueError:  # the last line, while the run is writing it
             continue
     return points
 

@@ -65,7 +65,7 @@ class RunFolder:
         return {int(path.stem): path for path in sorted(self.checkpoints.glob("*.npz")) if path.stem.isdecimal()}
 
     def exists(self) -> bool:
-        """Return whether the folder holds a run, finished or not."""
+        """Return whether the folder contains a run, finished or not."""
         return self.config.is_file()
 
     def resume_command(self) -> str:
@@ -127,7 +127,7 @@ class RunFolder:
         try:
             self._refuse_existing()
             parent.mkdir(parents=True, exist_ok=True)
-            for left in parent.glob(f".{name}.????????{TEMPORARY}"):  # left behind by a process that was killed here
+            for left in parent.glob(f".{name}.????????{TEMPORARY}"):  # left behind by a killed process
                 shutil.rmtree(left, ignore_errors=True)
             temporary = Path(tempfile.mkdtemp(TEMPORARY, f".{name}.", parent))
             temporary.chmod(0o755)

@@ -402,7 +402,7 @@ class _Run:
         self.done.gnugo_due = run.gnugo_games > 0 and due(run.gnugo_every) and has_gnugo()
 
     def measure(self, weights: Weights, scalars: dict[str, float], bar: Progress | None) -> float:
-        """Log `scalars` and Elo, and return the latter; with a `bar`, measure win rates as well, and report both."""
+        """Log `scalars` and Elo, and return the latter; with a `bar`, also measure win rates, and report both."""
         done, games = self.done, weights.games
         rating = elo(self.config, self.folder, weights, done.ratings)
         found = win_rates(self.config, self.folder, weights) if bar is not None else {}

@@ -90,7 +90,7 @@ def _started(folder: RunFolder) -> str:
 
 
 def find_runs(path: str | Path) -> list[RunInfo]:
-    """Return all runs in a folder and in the sweeps it holds, by name; or the one run that the folder is.
+    """Return all runs in a folder and in its sweeps, by name; or the single run if the folder is one.
 
     Raises RlgoError if there is no such folder, or no run in it.
     """

@@ -66,7 +66,7 @@ class Sweep:
 
     path: Path  # of the file
     resume_command: str
-    folder: Path  # holds the run folders
+    folder: Path  # contains the run folders
     base: str  # name or path of the config that the runs start from
     kind: str  # "grid" or "random"
     metric: str  # "members" or "shipped"
@@ -303,7 +303,7 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
     Raises
     ------
     RlgoError
-        If the folder is in use or holds runs with other configs, or if all runs failed.
+        If the folder is in use or contains runs with other configs, or if all runs failed.
     KeyboardInterrupt
         After Ctrl-C, once the runs are saved.
     """

@@ -120,7 +120,7 @@ class Slot:
     actor: Any = None
     who: Handshake | None = None
     handshake: Any = None  # Ray's reference to the result of `ClusterWorker.shake_hands`
-    prepared: Any = None  # and of `prepare`; None once that has ended and the actor is at work
+    prepared: Any = None  # and of `prepare`; None once that has ended and the actor is working
 
     def __str__(self) -> str:
         return f"worker {self.number}" + (f" (process {self.who.pid} on {self.who.host})" if self.who else "")
@@ -315,7 +315,7 @@ class RayWorkers(LearnWorkers):
             return
         self._check(who, slot)
         slot.prepared = None
-        self.log(f"{slot} is at work")
+        self.log(f"{slot} is working")
 
     def _check(self, who: Handshake, slot: Slot) -> None:
         """Raise RlgoError if an actor has another rlgo; otherwise remember who it is."""

@@ -175,7 +175,7 @@ def test_players_of_a_series(tmp_path):
     ("text", "message"),
     [
         ("[experiment", r"not valid TOML"),
-        ("[experimnt]", r"expected a table \[experiment\]; train/experiments/reading.py explains what it holds"),
+        ("[experimnt]", r"expected a table \[experiment\]; see train/experiments/reading.py"),
         ("experiment = 3", r"expected a table \[experiment\]"),
         ('[experiment]\nsede = 3"', r"not valid TOML"),
         ("[experiment]\ntitel = 3", r"unknown key experiment.titel; did you mean experiment.title\?$"),
@@ -245,7 +245,7 @@ def test_players_of_a_series(tmp_path):
         (GAMES + "[runs.b]\nlearning.alpha = 0", r"runs.b: learning.alpha = 0: expected a positive number"),
         (
             GAMES + CLAIM.replace('"b"', '"greedy 0"') + 'of = "speed"',
-            r"claims, number 1: expected b, which a is compared with",
+            r"claims, number 1: expected b, to compare a with",
         ),
         (GAMES.replace('"random"', '"rnadom"'), r"chance: .*rnadom"),
         (GAMES.replace("epsilon=", "epsilno="), r"greedy 0: .*epsilno"),

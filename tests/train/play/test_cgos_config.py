@@ -52,8 +52,8 @@ def test_a_password_that_others_may_read(tmp_path: Path, capsys: pytest.CaptureF
     secret.chmod(0o640)
     load_cgos(write_config(tmp_path, password=None, password_file=str(secret)))
     first, second = capsys.readouterr().err.splitlines()
-    assert first == f"rlgo: warning: {file} holds a password, and others may read it: chmod 600 {file}"
-    assert second == f"rlgo: warning: {secret} holds a password, and others may read it: chmod 600 {secret}"
+    assert first == f"rlgo: warning: {file} contains a password and is readable by others: chmod 600 {file}"
+    assert second == f"rlgo: warning: {secret} contains a password and is readable by others: chmod 600 {secret}"
 
 
 @pytest.mark.parametrize(

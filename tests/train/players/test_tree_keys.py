@@ -21,7 +21,7 @@ SIZE = 5
         ("default=rlgo,weights=none.npz", "none.npz"),
         ("workers=0", "workers = 0"),
         ("first=uct.toml,heuristic=rlgo", "prior_search = uct.toml: expected a td_search or dyna2 player"),
-        ("first=td_search.toml", "prior_search: expected the heuristic rlgo, or both"),
+        ("first=td_search.toml", "prior_search: expected heuristic = rlgo or both"),
         ("widening=1.4", "widening = 1.4: expected a heuristic"),
     ],
 )

@@ -295,7 +295,7 @@ def test_a_death_costs_the_games_of_one_round(four, monkeypatch):
     assert state["replaced"].tolist() == [0, 1, 0, 0]
     assert state["rng"][1] == make_rng(seeds[1].spawn(1)[0])
     until_all_work(four.pool)
-    assert "is at work" in lines[1]
+    assert "is working" in lines[1]
     tally = four.pool.learn(200, 200)
     assert tally.games + tally.discarded == 200
 

@@ -195,7 +195,7 @@ class CgosClient:
     def _refused(self, line: str) -> NoReturn:
         if self._was_logged_in and "already logged on" in line.lower():
             # The server has not noticed yet that the last connection was lost.
-            raise Lost("the server still holds the last connection")
+            raise Lost("the server has not closed the last connection yet")
         where = f"{self._config.host}:{self._config.port}"
         raise RlgoError(self._log.censor(f"{where} refused the login of {self._config.user}: {line}"))
 

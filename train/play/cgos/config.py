@@ -113,4 +113,4 @@ def _read_secret(file: Path, where: str) -> str:
 
 def _warn_if_readable(file: Path) -> None:
     if os.name == "posix" and file.stat().st_mode & 0o077:
-        print(f"rlgo: warning: {file} holds a password, and others may read it: chmod 600 {file}", file=sys.stderr)
+        print(f"rlgo: warning: {file} contains a password and is readable by others: chmod 600 {file}", file=sys.stderr)

@@ -56,7 +56,7 @@ class Log:
         self._write(">", line)
 
     def note(self, words: str) -> None:
-        """Log a remark of the client's own."""
+        """Log a message from the client itself."""
         self._write("-", words)
 
     def _write(self, direction: str, words: str) -> None:

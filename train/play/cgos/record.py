@@ -25,7 +25,7 @@ def to_sgf(
 
     Raises
     ------
-    RlgoError : for a game that SGF cannot hold, such as one with a move off the board.
+    RlgoError : for a game that SGF cannot represent, such as one with a move off the board.
     """
     words = {"PW": game.white, "PB": game.black, "PC": f"CGOS {host}", "DT": date, "RE": result, "GC": reason}
     properties = {name: censor(text) for name, text in words.items() if text or name != "GC"}
