@@ -140,11 +140,7 @@ def results_in(path: Path) -> set[tuple[float, int]]:
 
 
 def test_won_games_are_those_of_the_raw_results():
-<<<<<<< HEAD
     """Every ``won of games`` of the page Strength with a link to raw results, but for the generated table."""
-=======
-    """Every ``won of games`` of the page Strength with a link to raw results; not the generated table."""
->>>>>>> main
     text = re.sub(
         r"<!-- systems -->.*<!-- /systems -->", "", (DOCS / "strength.md").read_text("utf-8"), flags=re.DOTALL
     )
