@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from experiment_files import ages
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,6 +89,7 @@ def test_pairings_by_hand():
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_checkpoints_meet_at_equal_conditions(ran):
     """Every game of the raw results is one that `meet` plays again from the checkpoints' files."""
     _, e, raw = ran
@@ -130,6 +132,7 @@ def played(ran, points: list[Point], jobs: int = 1) -> dict[tuple[str, ...], dic
     return {tuple(line["pair"]): line["openings"] for line in curves.play(e, points, jobs, False)}
 
 
+@pytest.mark.slow
 def test_a_meeting_is_the_same_whoever_else_takes_part(ran):
     few, many = played(ran, crowd(3)), played(ran, crowd(9), jobs=2)
     assert len(few) == 6
@@ -141,6 +144,7 @@ def test_a_meeting_is_the_same_whoever_else_takes_part(ran):
     assert few.items() <= played(ran, [*crowd(3), other]).items()
 
 
+@pytest.mark.slow
 def test_a_meeting_is_the_same_in_whatever_order(ran):
     forth = played(ran, crowd(5))
     back = played(ran, [replace(p, run=p.run if p.run < 0 else 4 - p.run) for p in crowd(5)])
@@ -149,6 +153,7 @@ def test_a_meeting_is_the_same_in_whatever_order(ran):
     }
 
 
+@pytest.mark.slow
 def test_equal_players_meet_as_equals(ran):
     """The same weights under two names: in every opening, colours alone decide."""
     points = crowd(1)

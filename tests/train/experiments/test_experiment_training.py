@@ -19,7 +19,7 @@ from rlgo.weights import load_weights
 from train.experiments.reading import read_experiment
 from train.experiments.running import run_experiment
 
-pytestmark = pytest.mark.usefixtures("sources")
+pytestmark = [pytest.mark.usefixtures("sources"), pytest.mark.slow]
 
 
 def test_every_run_is_recorded_with_its_weights(ran):
@@ -54,7 +54,6 @@ def test_diverged_runs_are_recorded_and_stop_nothing(ran):
     assert not any("wild" in name for line in raw.of("pair") for name in line["pair"])
 
 
-@pytest.mark.slow
 def test_what_is_missing_is_trained_and_comes_out_the_same(ran, tmp_path):
     folder, _, raw = ran
     e = on_the_same_runs(ran, tmp_path, CURVES.partition("[runs.wild]")[0])
@@ -109,7 +108,6 @@ def test_runs_of_other_settings_and_damaged_runs_are_refused(ran, tmp_path):
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.slow
 def test_interrupted_training_goes_on(tmp_path):
     """Ctrl-C in the middle of a run; the same command again ends where one without would have."""
     path, results = write(tmp_path, '[experiment]\nbase = "BASE"\ngames = 4\n'), tmp_path / "results"
