@@ -10,6 +10,7 @@ was interrupted measures the same as an uninterrupted one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,11 +22,12 @@ from rlgo.shapes import FeatureSet
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.elo import PairResult, Rating, rate_new
-from train.arena.match import MatchResult, play_match
 from train.config import Config
-from train.players.engines import find_program
 from train.runs.folder import RunFolder
 from train.stats import clustered_interval, in_percent
+
+if TYPE_CHECKING:
+    from train.arena.match import MatchResult
 
 RUNGS = 3  # number of earlier checkpoints that each set of weights plays
 GNUGO = "gnugo --mode gtp --level 0 --chinese-rules --capture-all-dead --positional-superko"
@@ -121,6 +123,8 @@ def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: b
     RlgoError : if GNU Go is not installed or does not start.
     KeyboardInterrupt : after Ctrl-C before the end of the first game.
     """
+    from train.arena.match import play_match  # with all players, which few runs need: 0.1 s
+
     player = GreedyPlayer(ValueFunction(weights), seed)
     engine = f"gtp:{GNUGO} --seed {seed % 2**31}"  # or GNU Go would play differently each time
     return play_match(player, engine, games, size=weights.features.size, komi=komi, seed=seed, progress=progress)
@@ -128,6 +132,8 @@ def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: b
 
 def has_gnugo() -> bool:
     """Return whether GNU Go is installed."""
+    from train.players.engines import find_program  # with all players
+
     return find_program("gnugo") is not None
 
 
