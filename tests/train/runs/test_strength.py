@@ -199,7 +199,7 @@ def test_the_seed_of_a_match_against_gnugo(tmp_path, monkeypatch):
         engines.append(engine)
         raise RlgoError("no match")
 
-    monkeypatch.setattr(strength, "play_match", play_match)
+    monkeypatch.setattr("train.arena.match.play_match", play_match)
     for config, games in (
         (tiny(tmp_path), 100),
         (tiny(tmp_path), 100),
