@@ -786,3 +786,16 @@ CASES = [
         score=15 - 10,
     ),
 ]
+
+# White lives on the right, Black on the left; one White stone is lost.
+SETTLED = """
+. X . X O O . O .
+X . X X O . O O O
+. X X . X O O . O
+X . X X X O . O .
+. X . X O O O O O
+X X X X X O . O .
+. . . . X O O O O
+. O . . X O . O .
+. . . . X O O . O
+"""

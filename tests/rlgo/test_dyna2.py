@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 from naive import NaiveBoard, from_core
+from random_play import SIZE, random_game, random_weights
 
 from rlgo.board import BLACK, WHITE
 from rlgo.coords import from_vertex, to_vertex
@@ -22,23 +23,6 @@ from rlgo.weights import Weights, load_weights
 from train.arena.match import play_match
 from train.config import load_config
 from train.runs.run import make_learner
-
-SIZE = 5
-
-
-def random_weights(sizes=(1, 2, 3), sharing="LI+LD", scale=0.3, seed=1, value="logistic") -> Weights:
-    features = make_features(SIZE, sizes, sharing)
-    theta = np.random.default_rng(seed).normal(0, scale, features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return Weights(features, theta, value=value)
-
-
-def random_game(moves: int, seed: int, komi: float = 0.5) -> Game:
-    game, rng = Game(SIZE, komi), np.random.default_rng(seed)
-    for _ in range(moves):
-        game.play(int(rng.choice(game.sensible_moves())))
-    return game
-
 
 # ---------------------------------------------------------------------------------------------
 # Identities

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from board_data import from_diagram
+from board_data import SETTLED, from_diagram
 from gtp_controller import Scripted, Thinker
 
 from rlgo.board import BLACK, PASS, WHITE
@@ -216,20 +216,6 @@ def test_the_clock_runs_during_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     assert session.clock.left(BLACK) == (60, 0)
     session.set_time(None)
     assert session.clock.budget(BLACK, 9) is None
-
-
-# White lives on the right, Black on the left; one White stone is lost.
-SETTLED = """
-. X . X O O . O .
-X . X X O . O O O
-. X X . X O O . O
-X . X X X O . O .
-. X . X O O O O O
-X X X X X O . O .
-. . . . X O O O O
-. O . . X O . O .
-. . . . X O O . O
-"""
 
 
 def test_dead_stones_and_the_result() -> None:

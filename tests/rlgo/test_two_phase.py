@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from random_play import SIZE, random_game, random_weights
 
 from rlgo.board import BLACK
 from rlgo.dyna2 import Dyna2
-from rlgo.game import Game
-from rlgo.shapes import fuse, make_features
+from rlgo.shapes import fuse
 from rlgo.td_search import TdSearch
 from rlgo.two_phase import TwoPhase
-from rlgo.weights import Weights
-
-SIZE = 5
-
-
-def random_weights(sizes=(1, 2, 3), sharing="LI+LD", scale=0.3, seed=1, value="logistic") -> Weights:
-    features = make_features(SIZE, sizes, sharing)
-    theta = np.random.default_rng(seed).normal(0, scale, features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return Weights(features, theta, value=value)
-
-
-def random_game(moves: int, seed: int, komi: float = 0.5) -> Game:
-    game, rng = Game(SIZE, komi), np.random.default_rng(seed)
-    for _ in range(moves):
-        game.play(int(rng.choice(game.sensible_moves())))
-    return game
 
 
 def test_two_phases_are_the_first_and_then_alpha_beta_on_what_it_learned():

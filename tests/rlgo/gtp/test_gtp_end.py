@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from board_data import from_diagram
+from board_data import SETTLED, from_diagram
 from gtp_controller import Controller, Scripted
 
 from rlgo.board import BLACK, WHITE
-
-# White lives on the right, Black on the left; one White stone is lost.
-SETTLED = """
-. X . X O O . O .
-X . X X O . O O O
-. X X . X O O . O
-X . X X X O . O .
-. X . X O O O O O
-X X X X X O . O .
-. . . . X O O O O
-. O . . X O . O .
-. . . . X O O . O
-"""
 
 
 def settled(komi: float = 0.5, **options: Any) -> Controller:

@@ -18,9 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_document_of_players_is_up_to_date() -> None:
-    assert (ROOT / "docs" / "players.md").read_text("utf-8") == players_markdown(), (
-        "python -m train.players.docs > docs/players.md"
-    )
+    assert (ROOT / "docs" / "players.md").read_text("utf-8") == players_markdown(), "python docs/generate.py"
 
 
 def test_every_key_of_every_player_is_listed() -> None:

@@ -1,0 +1,25 @@
+"""Random weights and random games on 5x5."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rlgo.game import Game
+from rlgo.shapes import make_features
+from rlgo.weights import Weights
+
+SIZE = 5
+
+
+def random_weights(sizes=(1, 2, 3), sharing="LI+LD", scale=0.3, seed=1, value="logistic") -> Weights:
+    features = make_features(SIZE, sizes, sharing)
+    theta = np.random.default_rng(seed).normal(0, scale, features.n_weights + 1).astype(np.float32)
+    theta[0] = 0
+    return Weights(features, theta, value=value)
+
+
+def random_game(moves: int, seed: int, komi: float = 0.5) -> Game:
+    game, rng = Game(SIZE, komi), np.random.default_rng(seed)
+    for _ in range(moves):
+        game.play(int(rng.choice(game.sensible_moves())))
+    return game
