@@ -149,6 +149,31 @@ def shipped_weights(size: int) -> Path:
     return max(shipped)[1]
 
 
+def find_weights(name: str | Path, size: int | None = None) -> Path:
+    """Find the weight file that a user names.
+
+    Parameters
+    ----------
+    name : a path, or the name of shipped weights: ``9x9-1M``, ``9x9-1M.npz`` or ``checkpoints/9x9-1M.npz``. A file of
+        that name comes first. Empty: the best shipped weights for boards of this `size`
+
+    Raises
+    ------
+    RlgoError : if there is no such file
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    if not str(name) and size is not None:
+        return shipped_weights(size)
+    shipped = {found.stem: found for found in sorted(checkpoints_dir().glob("*.npz"))}
+    stem = path.name.removesuffix(".npz")
+    if stem in shipped and path.parent in (Path(), Path("checkpoints")):
+        return shipped[stem]
+    what = "expected a weight file, found a folder" if path.is_dir() else "cannot be read: No such file or directory"
+    raise RlgoError(f"{name}: {what}; shipped weights: {', '.join(shipped)}")
+
+
 def describe(weights: Weights) -> str:
     """Describe what a weight file holds, in lines of text."""
     f = weights.features

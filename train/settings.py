@@ -68,6 +68,31 @@ def name_of(code: int, codes: Mapping[str, int]) -> str:
     return next(name for name, known in codes.items() if known == code)
 
 
+_OUTSIDE_QUOTES = r'(?=(?:[^"]*"[^"]*")*[^"]*$)'  # an even number of double quotes follows
+
+
+def split_spec(text: str) -> list[str]:
+    """Split a player spec at its commas, but not within double quotes."""
+    return [part.strip() for part in re.split(f",{_OUTSIDE_QUOTES}", text)]
+
+
+def nested_spec(text: str) -> str:
+    """Read a spec within another one, with semicolons in place of commas."""
+    return re.sub(f";{_OUTSIDE_QUOTES}", ",", text)
+
+
+def spec_value(value: Any) -> str:
+    """Write a value, such as a path, so that it can stand in a player spec: in double quotes if it has to."""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if re.search(r'[,;"]|^\s|\s$', text) else text
+
+
+def read_spec_value(text: str) -> str:
+    """Read what `spec_value` wrote."""
+    is_quoted = re.fullmatch(r'"(?:[^"]|"")*"', text) is not None
+    return text[1:-1].replace('""', '"') if is_quoted else text
+
+
 def shorten(value: Any) -> str:
     """Show a wrong value in an error message: on one line, in at most 60 characters."""
     text = to_toml_value(value) if isinstance(value, str | bool) else repr(value)

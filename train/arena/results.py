@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlgo.archive import write_atomically
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
+from rlgo.files import append, read_file, unwritable, write_atomically
 from train import console
 from train.arena.pool import GamePool, GameTask
 from train.arena.referee import GameRecord
@@ -94,10 +94,7 @@ class Results:
         """Keep a game. It is on the disk when this returns."""
         self.games.append(game)
         if self._path is not None:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(game.to_json(self._size)) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
+            append(self._path, f"{json.dumps(game.to_json(self._size))}\n".encode())
 
 
 def play_into(
@@ -146,11 +143,15 @@ def open_results(path: Path | None, header: dict[str, Any], size: int) -> Iterat
         return
     from filelock import FileLock, Timeout  # only matches that keep their results need it
 
+    lock = FileLock(f"{path}.lock", timeout=0)
     try:
-        with FileLock(f"{path}.lock", timeout=0):
-            yield Results(size, path, read_results(path, header, size, repair=True))
+        held = lock.acquire()
     except Timeout:
         raise RlgoError(f"{path}: another process is writing to it") from None
+    except OSError as error:
+        raise unwritable(path, error) from None
+    with held:
+        yield Results(size, path, read_results(path, header, size, repair=True))
 
 
 def read_results(path: Path, header: dict[str, Any], size: int, *, repair: bool = False) -> list[PlayedGame]:
@@ -171,7 +172,7 @@ def read_results(path: Path, header: dict[str, Any], size: int, *, repair: bool 
     if repair and (not path.exists() or path.stat().st_size == 0):
         write_atomically(path, (json.dumps(header) + "\n").encode())
         return []
-    data = path.read_bytes()
+    data = read_file(path)
     # A last line without its end was being written when the process or the machine went down.
     whole = data[: data.rfind(b"\n") + 1]
     lines = _check_header(path, whole, header)

@@ -26,7 +26,7 @@ from train.cli.options import (
     one_of,
     write_json,
 )
-from train.console import interruptible, message, stoppable, timestamped, unicode_output
+from train.console import LogFile, interruptible, message, stoppable, unicode_output
 
 app = typer.Typer()
 
@@ -136,7 +136,7 @@ def gtp(
     from train.players.spec import make_player
 
     with contextlib.ExitStack() as stack:
-        options = {"log": timestamped(stack.enter_context(log.open("a", 1, encoding="utf-8")))} if log else {}
+        options = {"log": stack.enter_context(LogFile(log))} if log else {}
         engine = GtpEngine(
             make_player(player, checked.size),
             checked.size,

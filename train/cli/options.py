@@ -7,13 +7,13 @@ An option's value is parsed by a function made here (`count`, `number`, `one_of`
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rlgo import files
 from rlgo.errors import RlgoError
 
 if TYPE_CHECKING:
@@ -121,24 +121,31 @@ def board(size: int, komi: float) -> BoardConfig:
 
 def check_writable(path: Path | None, option: str = "--json") -> None:
     """Raise RlgoError now if `path` cannot be written, rather than after hours of work."""
-    if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
-        raise RlgoError(f"{option} {path}: expected a file that can be written")
+    if path is not None:
+        files.check_writable(path, f"{option} ")
 
 
 def check_picture(path: Path | None, option: str = "--png") -> None:
     """Raise RlgoError now if no picture can be drawn to `path`, rather than after hours of work."""
     if path is not None:
-        check_writable(path, option)
+        check_png(path, option)
 
         from train.plots import need_matplotlib
 
         need_matplotlib()
 
 
+def check_png(path: Path, option: str = "--png") -> None:
+    """Raise RlgoError unless `path` can be written and may be a PNG picture by its name."""
+    if path.suffix.lower() not in (".png", ""):
+        raise RlgoError(f"{option} {path}: expected a name that ends in .png: pictures are PNG files")
+    check_writable(path, option)
+
+
 def write_json(path: Path | None, data: Any) -> None:
     """Write `data` to `path` as JSON, if there is a path."""
     if path is not None:
-        path.write_text(as_json(data) + "\n", "utf-8")
+        files.write_atomically(path, f"{as_json(data)}\n".encode())
 
 
 def as_json(data: Any) -> str:

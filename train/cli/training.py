@@ -154,8 +154,10 @@ def runs(
 
 @app.command("compare")
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="A run's folder or a weight file; the results are A's.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another run's folder or weight file.")],
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="A run's folder, a weight file, or shipped weights; the results are A's.")
+    ],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another run's folder or weights.")],
     games: PairGames = 1_000,
     seed: Seed = 1,
     json_file: JsonFile = None,
@@ -183,7 +185,10 @@ def compare(
 
 @app.command("eval")
 def evaluate(
-    targets: Annotated[list[str], typer.Argument(metavar="RUN|FILE", help="Folders of runs, or weight files.")],
+    targets: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN|FILE", help="Folders of runs, weight files, or names of shipped weights."),
+    ],
     games: PairGames = 1_000,
     seed: Seed = 1,
     komi: Annotated[

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.files import make_folder, write_atomically
 
 FORMAT = "rlgo-experiment-1"
 
@@ -41,12 +41,9 @@ def write_raw(path: Path, raw: RawResults) -> None:
 
     Raises RlgoError if the file cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [{"format": FORMAT, **raw.header}, *raw.lines]
-        write_atomically(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+    make_folder(path.parent)
+    lines = [{"format": FORMAT, **raw.header}, *raw.lines]
+    write_atomically(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
 
 
 def read_raw(path: Path) -> RawResults | None:

@@ -10,22 +10,21 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
 from rlgo import alphabeta, dyna2, table_search, td_search
 from rlgo.board import new_board
+from rlgo.exchange import load_any
 from rlgo.jit import seed_sequence
 from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
-from rlgo.resources import checkpoints_dir
 from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
 from rlgo.settings import EPSILON_GREEDY, SHARINGS, STEP_SCHEDULES, VALUES, Learning, Policy
 from rlgo.td_search import ALL_PLIES, THROUGHOUT, Simulation, TdSearch
 from rlgo.two_phase import TwoPhase
 from rlgo.value import ValueFunction
-from rlgo.weights import Weights, load_weights, shipped_weights
+from rlgo.weights import Weights
 from train import settings
 from train.settings import Count, OneOf, Section, Sizes, SizesOrNone, name_of, section
 
@@ -154,18 +153,9 @@ def plies_or(plies: int | str, code: int) -> int:
     return code if isinstance(plies, str) else plies
 
 
-def weights_file(text: str, size: int) -> Path:
-    """Find the weight file that a spec names: a path, or the name of shipped weights, ``9x9-1M``; empty: the best."""
-    if not text:
-        return shipped_weights(size)
-    shipped = checkpoints_dir() / f"{text}.npz"
-    return shipped if shipped.is_file() and not Path(text).is_file() else Path(text)
-
-
 def weights_for(text: str, size: int) -> Weights:
-    """Load the weights of `weights_file`; RlgoError if they are for another board."""
-    file = weights_file(text, size)
-    return load_weights(file).for_board(size, str(file))
+    """Load the weights that a spec names (see `weights.find_weights`); RlgoError if they are for another board."""
+    return load_any(text, size)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.archive import TEMPORARY, read_archive, write_archive
+from rlgo.archive import read_archive, write_archive
 from rlgo.errors import RlgoError
+from rlgo.files import TEMPORARY
+from train.console import command
 
 FORMAT, VERSION = "rlgo-run", 1
 _SERIES = (1, 2, 5)
@@ -70,7 +70,7 @@ class RunFolder:
 
     def resume_command(self) -> str:
         """Return the command that resumes the run."""
-        return f"{command_prefix()}rlgo train --resume {shlex.quote(str(self.path))}"
+        return command("rlgo", "train", "--resume", self.path)
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
@@ -189,13 +189,6 @@ class RunFolder:
         if not self.exists():
             raise RlgoError(f"{self.path}: expected the folder of a training run")
         return read_archive(self.state, "run state", FORMAT, VERSION)
-
-
-def command_prefix() -> str:
-    """Return what must precede `rlgo` in a command to type: its folder and "/" if it is not on the PATH, else ""."""
-    here = Path(sys.executable).parent  # scripts are installed next to the interpreter
-    hidden = shutil.which("rlgo") is None and (here / "rlgo").is_file()
-    return f"{shlex.quote(os.path.relpath(here))}/" if hidden else ""
 
 
 def next_checkpoint(games: int) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
+import importlib.util
 import json
 import platform
 import shlex
@@ -26,20 +27,22 @@ from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
-from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.exchange import load_any
+from rlgo.files import write_atomically
 from rlgo.jit import compiling
 from rlgo.learner import Learner
 from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import step_size
-from rlgo.weights import Weights, load_weights, save_weights
+from rlgo.weights import Weights, save_weights
 from train.config import Config, config_from_dict, flat, load_config, overrides, to_toml
-from train.console import Progress, StopRequest, message
+from train.console import Progress, StopRequest, command, message
 from train.provenance import commit, versions
-from train.runs.folder import RunFolder, command_prefix, next_checkpoint
+from train.runs.folder import RunFolder, next_checkpoint
 from train.runs.monitor import Monitor
 from train.runs.strength import Strength, against_gnugo, elo, has_gnugo, seeds, win_rates
+from train.settings import spec_value
 
 SLICE_SECONDS = 0.2  # between two checks for Ctrl-C
 SAVE_SECONDS = 10.0  # between two saved states
@@ -154,7 +157,7 @@ def _initial_weights(config: Config) -> np.ndarray | None:
     """Return the weights that a new run starts from: those of `run.start`, or None."""
     if not config.run.start:
         return None
-    weights, f = load_weights(config.run.start, config.board.size), config.features
+    weights, f = load_any(config.run.start, config.board.size), config.features
     expected = make_features(config.board.size, f.sizes, f.sharing)
     if weights.features is not expected:
         raise RlgoError(
@@ -551,11 +554,13 @@ def write_json(path: Path, data: Any) -> None:
 
 def _next_steps(folder: RunFolder, size: int) -> str:
     """Return commands to try on a finished run."""
-    weights, prefix = folder.weights, command_prefix()
-    return (
-        f"next:\n"
-        f"  {prefix}rlgo weights show {weights}\n"
-        f"  {prefix}rlgo match greedy,weights={weights} random --size {size} --games 100\n"
-        f"  {prefix}rlgo gtp --player greedy,weights={weights} --size {size}\n"
-        f"  {prefix}tensorboard --logdir {folder.path.parent}"
-    )
+    player = f"greedy,weights={spec_value(folder.weights)}"
+    commands = [
+        command("rlgo", "weights", "show", folder.weights),
+        command("rlgo", "match", player, "random", "--size", size, "--games", 100),
+        command("rlgo", "gtp", "--player", player, "--size", size),
+        command("tensorboard", "--logdir", folder.path.parent),
+    ]
+    if importlib.util.find_spec("tensorboard") is None:
+        commands.insert(3, "pip install 'rlgo[tensorboard]', then:")
+    return "\n  ".join(["next:", *commands])
