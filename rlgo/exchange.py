@@ -166,7 +166,7 @@ def _board_size(path: str | Path, n: int, sizes: tuple[int, ...], sharing: str, 
     if size is None and len(fitting) > 1:
         raise RlgoError(f"{path}: the number of LI weights does not depend on the board: give the board size (--size)")
     if size is not None and size not in fitting:
-        raise RlgoError(f"{path}: weights for board size {fitting[0]}, expected board size {size}")
+        raise RlgoError(f"{path}: expected weights for {size}x{size}, found weights for {fitting[0]}x{fitting[0]}")
     return fitting[0] if size is None else size
 
 

@@ -129,7 +129,7 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
 def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
     """Make weights from a file's content. Raises RlgoError, or KeyError for missing metadata."""
     if size is not None and meta["size"] != size:
-        raise RlgoError(f"weights for board size {meta['size']}, expected board size {size}")
+        raise RlgoError(f"expected weights for {size}x{size}, found weights for {meta['size']}x{meta['size']}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
         raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not supported by this version of rlgo")
     features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"])

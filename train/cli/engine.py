@@ -11,6 +11,7 @@ import typer
 from rlgo.errors import RlgoError
 from train.cli.options import (
     ENGINE,
+    MOST_SEED,
     Force,
     JsonFile,
     Komi,
@@ -52,7 +53,7 @@ _Time = Annotated[
 ]
 _GameSeed = Annotated[
     int | None,
-    typer.Option("--seed", parser=count(0), metavar="N", show_default="random", help="Seed of the engine."),
+    typer.Option("--seed", parser=count(0, MOST_SEED), metavar="N", show_default="random", help="Seed of the engine."),
 ]
 
 

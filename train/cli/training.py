@@ -15,6 +15,8 @@ from typer.core import TyperCommand
 
 from rlgo.errors import RlgoError
 from train.cli.options import (
+    MOST_GAMES,
+    MOST_JOBS,
     JsonFile,
     PairGames,
     PngFile,
@@ -201,7 +203,7 @@ def evaluate(
         int,
         typer.Option(
             "--gnugo",
-            parser=count(0),
+            parser=count(0, MOST_GAMES),
             metavar="N",
             help="Games against GNU Go level 0, for each file and each run's last weights.",
         ),
@@ -239,7 +241,11 @@ def sweep(
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", parser=count(1), metavar="N", show_default="one a processor", help="Runs to train at a time."
+            "--jobs",
+            parser=count(1, MOST_JOBS),
+            metavar="N",
+            show_default="one a processor",
+            help="Runs to train at a time.",
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Only continue a sweep; refuse to start one.")] = False,

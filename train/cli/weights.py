@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
-from train.cli.options import Force, Komi, Top, check_png, count, integer, one_of
+from train.cli.options import MOST_SHAPES, Force, Komi, Top, check_png, count, integer, one_of
 from train.console import unicode_output
 
 app = typer.Typer(help="Inspect, compare and convert weight files.")
@@ -38,7 +38,9 @@ def info(file: _File) -> None:
 @app.command("show")
 def show(
     file: _File,
-    top: Annotated[int, typer.Option("--top", parser=count(1), metavar="N", help="Shapes to draw of each block.")] = 10,
+    top: Annotated[
+        int, typer.Option("--top", parser=count(1, MOST_SHAPES), metavar="N", help="Shapes to draw of each block.")
+    ] = 10,
     png: Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw them into this file, too.")] = None,
 ) -> None:
     """Draw the strongest shapes of each block."""

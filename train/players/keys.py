@@ -270,7 +270,11 @@ class TdSearchKeys(Keys):
     max_moves: Count = key(_SIMULATION.max_moves, "Abandon a longer simulation; 0: 3 * size * size plies.", ge=0)
     reset: bool = key(default_of(TdSearch, "reset"), "Forget everything before each move.", "temporality")
     delay: int = key(
-        default_of(TdSearch, "delay"), "Play by the value function of this many own moves ago.", "temporality", ge=0
+        default_of(TdSearch, "delay"),
+        "Play by the value function of this many own moves ago.",
+        "temporality",
+        ge=0,
+        le=1_000,
     )
     workers: Workers = key(default_of(TdSearch, "workers"), "Threads.")
     merge_every: Count = key(

@@ -253,7 +253,7 @@ class OpenSpielKeys(Keys):
 
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations"}
 
-    simulations: Annotated[Count, Field(ge=1)] = key(1_000, "Simulations per move.")
+    simulations: Annotated[Count, Field(ge=1, le=10_000_000)] = key(1_000, "Simulations per move.")
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make OpenSpiel's player."""

@@ -109,7 +109,7 @@ def check_folders(specs: Iterable[RunSpec], hint: str, besides: Sequence[str] = 
         if not spec.folder.exists():
             continue
         try:
-            found = flat(load_config(spec.folder.config))
+            found = flat(spec.folder.read_config())
         except RlgoError:
             continue  # damaged: `train_all` reports it
         expected = flat(spec.config)

@@ -9,6 +9,7 @@ files as an uninterrupted one.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import tempfile
@@ -20,8 +21,10 @@ import numpy as np
 
 from rlgo.archive import read_archive, write_archive
 from rlgo.errors import RlgoError
-from rlgo.files import TEMPORARY
+from rlgo.files import TEMPORARY, read_text, write_atomically
+from train.config import Config, load_config, to_toml
 from train.console import command
+from train.seals import seal, seal_text, unseal, unseal_text
 
 FORMAT, VERSION = "rlgo-run", 1
 _SERIES = (1, 2, 5)
@@ -67,6 +70,32 @@ class RunFolder:
     def exists(self) -> bool:
         """Return whether the folder contains a run, finished or not."""
         return self.config.is_file()
+
+    def write_config(self, config: Config) -> None:
+        """Write config.toml, with a checksum. Raises RlgoError if it cannot be written."""
+        write_atomically(self.config, seal_text(to_toml(config)).encode())
+
+    def read_config(self) -> Config:
+        """Read config.toml. Raises RlgoError if it is missing, damaged or no config."""
+        try:
+            unseal_text(read_text(self.config))
+        except ValueError:
+            raise RlgoError(
+                f"{self.config}: damaged or edited: its checksum does not match (to edit it, remove its last line)"
+            ) from None
+        return load_config(self.config)
+
+    def write_about(self, about: dict[str, Any]) -> None:
+        """Write run.json, with a checksum. Raises RlgoError if it cannot be written."""
+        write_atomically(self.run_json, f"{json.dumps(seal(about), indent=2)}\n".encode())
+
+    def read_about(self) -> dict[str, Any]:
+        """Read run.json. Raises RlgoError if it is missing or damaged."""
+        text = read_text(self.run_json)
+        try:
+            return unseal(json.loads(text))
+        except ValueError:
+            raise RlgoError(f"{self.run_json}: damaged: its checksum is missing or does not match") from None
 
     def resume_command(self) -> str:
         """Return the command that resumes the run."""
