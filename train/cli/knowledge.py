@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -17,14 +16,14 @@ from train.console import message, stoppable
 class _PlayByDefault(TyperGroup):
     """Commands of which `play` is meant where none is named: ``rlgo games PLAYER``."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the name of the command where it is missing."""
         if args and args[0] not in {*self.commands, "-h", "--help"}:
             args = ["play", *args]
         return super().parse_args(ctx, args)
 
 
-games_app = typer.Typer(cls=_PlayByDefault, help="Collect games to learn from: rlgo games PLAYER, import, info.")
+games_app = typer.Typer(cls=_PlayByDefault, help="Collect games to learn from: rlgo games PLAYER.")
 
 _Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the games, new or begun.")]
 
@@ -48,9 +47,9 @@ def play(
     sgf: Annotated[Path | None, typer.Option("--sgf", metavar="DIR", help="Write a record of each game here.")] = None,
     out: _Out = Path("games"),
 ) -> None:
-    """Let a player play itself, and keep every position with the visits and the value of its search.
+    """Let a player play itself, and keep its games.
 
-    A tenth of the games is held out from learning. Run the same command again to continue after an interruption.
+    Every position goes with the visits and the value of its search. A tenth of the games is held out from learning. Run the same command again to continue after an interruption.
     """
     checked = board(size, komi)
     if sgf is not None and sgf.exists() and not sgf.is_dir():
@@ -77,7 +76,10 @@ def import_sgf(
     komi: Komi = 7.5,
     out: _Out = Path("games"),
 ) -> None:
-    """Read the SGF files in a folder. Files that are no use are listed, with the reason."""
+    """Read the SGF files in a folder.
+
+    Files that cannot be used are listed, with the reason. A game that is there already is not added again.
+    """
     checked = board(size, komi)
     if not source.is_dir():
         raise RlgoError(f"{source}: expected a folder with SGF files")

@@ -141,7 +141,8 @@ class ShardFolder:
 
     def __init__(self, path: Path, recipe: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         self.path = path
-        self._meta = {"format": FORMAT, "version": VERSION, "recipe": dict(recipe), "provenance": dict(provenance)}
+        self._recipe = dict(recipe)
+        self._meta = {"format": FORMAT, "version": VERSION, "recipe": self._recipe, "provenance": dict(provenance)}
         self.numbers: set[int] = set()
         self.ids: set[int] = set()
         self._games: list[StudyGame] = []  # of the last shard
@@ -154,7 +155,7 @@ class ShardFolder:
         """Read what is there. RlgoError for a damaged shard, or games of another recipe."""
         for path in shard_paths(self.path):
             meta, arrays = read_shard(path)
-            check_recipe(path, meta["recipe"], self._meta["recipe"])
+            check_recipe(path, meta["recipe"], self._recipe)
             self.numbers |= set(arrays["number"].tolist())
             self.ids |= set(arrays["id"].tolist())
             self._n_shards = int(path.stem)
