@@ -10,6 +10,8 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
@@ -24,7 +26,7 @@ from rlgo.settings import EPSILON_GREEDY, SHARINGS, STEP_SCHEDULES, VALUES, Lear
 from rlgo.td_search import ALL_PLIES, THROUGHOUT, Simulation, TdSearch
 from rlgo.two_phase import TwoPhase
 from rlgo.value import ValueFunction
-from rlgo.weights import Weights
+from rlgo.weights import Weights, find_weights
 from train import settings
 from train.settings import Count, OneOf, Section, Sizes, SizesOrNone, name_of, section
 
@@ -155,7 +157,14 @@ def plies_or(plies: int | str, code: int) -> int:
 
 def weights_for(text: str, size: int) -> Weights:
     """Load the weights that a spec names (see `weights.find_weights`); RlgoError if they are for another board."""
-    return load_any(text, size)
+    file = find_weights(text, size)
+    return _load_once(file, file.stat().st_mtime_ns, size)
+
+
+@lru_cache(maxsize=4)
+def _load_once(file: Path, changed: int, size: int) -> Weights:  # noqa: ARG001 - a file that changed is loaded anew
+    """Load weights, or return those of the last call: a player is made for each game."""
+    return load_any(file, size)
 
 
 # ---------------------------------------------------------------------------------------------
