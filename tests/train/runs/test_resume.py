@@ -113,7 +113,7 @@ def often() -> None:
 
 # What a run calls to write, and where.
 WRITING = {"write", "print", "flush", "fsync", "fstat", "replace", "rename", "open", "truncate", "mkdir", "chmod"}
-OURS = {"run.py", "folder.py", "monitor.py", "archive.py", "record_writer.py", "tempfile.py", "pathlib.py"}
+OURS = {"run.py", "folder.py", "monitor.py", "files.py", "record_writer.py", "tempfile.py", "pathlib.py"}
 
 
 def at_call(n: int, act: Callable[[], None], writing: bool = False) -> Fault:
@@ -161,17 +161,20 @@ def no_space() -> NoReturn:
 
 def full_disk(room: int) -> Fault:
     """A disk with room for this many bytes, and for none thereafter."""
-    opened, left = io.open, room
+    opened, written, left = io.open, os.write, room
+
+    def fitting(data: Any) -> bytes:
+        nonlocal left
+        data = bytes(data)
+        n = min(left, len(data))
+        left -= n
+        if data and n == 0:
+            no_space()
+        return data[:n]
 
     class Full(io.FileIO):
         def write(self, data: Any) -> int:
-            nonlocal left
-            data = bytes(data)
-            n = min(left, len(data))
-            left -= n
-            if data and n == 0:
-                no_space()
-            return super().write(data[:n])
+            return super().write(fitting(data))
 
     def open_(file: Any, mode: str = "r", buffering: int = -1, encoding: str | None = None, *more: Any, **named: Any):
         if not set(mode) & set("wxa+"):
@@ -181,6 +184,7 @@ def full_disk(room: int) -> Fault:
 
     def fault() -> None:
         io.open = builtins.open = open_  # type: ignore[assignment]
+        os.write = lambda file, data: written(file, fitting(data))
 
     return fault
 
