@@ -67,7 +67,7 @@ def tree_insight(result: TreeResult, root: Root, threads: SearchThreads, context
         result.moves.tolist(),
         columns,
         lines,
-        count=result.simulations,
+        done=result.simulations,
         depth=max(int(workspace.tally.deepest) for workspace in threads.workspaces),
         size=result.nodes,
         n_bytes=sum(memory_of(tree) for tree in threads.trees),

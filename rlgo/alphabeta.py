@@ -509,7 +509,7 @@ class AlphaBetaSearch:
             [c.move for c in candidates],
             columns,
             [self.results[-1].line] if self.results else [],
-            count=self.nodes,
+            done=self.nodes,
             unit="positions",
             depth=self.results[-1].depth if self.results else 0,
             size=int(np.count_nonzero(entries["search"] == self._search.state.search)),

@@ -46,7 +46,7 @@ class Insight(NamedTuple):
     columns : by name, float64[m], NaN where there is no number. ``value`` is what the player decides by; values are
         P(Black wins)
     lines : principal variations of the first moves, as far as the player knows any
-    count : simulations so far, or positions valued, according to `unit`
+    done : simulations so far, or positions valued, according to `unit`
     unit : ``simulations`` or ``positions``
     depth : the longest path in the tree, the plies of the learned policy, or the last depth that is complete
     size : nodes of the tree, weights in use, or entries of the transposition table in use
@@ -58,7 +58,7 @@ class Insight(NamedTuple):
     moves: list[int]
     columns: dict[str, np.ndarray]
     lines: list[list[int]]
-    count: int = 0
+    done: int = 0
     unit: str = "simulations"
     depth: int = 0
     size: int = 0
@@ -203,8 +203,8 @@ def insight_of(candidates: list[Candidate]) -> Insight:
         "value": np.array([c.value for c in candidates]),
         "visits": np.array([c.visits for c in candidates], np.float64),
     }
-    count = int(columns["visits"].max(initial=0))
-    return Insight("values", [c.move for c in candidates], columns, [c.line for c in candidates], count)
+    done = int(columns["visits"].max(initial=0))
+    return Insight("values", [c.move for c in candidates], columns, [c.line for c in candidates], done)
 
 
 def check_size(player: Player, game: Game) -> None:

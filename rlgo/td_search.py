@@ -300,7 +300,7 @@ class TdSearch(Player):
             [c.move for c in candidates],
             columns | {name: values[places] for name, values in parts.items()},
             [],
-            count=sum(int(scratch.tally.simulations) for scratch in self.scratch),
+            done=sum(int(scratch.tally.simulations) for scratch in self.scratch),
             depth=min(self.simulation.plies, self.simulation.max_moves),
             size=int(np.count_nonzero(short_term)),
             n_bytes=short_term.nbytes,

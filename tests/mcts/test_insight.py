@@ -46,7 +46,7 @@ def test_the_numbers_are_those_of_the_tree(name):
     told = player.insight(game)
     root = edges_of(player.trees[0], 0)
     assert told.kind == "tree"
-    assert (told.count, told.size, told.n_bytes) == (300, nodes_in(player.trees[0]), memory_of(player.trees[0]))
+    assert (told.done, told.size, told.n_bytes) == (300, nodes_in(player.trees[0]), memory_of(player.trees[0]))
     assert told.moves == player.result.moves.tolist()
     columns = told.columns
     assert columns["share"].sum() == pytest.approx(1.0)
@@ -92,7 +92,7 @@ def test_it_may_be_asked_for_during_a_search():
     counts = []
 
     def stop() -> bool:
-        counts.append(player.insight(game).count)
+        counts.append(player.insight(game).done)
         return False
 
     player.stop = stop

@@ -493,7 +493,7 @@ def test_results_depth_by_depth():
     told = player.insight(game)
     assert [result.depth for result in told.depths] == [1, 2, 3]
     assert told.depths[-1] == player.result
-    assert (told.kind, told.unit, told.depth, told.count) == ("depth", "positions", 3, player.result.nodes)
+    assert (told.kind, told.unit, told.depth, told.done) == ("depth", "positions", 3, player.result.nodes)
     assert told.moves[0] == move
     assert told.lines == [player.result.line]
     searched = told.columns["searched"]

@@ -297,7 +297,7 @@ def test_what_each_memory_believes(apart):
     values = search.evaluate(game).copy()
     told = search.insight(game)
     assert told.kind == "memory"
-    assert (told.count, told.depth) == (30, 6)
+    assert (told.done, told.depth) == (30, 6)
     both, long_term, short_term = (told.columns[name] for name in ("value", "long_term", "short_term"))
     assert both[0] == (np.nanmax if game.to_play == BLACK else np.nanmin)(values[:-1])
     places = [(p // 6 - 1) * SIZE + p % 6 - 1 for p in told.moves]

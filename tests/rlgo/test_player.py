@@ -125,7 +125,7 @@ def test_insight_is_what_the_candidates_tell() -> None:
     assert RandomPlayer().insight(game) is None
     told = Certain().insight(game)
     assert told is not None
-    assert (told.kind, told.moves, told.lines, told.count) == ("values", [8, PASS], [[8, 9], [PASS]], 40)
+    assert (told.kind, told.moves, told.lines, told.done) == ("values", [8, PASS], [[8, 9], [PASS]], 40)
     assert {name: column.tolist() for name, column in told.columns.items()} == {
         "value": [0.75, 0.5],
         "visits": [40.0, 2.0],

@@ -101,9 +101,7 @@ class Endpoints:
 
         return endpoint
 
-    def _post(
-        self, model: type[ask.Model], answer: Callable[[Any], _Json]
-    ) -> Callable[[Request], Awaitable[Response]]:
+    def _post(self, model: type[ask.Model], answer: Callable[[Any], _Json]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             body = ask.read_body(model, await request.body())
             return JSONResponse(await self._compute(lambda: answer(body)))
@@ -168,8 +166,10 @@ class Endpoints:
         query = ask.read_query(ask.ShapesQuery, dict(request.query_params))
         if (query.run is None) == (query.weights is None):
             raise RlgoError("expected either run or weights")
+        occurrences: np.ndarray | None = None
         if query.run is not None:
-            learned = self._need_runs().learned(query.run)
+            weights, occurrences = self._need_runs().learned(query.run)
         else:
-            learned = self._weights.find(query.weights or "").weights, None
-        return {"run": query.run, "weights": query.weights, **shapes(*learned, query.block, query.sort, query.top)}
+            weights = self._weights.find(query.weights or "").weights
+        found = shapes(weights, occurrences, query.block, query.sort, query.top)
+        return {"run": query.run, "weights": query.weights, **found}

@@ -82,8 +82,8 @@ class WeightFiles:
             n = file.weights.features.size
             if file.path.parent == checkpoints_dir() and (n not in best or file.weights.games > best[n].weights.games):
                 best[n] = file
-        names = {file.name for file in best.values()}
-        return [file._replace(is_default=file.name in names) for file in found]
+        defaults = {file.name for file in best.values()}
+        return [file._replace(is_default=file.name in defaults) for file in found]
 
     def find(self, name: str, size: int | None = None) -> WeightFile:
         """Read the file of a name; the empty name is the best shipped file of a size.

@@ -74,7 +74,7 @@ def setup_of(game: Game) -> dict[str, list[str]]:
 
 def captures_of(game: Game) -> dict[str, int]:
     """Return how many stones each colour has taken: the other colour's stones that are no longer on the board."""
-    put = {color: 0 for color in NAMES}
+    put = dict.fromkeys(NAMES, 0)
     for color, p in (*game.setup, *game.moves):
         put[color] += p != PASS
     on_board = {color: int((game.board.color == color).sum()) for color in NAMES}

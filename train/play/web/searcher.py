@@ -128,7 +128,7 @@ class Searcher:
     def prepare(self, job: Job) -> None:
         """Make the player of a job in advance, so that its first move need not wait for a compiler."""
         self._job = job
-        self._worker.submit(lambda: self._try(job, lambda job: self._session_of(job) and None))
+        self._worker.submit(lambda: self._try(job, self._session_of))
 
     def end(self) -> None:
         """End the search in hand with the best move so far."""
@@ -168,7 +168,7 @@ class Searcher:
 
     # --- in the thread ---
 
-    def _try(self, job: Job, run: Callable[[Job], None]) -> None:
+    def _try(self, job: Job, run: Callable[[Job], object]) -> None:
         """Run a job, and tell of what went wrong."""
         try:
             if not job.is_cancelled:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 from collections import deque
+from functools import partial
 from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
@@ -100,7 +101,7 @@ async def _receive_all(socket: WebSocket, most_bytes: int, tab: Tab, outbox: Out
             why = "expected text" if text is None else f"expected at most {most_bytes:,} bytes"
             outbox.send(_error(None, why))
             continue
-        outbox.send(await asyncio.wrap_future(worker.submit(lambda text=text: answer(tab, text))))
+        outbox.send(await asyncio.wrap_future(worker.submit(partial(answer, tab, text))))
 
 
 def answer(tab: Tab, text: str) -> str:

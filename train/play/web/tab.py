@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rlgo.board import BLACK, PASS, WHITE
+from rlgo.board import BLACK, WHITE
 from rlgo.clock import TimeSettings, parse_time
 from rlgo.coords import from_vertex
 from rlgo.errors import RlgoError
@@ -25,7 +25,7 @@ from rlgo.sgf import read_sgf, write_sgf
 from train.play.web import requests as ask
 from train.play.web.files import Records
 from train.play.web.options import Options
-from train.play.web.positions import COLORS, NAMES, describe_game, game_of, setup_of, vertices_of
+from train.play.web.positions import COLORS, NAMES, describe_game, game_of, vertices_of
 from train.play.web.requests import HUMAN
 from train.play.web.searcher import Commons, Job, Listener, Searcher
 from train.play.web.watch import describe, describe_curve
@@ -255,9 +255,7 @@ class Tab:
 
     def _job(self, spec: str, game: Game, **settings: Any) -> Job:
         self._searches += 1
-        return Job(
-            spec, game, self._searches, game_number=self._games, time_settings=self._time_settings, **settings
-        )
+        return Job(spec, game, self._searches, game_number=self._games, time_settings=self._time_settings, **settings)
 
     def _start_move(self) -> None:
         """Let the engine of the side to play move; on a human's seat, the server's own player."""

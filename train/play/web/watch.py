@@ -121,9 +121,9 @@ def describe(subject: Subject, frame: Frame) -> dict[str, Any]:
         "chosen": None,
         "kind": insight.kind,
         "unit": insight.unit,
-        "count": insight.count,
+        "count": insight.done,
         "seconds": round(frame.seconds, 4),
-        "per_second": round(insight.count / max(frame.seconds, 1e-3), 1),
+        "per_second": round(insight.done / max(frame.seconds, 1e-3), 1),
         "depth": insight.depth,
         "size": insight.size,
         "bytes": insight.n_bytes,
@@ -161,5 +161,5 @@ def describe_curve(frames: list[Frame], size: int) -> list[dict[str, Any]]:
     for insight, seconds in frames:
         values = _numbers(insight.columns["value"][:_BEST], False) if insight.columns else []
         best = [[move, value] for move, value in zip(vertices_of(insight.moves[:_BEST], size), values, strict=True)]
-        curve.append({"count": insight.count, "seconds": round(seconds, _DIGITS), "best": best})
+        curve.append({"count": insight.done, "seconds": round(seconds, _DIGITS), "best": best})
     return curve
