@@ -243,7 +243,7 @@ class Game:
 
     def is_over(self) -> bool:
         """Return whether the last two moves were passes, or a side has resigned."""
-        return self.resigned != EMPTY or self.board.n_passes >= 2
+        return self.resigned != EMPTY or bool(self.board.n_passes >= 2)
 
     def score(self) -> float:
         """Score by area: Black's points minus White's minus komi. Every stone on the board counts as alive."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import threading
 import webbrowser
 from collections.abc import Iterator
-from typing import Any
 
 from rlgo.errors import RlgoError
 
@@ -91,13 +91,12 @@ def serve(options: Options, port: int | None, *, runs: RunSource | None = None, 
 def _listen(host: str, port: int | None) -> socket.socket:
     """Return a socket that listens. RlgoError if the address cannot be used."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    last: Any = None
+    reason = ""
     for candidate in (PORT, 0) if port is None else (port,):
         try:
             return socket.create_server((host, candidate), family=family, backlog=128)
         except (OSError, OverflowError) as error:
-            last = error
-    reason = getattr(last, "strerror", None) or last
+            reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
     raise RlgoError(f"--host {host} --port {port if port is not None else PORT}: cannot be used: {reason}")
 
 

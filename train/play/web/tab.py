@@ -98,6 +98,7 @@ class Tab:
             "tensorboard": options.tensorboard,
         }
         self._send(json.dumps(hello), None)
+        self._send(json.dumps({"type": "state", "role": "game", "doing": "preparing"}), None)  # the rules may compile
         with self._lock:
             self._begin(Game(options.size, options.komi), {BLACK: HUMAN, WHITE: options.player})
             self._searcher("white").prepare(self._job(options.player, self.game))
