@@ -73,7 +73,9 @@ _OUTSIDE_QUOTES = r'(?=(?:[^"]*"[^"]*")*[^"]*$)'  # an even number of double quo
 
 
 def split_spec(text: str) -> list[str]:
-    """Split a player spec at its commas, but not within double quotes."""
+    """Split a player spec at its commas, but not within double quotes. RlgoError for a quote without an end."""
+    if text.count('"') % 2:
+        raise RlgoError(f"player {shorten(text)}: expected another double quote")
     return [part.strip() for part in re.split(f",{_OUTSIDE_QUOTES}", text)]
 
 
@@ -239,6 +241,22 @@ def _within_bounds(noun: str, notes: Iterable[Any]) -> str:
     if high is None:
         return noun if low is None else f"{noun} of at least {low:,}"
     return f"{noun} from {low:,} to {high:,}"
+
+
+def choices_of(field: FieldInfo) -> list[str]:
+    """List the words that a field accepts, such as ``none`` next to numbers; empty if it takes none in particular."""
+    return _choices(_unwrap(field.annotation, field.metadata))
+
+
+def _choices(kind: _Type) -> list[str]:
+    for note in kind.notes:
+        if isinstance(note, OneOf):
+            return list(note.choices)
+    if get_origin(kind.bare) in (Union, types.UnionType):
+        return [word for part in get_args(kind.bare) for word in _choices(_unwrap(part, ()))]
+    if get_origin(kind.bare) is Literal:
+        return [word for word in get_args(kind.bare) if isinstance(word, str)]
+    return []
 
 
 def accepted_types(field: FieldInfo) -> set[type]:
