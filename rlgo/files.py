@@ -92,7 +92,7 @@ def check_writable(path: str | Path, name: str = "") -> None:
     why = ""
     if path.is_dir():
         why = "it is a folder"
-    elif not folder.exists():
+    elif not (folder.is_dir() or is_stream(path)):
         why = f"there is no folder {path.parent}"
     elif not os.access(folder, os.W_OK):
         why = f"{path.parent} is read-only"
