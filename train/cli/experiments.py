@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from train.cli.options import count, number, shipped
-from train.console import message, stoppable
+from train.console import message
 
 app = typer.Typer(help="Reproduce the papers' tables and figures.")
 
@@ -73,14 +73,13 @@ def run(
 
     experiments = [read_experiment(name, scale, out) for name in (list_experiments() if names == ["all"] else names)]
     folder = _folder(scale, out, results)
-    with stoppable():
-        for e in experiments:
-            try:
-                run_experiment(e, folder, jobs, play=not played)
-            except KeyboardInterrupt:
-                message(f"interrupted; continue with: {e.command}")
-                raise
-            print(show(e, folder), flush=True)
+    for e in experiments:
+        try:
+            run_experiment(e, folder, jobs, play=not played)
+        except KeyboardInterrupt:
+            message(f"interrupted; continue with: {e.command}")
+            raise
+        print(show(e, folder), flush=True)
     write_report(folder, _report(folder))
 
 
