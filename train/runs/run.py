@@ -364,6 +364,8 @@ class _Run:
             with compiling(f"self-play and learning, {size}x{size}") if is_first else contextlib.nullcontext():
                 tally = self.learner.learn(n)
         except KeyboardInterrupt:
+            if not self.stop.at_once:  # the second Ctrl-C, which will not wait
+                raise
             self.interrupt_round()
         finally:
             self.stop.at_once = False
