@@ -122,7 +122,7 @@ def run(storm: Storm, count: int, seed: int, path: Path | None = None, *, progre
     """
     tally, saved = Tally(), time.monotonic()
     trials = storm.trials(random.Random(seed))
-    assert isinstance(trials, Generator)
+    assert isinstance(trials, Generator)  # so that it can be closed
     with contextlib.closing(trials), console.Progress(count, storm.unit, enabled=progress) as bar:
         try:
             for outcome in trials:

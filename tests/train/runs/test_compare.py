@@ -180,7 +180,7 @@ def test_ctrl_c_keeps_the_points_that_are_finished(runs, found, monkeypatch):
 
     monkeypatch.setattr(comparing, "play_weights", press)
     part = compare(runs / "a", runs / "b", games=100, seed=3, progress=False)
-    assert part == dataclasses.replace(found, curve=found.curve[:1], interrupted=True)
+    assert (part.last, part.curve, part.interrupted) == (found.last, found.curve[:1], True)
     assert "interrupted: points are missing" in str(part)
     met[:] = [(), ()]
     with pytest.raises(KeyboardInterrupt):

@@ -505,7 +505,7 @@ def test_a_schedule_that_ends_with_the_run(tmp_path: Path, monkeypatch: Any, cap
 
 
 def test_checkpoints_of_a_run(whole: Any) -> None:
-    for outcome in whole.values():
+    for left in whole.values():
         names = {f"{n:012d}": n for n in (100, 200, 500, 1_000)}
-        assert {name: games for name, (games, _) in outcome["weights"].items()} == {**names, "weights": GAMES}
-        assert outcome["weights"]["weights"] == outcome["weights"]["000000001000"]
+        assert {name: games for name, (games, _) in left["weights"].items()} == {**names, "weights": GAMES}
+        assert left["weights"]["weights"] == left["weights"]["000000001000"]
