@@ -124,6 +124,11 @@ def processes_of(word: str) -> list[int]:
     return [pid for pid in found if pid != os.getpid()]
 
 
+def children() -> list[int]:
+    """Return the children of this process, zombies included."""
+    return [int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()]
+
+
 def wait_for_the_end(word: str, seconds: float = 30.0) -> None:
     """Wait until no process of `processes_of` is left. Raises Broken if one stays."""
     end = time.monotonic() + seconds
