@@ -40,6 +40,9 @@ export function PlayView(): JSX.Element {
             <Button onClick={table.askScore} shortcut="s">
               Score
             </Button>
+            <Button onClick={table.letEngineMove} shortcut="g" disabled={now?.is_over ?? true}>
+              Engine move
+            </Button>
             <Button onClick={table.togglePause} shortcut="Space" pressed={now?.paused ?? false}>
               {now?.paused ? "Paused" : "Pause"}
             </Button>
@@ -315,11 +318,11 @@ function NewGame(): JSX.Element {
   const [smallest, largest] = server?.sizes ?? [5, 19];
   const sizes = Array.from({ length: largest - smallest + 1 }, (_, i) => smallest + i);
   const close = (): void => (document.getElementById(dialogId) as HTMLDialogElement).close();
-  const begin = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    const fields = { size: size.value, komi: komi.value, handicap: handicap.value, black: black.value, white: white.value };
+  const send = async (type: "new" | "seats"): Promise<void> => {
+    const seats = { black: black.value, white: white.value };
+    const rules = { size: size.value, komi: komi.value, handicap: handicap.value, time: time.value.trim() || null };
     try {
-      await request("new", { ...fields, time: time.value.trim() || null });
+      await request(type, type === "new" ? { ...seats, ...rules } : seats);
       problem.value = "";
       close();
     } catch (error) {
@@ -328,7 +331,13 @@ function NewGame(): JSX.Element {
   };
   return (
     <dialog id={dialogId} aria-labelledby="new-game-title">
-      <form class="stack" onSubmit={(event) => void begin(event)}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send("new");
+        }}
+      >
         <h2 id="new-game-title">New game</h2>
         <PlayerField label="Black" value={black.value} onChange={(spec) => (black.value = spec)} withHuman />
         <PlayerField label="White" value={white.value} onChange={(spec) => (white.value = spec)} withHuman />
@@ -359,9 +368,12 @@ function NewGame(): JSX.Element {
         </p>
         <div class="row spread">
           <Button onClick={close}>Cancel</Button>
-          <button type="submit" class="primary">
-            Begin
-          </button>
+          <div class="row">
+            <Button onClick={() => void send("seats")}>Only change players</Button>
+            <button type="submit" class="primary">
+              Begin
+            </button>
+          </div>
         </div>
       </form>
     </dialog>

@@ -95,7 +95,7 @@ export interface Search {
 export interface Frame {
   count: number;
   seconds: number;
-  best: [string, number][];
+  best: [string, number | null][];
 }
 
 export interface Frames {
