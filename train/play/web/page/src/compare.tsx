@@ -92,7 +92,7 @@ function SidePanel({ side, quantity }: { side: Side; quantity: string }): JSX.El
   const heat = heatOf(result, quantity, size);
   const ghosts = ghostsOf(result, hovered.value, size);
   return (
-    <section class="card" aria-label={`Player ${side.toUpperCase()}`}>
+    <section class="card" aria-label={`Side ${side.toUpperCase()}`}>
       <PlayerField label={`Player ${side.toUpperCase()}`} value={players[side].value} onChange={(spec) => choose(side, spec)} />
       <Board
         size={size}

@@ -191,9 +191,11 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
           <tr>
             {columns.map((c) => (
               <th key={c.key} scope="col" class={c.isText ? "text" : undefined} aria-sort={state(c.key)} title={c.hint}>
-                <button type="button" onClick={() => setSort([c.key, sort[0] === c.key ? (-sort[1] as -1 | 1) : -1])}>
-                  {c.title}
-                </button>
+                {c.title && (
+                  <button type="button" onClick={() => setSort([c.key, sort[0] === c.key ? (-sort[1] as -1 | 1) : -1])}>
+                    {c.title}
+                  </button>
+                )}
               </th>
             ))}
           </tr>

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { Board } from "./board";
 import { Chart } from "./chart";
-import { Button, clockText, Fact, Field, Icon, NumberField, percent, Select } from "./controls";
+import { Button, clockText, Fact, Field, Icon, NumberField, percent, Select, signed } from "./controls";
 import { capital, fromVertex, NO_POINT, toVertex, type ColorName } from "./go";
 import { showError } from "./notices";
 import { PlayerField } from "./players";
@@ -95,8 +95,8 @@ function statusText(): string {
   const now = game.value;
   if (!now) return "Connecting …";
   const engine = doing.value.game;
-  if (engine === "preparing") return "The engine gets ready …";
-  if (engine !== "idle") return `${capital(now.to_play)} is thinking …`;
+  if (engine === "preparing" && !table.isHumanTurn.value) return "The engine gets ready …";
+  if (engine === "searching" || engine === "waiting") return `${capital(now.to_play)} is thinking …`;
   if (now.at < now.moves.length) return `After move ${now.at} of ${now.moves.length}`;
   return `${capital(now.to_play)} to play${now.paused ? " (paused)" : ""}`;
 }
@@ -209,7 +209,6 @@ function MoveField(): JSX.Element {
 function ScoreCard(): JSX.Element | null {
   const score = table.score.value;
   if (!score) return null;
-  const { black, white } = score.area;
   const dead = score.dead.flat().length;
   return (
     <section class="card" aria-label="Score">
@@ -220,8 +219,7 @@ function ScoreCard(): JSX.Element | null {
         </Button>
       </div>
       <dl class="numbers">
-        <Fact name="Black's area" value={String(black)} />
-        <Fact name="White's area" value={`${white} + ${game.value?.komi ?? 0}`} />
+        <Fact name="Black's lead" value={signed(score.score, 1)} hint="points of area, less komi" />
         <Fact name="Dead stones" value={String(dead)} />
         <Fact name="Black wins playouts" value={`${percent(score.wins, 0)} %`} />
       </dl>
@@ -311,6 +309,7 @@ function NewGame(): JSX.Element {
   const white = useSignal(server?.player ?? "");
   const time = useSignal("");
   const problem = useSignal("");
+  const isBusy = useSignal(false);
   useEffect(() => {
     if (!server || white.value) return;
     [size.value, komi.value, white.value] = [server.size, server.komi, server.player];
@@ -321,12 +320,15 @@ function NewGame(): JSX.Element {
   const send = async (type: "new" | "seats"): Promise<void> => {
     const seats = { black: black.value, white: white.value };
     const rules = { size: size.value, komi: komi.value, handicap: handicap.value, time: time.value.trim() || null };
+    isBusy.value = true;
     try {
       await request(type, type === "new" ? { ...seats, ...rules } : seats);
       problem.value = "";
       close();
     } catch (error) {
       problem.value = (error as Error).message;
+    } finally {
+      isBusy.value = false;
     }
   };
   return (
@@ -369,8 +371,10 @@ function NewGame(): JSX.Element {
         <div class="row spread">
           <Button onClick={close}>Cancel</Button>
           <div class="row">
-            <Button onClick={() => void send("seats")}>Only change players</Button>
-            <button type="submit" class="primary">
+            <Button onClick={() => void send("seats")} disabled={isBusy.value}>
+              Only change players
+            </Button>
+            <button type="submit" class="primary" disabled={isBusy.value}>
               Begin
             </button>
           </div>

@@ -142,7 +142,7 @@ export function ProbeView(): JSX.Element {
         {!edited.value && <Navigation />}
       </div>
       <div class="stack">
-        <section class="card" aria-label="Weights">
+        <section class="card" aria-label="Weight files">
           <Files />
           {noFiles ? <p>No weights for {size}×{size} yet: train some with “rlgo train”.</p> : <Values />}
         </section>

@@ -112,7 +112,6 @@ export interface Score {
   dead: string[][];
   ownership: number[][];
   wins: number;
-  area: Record<ColorName, number>;
 }
 
 export interface PlayerKey {
