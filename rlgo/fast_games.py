@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import outcome, play, random_move
+from rlgo.bounds import One, Whole
 from rlgo.jit import copy_record, make_rng, njit, random_u64
 from rlgo.rollout import make_rules
 from rlgo.scratch import make_scratch
 from rlgo.selfplay import play_episode, tally_dtype
-from rlgo.settings import Policy
+from rlgo.settings import EVEN_COUNT, KOMI, Policy
 from rlgo.shapes import FeatureSet, Table
 from rlgo.td import check_max_moves
 from rlgo.value import reset
@@ -54,11 +55,13 @@ def play_fast(
     opening : uniformly random sensible moves before the players take over
     max_moves : plies, opening included, after which a game is scored as it stands; 0: 3 * size * size
     """
-    size, n = features.size, games // 2
+    One(FeatureSet).check("features", features)
+    size, n, komi = features.size, EVEN_COUNT.check("games", games) // 2, KOMI.check("komi", komi)
     table = Table(features.geometry, features.expand(theta_a), features.expand(theta_b))
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
     scratch = make_scratch(size, tally_dtype(), 0, n_boards=3)
     max_moves = check_max_moves(max_moves, size)
+    opening = Whole(ge=0, le=max_moves).check("opening", opening)
     play_pairs(scratch, table, Policy(epsilon=0.0), make_rules(size, komi), max_moves, opening, make_rng(seed), played)
     return played
 

@@ -35,8 +35,9 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
-from rlgo.errors import RlgoError
-from rlgo.settings import SIZES
+from rlgo.bounds import Number, words_of
+from rlgo.errors import RlgoError, cut, shown
+from rlgo.settings import EVEN_COUNT, SIZES
 
 # ---------------------------------------------------------------------------------------------
 # How values are written
@@ -69,9 +70,8 @@ def name_of(code: int, codes: Mapping[str, int]) -> str:
 
 
 def shorten(value: Any) -> str:
-    """Show a wrong value in an error message: on one line, in at most 60 characters."""
-    text = to_toml_value(value) if isinstance(value, str | bool) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    """Show a wrong value in an error message, as a file has it: on one line, in at most 60 characters."""
+    return cut(to_toml_value(value)) if isinstance(value, str | bool) else shown(value)
 
 
 def _kind_of(value: Any) -> str:
@@ -97,6 +97,22 @@ class Expected:
     """What a value may be, for error messages and tables of keys, where bounds alone do not say it."""
 
     text: str
+
+
+class Within:
+    """A number within the bounds of one of the algorithms' own settings, where pydantic has no words for them."""
+
+    def __init__(self, bounds: Number):
+        self.bounds = bounds
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Make pydantic check the bounds after the type."""
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def _check(self, value: Any) -> Any:
+        if not self.bounds.admits(value):
+            raise ValueError("out of bounds")
+        return value
 
 
 class OneOf:
@@ -134,7 +150,7 @@ def _ascending(value: tuple[int, ...]) -> tuple[int, ...]:
 
 # A number of games or simulations: `games = 1e6` is fine.
 Count = Annotated[int, BeforeValidator(_whole)]
-EvenCount = Annotated[Count, Field(ge=0, multiple_of=2), Expected("an even number of at least 0")]
+EvenCount = Annotated[Count, Within(EVEN_COUNT)]
 # Any text on one line; `Path` may be empty, `Name` and `Folder` may not.
 Line = Annotated[str, AfterValidator(_printable)]
 Path = Annotated[Line, Expected("the path of a file, or nothing")]
@@ -189,6 +205,8 @@ def _expected(kind: _Type) -> str:
     for note in reversed(kind.notes):
         if isinstance(note, Expected):
             return note.text
+        if isinstance(note, Within):
+            return note.bounds.words
         if isinstance(note, OneOf):
             return "one of " + ", ".join(map(to_toml_value, note.choices))
     if get_origin(kind.bare) in (Union, types.UnionType):
@@ -205,12 +223,7 @@ def _expected(kind: _Type) -> str:
 
 def _within_bounds(noun: str, notes: Iterable[Any]) -> str:
     bounds = {name: getattr(note, name) for note in notes for name in ("gt", "ge", "le") if hasattr(note, name)}
-    low, high = bounds.get("ge"), bounds.get("le")
-    if bounds.get("gt") == 0:
-        return "a positive number" if high is None else f"a positive number up to {high:,}"
-    if high is None:
-        return noun if low is None else f"{noun} of at least {low:,}"
-    return f"{noun} from {low:,} to {high:,}"
+    return words_of(noun, bounds.get("gt"), bounds.get("ge"), bounds.get("le"))
 
 
 def accepted_types(field: FieldInfo) -> set[type]:
