@@ -31,7 +31,7 @@ from rlgo.board import PASS
 from rlgo.bounds import One, OrNone
 from rlgo.budget import Budget, check_budget
 from rlgo.coords import to_vertex
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 from rlgo.game import Game
 from rlgo.jit import compiling, seed_sequence
 from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, moves_to_try, won_by
@@ -140,6 +140,9 @@ class TreeSearch(Player):
         self.resign, self.epsilon = PROBABILITY.check("resign", resign), PROBABILITY.check("epsilon", epsilon)
         self.name, self.sizes, self._size = name, (size,), size
         self.prior_search = OrNone(One(TdSearch)).check("prior_search", prior_search)
+        for argument, function in (("prior", prior), ("priors", priors)):
+            if function is not None and not callable(function):
+                raise RlgoError(f"{argument} = {shown(function)}: expected a function")
         priors = one_by_one(prior) if prior is not None else priors
         shares_tree = resources.workers > 1 and not resources.root_parallel
         self.settings = _complete(settings, size, priors is not None, shares_tree)

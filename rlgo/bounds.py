@@ -100,7 +100,7 @@ class Whole(Number):
             return None
         if not isinstance(value, Integral) and not float(value).is_integer():
             return None
-        number = int(math.floor(value))
+        number: int = math.floor(value)  # type: ignore[assignment]  # typed for numbers in general
         return number if abs(number) < 1 << 63 else None
 
 

@@ -36,16 +36,16 @@ _VERTEX = re.compile("([A-HJ-T])([1-9][0-9]?)")
 
 def to_row_col(point: int, size: int) -> tuple[int, int]:
     """Return (row, col) of a point, both counted from 0 at A1. `RlgoError` for PASS."""
-    row, col = divmod(int(point), size + 1)
+    row, col = divmod(int(point), size + 1) if _is_integer(point) else (0, 0)
     if not (1 <= row <= size and 1 <= col <= size):
-        raise RlgoError(f"point {point}: not on the {size}x{size} board")
+        raise RlgoError(f"point {shown(point)}: not on the {size}x{size} board")
     return row - 1, col - 1
 
 
 def from_row_col(row: int, col: int, size: int) -> int:
     """Return the point at (row, col). `RlgoError` off the board."""
-    if not (0 <= row < size and 0 <= col < size):
-        raise RlgoError(f"(row, col) = ({row}, {col}): not on the {size}x{size} board")
+    if not (_is_integer(row) and _is_integer(col) and 0 <= row < size and 0 <= col < size):
+        raise RlgoError(f"(row, col) = {shown((row, col))}: not on the {size}x{size} board")
     return (row + 1) * (size + 1) + col + 1
 
 
@@ -92,10 +92,10 @@ def to_vertex(point: int, size: int) -> str:
 
 def from_vertex(text: str, size: int) -> int:
     """Return the point of a GTP vertex, or PASS. RlgoError for a vertex that is malformed or off the board."""
-    if text.lower() == "pass":
+    if isinstance(text, str) and text.lower() == "pass":
         return PASS
     # Some letters of other scripts have an ASCII capital.
-    match = _VERTEX.fullmatch(text.upper()) if text.isascii() else None
+    match = _VERTEX.fullmatch(text.upper()) if isinstance(text, str) and text.isascii() else None
     if match is None:
         raise RlgoError(f"vertex {text!r}: expected a letter (no I) and a number, such as D4, or pass")
     row, col = int(match[2]) - 1, COLUMNS.index(match[1])

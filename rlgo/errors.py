@@ -1,9 +1,11 @@
-"""The exception for mistakes that a user can correct, and how it shows values."""
+"""The exception for mistakes that a user can correct, and how its messages show values and suggest names."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+CLOSE = 0.7  # how similar a name must be to be suggested, by difflib's measure from 0 to 1
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -26,7 +28,13 @@ def cut(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
-def expect(holds: bool, name: str, value: object, expected: str) -> None:
-    """Raise `RlgoError` with ``name = value: expected ...`` unless `holds`."""
-    if not holds:
-        raise RlgoError(f"{name} = {value}: expected {expected}")
+def nearest(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Hint at what a wrong word may have meant: a known word if one is close, else all of them.
+
+    otherwise : replaces the list of the known words
+    """
+    from difflib import get_close_matches
+
+    names = list(known)
+    near = get_close_matches(word, names, 1, CLOSE)
+    return f"did you mean {near[0]}?" if near else otherwise or f"expected one of {', '.join(names)}"

@@ -30,6 +30,10 @@ class FastGames(NamedTuple):
     lengths: np.ndarray  # int64[n, 2]: moves played; negative if the length cap ended the game
     digests: np.ndarray  # uint64[n, 2]: FNV-1a hashes of the moves, to count distinct games
 
+    def __repr__(self) -> str:
+        n = self.scores.size
+        return f"<FastGames: A won {self.scores.sum():g} of {n:,}>" if n else "<FastGames: none>"
+
 
 def play_fast(
     features: FeatureSet,

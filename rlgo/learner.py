@@ -18,7 +18,7 @@ from rlgo.bounds import One
 from rlgo.jit import njit, seed_sequence
 from rlgo.rollout import make_rules
 from rlgo.scratch import clear_tally, make_scratch
-from rlgo.selfplay import learn_episodes, play_episodes, tally_dtype
+from rlgo.selfplay import Tally, learn_episodes, play_episodes, tally_dtype
 from rlgo.settings import COUNT, COUNT_OR_0, KOMI, WORKERS, Learning, Policy
 from rlgo.shapes import FeatureSet
 from rlgo.td import check_max_moves, make_memory, write_through
@@ -198,7 +198,7 @@ def share_out(games: int, first: int, workers: int) -> list[tuple[int, int]]:
 
 def add_up(tallies: Sequence[np.record]) -> np.record:
     """Add up several tallies."""
-    total = np.zeros(1, tallies[0].dtype if tallies else tally_dtype())[0]
+    total = np.zeros(1, np.dtype((Tally, tallies[0].dtype if tallies else tally_dtype())))[0]
     for name in total.dtype.names:
         total[name] = sum(tally[name] for tally in tallies)
     return total
@@ -259,6 +259,9 @@ class Learner:
         self.theta_mean = self.theta.astype(np.float64)
         self.games = self.lost = 0
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.features.name}, komi {self.komi:g}: {self.games:,} games>"
+
     def _spawn(self, per_worker: Sequence[WorkerArguments]) -> LearnWorkers:
         """Start the workers: here on threads."""
         return LearnWorkers([LearnWorker(*arguments) for arguments in per_worker])
@@ -289,7 +292,7 @@ class Learner:
 
     def play(self, games: int) -> np.record:
         """Play this many games without learning; return their tally. They do not count as games played."""
-        return self.pool.play(COUNT_OR_0.check("games", games))
+        return add_up([self.pool.play(COUNT_OR_0.check("games", games))])
 
     def close(self) -> None:
         """Stop the workers for good."""

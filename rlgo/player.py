@@ -66,8 +66,10 @@ class Player(Protocol):
     limit: float | None = None
 
     def __repr__(self) -> str:
-        boards = "any board" if self.sizes is None else known_sizes(self.sizes)
-        return f"<{type(self).__name__} {self.name!r}, {boards}>"
+        facts = ["any board" if self.sizes is None else known_sizes(self.sizes)]
+        facts += [f"{self.simulations:,} simulations"] if self.simulations is not None else []
+        facts += [f"{self.seconds:g} s a move"] if self.seconds is not None else []
+        return f"<{type(self).__name__} {self.name!r}, {', '.join(facts)}>"
 
     # --- life ---
 

@@ -175,12 +175,11 @@ class FeatureSet:
 
     def check(self, theta: Any, name: str = "theta") -> None:
         """Raise `RlgoError` unless theta is an array of n_weights + 1 floats."""
-        if not isinstance(theta, np.ndarray) or theta.dtype.kind != "f":
-            raise RlgoError(f"{name} = {shown(theta)}: expected an array of floats")
-        if theta.shape != (self.n_weights + 1,):
-            shape = "x".join(map(str, theta.shape)) or "no"
-            wanted = f"{self.n_weights:,} + 1 of the feature set {self.name}"
-            raise RlgoError(f"{name}: {shape} weights, expected {wanted}")
+        if not isinstance(theta, np.ndarray) or theta.dtype.kind != "f" or theta.ndim != 1:
+            raise RlgoError(f"{name} = {shown(theta)}: expected a row of n_weights + 1 = {self.n_weights + 1} floats")
+        if len(theta) != self.n_weights + 1:
+            found = max(0, len(theta) - 1)  # theta[0] is unused
+            raise RlgoError(f"{name}: {found} weights, expected {self.n_weights} of the feature set {self.name}")
 
     def table(self, theta: np.ndarray) -> Table:
         """Return the look-up table of theta, float32[n_weights + 1], the same for both colours."""

@@ -8,6 +8,7 @@ Start reading at `Weights`, then `save_weights`. A weight file is an archive (se
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -51,8 +52,10 @@ class Weights:
     def __post_init__(self) -> None:
         """Raise `RlgoError` for weights that do not fit the features, and for metadata out of range."""
         One(FeatureSet).check("features", self.features).check(self.theta)
+        if self.theta.dtype != np.float32:
+            raise RlgoError(f"theta: {self.theta.dtype} weights, expected float32")
         if not isinstance(self.value, str) or self.value not in VALUES:
-            raise RlgoError(f"value = {shown(self.value)}: {Choice(VALUES).words}")
+            raise RlgoError(f"value = {shown(self.value)}: expected {Choice(VALUES).words}")
         for name, kind in (("komi", ANY_KOMI), ("games", Whole(ge=0))):
             object.__setattr__(self, name, kind.check(name, getattr(self, name)))
         One(dict).check("provenance", self.provenance)
@@ -112,6 +115,7 @@ class Weights:
 
 def save_weights(path: str | Path, weights: Weights) -> None:
     """Write a weight file, atomically. Raises RlgoError if the folder cannot be written."""
+    One(Weights).check("weights", weights)
     write_archive(path, weights.meta(), {"theta": weights.theta[1:]})
 
 
@@ -127,6 +131,8 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
     ------
     RlgoError : if the file is missing, damaged, not a weight file, of a newer version, or of another board size
     """
+    if not isinstance(path, str | os.PathLike):
+        raise RlgoError(f"path = {shown(path)}: expected the path of a file")
     meta, arrays = read_archive(path, "weight file", FORMAT, VERSION)
     try:
         return _weights(meta, np.concatenate([np.zeros(1, np.float32), arrays["theta"]]), size)

@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from rlgo.bounds import bound
-from rlgo.errors import RlgoError
+from rlgo.errors import CLOSE, RlgoError
 from rlgo.resources import config_path
 from rlgo.settings import (
     BOARD_SIZE,
@@ -59,7 +59,6 @@ from train.settings import (
 # ---------------------------------------------------------------------------------------------
 
 _LEARNING, _POLICY = Learning(), Policy()
-_NEAR = 0.6  # how similar a key must be to be suggested; difflib's own cutoff
 
 
 def _up_to(value: Any) -> Any:
@@ -128,7 +127,7 @@ class RunConfig(Section):
         default="",
         description="A weight file with the same features to start from. Empty: all weights are 0, as in the paper.",
     )
-    games: Annotated[Count, Field(ge=1)] = Field(
+    games: Annotated[Count, Within(bound(Learning, "games"))] = Field(
         default=_LEARNING.games, description="Games of self-play (TD: a million)."
     )
     out: Folder = Field(default="runs", description="The folder that contains the run folders.")
@@ -552,7 +551,7 @@ def _unknown(name: str, source: str) -> RlgoError:
         return own_leaf + SequenceMatcher(None, name, known).ratio(), own_leaf
 
     best = max(_KEYS, key=likeness)
-    if likeness(best)[1] >= _NEAR:
+    if likeness(best)[1] >= CLOSE:
         hint = f"did you mean {spelled(best)}?"
     elif table in SECTIONS:
         hint = f"expected one of {', '.join(map(spelled, SECTIONS[table].fields()))}"

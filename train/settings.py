@@ -16,7 +16,6 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from typing import (
     Annotated,
     Any,
@@ -36,7 +35,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
 from rlgo.bounds import Number, words_of
-from rlgo.errors import RlgoError, cut, shown
+from rlgo.errors import RlgoError, cut, nearest, shown
 from rlgo.settings import EVEN_COUNT, SIZES
 
 # ---------------------------------------------------------------------------------------------
@@ -321,6 +320,6 @@ def spelled(field: str) -> str:
 def unknown_key(key: str, known: Iterable[str], prefix: str = "", aliases: Iterable[str] = ()) -> str:
     """Describe an unknown key, and suggest the nearest one or list them all."""
     names = [spelled(name) for name in known]
-    near = get_close_matches(key, [*names, *aliases], 1)
-    hint = f"did you mean {prefix}{near[0]}?" if near else f"expected one of {', '.join(names)}"
+    hint = nearest(key, [*names, *aliases], f"expected one of {', '.join(names)}")
+    hint = hint.replace("did you mean ", f"did you mean {prefix}")
     return f"unknown key {prefix}{key}; {hint}"

@@ -86,16 +86,16 @@ class Pair(NamedTuple):
 
 def test_a_tuple_checks_itself_however_it_is_made():
     for make in (lambda: Pair(-1), lambda: Pair()._replace(low=-1), lambda: Pair._make([-1, 2])):
-        with pytest.raises(RlgoError, match="^low = -1: expected a positive number$"):
+        with pytest.raises(RlgoError, match=r"^low = -1: expected a positive number$"):
             make()
-    with pytest.raises(RlgoError, match="^low cannot"):
+    with pytest.raises(RlgoError, match=r"^low cannot"):
         Pair(high=1)
     with pytest.raises(TypeError, match="unexpected keyword"):
         Pair(middle=1)
     pair = Pair(3, 4.0)
     assert (pair, [type(value) for value in pair]) == ((3.0, 4), [float, int])
     assert pickle.loads(pickle.dumps(Learning(alpha=1))) == Learning(alpha=1)
-    assert bound(Pair, "high") is COUNT
+    assert bound(Pair, "high") == COUNT
 
 
 @pytest.mark.parametrize("settings", [Learning, Policy, Simulation, DefaultPolicy, Options, TableLearning])
@@ -112,5 +112,5 @@ def test_names_of_values():
     learning = Learning(schedule="harmonic", update="step", alpha=1)
     assert (learning.schedule, learning.update) == (HARMONIC, STEP)
     assert Policy("softmax") == Policy(1)
-    with pytest.raises(RlgoError, match="^alpha_final = 0 cannot be combined with schedule"):
+    with pytest.raises(RlgoError, match=r"^alpha_final = 0 cannot be combined with schedule"):
         Learning(schedule="exponential", alpha_final=0)

@@ -265,7 +265,7 @@ CONFIGS = st.builds(
         RunConfig,
         name=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]*", fullmatch=True),
         seed=st.integers(0, 2**63 - 1),
-        games=st.integers(1),
+        games=st.integers(1, 10**12),
         out=PRINTABLE,
         log_every=st.integers(1),
         eval_every=st.integers(0),

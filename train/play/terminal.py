@@ -7,7 +7,6 @@ The engine is a `GameSession`, which manages its time, knows when to pass, and d
 from __future__ import annotations
 
 import contextlib
-import difflib
 import io
 import re
 import sys
@@ -20,7 +19,7 @@ from rlgo.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.clock import parse_time
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.draw import board_ansi, board_text, values_text
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, nearest
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.ownership import PLAYOUTS, Ownership
 from rlgo.player import RESIGN, Candidate, won_by
@@ -200,8 +199,8 @@ class TerminalGame:
         elif _LIKE_VERTEX.fullmatch(word) and not argument:
             self._play(word)
         elif word:
-            near = _nearest(word.lower(), list(self._commands))
-            raise RlgoError(f"{line.strip()[:20]!r}: expected a move, such as D4, or a command; the nearest is {near}")
+            hint = nearest(word.lower(), self._commands, "expected a move, such as D4, or a command; help lists them")
+            raise RlgoError(f"{line.strip()[:20]!r}: {hint}")
 
     # --- moves ---
 
@@ -309,9 +308,7 @@ class TerminalGame:
             raise RlgoError(f"{self._name} has no map")
         name = name or next(iter(maps))
         if name not in maps:
-            raise RlgoError(
-                f"map {name!r}: expected one of {', '.join(maps)}; the nearest is {_nearest(name, [*maps])}"
-            )
+            raise RlgoError(f"map {name!r}: {nearest(name, maps)}")
         others = [other for other in maps if other != name]
         rest = f"; others: {', '.join(others)}" if others else ""
         self.write(f"{name}: {describe_map(name)}, in per cent{rest}")
@@ -443,10 +440,6 @@ def _vertices(points: Iterable[int], game: Game) -> str:
 
 def _phrase(point: int, size: int) -> str:
     return "resign" if point == RESIGN else "pass" if point == PASS else f"play {to_vertex(point, size)}"
-
-
-def _nearest(word: str, names: list[str]) -> str:
-    return difflib.get_close_matches(word, names, 1, 0.0)[0]
 
 
 def _beside(path: Path) -> Path:

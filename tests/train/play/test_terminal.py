@@ -127,7 +127,7 @@ def test_handicap() -> None:
         ("A1", "A1 is illegal: suicide: the stone would have no liberty"),
         ("E9", "vertex 'E9': not on the 5x5 board (A1 to E5)"),
         ("I3", "vertex 'I3': expected a letter (no I)"),
-        ("hnt", "'hnt': expected a move, such as D4, or a command; the nearest is hint"),
+        ("hnt", "'hnt': did you mean hint?"),
         ("d 4", "'d 4': expected a move"),
         ("d4 e4", "'d4 e4': expected a move"),
         ("pass now", "pass: expected no argument, found 'now'"),
@@ -185,7 +185,7 @@ def test_hint_and_map_search_a_position_once() -> None:
     assert "value: P(Black wins) after each move, in per cent; others: visits" in played.written
     assert " 5  25  25  25  25  25 5" in played.text
     assert " 5  50  50  50  50  50 5" in played.text
-    assert "map 'vist': expected one of value, visits; the nearest is visits" in played.written
+    assert "map 'vist': did you mean visits?" in played.written
 
 
 def test_a_hint_is_of_the_position_on_the_board() -> None:
