@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mcts.settings import ActionValue, Settings
-from mcts.tree import NO_CHILD, Tree, edges_of, find_edge, nodes_in
+from mcts.tree import NO_CHILD, Tree, find_edge, nodes_in, visits_of
 from rlgo.board import BLACK, PASS
 from rlgo.coords import to_row_col
 
@@ -88,12 +88,12 @@ def principal_variation(tree: Tree, move: int, prior_n: int) -> np.ndarray:
     edge = int(find_edge(0, move, tree))
     while edge >= 0 and tree.child[edge] != NO_CHILD:
         node = int(tree.child[edge])
-        edges = edges_of(tree, node)
-        best = int(np.argmax(edges.n))
-        if edges.n[best] <= prior_n:
+        n = visits_of(tree, node)
+        best = int(np.argmax(n))
+        if n[best] <= prior_n:
             break
-        line.append(int(edges.move[best]))
         edge = int(tree.first_edge[node]) + best
+        line.append(int(tree.move[edge]))
     return np.array(line, np.int64)
 
 

@@ -121,6 +121,12 @@ def edges_of(tree: Tree, node: int) -> Any:
     return np.rec.fromarrays(columns, names=names)
 
 
+def visits_of(tree: Tree, node: int) -> np.ndarray:
+    """Return N(s, a) of a node's edges, int64[n_edges], priors included."""
+    start = int(tree.first_edge[node])
+    return tree.mc_statistic[start : start + int(tree.n_edges[node])] & _COUNT_MASK
+
+
 # ---------------------------------------------------------------------------------------------
 # Statistics
 # ---------------------------------------------------------------------------------------------

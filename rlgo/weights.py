@@ -75,15 +75,21 @@ class Weights:
             features; None: over the features as they are
         is_fused : fuse all window sizes into 3x3 windows, for searches with constant weights (`shapes.fuse`)
         """
-        if unshared is None and not is_fused:
+        if is_fused:
+            return self._fused_table
+        if unshared is None:
             return self._table
-        whole, theta = unshare(self.features, self.theta, unshared or self.features.sizes)
-        weights = whole.expand(theta)
-        return fuse(whole, weights) if is_fused else whole.table_of(weights)
+        whole, theta = unshare(self.features, self.theta, unshared)
+        return whole.table_of(whole.expand(theta))
 
     @cached_property
     def _table(self) -> Table:
         return self.features.table(self.theta)
+
+    @cached_property
+    def _fused_table(self) -> Table:
+        whole, theta = unshare(self.features, self.theta, self.features.sizes)
+        return fuse(whole, whole.expand(theta))
 
     def for_board(self, size: int, name: str) -> Weights:
         """Return these weights if they are for boards of this size; otherwise raise `RlgoError` about `name`."""
