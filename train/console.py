@@ -347,7 +347,8 @@ def table(
     align : "l" or "r" for each column; columns beyond its end are aligned to the left
     style : "plain": two spaces between columns; "markdown": a table in Markdown
     stream : where the text will be printed. On a terminal with colours, headings stand out, and long cells wrap so that
-        the table fits the window. None: plain text, the same everywhere, for files
+        the table fits the window; where words would break, each row becomes a block of lines. None: plain text, the same
+        everywhere, for files
 
     Returns
     -------
@@ -355,6 +356,10 @@ def table(
     """
     lines = [list(map(str, header)), *(list(map(str, row)) for row in rows)]
     align = align.ljust(len(lines[0]), "l")
+    if style == "plain" and stream is not None and stream.isatty():
+        words = [max(len(word) for text in column for word in text.split() or [""]) for column in zip(*lines, strict=True)]
+        if sum(words) + 2 * (len(words) - 1) > shutil.get_terminal_size().columns:
+            return _stacked_table(lines)
     if style == "plain" and stream is not None and color_output(stream):
         return _rich_table(lines, align)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -367,6 +372,16 @@ def table(
     text = ["| " + " | ".join(line) + " |" for line in cells]
     rule = ["-" * (w + 1) + ("-" if side == "l" else ":") for w, side in zip(widths, align, strict=True)]
     return "\n".join([text[0], "|" + "|".join(rule) + "|", *text[1:]])
+
+
+def _stacked_table(lines: list[list[str]]) -> str:
+    """Lay out a table for a narrow window: a block for each row, with a line for each cell that holds something."""
+    header, *rows = lines
+    width = max(map(len, header))
+    blocks = [
+        "\n".join(f"{name:{width}}  {text}" for name, text in zip(header, row, strict=True) if text) for row in rows
+    ]
+    return "\n\n".join(blocks)
 
 
 def _rich_table(lines: list[list[str]], align: str) -> str:

@@ -12,6 +12,7 @@ import re
 import socket
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -70,7 +71,8 @@ def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -
     else:
         _check_reachable(setting, os.environ.get("RAY_ADDRESS", "") if cluster == "auto" else cluster)
     try:
-        with _quiet_stderr():
+        # Ray has its workers look in the current folder first, where a train.py of the user's would hide ours.
+        with _quiet_stderr(), contextlib.chdir(Path(__file__).resolve().parents[1]):
             ray.init(**options)
     except ray.exceptions.AuthenticationError as error:
         raise RlgoError(f"{setting}: {short_error(error)}: expected {_TOKEN}") from None
