@@ -165,11 +165,15 @@ class One:
     def __init__(self, kind: type):
         self.kind = kind
 
+    @property
+    def words(self) -> str:
+        """What is allowed, for an error message after "expected"."""
+        return ("an " if self.kind.__name__[0] in "AEIO" else "a ") + self.kind.__name__
+
     def check(self, name: str, value: Any) -> Any:
         """Return the object. RlgoError for one of any other class."""
         if not isinstance(value, self.kind):
-            article = "an" if self.kind.__name__[0] in "AEIO" else "a"
-            raise _refuse(name, value, f"{article} {self.kind.__name__}")
+            raise _refuse(name, value, self.words)
         return value
 
 

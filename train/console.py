@@ -347,8 +347,8 @@ def table(
     align : "l" or "r" for each column; columns beyond its end are aligned to the left
     style : "plain": two spaces between columns; "markdown": a table in Markdown
     stream : where the text will be printed. On a terminal with colours, headings stand out, and long cells wrap so that
-        the table fits the window; where words would break, each row becomes a block of lines. None: plain text, the same
-        everywhere, for files
+        the table fits the window; where words would break, each row becomes a block of lines. None: plain text, the
+        same everywhere, for files
 
     Returns
     -------
@@ -357,7 +357,8 @@ def table(
     lines = [list(map(str, header)), *(list(map(str, row)) for row in rows)]
     align = align.ljust(len(lines[0]), "l")
     if style == "plain" and stream is not None and stream.isatty():
-        words = [max(len(word) for text in column for word in text.split() or [""]) for column in zip(*lines, strict=True)]
+        columns = [" ".join(column).split() for column in zip(*lines, strict=True)]
+        words = [max(map(len, column), default=0) for column in columns]  # the longest of each column
         if sum(words) + 2 * (len(words) - 1) > shutil.get_terminal_size().columns:
             return _stacked_table(lines)
     if style == "plain" and stream is not None and color_output(stream):

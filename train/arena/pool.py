@@ -27,8 +27,6 @@ from train.players import make_player
 
 _MOST_DEATHS = 3  # deaths of processes during one game, after which the game itself must be at fault
 _START_SECONDS = 300.0  # for the processes of a cluster
-
-
 _SAFE_PATH = "PYTHONSAFEPATH"  # keeps the current folder, whose names may hide ours, out of a new process
 
 
