@@ -13,6 +13,7 @@ from rlgo.bounds import Choice, Number, Whole, checked
 from rlgo.settings import AT_LEAST_0, COUNT, COUNT_OR_0, POSITIVE, THREADS
 
 NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
+MOST_MEMORY_MB = 50_000.0  # of a tree: beyond it, the indices of edges would not fit into 32 bits
 MOST_PRIOR = 100_000  # visits of either kind that a prior may count for: the counts of a node must stay in range
 
 
@@ -91,7 +92,7 @@ class Resources(NamedTuple):
 
     workers: Annotated[int, THREADS] = 1
     root_parallel: bool = False  # give each thread its own tree and add up the roots, instead of sharing one tree
-    memory_mb: Annotated[float, POSITIVE] = 256.0  # of all trees together; a full tree is searched without growing
+    memory_mb: Annotated[float, Number(gt=0, le=MOST_MEMORY_MB)] = 256.0  # of all trees; full ones stop growing
     reuse: bool = True  # keep the part of the tree below the next position
     batch: Annotated[int, Whole(ge=1, le=10_000)] = 8  # new nodes that may wait for a user's prior, passed without it
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar, get_type_hints
 
 from rlgo.errors import RlgoError, shown
 
+HUGE = 10**12  # the bound of anything that is counted and has no other
 _Tuple = TypeVar("_Tuple", bound=tuple)
 
 
@@ -72,7 +73,8 @@ class Number:
         """Return the value as a plain number. RlgoError, ``name = value: expected ...``, if it is not allowed."""
         number = self.read(value)
         if number is None or not self.admits(number):
-            raise _refuse(name, value, self.words)
+            beyond = self.le == HUGE and number is not None and number > HUGE
+            raise _refuse(name, value, f"at most {HUGE:,}" if beyond else self.words)
         return number
 
 
@@ -178,7 +180,8 @@ class One:
 
 
 def words_of(noun: str, gt: float | None, ge: float | None, le: float | None) -> str:
-    """Describe bounds: ``a positive number``, ``an integer from 1 to 64``."""
+    """Describe bounds: ``a positive number``, ``an integer from 1 to 64``; the bound `HUGE` goes without saying."""
+    le = None if le == HUGE else le
     top = "" if le is None else f" up to {le:,}"
     if gt is not None:
         return f"a positive number{top}" if gt == 0 else f"{noun} above {gt:,}{top}"

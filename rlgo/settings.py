@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from rlgo.bounds import Choice, Number, OrNone, Whole, checked
+from rlgo.bounds import HUGE, Choice, Number, OrNone, Whole, checked
 from rlgo.errors import RlgoError, shown
 
 MIN_SIZE, MAX_SIZE = 5, 19  # board sizes
@@ -33,7 +33,7 @@ POLICIES = {"epsilon_greedy": EPSILON_GREEDY, "greedy": EPSILON_GREEDY, "softmax
 MOST = 10**9  # games, simulations, plies and other counts
 COUNT = Whole(ge=1, le=MOST)
 COUNT_OR_0 = Whole(ge=0, le=MOST)
-EVEN_COUNT = Whole(ge=0, even=True)
+EVEN_COUNT = Whole(ge=0, le=10**7, even=True)
 POSITIVE = Number(gt=0)
 AT_LEAST_0 = Number(ge=0)
 PROBABILITY = Number(ge=0, le=1)
@@ -64,7 +64,7 @@ class Learning(NamedTuple):
     schedule: Annotated[int, Choice(STEP_SCHEDULES)] = CONSTANT
     alpha_final: Annotated[float, AT_LEAST_0] = 0.01
     alpha_half: Annotated[float, POSITIVE] = 100_000.0
-    games: Annotated[int, Whole(ge=1, le=10**12)] = 1_000_000  # that the schedule spans
+    games: Annotated[int, Whole(ge=1, le=HUGE)] = 1_000_000  # that the schedule spans
     lambda_: Annotated[float, PROBABILITY] = 0.0
     plies: Annotated[int, Whole(ge=1, le=2)] = 2
     value: Annotated[int, Choice(VALUES)] = LOGISTIC

@@ -11,6 +11,7 @@ the settings of training runs, `players/keys.py` those of players. Errors take o
 from __future__ import annotations
 
 import json
+import math
 import re
 import types
 from collections.abc import Iterable, Mapping
@@ -34,7 +35,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
-from rlgo.bounds import Number, words_of
+from rlgo.bounds import HUGE, Number, words_of
 from rlgo.errors import RlgoError, cut, nearest, shown
 from rlgo.settings import EVEN_COUNT, SIZES
 
@@ -66,6 +67,33 @@ def to_toml_value(value: Any) -> str:
 def name_of(code: int, codes: Mapping[str, int]) -> str:
     """Return the name of an algorithm's code; the first, if it has several."""
     return next(name for name, known in codes.items() if known == code)
+
+
+_OUTSIDE_QUOTES = r'(?=(?:[^"]*"[^"]*")*[^"]*$)'  # an even number of double quotes follows
+
+
+def split_spec(text: str) -> list[str]:
+    """Split a player spec at its commas, but not within double quotes. RlgoError for a quote without an end."""
+    if text.count('"') % 2:
+        raise RlgoError(f"player {shorten(text)}: expected another double quote")
+    return [part.strip() for part in re.split(f",{_OUTSIDE_QUOTES}", text)]
+
+
+def nested_spec(text: str) -> str:
+    """Read a spec within another one, with semicolons in place of commas."""
+    return re.sub(f";{_OUTSIDE_QUOTES}", ",", text)
+
+
+def spec_value(value: Any) -> str:
+    """Write a value, such as a path, so that it can stand in a player spec: in double quotes if it has to."""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if re.search(r'[,;"]|^\s|\s$', text) else text
+
+
+def read_spec_value(text: str) -> str:
+    """Read what `spec_value` wrote."""
+    is_quoted = re.fullmatch(r'"(?:[^"]|"")*"', text) is not None
+    return text[1:-1].replace('""', '"') if is_quoted else text
 
 
 def shorten(value: Any) -> str:
@@ -148,7 +176,7 @@ def _ascending(value: tuple[int, ...]) -> tuple[int, ...]:
 
 
 # A number of games or simulations: `games = 1e6` is fine.
-Count = Annotated[int, BeforeValidator(_whole)]
+Count = Annotated[int, BeforeValidator(_whole), Field(le=HUGE)]
 EvenCount = Annotated[Count, Within(EVEN_COUNT)]
 # Any text on one line; `Path` may be empty, `Name` and `Folder` may not.
 Line = Annotated[str, AfterValidator(_printable)]
@@ -324,6 +352,9 @@ def refusal(field: FieldInfo, key: str, value: Any) -> str:
     """Describe a rejected value and what was expected; a field with `repr=False` keeps its value secret."""
     if not field.repr:
         return f"{key}: expected {expected(field)} (not shown here)"
+    is_count = any(getattr(note, "le", None) == HUGE for note in _unwrap(field.annotation, field.metadata).notes)
+    if is_count and type(value) in (int, float) and HUGE < value < math.inf:
+        return f"{key} = {shorten(value)}: expected at most {HUGE:,}"
     found = "" if type(value) in accepted_types(field) else f", found {_kind_of(value)}"
     return f"{key} = {shorten(value)}: expected {expected(field)}{found}"
 

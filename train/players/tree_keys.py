@@ -51,8 +51,8 @@ from train.players.keys import (
     weights_for,
     with_default,
 )
-from train.players.spec import make_player, nested_spec
-from train.settings import Count, OneOf, Within, name_of, section
+from train.players.spec import make_player
+from train.settings import Count, OneOf, Within, name_of, nested_spec, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
 _CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name
@@ -239,7 +239,7 @@ class OpenSpielKeys(Keys):
 
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations"}
 
-    simulations: Annotated[Count, Field(ge=1)] = key(1_000, "Simulations per move.")
+    simulations: Annotated[Count, Field(ge=1, le=10_000_000)] = key(1_000, "Simulations per move.")
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make OpenSpiel's player."""

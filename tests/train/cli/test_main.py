@@ -94,7 +94,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
             ["train", "quick", "--set", "run.gamse=1"],
             "unknown key run.gamse; did you mean run.games?",
         ),
-        (["train", "quick", "--set", "run.games=x"], 'run.games = "x": expected an integer from 1 to'),
+        (["train", "quick", "--set", "run.games=x"], 'run.games = "x": expected an integer of at least 1'),
         (
             ["train", "quick", "--set", "run.games=1", "board.size=4"],
             "board.size = 4: expected an integer from 5",
