@@ -212,7 +212,7 @@ def prepare_process() -> None:
     """
     if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
         os.environ["PYTHONUTF8"] = "1"  # for its children, too
-        os.execv(sys.executable, sys.orig_argv)
+        os.execv(sys.executable, sys.orig_argv)  # nosec B606  # this very command
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
