@@ -151,7 +151,7 @@ def test_what_is_shown_outside_the_repository_has_no_broken_links(built):
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_what_needs_a_missing_package_says_which_extra_has_it(name, tmp_path):
     argv, extra = OPTIONAL[name]
-    hide = f"import sys; sys.modules[{name!r}] = None; sys.argv[0] = 'rlgo'; from train.cli.main import main; sys.exit(main())"
+    hide = f"import sys; sys.modules[{name!r}] = None; from train.cli.main import main; sys.exit(main())"
     done = run(sys.executable, "-c", hide, *argv, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     last = done.stderr.splitlines()[-1]
