@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import outcome, play, random_move
+from rlgo.bounds import One, Whole
 from rlgo.budget import BATCH_SECONDS, Budget
 from rlgo.jit import copy_record, make_rng, njit, random_u64
 from rlgo.rollout import make_rules
 from rlgo.scratch import make_scratch
 from rlgo.selfplay import play_episode, tally_dtype
-from rlgo.settings import Policy
+from rlgo.settings import EVEN_COUNT, KOMI, Policy
 from rlgo.shapes import FeatureSet, Table
 from rlgo.td import check_max_moves
 from rlgo.value import reset
@@ -31,6 +32,10 @@ class FastGames(NamedTuple):
     scores: np.ndarray  # float64[n, 2]: A's results: 1 won, 0 lost, 0.5 a draw
     lengths: np.ndarray  # int64[n, 2]: moves played; negative if the length cap ended the game
     digests: np.ndarray  # uint64[n, 2]: FNV-1a hashes of the moves, to count distinct games
+
+    def __repr__(self) -> str:
+        n = self.scores.size
+        return f"<FastGames: A won {self.scores.sum():g} of {n:,}>" if n else "<FastGames: none>"
 
 
 def play_fast(
@@ -79,11 +84,13 @@ def play_slices(
 
     A slice takes about a tenth of a second. Between two, Python sees Ctrl-C, and the caller can show progress or stop.
     """
-    size, n, done = features.size, games // 2, 0
+    One(FeatureSet).check("features", features)
+    size, n, komi = features.size, EVEN_COUNT.check("games", games) // 2, KOMI.check("komi", komi)
     table = Table(features.geometry, features.expand(theta_a), features.expand(theta_b))
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
     scratch = make_scratch(size, tally_dtype(), 0, n_boards=3)
     max_moves = check_max_moves(max_moves, size)
+    opening, done = Whole(ge=0, le=max_moves).check("opening", opening), 0
     policy, rules, rng = Policy(epsilon=0.0), make_rules(size, komi), make_rng(seed)
     for pairs in Budget(n).slices(seconds=BATCH_SECONDS):
         part = FastGames(*(array[done : done + pairs] for array in played))

@@ -208,7 +208,7 @@ def prepare_process() -> None:
     """
     if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
         os.environ["PYTHONUTF8"] = "1"  # for its children, too
-        os.execv(sys.executable, sys.orig_argv)
+        os.execv(sys.executable, sys.orig_argv)  # nosec B606  # this very command
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
@@ -439,7 +439,8 @@ def table(
     align : "l" or "r" for each column; columns beyond its end are aligned to the left
     style : "plain": two spaces between columns; "markdown": a table in Markdown
     stream : where the text will be printed. On a terminal with colours, headings stand out, and long cells wrap so that
-        the table fits the window. None: plain text, the same everywhere, for files
+        the table fits the window; where words would break, each row becomes a block of lines. None: plain text, the
+        same everywhere, for files
 
     Returns
     -------
@@ -447,6 +448,11 @@ def table(
     """
     lines = [list(map(str, header)), *(list(map(str, row)) for row in rows)]
     align = align.ljust(len(lines[0]), "l")
+    if style == "plain" and stream is not None and stream.isatty():
+        columns = [" ".join(column).split() for column in zip(*lines, strict=True)]
+        words = [max(map(len, column), default=0) for column in columns]  # the longest of each column
+        if sum(words) + 2 * (len(words) - 1) > shutil.get_terminal_size().columns:
+            return _stacked_table(lines)
     if style == "plain" and stream is not None and color_output(stream):
         return _rich_table(lines, align)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -459,6 +465,16 @@ def table(
     text = ["| " + " | ".join(line) + " |" for line in cells]
     rule = ["-" * (w + 1) + ("-" if side == "l" else ":") for w, side in zip(widths, align, strict=True)]
     return "\n".join([text[0], "|" + "|".join(rule) + "|", *text[1:]])
+
+
+def _stacked_table(lines: list[list[str]]) -> str:
+    """Lay out a table for a narrow window: a block for each row, with a line for each cell that holds something."""
+    header, *rows = lines
+    width = max(map(len, header))
+    blocks = [
+        "\n".join(f"{name:{width}}  {text}" for name, text in zip(header, row, strict=True) if text) for row in rows
+    ]
+    return "\n\n".join(blocks)
 
 
 def _rich_table(lines: list[list[str]], align: str) -> str:

@@ -389,6 +389,24 @@ def test_a_table_that_fits_is_the_same_on_a_terminal(monkeypatch: Any) -> None:
     assert [line.rstrip() for line in text.splitlines()] == PLAIN.splitlines()
 
 
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
+def test_in_a_window_too_narrow_for_its_words_a_table_is_a_list(environment: dict[str, str], monkeypatch: Any) -> None:
+    for name, value in {"COLUMNS": "20", **environment}.items():
+        monkeypatch.setenv(name, value)
+    text = table(HEADER, ROWS, align="lr", stream=Stream(is_terminal=True))
+    assert (
+        text
+        == """\
+name   a
+Elo    1,200
+state  finished
+
+name   long name
+Elo    5"""
+    )
+    assert table(HEADER, ROWS, align="lr", stream=Stream(is_terminal=False)) == PLAIN
+
+
 @pytest.mark.process
 def test_importing_the_console_is_cheap() -> None:
     code = "import train.console, sys; print([m for m in ('numba', 'numpy', 'tqdm', 'rich') if m in sys.modules])"

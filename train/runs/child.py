@@ -1,4 +1,4 @@
-"""The process of one run of a fleet: ``python -m train.runs.child train ...``.
+"""The process of one run of a fleet: what ``python -m train.runs.child train ...`` runs.
 
 It takes the arguments of `rlgo train` that start or resume a run, and ends like it, with the same last
 line on standard error and the same exit status. Unlike `rlgo train`, it saves the run and stops when its standard
