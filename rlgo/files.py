@@ -19,7 +19,9 @@ _NAME_LENGTH = 40  # characters of its final name in a temporary one: file syste
 
 
 def read_file(path: str | Path) -> bytes:
-    """Read a whole file. Raises RlgoError if it cannot be read."""
+    """Read a whole file. Raises RlgoError if it cannot be read, and for a device or a pipe, which might never end."""
+    if is_stream(path):
+        raise RlgoError(f"{path}: expected a file, found a device or a pipe")
     try:
         return Path(path).read_bytes()
     except OSError as error:
