@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 MIN_SIZE, MAX_SIZE = 5, 19  # board sizes
+MAX_KOMI = 361  # points for either side
 
 SIZES = (1, 2, 3)  # sides of the windows of local shape features
 SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("inversion",), "none": ("none",)}

@@ -19,7 +19,17 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from rlgo import settings as algorithm
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path
-from rlgo.settings import MAX_SIZE, MIN_SIZE, NORMALISATIONS, POLICIES, SHARINGS, STEP_SCHEDULES, UPDATES, VALUES
+from rlgo.settings import (
+    MAX_KOMI,
+    MAX_SIZE,
+    MIN_SIZE,
+    NORMALISATIONS,
+    POLICIES,
+    SHARINGS,
+    STEP_SCHEDULES,
+    UPDATES,
+    VALUES,
+)
 from train.settings import (
     Count,
     EvenCount,
@@ -92,7 +102,7 @@ Numbers = Annotated[
 ]
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple), Expected("a list of players' names")]
 BoardSize = Annotated[int, Field(ge=MIN_SIZE, le=MAX_SIZE)]
-Komi = Annotated[float, Field(ge=-361, le=361)]
+Komi = Annotated[float, Field(ge=-MAX_KOMI, le=MAX_KOMI)]
 
 # ---------------------------------------------------------------------------------------------
 # The sections of a training run

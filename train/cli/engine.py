@@ -144,6 +144,7 @@ def gtp(
             ponders=ponder,
             all_alive=all_alive,
             early_pass=early_pass,
+            make=lambda size: make_player(player, size),
             **options,
         )
         message(f"rlgo: {engine.player.name} is ready")
@@ -194,12 +195,14 @@ def analyze(
     check_writable(json_file)
     check_picture(png)
 
-    from rlgo.sgf import load_sgf
+    from rlgo.sgf import load_sgf, repetition_note
     from train.config import BoardConfig
     from train.play.analyze import analyze as analyze_position
     from train.players.spec import make_player
 
     game = load_sgf(file, BoardConfig(komi=komi).komi, move)
+    if game.repetitions:
+        message(f"rlgo: {file}: {repetition_note(game)}")
     if move is not None and len(game.moves) < move:
         raise RlgoError(f"--move {move}: the record has {len(game.moves)} moves")
     asked = make_player(player, game.size, seed)
