@@ -157,7 +157,7 @@ def _point(name: str, text: str, corner: str, size: int) -> int:
 
 
 def _unexpected(name: str, text: str, expected: str) -> RlgoError:
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    shown = "".join(c if c.isprintable() else "?" for c in text[:_SHOWN]) + "..." * (len(text) > _SHOWN)
     return RlgoError(f"{name}[{shown}]: expected {expected}")
 
 

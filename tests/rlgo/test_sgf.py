@@ -42,6 +42,7 @@ def moves(game: Game) -> str:
         ("(;SZ[9];B[cc];W[cc])", "move 2: illegal move White C7: occupied"),
         ("(;SZ[9];B[cc]W[dd])", "B and W in one node: expected one move"),
         ("(;SZ[9];B[cc];AB[dd])", "setup properties after move 1: expected them before the first one"),
+        ("(;SZ[9];B[c\n\x00\u200b])", "B[c??"),
         (f"(;SZ[9];B[{'x' * 99}])", f"B[{'x' * 40}...]: expected a point"),
     ],
 )
@@ -50,6 +51,7 @@ def test_what_is_refused_is_named(sgf: str, message: str) -> None:
         read_sgf(sgf.encode())
     assert message in str(refused.value)
     assert "b'" not in str(refused.value)
+    assert str(refused.value).isprintable()
 
 
 @pytest.mark.parametrize(
@@ -122,4 +124,4 @@ def test_whatever_is_read_is_a_game_or_refused(parts: list[tuple[str, str]]) -> 
         message = "read"
         assert read_sgf(write_sgf(game, "a", "b")).moves == game.moves
     assert message
-    assert "\n" not in message
+    assert message.isprintable()
