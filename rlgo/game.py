@@ -9,7 +9,7 @@ This module is not built for speed: searches copy `Game.board` and play on the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import numpy as np
@@ -189,6 +189,16 @@ class Game:
         self._restart()
         for color, p in moves:
             self.play(p, color, may_repeat=True)
+
+    def replay(self) -> Iterator[Game]:
+        """Yield the game before its first move and after each one: the same object every time."""
+        game = self.copy()
+        moves, game.moves, game.repetitions, game.resigned = game.moves, [], [], EMPTY
+        game._restart()
+        yield game
+        for color, p in moves:
+            game.play(p, color, may_repeat=True)
+            yield game
 
     def resign(self, color: int | None = None) -> None:
         """Resign for the side to play, or for `color`. This ends the game."""

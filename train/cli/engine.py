@@ -176,6 +176,9 @@ def cgos(
 def analyze(
     file: Annotated[Path, typer.Argument(metavar="POSITION.sgf", help="A game record; its last position is analysed.")],
     *,
+    whole_game: Annotated[
+        bool, typer.Option("--game", help="Analyse every position: the curve of the game, and its turning points.")
+    ] = False,
     player: Player = "dyna2",
     move: Annotated[
         int | None, typer.Option("--move", parser=count(0), metavar="N", help="Analyse the position after N moves.")
@@ -186,7 +189,7 @@ def analyze(
     json_file: JsonFile = None,
     png: PngFile = None,
 ) -> None:
-    """Show the value of every move, and what a search learned.
+    """Show the value of every move, and what a search learned; or the curve of a whole game.
 
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Dyna-2 also shows the
     values by its long-term memory alone, and the shapes whose short-term weights changed most. --komi is for records
@@ -197,7 +200,9 @@ def analyze(
 
     from rlgo.sgf import load_sgf, repetition_note
     from train.config import BoardConfig
+    from train.play.analyze import Analysis
     from train.play.analyze import analyze as analyze_position
+    from train.play.curve import Curve, curve_of
     from train.players.spec import make_player
 
     game = load_sgf(file, BoardConfig(komi=komi).komi, move)
@@ -207,14 +212,18 @@ def analyze(
         raise RlgoError(f"--move {move}: the record has {len(game.moves)} moves")
     asked = make_player(player, game.size, seed)
     asked.warm_up()
+    result: Analysis | Curve
     try:
-        with interruptible(asked):
-            result = analyze_position(game, asked)
+        with interruptible(asked) as request:
+            result = curve_of(game, asked, request) if whole_game else analyze_position(game, asked)
     finally:
         asked.close()
     print(result.text(top, unicode_output()))
     write_json(json_file, result.to_json())
     if png is not None:
-        from train.play.pictures import analysis_picture
+        from train.play.pictures import analysis_picture, curve_picture
 
-        analysis_picture(png, result, top)
+        if isinstance(result, Curve):
+            curve_picture(png, result, top)
+        else:
+            analysis_picture(png, result, top)
