@@ -29,7 +29,7 @@ from rlgo.board import PASS
 from rlgo.errors import RlgoError, expect
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
-from rlgo.player import Seed
+from rlgo.player import Insight, Seed
 from rlgo.rollout import make_rules
 from rlgo.settings import LINEAR, LOGISTIC, SOFTMAX, VALUES, Learning
 from rlgo.shapes import FeatureSet, Table, fuse, make_features, unshare
@@ -182,6 +182,15 @@ class Dyna2(TdSearch):
             x += self._values - 0.5  # a linear V is 1/2 + x
         self._values[:] = 1 / (1 + np.exp(-x)) if self.learning.value == LOGISTIC else 0.5 + x
         return self._values
+
+    def insight(self, game: Game) -> Insight:
+        """Return V of the moves by both memories, and by each alone; see `TdSearch.insight`."""
+        short_term = self.theta_bar if self._apart else self.theta_bar - self.long_table
+        parts = {"short_term": super().evaluate(game, short_term).copy()}
+        self.evaluate(game)  # leaves the values of the long-term memory
+        if self.long_term is not None:
+            parts["long_term"] = self._long_values
+        return self._insight(game, short_term, parts)
 
     def fused_table(self) -> Table:
         """Return both memories in one table; see `TdSearch.fused_table`."""

@@ -9,7 +9,7 @@ This module is not built for speed: searches copy `Game.board` and play on the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
@@ -155,6 +155,11 @@ class Game:
             self.board.ko = 0
 
     @property
+    def first_to_play(self) -> int:
+        """The colour that was to play at the start."""
+        return self._first
+
+    @property
     def last_move(self) -> int | None:
         """The point of the last move, PASS for a pass, None at the start."""
         return self.moves[-1][1] if self.moves else None
@@ -189,16 +194,6 @@ class Game:
         self._restart()
         for color, p in moves:
             self.play(p, color, may_repeat=True)
-
-    def replay(self) -> Iterator[Game]:
-        """Yield the game before its first move and after each one: the same object every time."""
-        game = self.copy()
-        moves, game.moves, game.repetitions, game.resigned = game.moves, [], [], EMPTY
-        game._restart()
-        yield game
-        for color, p in moves:
-            game.play(p, color, may_repeat=True)
-            yield game
 
     def resign(self, color: int | None = None) -> None:
         """Resign for the side to play, or for `color`. This ends the game."""
@@ -266,7 +261,7 @@ class Game:
 
     def is_over(self) -> bool:
         """Return whether the last two moves were passes, or a side has resigned."""
-        return self.resigned != EMPTY or self.board.n_passes >= 2
+        return self.resigned != EMPTY or bool(self.board.n_passes >= 2)
 
     def score(self) -> float:
         """Score by area: Black's points minus White's minus komi. Every stone on the board counts as alive."""

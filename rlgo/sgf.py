@@ -5,6 +5,7 @@ Start reading at `read_sgf` and `write_sgf`.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -64,12 +65,7 @@ def read_sgf(data: bytes, komi: float = 7.5, n_moves: int | None = None) -> Game
     RlgoError : if the data is not SGF, sets up stones in the middle of the game, or contains an illegal move. It names
         the property or the move.
     """
-    from sgfmill.sgf_grammar import main_sequence_iter, parse_sgf_game
-
-    try:
-        nodes = [_Node(values) for values in main_sequence_iter(parse_sgf_game(data))]
-    except ValueError as error:
-        raise RlgoError(f"not an SGF game record of Go: {error}") from None
+    nodes = _nodes(data)
     root = nodes[0]
     root.integer("GM", 1, 1, "1, the game of Go")
     game = Game(root.integer("SZ", MIN_SIZE, MAX_SIZE, f"a board size from {MIN_SIZE} to {MAX_SIZE}", 19), komi)
@@ -78,6 +74,16 @@ def read_sgf(data: bytes, komi: float = 7.5, n_moves: int | None = None) -> Game
     _set_up(game, nodes[: first + 1], next_color=nodes[first].color() if first < len(nodes) else None)
     _play(game, nodes[first:], n_moves)
     return game
+
+
+def _nodes(data: bytes) -> list[_Node]:
+    """Parse a record, and return the nodes of its main line."""
+    from sgfmill.sgf_grammar import main_sequence_iter, parse_sgf_game
+
+    try:
+        return [_Node(values) for values in main_sequence_iter(parse_sgf_game(data))]
+    except ValueError as error:
+        raise RlgoError(f"not an SGF game record of Go: {error}") from None
 
 
 def repetition_note(game: Game) -> str:
@@ -202,6 +208,17 @@ def _play(game: Game, nodes: Sequence[_Node], n_moves: int | None) -> None:
             game.play(p, color, may_repeat=True)
         except RlgoError as error:
             raise RlgoError(f"move {moves}: {error}") from None
+
+
+def winner_of(data: bytes) -> float:
+    """Return the outcome z that an SGF record states: 1 Black won, 0 White won, 0.5 a draw, NaN if it states none."""
+    try:
+        result = (_nodes(data)[0].text("RE") or "").lower()
+    except RlgoError:
+        return math.nan
+    if result in ("0", "draw", "jigo"):
+        return 0.5
+    return {"b+": 1.0, "w+": 0.0}.get(result[:2], math.nan)
 
 
 def write_sgf(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,15 +62,21 @@ class Weights:
             features; None: over the features as they are
         is_fused : fuse all window sizes into 3x3 windows, for searches with constant weights (`shapes.fuse`)
         """
-        if unshared is None and not is_fused:
+        if is_fused:
+            return self._fused_table
+        if unshared is None:
             return self._table
-        whole, theta = unshare(self.features, self.theta, unshared or self.features.sizes)
-        weights = whole.expand(theta)
-        return fuse(whole, weights) if is_fused else whole.table_of(weights)
+        whole, theta = unshare(self.features, self.theta, unshared)
+        return whole.table_of(whole.expand(theta))
 
     @cached_property
     def _table(self) -> Table:
         return self.features.table(self.theta)
+
+    @cached_property
+    def _fused_table(self) -> Table:
+        whole, theta = unshare(self.features, self.theta, self.features.sizes)
+        return fuse(whole, whole.expand(theta))
 
     def for_board(self, size: int, name: str) -> Weights:
         """Return these weights if they are for boards of this size; otherwise raise `RlgoError` about `name`."""
@@ -174,41 +180,32 @@ def describe(weights: Weights) -> str:
     return "\n".join(lines).rstrip()
 
 
-def strongest(weights: Weights, block: Block, top: int) -> list[tuple[float, np.ndarray, int, int]]:
-    """Find the `top` shapes of a block with the largest |theta|, leaving out weights of 0.
+class Shape(NamedTuple):
+    """A learned shape as people see it: colours are exchanged where that makes the weight positive.
 
-    Returns (weight, cells, row, col) for each: its weight for Black, its cells uint8[k, k] with rows from the bottom,
-    and the anchor of its canonical window. Colours are exchanged where that makes the weight positive, except without
-    weight sharing, where the other colour is another shape.
+    Without weight sharing they are not, because there the other colour is another shape.
     """
+
+    weight: float  # for Black
+    cells: np.ndarray  # uint8[k, k], rows from the bottom
+    row: int  # the anchor of its canonical window
+    col: int
+
+
+def shape_of(weights: Weights, i: int) -> Shape:
+    """Return the shape of theta[i], 1 <= i <= n_weights."""
+    block, row, col, cells = weights.features.shape_of(i)
+    weight = float(weights.theta[i])
+    if weight < 0 and block.kind != "none":
+        weight, cells = -weight, np.array([0, 2, 1], np.uint8)[cells]
+    return Shape(weight, cells, row, col)
+
+
+def strongest(weights: Weights, block: Block, top: int) -> list[Shape]:
+    """Find the `top` shapes of a block with the largest |theta|, leaving out weights of 0."""
     w = weights.block(block)
-    out = []
-    for i in np.argsort(-np.abs(w), kind="stable")[: min(top, np.count_nonzero(w))]:
-        _, row, col, cells = weights.features.shape_of(block.start + int(i))
-        weight = float(w[i])
-        if weight < 0 and block.kind != "none":
-            weight, cells = -weight, np.array([0, 2, 1], np.uint8)[cells]
-        out.append((weight, cells, row, col))
-    return out
-
-
-def on_board(weights: Weights, board: np.record, top: int) -> list[tuple[float, np.ndarray, int, int]]:
-    """Find the `top` shapes of a position with the largest |weight|, leaving out weights of 0.
-
-    Returns (weight, cells, row, col) for each, as `strongest` does, colours as on the board. The weight is what the
-    window adds to the logit: theta_LI + theta_LD, with their signs.
-    """
-    f = weights.features
-    g, table = f.geometry, weights.table().black
-    shapes = []
-    for w, (k, row, col) in enumerate(f.windows):
-        cells = board.color[g.cell_point[w, : k * k]]
-        configuration = int(cells @ 3 ** np.arange(k * k))
-        weight = float(table[g.ld_base[w] + configuration] + table[g.li_base[w] + configuration])
-        if weight:
-            points = board.color[[from_row_col(row + y, col + x, f.size) for y in range(k) for x in range(k)]]
-            shapes.append((weight, points.reshape(k, k), row, col))
-    return sorted(shapes, key=lambda shape: -abs(shape[0]))[:top]
+    order = np.argsort(-np.abs(w), kind="stable")[: min(top, np.count_nonzero(w))]
+    return [shape_of(weights, block.start + int(i)) for i in order]
 
 
 def show(weights: Weights, top: int = 10, unicode: bool = True) -> str:

@@ -21,7 +21,7 @@ FLOORS = (
     ("config",),
     ("players",),
     ("arena", "play"),
-    ("runs",),
+    ("runs", "knowledge"),
     ("experiments", "bench"),
     ("cli",),
 )

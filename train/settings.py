@@ -213,6 +213,22 @@ def _within_bounds(noun: str, notes: Iterable[Any]) -> str:
     return f"{noun} from {low:,} to {high:,}"
 
 
+def choices_of(field: FieldInfo) -> list[str]:
+    """List the words that a field accepts, such as ``none`` next to numbers; empty if it takes none in particular."""
+    return _choices(_unwrap(field.annotation, field.metadata))
+
+
+def _choices(kind: _Type) -> list[str]:
+    for note in kind.notes:
+        if isinstance(note, OneOf):
+            return list(note.choices)
+    if get_origin(kind.bare) in (Union, types.UnionType):
+        return [word for part in get_args(kind.bare) for word in _choices(_unwrap(part, ()))]
+    if get_origin(kind.bare) is Literal:
+        return [word for word in get_args(kind.bare) if isinstance(word, str)]
+    return []
+
+
 def accepted_types(field: FieldInfo) -> set[type]:
     """List the types that a field's value may have in a file."""
     return _types_of(_unwrap(field.annotation, field.metadata))

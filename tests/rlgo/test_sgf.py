@@ -86,7 +86,8 @@ def test_a_record_may_repeat_a_position() -> None:
     strict.play(played[-1][1], may_repeat=True)
     game = read_sgf(write_sgf(strict, "a", "b"))
     assert game.moves == played
-    assert game.repetitions == strict.repetitions == game.copy().repetitions == [9]
+    assert game.repetitions == strict.repetitions == game.copy().repetitions == game.after(9).repetitions == [9]
+    assert game.after(8).repetitions == []
     assert repetition_note(game).startswith("move 9 repeats an earlier position")
     game.play(from_vertex("E1", 5))
     game.undo()

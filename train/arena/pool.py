@@ -34,7 +34,7 @@ class GameTask:
 
     number: int  # from 1, unique in a match or tournament
     black: str  # player specs
-    white: str
+    white: str  # "": the player of Black plays both sides
     opening: tuple[int, ...]  # moves played before the players take over
     seed: int  # seed of players whose specs set none
     rules: GameRules
@@ -58,12 +58,13 @@ class GameWorker:
         """Play one game. RlgoError for a bad spec, and for an engine that cannot be started."""
         kept = self._engines
         # Two equal specs get an engine each.
-        wanted = [(task.black, 0), (task.white, int(task.black == task.white))]
+        wanted = [(task.black, 0)] + [(task.white, int(task.black == task.white))] * (task.white != "")
         self._engines = {key: kept.pop(key) for key in wanted if key in kept}
         for engine in kept.values():
             engine.close()
-        black, white = (self._player(key, side, task) for side, key in enumerate(wanted))
-        names = task.names or (task.black, task.white)
+        players = [self._player(key, side, task) for side, key in enumerate(wanted)]
+        black, white = players[0], players[-1]
+        names = task.names or (task.black, task.white or task.black)
         return play_game(black, white, task.opening, task.rules, comment=task.comment, names=names)
 
     def _player(self, key: tuple[str, int], side: int, task: GameTask) -> Player:

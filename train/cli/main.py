@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
-from train.cli import bench, engine, experiments, games, listing, training, weights
+from train.cli import bench, engine, experiments, games, knowledge, listing, training, weights
 from train.console import exit_status
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ app.add_typer(training.app)
 app.add_typer(weights.app, name="weights")
 app.add_typer(listing.app)
 app.add_typer(games.app)
+app.add_typer(knowledge.games_app, name="games")
 app.add_typer(engine.app)
 app.add_typer(experiments.app, name="experiment")
 app.add_typer(bench.app)

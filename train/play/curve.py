@@ -146,11 +146,10 @@ def curve_of(game: Game, player: Player, request: StopRequest | None = None) -> 
     player.new_game()
     found: list[tuple[float, int]] = []  # the value of each position, and the player's move there
     with Progress(len(game.moves) + 1, "positions") as progress:
-        for n, position in enumerate(game.replay()):
+        for n in range(len(game.moves) + 1):
+            position = game.after(n)
             if position.is_over() or (found and request):
                 break
-            if n < len(game.moves):
-                position.to_play = game.moves[n][0]
             found.append(_opinion(position, player))
             progress.update()
     start = found[0][0] if found else math.nan

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -165,7 +166,14 @@ def weights_file(text: str, size: int) -> Path:
 def weights_for(text: str, size: int) -> Weights:
     """Load the weights of `weights_file`; RlgoError if they are for another board."""
     file = weights_file(text, size)
-    return load_weights(file).for_board(size, str(file))
+    changed = file.stat().st_mtime_ns if file.exists() else 0
+    return _load_once(file, changed).for_board(size, str(file))
+
+
+@lru_cache(maxsize=4)
+def _load_once(file: Path, changed: int) -> Weights:  # noqa: ARG001 - a file that changed is loaded anew
+    """Load weights, or return those of the last call: a player is made for each game."""
+    return load_weights(file)
 
 
 # ---------------------------------------------------------------------------------------------

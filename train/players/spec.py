@@ -56,11 +56,12 @@ def parse_spec(text: str) -> Spec:
     return Spec(name, values | given)
 
 
-def make_player(spec: str, size: int, seed: Seed = None, key: tuple[int, ...] = ()) -> Player:
+def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, ...] = ()) -> Player:
     """Make the player of a spec, for boards of one size.
 
     Parameters
     ----------
+    spec : as text, or parsed
     seed : seed for players whose spec sets none; None draws a fresh one each time
     key : number of the game, if there are many: each game then has different random numbers, whatever the seed
 
@@ -68,7 +69,8 @@ def make_player(spec: str, size: int, seed: Seed = None, key: tuple[int, ...] = 
     ------
     RlgoError : for a bad spec, for missing weights, and for an engine that does not start or rejects the size.
     """
-    name, values = parse_spec(spec)
+    name, values = parse_spec(spec) if isinstance(spec, str) else spec
+    values = dict(values)
     if name == "gtp":
         return GtpClient(values["command"], size)
     kind = PLAYERS[name]

@@ -163,6 +163,11 @@ def _row(run: RunInfo, top: Path) -> tuple[str, ...]:
         f"{run.elo:,.0f}" if run.elo is not None else "",
         ", ".join(f"{key} {s['win_rate']:.0%}" for key, s in run.strength.items()),
         f"{c.board.size}x{c.board.size}",
-        "+".join(map(str, c.features.sizes)) + " " + c.features.sharing,
+        features_text(c),
         run.started[:16].replace("T", " "),
     )
+
+
+def features_text(config: Config) -> str:
+    """Describe the features of a run in a few characters: ``1+2+3 LI+LD``."""
+    return "+".join(map(str, config.features.sizes)) + " " + config.features.sharing
