@@ -195,6 +195,17 @@ class Game:
         for color, p in moves:
             self.play(p, color, may_repeat=True)
 
+    def after(self, n: int) -> Game:
+        """Return a copy of the game as it was after its first n moves; the colour that moved next is to play."""
+        other = self.copy()
+        other.moves, other.repetitions, other.resigned = [], [], EMPTY
+        other._restart()
+        for color, p in self.moves[:n]:
+            other.play(p, color, may_repeat=True)
+        if n < len(self.moves):
+            other.to_play = self.moves[n][0]
+        return other
+
     def resign(self, color: int | None = None) -> None:
         """Resign for the side to play, or for `color`. This ends the game."""
         self.resigned = self.to_play if color is None else color

@@ -155,7 +155,7 @@ class GameSession:
 
         The player keeps what it has learned. RlgoError for a board size that the player does not support.
         """
-        self._check_size(game.size)
+        self.player = self._player_for(game.size)
         self.game = game.copy()
         self._own_move_last = False
         self._announce_end()
