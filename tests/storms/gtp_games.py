@@ -19,6 +19,7 @@ from gtp_process import GtpProcess
 from naive import NaiveBoard, Point, from_vertex, vertex
 
 from rlgo.board import BLACK, WHITE
+from train import console
 
 SIZES = {9: 90, 13: 8, 19: 2}  # each with its weight
 NAMES = {BLACK: "black", WHITE: "white"}
@@ -151,7 +152,8 @@ class Table:
 def trials(draw: random.Random) -> Iterator[Outcome]:
     path = find_gnugo()
     if path is None:
-        raise SystemExit("GNU Go (Debian package gnugo) is not installed")
+        console.message("GNU Go (Debian package gnugo) is not installed")
+        return
     gnugo = GtpProcess([path, *GNUGO])
     engines: dict[str, GtpProcess] = {}
     ours = 0

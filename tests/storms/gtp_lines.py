@@ -7,13 +7,14 @@ a comment gets one well-formed answer, in order; no traceback; memory stays wher
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import random
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from storm import ROOT, Outcome, Storm, main
@@ -25,9 +26,9 @@ from rlgo.gtp.protocol import COMMANDS, split_line
 from train.players import make_player
 
 LINES = 250  # in a session
-SPEC = "mc_rave,sims=12"
-SPECS = (SPEC, SPEC, "random", "greedy")
-SIZES = ("9", "9", "9", "9", "13", "19")
+SEARCH = "mc_rave,sims=12,seed=1"
+# Players, and the board sizes that a session with them may change to. Each size of a search compiles for minutes.
+PLAYERS = ((SEARCH, ("9",)), (SEARCH, ("9",)), ("random,seed=1", ("9", "13")), ("greedy,seed=1", ("9", "9", "13")))
 WARM = 60_000  # lines after which memory should not grow any more
 GROWTH_MB = 30.0
 
@@ -46,9 +47,9 @@ _PATHS = ["/dev/null", "/dev/zero", ".", "docs/figure_12b.sgf", "no such file", 
 _OWN = ["protocol_version", "name", "version", "known_command", "list_commands", "help"]
 
 
-def real_session(draw: random.Random) -> list[str]:
+def real_session(draw: random.Random, sizes: Sequence[str]) -> list[str]:
     """What a controller sends in a game, with a clock more often than not."""
-    lines = [f"boardsize {draw.choice(SIZES)}", "clear_board", f"komi {draw.choice(['6.5', '7.5', '0'])}"]
+    lines = [f"boardsize {draw.choice(sizes)}", "clear_board", f"komi {draw.choice(['6.5', '7.5', '0'])}"]
     clock = draw.choice(["", "time_settings 60 0 0", "time_settings 0 10 5", "kgs-time_settings byoyomi 5 1 3",
                          "kgs-time_settings canadian 60 30 10", "time_settings 1 0 0"])  # fmt: skip
     lines += [clock] if clock else []
@@ -86,7 +87,7 @@ def damaged(line: bytes, draw: random.Random) -> bytes:
     return bytes(data)
 
 
-def line_of(draw: random.Random, session: list[str]) -> bytes:
+def line_of(draw: random.Random, session: list[str], sizes: Sequence[str]) -> bytes:
     """The next line of a session, or one that does not belong there."""
     what = draw.random()
     if what < 0.2:
@@ -95,22 +96,22 @@ def line_of(draw: random.Random, session: list[str]) -> bytes:
         line = random_words(draw).encode("utf-8", "replace")
     else:
         if not session:
-            session += real_session(draw)
+            session += real_session(draw, sizes)
         line = session.pop(0).encode()
         if what < 0.7:
             line = damaged(line, draw)
     line = line.replace(b"\n", b"")
     if draw.random() < 0.2:
         line = b"%d %s" % (draw.randrange(10**6), line)
-    return b"" if is_left_out(line) else line
+    return b"" if is_left_out(line, sizes) else line
 
 
-def is_left_out(line: bytes) -> bool:
-    """``quit`` would end the session; other board sizes than `SIZES` would compile for minutes."""
+def is_left_out(line: bytes, sizes: Sequence[str]) -> bool:
+    """Whether to leave a line out: ``quit``, and board sizes that would compile."""
     _, words = split_line(line.decode("utf-8", "replace"))
     name, *args = words or [""]
     if name == "boardsize" and args and re.fullmatch("[0-9]{1,2}", args[0]):
-        return 5 <= int(args[0]) <= 19 and str(int(args[0])) not in SIZES
+        return 5 <= int(args[0]) <= 19 and str(int(args[0])) not in sizes
     return name == "quit" or (name == "loadsgf" and any(arg.endswith(".sgf") for arg in args))
 
 
@@ -180,24 +181,23 @@ def memory_mb() -> float:
 def trials(draw: random.Random) -> Iterator[Outcome]:
     os.chdir(ROOT)
     engines = [
-        GtpEngine(
-            make_player(spec, 9, 1), make=lambda size, spec=spec: make_player(spec, size, 1), ponders=spec != "random"
-        )
-        for spec in SPECS
+        (GtpEngine(make_player(spec, 9), make=functools.partial(make_player, spec), ponders=True), sizes)
+        for spec, sizes in PLAYERS
     ]
-    command = [sys.executable, "-m", "rlgo", "gtp", "--player", f"{SPEC},seed=1", "--ponder"]
-    process = GtpProcess(command)
+    process = GtpProcess([sys.executable, "-m", "rlgo", "gtp", "--player", SEARCH, "--ponder"])
     process.ask("name")
     n, base, session = 0, 0.0, list[str]()
     try:
         while True:
-            lines = [line_of(draw, session) for _ in range(LINES)]
-            if draw.random() < 1 / 8:
-                kind = "through the command"
+            by_command = draw.random() < 1 / 8
+            engine, sizes = draw.choice(engines)
+            sizes = ("9",) if by_command else sizes
+            # An analysis goes on until another command arrives: there is always one more.
+            lines = [*(line_of(draw, session, sizes) for _ in range(LINES - 1)), b"name"]
+            if by_command:
                 answers, errors = through_pipes(process, lines, draw)
             else:
-                kind = "in this process"
-                answers, errors = in_process(draw.choice(engines), lines, draw)
+                answers, errors = in_process(engine, lines, draw)
             n += len(lines)
             failure = broken(lines, answers)
             if "Traceback" in errors:
@@ -209,7 +209,12 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
                 base = memory
             if failure:
                 failure += f"; lines {b'|'.join(lines)[:2000]!r}"
-            yield Outcome(kind, failure, len(lines), {"MB after 60,000 lines": round(base), "MB": round(memory)})
+            yield Outcome(
+                "through the command" if by_command else "in this process",
+                failure,
+                len(lines),
+                {"MB after 60,000 lines": round(base), "MB": round(memory)},
+            )
     finally:
         process.close()
 

@@ -256,7 +256,7 @@ def analyze(
     json_file: JsonFile = None,
     png: PngFile = None,
 ) -> None:
-    """Show the value of every move, and what a search learned; or the curve of a whole game.
+    """Show the value of every move, or the curve of a whole game.
 
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Dyna-2 also shows the
     values by its long-term memory alone, and the shapes whose short-term weights changed most. --komi is for records
