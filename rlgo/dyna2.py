@@ -18,7 +18,6 @@ a quarter of the speed.
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ import numpy as np
 
 from rlgo.board import PASS
 from rlgo.errors import RlgoError, expect
+from rlgo.files import check_writable
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
 from rlgo.player import Insight, Seed
@@ -275,8 +275,6 @@ def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights
 
 def _check_save(path: str | Path, size: int) -> None:
     """Raise an RlgoError if the long-term memory cannot be written here, or would replace one of another board size."""
-    key = f"long_save = {str(path)!r}"
-    if not os.access(Path(path).absolute().parent, os.W_OK):
-        raise RlgoError(f"{key}: expected a file that can be written")
+    check_writable(path, "long_save = ")
     if Path(path).exists():
-        load_weights(path).for_board(size, key)
+        load_weights(path).for_board(size, f"long_save = {str(path)!r}")

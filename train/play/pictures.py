@@ -11,7 +11,7 @@ from rlgo.player import RESIGN
 from rlgo.weights import strongest
 from train.play.analyze import Analysis, describe_map
 from train.play.curve import Curve
-from train.plots import light_frame, make_figure, percent
+from train.plots import light_frame, make_figure, percent, save_figure
 
 
 def analysis_picture(path: str | Path, analysis: Analysis, top: int = 10) -> None:
@@ -38,7 +38,7 @@ def analysis_picture(path: str | Path, analysis: Analysis, top: int = 10) -> Non
         ax.set_title(f"learned most, {block.name}: up to {largest:.2f}", fontsize=10, loc="left")
     title = f"{COLOR_NAMES[analysis.game.to_play]} to play; {analysis.player} plays {analysis.name_of(analysis.move)}"
     figure.suptitle("\n".join([title, *analysis.report]), fontsize=11)
-    figure.savefig(path, format="png")
+    save_figure(figure, path)
 
 
 def curve_picture(path: str | Path, curve: Curve, top: int = 10) -> None:
@@ -64,4 +64,4 @@ def curve_picture(path: str | Path, curve: Curve, top: int = 10) -> None:
     ax.set_title(
         f"As {curve.player} sees it; circles: moves that lost much, in the colour that played them", loc="left"
     )
-    figure.savefig(path, format="png")
+    save_figure(figure, path)
