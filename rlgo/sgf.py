@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from rlgo.board import BLACK, EMPTY, PASS, WHITE
+from rlgo.bounds import Number
 from rlgo.coords import from_row_col, from_sgf, to_row_col, to_sgf
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.resources import version
-from rlgo.settings import MAX_KOMI, MAX_SIZE, MIN_SIZE
+from rlgo.settings import ANY_KOMI, MAX_SIZE, MIN_SIZE
 
 _MAX_SGF_BYTES = 10_000_000
 _SHOWN = 40  # characters of a bad value in an error message
@@ -69,7 +70,7 @@ def read_sgf(data: bytes, komi: float = 7.5, n_moves: int | None = None) -> Game
     root = nodes[0]
     root.integer("GM", 1, 1, "1, the game of Go")
     game = Game(root.integer("SZ", MIN_SIZE, MAX_SIZE, f"a board size from {MIN_SIZE} to {MAX_SIZE}", 19), komi)
-    game.komi = root.number("KM", MAX_KOMI, komi)
+    game.komi = root.number("KM", ANY_KOMI, komi)
     first = next((i for i, node in enumerate(nodes) if node.has("B", "W")), len(nodes))
     _set_up(game, nodes[: first + 1], next_color=nodes[first].color() if first < len(nodes) else None)
     _play(game, nodes[first:], n_moves)
@@ -125,12 +126,12 @@ class _Node:
             raise _unexpected(name, text, expected)
         return int(text)
 
-    def number(self, name: str, limit: float, default: float) -> float:
+    def number(self, name: str, bounds: Number, default: float) -> float:
         text = self.text(name)
         if text is None:
             return default
-        if not re.fullmatch(r"[+-]?([0-9]{1,9}(\.[0-9]*)?|\.[0-9]+)", text) or abs(float(text)) > limit:
-            raise _unexpected(name, text, f"a number from {-limit:g} to {limit:g}")
+        if not re.fullmatch(r"[+-]?([0-9]{1,9}(\.[0-9]*)?|\.[0-9]+)", text) or not bounds.admits(float(text)):
+            raise _unexpected(name, text, bounds.words)
         return float(text)
 
     def points(self, name: str, size: int) -> list[int]:
