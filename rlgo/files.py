@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 from rlgo.errors import RlgoError
@@ -122,17 +121,20 @@ def unreadable(path: str | Path, error: OSError) -> RlgoError:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(TEMPORARY, f".{path.name[:_NAME_LENGTH]}.", path.parent)
+    temporary = path.with_name(f".{path.name[:_NAME_LENGTH]}.{os.urandom(4).hex()}{TEMPORARY}")
+    binary = getattr(os, "O_BINARY", 0)  # on Windows
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o666)
     try:
         try:
+            with contextlib.suppress(FileNotFoundError):  # who may read it stays as it was
+                os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
             _write_all(handle, data)
             os.fsync(handle)
         finally:
             os.close(handle)
-        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     # The new name is safe once the folder is on the disk, too. Not every system can open a folder.
     with contextlib.suppress(OSError):

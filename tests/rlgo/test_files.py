@@ -108,3 +108,15 @@ def test_files_that_cannot_be_written_are_noticed_first(tmp_path) -> None:
 def test_a_device_is_not_read() -> None:
     with pytest.raises(RlgoError, match="/dev/zero: expected a file, found a device or a pipe"):
         read_file("/dev/zero")
+
+
+def test_who_may_read_a_file(tmp_path) -> None:
+    """New files obey the umask; others stay as they were."""
+    before = os.umask(0o027)
+    try:
+        write_atomically(tmp_path / "new", b"x")
+    finally:
+        os.umask(before)
+    (tmp_path / "private").touch(0o600)
+    write_atomically(tmp_path / "private", b"x")
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("new", "private")] == [0o640, 0o600]
