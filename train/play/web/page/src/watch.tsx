@@ -29,7 +29,8 @@ const frames = signal<Frame[]>([]);
 const frameIndex = signal<number | null>(null); // null: the end
 const frameShown = signal<Search | null>(null);
 
-export const isSearching = computed(() => doing.value.analysis !== "idle" || doing.value.game !== "idle");
+/** An engine that only gets ready for the game is no search that one would stop. */
+export const isSearching = computed(() => doing.value.analysis !== "idle" || !["idle", "preparing"].includes(doing.value.game));
 const shown = computed(() => frameShown.value ?? searches.value[role.value] ?? null);
 const isCurrent = computed(() => shown.value !== null && shown.value.at === game.value?.at);
 
