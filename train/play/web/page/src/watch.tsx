@@ -205,6 +205,15 @@ interface Row {
 }
 
 function Candidates({ search, quantities }: { search: Search | null; quantities: string[] }): JSX.Element {
+  const hasLines = Object.keys(search?.lines ?? {}).length > 0;
+  const line: Column<Row> = {
+    key: "line",
+    title: "Line",
+    hint: "principal variation",
+    value: (row) => search?.lines[row.move]?.length ?? 0,
+    show: (row) => search?.lines[row.move]?.slice(1).join(" ") ?? "",
+    isText: true,
+  };
   const columns: Column<Row>[] = [
     { key: "move", title: "Move", value: (row) => row.move, isText: true },
     ...quantities.map(
@@ -216,14 +225,7 @@ function Candidates({ search, quantities }: { search: Search | null; quantities:
         show: (row) => QUANTITIES[key]!.show(search?.columns[key]?.[row.index]),
       }),
     ),
-    {
-      key: "line",
-      title: "Line",
-      hint: "principal variation",
-      value: (row) => search?.lines[row.move]?.length ?? 0,
-      show: (row) => search?.lines[row.move]?.slice(1).join(" ") ?? "",
-      isText: true,
-    },
+    ...(hasLines ? [line] : []),
   ];
   return (
     <Table
