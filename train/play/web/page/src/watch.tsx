@@ -10,7 +10,7 @@ import { heatOf, Legend, QUANTITIES, quantitiesOf, valueOf } from "./heat";
 import { showError } from "./notices";
 import { Navigation } from "./play";
 import { PlayerField } from "./players";
-import { doing, frameOf, framesOf, game, hello, onSearch, searches } from "./server";
+import { doing, frameOf, framesOf, game, hello, isConnected, onSearch, searches } from "./server";
 import * as table from "./table";
 import type { Depth, Frame, Role, Search } from "./types";
 
@@ -32,13 +32,17 @@ const frameShown = signal<Search | null>(null);
 /** An engine that only gets ready for the game is no search that one would stop. */
 export const isSearching = computed(() => doing.value.analysis !== "idle" || !["idle", "preparing"].includes(doing.value.game));
 const shown = computed(() => frameShown.value ?? searches.value[role.value] ?? null);
-const isCurrent = computed(() => shown.value !== null && shown.value.at === game.value?.at);
+const isCurrent = computed(() => table.ifCurrent(shown.value) !== null);
 
 effect(() => {
   if (hello.value && !player.peek()) player.value = hello.value.player;
 });
 
 let number = -1; // of the search whose frames we have
+
+effect(() => {
+  if (!isConnected.value) number = -1; // the next connection counts anew
+});
 
 onSearch((search) => {
   if (search.role !== "game" && search.role !== "analysis") return;
