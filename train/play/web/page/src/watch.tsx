@@ -152,7 +152,7 @@ function Facts({ search }: { search: Search | null }): JSX.Element {
         <Fact name="Best move" value={search?.chosen ?? search?.moves[0] ?? "–"} />
         <Fact name="P(Black wins)" value={`${percent(valueOf(search))} %`} />
       </dl>
-      <p class="muted line" title={search?.report.join("\n")}>
+      <p class="muted one-line" title={search?.report.join("\n")}>
         {describeSearch(search)}
       </p>
     </>
