@@ -46,7 +46,7 @@ from rlgo.value import (
     squash,
     update_value,
 )
-from rlgo.weights import Weights, save_weights
+from rlgo.weights import Weights, load_weights, save_weights
 
 # How the long-term memory keeps learning from the games that are played.
 LONG_LEARNING = Learning(alpha=0.1)
@@ -112,9 +112,7 @@ class Dyna2(TdSearch):
         if long_term is None and sizes == ():
             raise RlgoError("sizes, long: expected a short-term memory, or a long-term memory, or both")
         if long_save is not None:
-            if not isinstance(long_save, str | os.PathLike):
-                raise RlgoError(f"long_save = {shown(long_save)}: expected the path of a file, or None")
-            check_writable(long_save, "long_save = ")
+            _check_save(long_save, size)
         if long_save is not None and long_learning is None:
             raise RlgoError("long_save: expected a long-term memory that learns (long_learn=on)")
         if sizes is None:
@@ -171,6 +169,7 @@ class Dyna2(TdSearch):
         if self.long_term is not None and self.long_learning is not None and game.is_over():
             self.long_term = learn_from_game(self.long_term, game, self.long_learning)
             if self.long_save is not None:
+                _check_save(self.long_save, game.size)
                 save_weights(self.long_save, self.long_term)
 
     def analyses(self) -> dict[str, np.ndarray]:
@@ -280,3 +279,12 @@ def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights
         record_move(episode, sh, p, squash(value, sh.x[0]))
     learn_game(episode, game.outcome, learning.alpha, learning._replace(value=value), memory)
     return replace(weights, theta=memory.theta, games=weights.games + 1)
+
+
+def _check_save(path: str | Path, size: int) -> None:
+    """Raise an RlgoError if the long-term memory cannot be written here, or would replace one of another board size."""
+    if not isinstance(path, str | os.PathLike):
+        raise RlgoError(f"long_save = {shown(path)}: expected the path of a file, or None")
+    check_writable(path, "long_save = ")
+    if Path(path).exists():
+        load_weights(path).for_board(size, f"long_save = {str(path)!r}")

@@ -171,7 +171,9 @@ def shipped_weights(size: int) -> Path:
     size = board_size(size)
     shipped = [(load_weights(p).games, p) for p in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
     if not shipped:
-        raise RlgoError(f"no shipped weights for board size {size}: expected a weight file")
+        sizes = sorted({int(p.name.partition("x")[0]) for p in checkpoints_dir().glob("*x*-*.npz")})
+        others = " or ".join(f"{n}x{n}" for n in sizes)
+        raise RlgoError(f"no shipped weights for board size {size}: expected {others}, or a weight file")
     return max(shipped)[1]
 
 
