@@ -157,7 +157,7 @@ class TreeSearch(Player):
 
         n_trees = resources.workers if resources.root_parallel else 1
         if settings.action_value != ActionValue.FLAT:
-            announce(f"player {name}: memory_mb = {resources.memory_mb:g}", resources.memory_mb * 1e6)
+            announce(f"memory_mb = {resources.memory_mb:g}", resources.memory_mb * 1e6)
         trees = [_new_tree(size, self.settings, resources.memory_mb / n_trees) for _ in range(n_trees)]
         sequence = seed_sequence(seed)
         self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))

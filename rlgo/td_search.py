@@ -266,7 +266,7 @@ class TdSearch(Player):
         self._older: deque[np.ndarray] = deque(maxlen=delay + 1)
 
         older = min(delay, 2 * size * size)  # a game has few more moves than that
-        what = f"{name}: workers = {workers}, delay = {delay}"
+        what = f"workers = {workers}, delay = {delay}"
         announce(what, (workers + older) * self.theta_bar.nbytes)
         self.workers, self.merge_every = workers, merge_every
         choice, *own = seed_sequence(seed).spawn(1 + workers)
