@@ -202,6 +202,7 @@ class TreeSearch(Player):
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Return the moves visited so far, most visits first; it may be called during a search."""
+        check_size(self, game)
         if not self.root.is_at(game):
             return [] if moves_to_try(game) else [Candidate(PASS, game.outcome, 1, [PASS])]
         result = self._read_result(0)
@@ -272,6 +273,7 @@ class TreeSearch(Player):
         budget : by default `own_budget`
         """
         check_size(self, game)
+        budget = OrNone(One(Budget)).check("budget", budget)
         self.threads.clear()
         self.root.leave()
         moves = moves_to_try(game)

@@ -626,6 +626,7 @@ class AlphaBeta(Player):
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Rank the moves by V without search; the move of the last search comes first, with its variation."""
+        check_size(self, game)
         by_value = ranked(game, self._values.afterstates(game.board))
         return led_by(by_value, self.result if self._position == position_of(game) else None)
 
