@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 from pathlib import Path
 
 from rlgo.errors import RlgoError
@@ -45,7 +46,8 @@ def write_atomically(path: str | Path, data: bytes) -> None:
     try:
         target = Path(os.path.realpath(path))
         if is_stream(path):
-            with open(path, "wb", buffering=0) as out:
+            sys.stdout.flush()  # which it may be
+            with open(path, "ab", buffering=0) as out:
                 _write_all(out.fileno(), data)
         else:
             _replace(target, data)
@@ -102,12 +104,14 @@ def check_writable(path: str | Path, name: str = "") -> None:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Return whether there is a device or a pipe of this name, which cannot be replaced by a file."""
+    """Return whether there is a device, a pipe or a standard stream of this name, which no file can replace."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
         return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or os.path.abspath(path).startswith("/dev/")
+    # Standard output may be a file, which must not be replaced while it is written to.
+    is_standard = os.path.abspath(path).startswith(("/dev/std", "/dev/fd/", "/proc/"))
+    return is_standard or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def unwritable(path: str | Path, error: OSError) -> RlgoError:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from rlgo import files
 from rlgo.errors import RlgoError
 from rlgo.files import append, check_writable, make_folder, read_file, read_text, write_atomically
 
+ROOT = Path(__file__).resolve().parents[2]
 FULL = "/dev/full: cannot be written: No space left on device"
 
 
@@ -120,3 +123,10 @@ def test_who_may_read_a_file(tmp_path) -> None:
     (tmp_path / "private").touch(0o600)
     write_atomically(tmp_path / "private", b"x")
     assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("new", "private")] == [0o640, 0o600]
+
+
+def test_standard_output_is_written_to(tmp_path) -> None:
+    code = "from rlgo.files import write_atomically as w; print('first', flush=True); w('/dev/stdout', b'second\\n')"
+    with (tmp_path / "out").open("a") as out:
+        subprocess.run([sys.executable, "-c", code], stdout=out, check=True, cwd=ROOT)
+    assert (tmp_path / "out").read_text() == "first\nsecond\n"
