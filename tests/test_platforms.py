@@ -123,6 +123,18 @@ def test_python_m_rlgo_does_not_take_the_users_train(installed, tmp_path):
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.ray
+@pytest.mark.slow
+@pytest.mark.process
+def test_ray_workers_do_not_take_the_users_train_either(tmp_path):
+    pytest.importorskip("ray")
+    for name in ("train", "mcts"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n")
+    done = rlgo("match", "random", "random", "--games", "2", "--size", "5", "--cluster", "local", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2 distinct games" in done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.process
 def test_what_is_shown_outside_the_repository_has_no_broken_links(built):
