@@ -11,10 +11,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from train.arena.elo import rate  # noqa: E402 - found by the line above
-from train.arena.referee import GameRecord  # noqa: E402
-from train.arena.results import PlayedGame  # noqa: E402
-from train.arena.tournament import pair_results  # noqa: E402
+from train.arena.elo import rate
+from train.arena.referee import GameRecord
+from train.arena.results import PlayedGame
+from train.arena.tournament import pair_results
 
 
 def main() -> None:
