@@ -17,8 +17,6 @@ CURVES = """
 [experiment]
 base = "base.toml"
 games = 4
-[run]
-games = 250
 [runs.b]
 learning.alpha = 0.02
 [runs.a]
@@ -45,7 +43,7 @@ def experiment(text: str) -> Variant:
     """An experiment; what it leaves is its raw results, and each of its games once."""
 
     def write(place: Path) -> list[str]:
-        (place / "base.toml").write_text(BASE, "utf-8")
+        (place / "base.toml").write_text(BASE.replace("[run]", "[run]\ngames = 250"), "utf-8")
         (place / "tiny.toml").write_text(text, "utf-8")
         return ["experiment", "run", "tiny.toml", "--out", "out", "--results", "results", "--jobs", "1"]
 

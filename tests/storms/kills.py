@@ -129,7 +129,7 @@ def children() -> list[int]:
     return [int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()]
 
 
-def wait_for_the_end(word: str, seconds: float = 30.0) -> None:
+def wait_for_the_end(word: str, seconds: float = 300.0) -> None:
     """Wait until no process of `processes_of` is left. Raises Broken if one stays."""
     end = time.monotonic() + seconds
     while left := processes_of(word):
