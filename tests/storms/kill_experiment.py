@@ -36,7 +36,7 @@ label = "luck"
 player = "random,seed={{x}}"
 x = [5, 7]
 """
-_TIMES = ("seconds", "seconds_of", "finished")
+_TIMES = ("seconds", "seconds_of", "finished", "check")  # and the checksum of the line
 
 
 def experiment(text: str) -> Variant:

@@ -160,7 +160,7 @@ class ForkedPopen:
                 os.dup2(stdout.fileno(), 2)
                 os.closerange(3, 1024)
                 sys.stdout, sys.stderr = open(1, "w", buffering=1), open(2, "w", buffering=1)  # noqa: SIM115
-                status = run_of_a_fleet.main(list(argv[3:]))
+                status = run_of_a_fleet.main(list(argv[argv.index("train") :]))
             finally:
                 os._exit(status)
         os.close(theirs)
