@@ -18,6 +18,7 @@ a quarter of the speed.
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,15 @@ from typing import Any
 import numpy as np
 
 from rlgo.board import PASS
-from rlgo.bounds import One
-from rlgo.errors import RlgoError
+from rlgo.bounds import One, Switch
+from rlgo.errors import RlgoError, shown
 from rlgo.files import check_writable
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
 from rlgo.player import Insight, Seed
 from rlgo.rollout import make_rules
 from rlgo.settings import LINEAR, LOGISTIC, PROBABILITY, SOFTMAX, VALUES, Learning, board_size
-from rlgo.shapes import FeatureSet, Table, fuse, make_features, unshare
+from rlgo.shapes import FeatureSet, Table, check_sharing, check_sizes, fuse, make_features, unshare
 from rlgo.td import begin_episode, episode_dtype, learn_game, make_memory, max_plies, record_move, step_size
 from rlgo.td_search import LongTerm, TdSearch, count, play_simulation
 from rlgo.value import (
@@ -103,6 +104,9 @@ class Dyna2(TdSearch):
             One(Weights).check("long_term", long_term).for_board(size, "long-term memory")
         if long_learning is not None:
             One(Learning).check("long_learning", long_learning)
+        apart, sharing = Switch().check("apart", apart), check_sharing(sharing)
+        if sizes is not None and not (isinstance(sizes, tuple | list) and not sizes):
+            sizes = check_sizes(sizes)
         if long_term is None and (apart or sharing != "none"):
             raise RlgoError("sharing and apart cannot be used without a long-term memory (long=FILE)")
         if long_term is None and sizes == ():
@@ -279,6 +283,8 @@ def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights
 
 def _check_save(path: str | Path, size: int) -> None:
     """Raise an RlgoError if the long-term memory cannot be written here, or would replace one of another board size."""
+    if not isinstance(path, str | os.PathLike):
+        raise RlgoError(f"long_save = {shown(path)}: expected the path of a file, or None")
     check_writable(path, "long_save = ")
     if Path(path).exists():
         load_weights(path).for_board(size, f"long_save = {str(path)!r}")

@@ -206,6 +206,7 @@ class Game:
 
     def after(self, n: int) -> Game:
         """Return a copy of the game as it was after its first n moves; the colour that moved next is to play."""
+        n = Whole(ge=0, le=len(self.moves)).check("n", n)
         other = self.copy()
         other.moves, other.repetitions, other.resigned = [], [], EMPTY
         other._restart()
@@ -368,6 +369,8 @@ class Game:
 
         RlgoError, with the game unchanged, if the board is not empty or the points are unsuitable.
         """
+        if not isinstance(points, Sequence) or isinstance(points, str):
+            raise RlgoError(f"points = {shown(points)}: expected a list of points")
         stones = [point_of(p, self.size) for p in points]
         if not 2 <= len(stones) < self.size * self.size:
             most = self.size * self.size - 1

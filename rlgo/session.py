@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rlgo.board import BLACK, PASS
+from rlgo.bounds import One, OrNone, Switch
 from rlgo.budget import never
 from rlgo.clock import Clock, TimeSettings
 from rlgo.errors import RlgoError, shown
@@ -92,8 +93,9 @@ class GameSession:
         if not hasattr(player, "genmove"):
             raise RlgoError(f"player = {shown(player)}: expected a player, for instance from make_player")
         self.player = player
-        self.ponders, self.all_alive, self.early_pass = ponders, all_alive, early_pass
-        self.clock = Clock(time_settings)
+        self.ponders, self.all_alive = Switch().check("ponders", ponders), Switch().check("all_alive", all_alive)
+        self.early_pass = Switch().check("early_pass", early_pass)
+        self.clock = Clock(OrNone(One(TimeSettings)).check("time_settings", time_settings))
         self.last_search: Search | None = None
         self.stop: Callable[[], bool] = never
         self._log = log
