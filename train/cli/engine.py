@@ -141,9 +141,9 @@ def web(
         str | None, typer.Option("--tensorboard", metavar="URL", help="Link runs to the TensorBoard at this address.")
     ] = None,
 ) -> None:
-    """Play in a browser, and look inside searches and values.
+    """Play, watch searches and see what they learn, in a browser.
 
-    It needs rlgo[web]. The page is at the address that is printed. Whoever knows it can use this computer's processor.
+    Needs rlgo[web]. The page is at the address that is printed. Whoever knows it can use this computer's processor.
     Ctrl-C ends the server.
     """
     checked = board(size, komi)
