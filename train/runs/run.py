@@ -34,6 +34,7 @@ from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VAL
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import step_size
 from rlgo.weights import Weights, load_weights, save_weights
+from train.arena.ladder import SCALE
 from train.config import Config, config_from_dict, flat, load_config, overrides, to_toml
 from train.console import Progress, StopRequest, message
 from train.provenance import commit, versions
@@ -231,6 +232,7 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> 
     """Run from the saved state to the end; if the run ends early, the error says how to resume it."""
     with folder.lock(), StopRequest() as stop:
         state, saved = folder.load()
+        saved.pop("ratings", None)  # in states from before the reference ladder
         done = _Progress(**saved)
         if done.finished and done.games == config.run.games:
             raise RlgoError(f"{folder.path}: finished at {done.games:,} games; to continue, --set run.games=N")
@@ -287,7 +289,6 @@ class _Progress:
     spent: float = 0.0  # ... and the seconds of self-play they took
     strength: dict[str, Any] = field(default_factory=dict)  # last measured, see `Strength`
     elo: float = 0.0  # measured along with it
-    ratings: dict[str, float] = field(default_factory=dict)  # of the checkpoints, see `strength.elo`
     gnugo_due: bool = False  # whether a match against GNU Go comes next
     finished: bool = False
 
@@ -393,18 +394,17 @@ class _Run:
             weights, occurrences = self.weights(), self.learner.pool.occurrences()
             self.monitor.learned(games, weights, occurrences)
             never_seen = _never_seen(weights.features, occurrences)
-            rating = self.measure(weights, never_seen, bar if due(run.eval_every) else None)
+            self.measure(weights, never_seen, bar if due(run.eval_every) else None)
             if is_checkpoint:
                 save_weights(self.folder.checkpoint(games), weights)
-                self.done.ratings[str(games)] = rating
             if is_checkpoint or end:  # few, because checkpoints lie ever further apart
                 self.monitor.pictures(games, weights)
         self.done.gnugo_due = run.gnugo_games > 0 and due(run.gnugo_every) and has_gnugo()
 
-    def measure(self, weights: Weights, scalars: dict[str, float], bar: Progress | None) -> float:
-        """Log `scalars` and Elo, and return the latter; with a `bar`, also measure win rates, and report both."""
+    def measure(self, weights: Weights, scalars: dict[str, float], bar: Progress | None) -> None:
+        """Log `scalars` and Elo; with a `bar`, also measure win rates, and report both."""
         done, games = self.done, weights.games
-        rating = elo(self.config, self.folder, weights, done.ratings)
+        rating = elo(self.config, weights)
         found = win_rates(self.config, self.folder, weights) if bar is not None else {}
         rates = {f"strength/win_rate_{k}": s.win_rate for k, s in found.items()}
         self.monitor.log(games, {**scalars, "strength/elo": rating.elo, **rates})
@@ -416,7 +416,6 @@ class _Run:
             text = f"Elo {rating.elo:,.0f} ({low:,.0f}-{high:,.0f})"
             self.log(f"{games:12,d} games: {text}; won " + ", ".join(map(str, found.values())))
             bar.set_postfix(", ".join([f"Elo {rating.elo:.0f}", *(f"{k} {s.win_rate:.0%}" for k, s in found.items())]))
-        return rating.elo
 
     def play_gnugo(self, progress: bool) -> None:
         """Play the match against GNU Go that is due. It may take minutes: Ctrl-C ends it at once, and it stays due."""
@@ -472,8 +471,8 @@ class _Run:
         lost = f", and {done.lost:,} lost with workers that died" if done.lost else ""
         n = self.config.run.eval_games
         self.log(
-            f"{self.learner.games:,} games in {self.done.seconds:.0f} s{lost}. Above: Elo of the greedy player (random "
-            f"play = 0) and its win rates in {n:,} games per opponent, with 95 % intervals"
+            f"{self.learner.games:,} games in {self.done.seconds:.0f} s{lost}. Above: Elo of the greedy player "
+            f"({SCALE}) and its win rates in {n:,} games per opponent, with 95 % intervals"
         )
         self.log(_next_steps(self.folder, self.config.board.size))
         done.finished = True
