@@ -8,6 +8,7 @@ Start reading at `Weights`, then `save_weights`. A weight file is an archive (se
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.archive import read_archive, write_archive
+from rlgo.bounds import Choice, One, Whole
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 from rlgo.resources import checkpoints_dir
-from rlgo.settings import MAX_SIZE, MIN_SIZE, VALUES
+from rlgo.settings import ANY_KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
 from rlgo.shapes import Block, FeatureSet, Table, fuse, make_features, unshare
 
 FORMAT, VERSION = "rlgo-weights", 1
@@ -46,6 +48,17 @@ class Weights:
     value: str = "logistic"
     games: int = 0
     provenance: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise `RlgoError` for weights that do not fit the features, and for metadata out of range."""
+        One(FeatureSet).check("features", self.features).check(self.theta)
+        if self.theta.dtype != np.float32:
+            raise RlgoError(f"theta: {self.theta.dtype} weights, expected float32")
+        if not isinstance(self.value, str) or self.value not in VALUES:
+            raise RlgoError(f"value = {shown(self.value)}: expected {Choice(VALUES).words}")
+        for name, kind in (("komi", ANY_KOMI), ("games", Whole(ge=0))):
+            object.__setattr__(self, name, kind.check(name, getattr(self, name)))
+        One(dict).check("provenance", self.provenance)
 
     def __repr__(self) -> str:
         return (
@@ -108,6 +121,7 @@ class Weights:
 
 def save_weights(path: str | Path, weights: Weights) -> None:
     """Write a weight file, atomically. Raises RlgoError if the folder cannot be written."""
+    One(Weights).check("weights", weights)
     write_archive(path, weights.meta(), {"theta": weights.theta[1:]})
 
 
@@ -123,6 +137,8 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
     ------
     RlgoError : if the file is missing, damaged, not a weight file, of a newer version, or of another board size
     """
+    if not isinstance(path, str | os.PathLike):
+        raise RlgoError(f"path = {shown(path)}: expected the path of a file")
     meta, arrays = read_archive(path, "weight file", FORMAT, VERSION)
     try:
         return _weights(meta, np.concatenate([np.zeros(1, np.float32), arrays["theta"]]), size)
@@ -135,12 +151,10 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
 def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
     """Make weights from a file's content. Raises RlgoError, or KeyError for missing metadata."""
     if size is not None and meta["size"] != size:
-        raise RlgoError(f"weights for board size {meta['size']}, expected board size {size}")
+        raise RlgoError(f"expected weights for {size}x{size}, found weights for {meta['size']}x{meta['size']}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
         raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not supported by this version of rlgo")
     features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"])
-    if theta.shape != (features.n_weights + 1,) or theta.dtype != np.float32:
-        raise RlgoError(f"{theta.size - 1} weights, expected {features.n_weights} of the feature set {features.name}")
     return Weights(features, theta, meta["komi"], meta["value"], meta["games"], meta["provenance"])
 
 
@@ -149,10 +163,36 @@ def shipped_weights(size: int) -> Path:
 
     Raises RlgoError if there is none.
     """
+    size = board_size(size)
     shipped = [(load_weights(p).games, p) for p in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
     if not shipped:
         raise RlgoError(f"no shipped weights for board size {size}: expected a weight file")
     return max(shipped)[1]
+
+
+def find_weights(name: str | Path, size: int | None = None) -> Path:
+    """Find the weight file that a user names.
+
+    Parameters
+    ----------
+    name : a path, or the name of shipped weights: ``9x9-1M``, ``9x9-1M.npz`` or ``checkpoints/9x9-1M.npz``. A file of
+        that name comes first. Empty: the best shipped weights for boards of this `size`
+
+    Raises
+    ------
+    RlgoError : if there is no such file
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    if not str(name) and size is not None:
+        return shipped_weights(size)
+    shipped = {found.stem: found for found in sorted(checkpoints_dir().glob("*.npz"))}
+    stem = path.name.removesuffix(".npz")
+    if stem in shipped and path.parent in (Path(), Path("checkpoints")):
+        return shipped[stem]
+    what = "expected a weight file, found a folder" if path.is_dir() else "cannot be read: No such file or directory"
+    raise RlgoError(f"{name}: {what}; shipped weights: {', '.join(shipped)}")
 
 
 def describe(weights: Weights) -> str:

@@ -39,7 +39,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "tests")) if path not in sys.path]
 
-from rlgo.archive import write_atomically  # noqa: E402 - found by the line above
+from rlgo.files import write_atomically  # noqa: E402 - found by the line above
 from train import console, provenance  # noqa: E402
 
 _SAVE_SECONDS = 60.0  # between two records of a storm that is under way
@@ -118,12 +118,12 @@ class Tally:
 def run(storm: Storm, count: int, seed: int, path: Path | None = None, *, progress: bool = True) -> Tally:
     """Run a storm, and return its tally. What is in `path` is never more than a minute old.
 
-    Ctrl-C and SIGTERM end it early; the record has the number of trials until then.
+    Ctrl-C ends it early; the record has the number of trials until then.
     """
     tally, saved = Tally(), time.monotonic()
     trials = storm.trials(random.Random(seed))
-    assert isinstance(trials, Generator)
-    with console.stoppable(), contextlib.closing(trials), console.Progress(count, storm.unit, enabled=progress) as bar:
+    assert isinstance(trials, Generator)  # so that it can be closed
+    with contextlib.closing(trials), console.Progress(count, storm.unit, enabled=progress) as bar:
         try:
             for outcome in trials:
                 tally.add(outcome)

@@ -34,14 +34,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.archive import write_atomically
 from rlgo.clock import parse_time
 from rlgo.errors import RlgoError
+from rlgo.files import make_folder, read_file, write_atomically
 from rlgo.resources import config_path
 from train import console
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.pool import GamePool, GameTask, make_pool
-from train.arena.prepare import make_openings, programs_of, try_players
+from train.arena.prepare import check_opening, make_openings, programs_of, try_players
 from train.arena.referee import GameRules
 from train.arena.results import PlayedGame, Results, open_results, play_into, read_results, read_versions
 from train.config import TournamentConfig, read_toml, section_from
@@ -212,6 +212,10 @@ def _check_settings(settings: TournamentConfig, players: Mapping[str, Any]) -> N
     if not settings.games:
         raise RlgoError("tournament.games = 0: expected at least 2")
     try:
+        check_opening(settings.opening_plies, settings.size, settings.max_moves or None)
+    except RlgoError as error:
+        raise RlgoError(f"tournament.{error}") from None
+    try:
         settings.time and parse_time(settings.time)
     except RlgoError as error:
         raise RlgoError(f"tournament.time: {error}") from None
@@ -242,10 +246,10 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
     """
     s = plan.settings
     engines = try_players(list(plan.players.values()), s.size, s.komi)
-    plan.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(plan.folder)
     interrupted = False
     with open_results(plan.folder / RESULTS, plan.header(engines), s.size) as kept:
-        write_atomically(plan.folder / "tournament.toml", plan.path.read_bytes())
+        write_atomically(plan.folder / "tournament.toml", read_file(plan.path))
         left = plan.total_games - len(kept.first(plan.total_games))
         with contextlib.closing(make_pool(jobs or s.jobs, s.cluster, left)) as pool:
             try:
@@ -263,10 +267,10 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
 def _play_rounds(plan: Plan, pool: GamePool, kept: Results, *, progress: bool) -> None:
     """Play all games that are not in `kept` yet."""
     s, total = plan.settings, plan.total_games
-    openings = make_openings(s.size, s.games // 2, min(s.opening_plies, plan.rules.max_moves), s.seed)
+    openings = make_openings(s.size, s.games // 2, s.opening_plies, s.seed)
     sgf = plan.folder / "sgf" / "game-{:06}.sgf" if s.sgf else None
     if sgf is not None:
-        sgf.parent.mkdir(exist_ok=True)
+        make_folder(sgf.parent)
     # A Swiss round begins when the one before is over, so that pairings do not depend on how long games take.
     # The rounds of other tournaments need not wait for each other.
     batches: Iterator[list[Pairing]] = rounds(plan, kept.games)

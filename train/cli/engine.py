@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 from rlgo.errors import RlgoError
 from train.cli.options import (
     ENGINE,
+    MOST_SEED,
     Force,
     JsonFile,
     Komi,
@@ -26,7 +28,7 @@ from train.cli.options import (
     one_of,
     write_json,
 )
-from train.console import interruptible, message, stoppable, timestamped, unicode_output
+from train.console import LogFile, interruptible, message, unicode_output
 
 app = typer.Typer()
 
@@ -52,7 +54,7 @@ _Time = Annotated[
 ]
 _GameSeed = Annotated[
     int | None,
-    typer.Option("--seed", parser=count(0), metavar="N", show_default="random", help="Seed of the engine."),
+    typer.Option("--seed", parser=count(0, MOST_SEED), metavar="N", show_default="random", help="Seed of the engine."),
 ]
 
 
@@ -81,20 +83,19 @@ def play(
 
     from train.play.terminal import play_in_terminal
 
-    with stoppable():
-        play_in_terminal(
-            player,
-            checked.size,
-            checked.komi,
-            color=color,
-            handicap=handicap,
-            record=sgf,
-            force=force,
-            seed=seed,
-            time=time,
-            no_color=no_color,
-            quiet=quiet,
-        )
+    play_in_terminal(
+        player,
+        checked.size,
+        checked.komi,
+        color=color,
+        handicap=handicap,
+        record=sgf,
+        force=force,
+        seed=seed,
+        time=time,
+        no_color=no_color,
+        quiet=quiet,
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -203,7 +204,7 @@ def gtp(
     from train.players.spec import make_player
 
     with contextlib.ExitStack() as stack:
-        options = {"log": timestamped(stack.enter_context(log.open("a", 1, encoding="utf-8")))} if log else {}
+        options = {"log": stack.enter_context(LogFile(log))} if log else {}
         engine = GtpEngine(
             make_player(player, checked.size),
             checked.size,
@@ -226,7 +227,7 @@ def cgos(
     """Play on a Computer Go Server (protocol e1) until stopped.
 
     The file names server, user, password and player; no address is built in. configs/cgos/example.toml explains every
-    key. Ctrl-C leaves after the current game; press it again to leave at once.
+    key. Ctrl-C or SIGTERM leaves after the current game, and the second time at once.
     """
     from train.play.cgos import main
 
@@ -251,7 +252,7 @@ def analyze(
     top: Top = 10,
     json_file: JsonFile = None,
     png: PngFile = None,
-) -> None:
+) -> int:
     """Show the value of every move, and what a search learned.
 
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Dyna-2 also shows the
@@ -272,7 +273,7 @@ def analyze(
     asked = make_player(player, game.size, seed)
     asked.warm_up()
     try:
-        with interruptible(asked):
+        with interruptible(asked, (signal.SIGINT, signal.SIGTERM)) as stop:
             result = analyze_position(game, asked)
     finally:
         asked.close()
@@ -282,3 +283,4 @@ def analyze(
         from train.play.pictures import analysis_picture
 
         analysis_picture(png, result, top)
+    return 128 + stop.signal if stop else 0

@@ -9,6 +9,8 @@ import typer
 
 from rlgo.errors import RlgoError
 from train.cli.options import (
+    MOST_GAMES,
+    MOST_JOBS,
     JsonFile,
     Komi,
     Seed,
@@ -17,10 +19,11 @@ from train.cli.options import (
     check_writable,
     count,
     player_names,
+    report_stop,
     shipped,
     write_json,
 )
-from train.console import optional_picture, stoppable
+from train.console import message, optional_picture
 
 app = typer.Typer()
 
@@ -28,7 +31,7 @@ app = typer.Typer()
 # rlgo match
 # ---------------------------------------------------------------------------------------------
 
-_Games = Annotated[int, typer.Option("--games", parser=count(1), metavar="N", help="Number of games.")]
+_Games = Annotated[int, typer.Option("--games", parser=count(1, MOST_GAMES), metavar="N", help="Number of games.")]
 _OpeningPlies = Annotated[
     int, typer.Option("--opening-plies", parser=count(0), metavar="N", help="Random moves at the start of each game.")
 ]
@@ -46,7 +49,7 @@ _Time = Annotated[
     str | None,
     typer.Option("--time", metavar="T", help="Time of each side: 60 s, 60+30/5 (5 moves in 30 s) or 60+3x10."),
 ]
-_Jobs = Annotated[int, typer.Option("--jobs", parser=count(1), metavar="N", help="Games at a time.")]
+_Jobs = Annotated[int, typer.Option("--jobs", parser=count(1, MOST_JOBS), metavar="N", help="Games at a time.")]
 _Cluster = Annotated[
     str, typer.Option("--cluster", metavar="C", help="Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).")
 ]
@@ -93,7 +96,7 @@ def match(
     from train.arena.match import play_match
     from train.arena.sprt import parse_sprt
 
-    with stoppable():
+    with report_stop("the first game"):
         result = play_match(
             a,
             b,
@@ -114,6 +117,12 @@ def match(
         )
     print(result)
     write_json(json_file, result.to_json())
+    if result.interrupted:
+        message(
+            "interrupted; the same command starts over: with --results FILE it would continue"
+            if results is None
+            else "interrupted; the same command continues"
+        )
 
 
 def _check_files(json_file: Path | None, results: Path | None, sgf: Path | None) -> None:
@@ -142,7 +151,9 @@ def tournament(
     ],
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", parser=count(1), metavar="N", show_default="from the config", help="Games at a time."),
+        typer.Option(
+            "--jobs", parser=count(1, MOST_JOBS), metavar="N", show_default="from the config", help="Games at a time."
+        ),
     ] = None,
     out: Annotated[
         str | None,
@@ -164,7 +175,7 @@ def tournament(
     if table:
         print(standing_of(plan))
         return
-    with stoppable():
+    with report_stop("the first game"):
         standing = run_tournament(plan, jobs)
     if standing.ratings is not None:
         with optional_picture():

@@ -10,6 +10,7 @@ once. Handlers return None for status 0, or a status: `rlgo weights diff` return
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -18,7 +19,7 @@ import typer
 
 from rlgo.errors import RlgoError
 from train.cli import bench, engine, experiments, games, knowledge, listing, training, weights
-from train.console import exit_status
+from train.console import exit_status, prepare_process
 
 app = typer.Typer(
     name="rlgo",
@@ -57,6 +58,8 @@ def rlgo(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: the process's own), and return the exit status; see `exit_status`."""
+    if argv is None:
+        prepare_process()
     return exit_status(lambda: _run(sys.argv[1:] if argv is None else argv))
 
 
@@ -72,6 +75,17 @@ def _run(argv: Sequence[str]) -> int:
         return exit.exit_code
     except typer.TyperException as error:
         raise RlgoError(_explain(error)) from None
+    except RlgoError as error:
+        raise RlgoError(_name_option(str(error), argv)) from None
+
+
+def _name_option(text: str, argv: Sequence[str]) -> str:
+    """Name the option that a bad value came from: "board.komi = 999: expected ..." was given as ``--komi 999``."""
+    setting = re.match(r"(?:\w+\.)?(\w+) = (.+?): ", text)
+    option = "" if setting is None else f"--{setting[1].rstrip('_').replace('_', '-')}"
+    if setting is None or option not in (argument.partition("=")[0] for argument in argv):
+        return text
+    return f"{option} {setting[2]}: {text[setting.end() :]}"
 
 
 def _explain(error: typer.TyperException) -> str:

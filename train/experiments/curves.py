@@ -6,22 +6,24 @@ logarithmically spaced numbers of games, and all of them play a tournament, gree
 
 from __future__ import annotations
 
+import contextlib
 import zlib
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from rlgo.fast_games import play_fast
+from rlgo.fast_games import FastGames, play_fast, play_slices
+from rlgo.files import make_folder
 from rlgo.jit import compiling
-from train.arena.fast import on_common_features
+from train.arena.fast import on_common_features, side_by_side
 from train.arena.match import play_match
 from train.console import Progress, message
 from train.experiments.model import GNUGO_0, RANDOM, REFERENCE, Experiment
 from train.experiments.raw import pair_line
 from train.experiments.training import Point, TrainedRun, labelled_runs, train_runs
 from train.runs.strength import GNUGO, has_gnugo
+from train.settings import spec_value
 
 _NEIGHBOURS = 2  # number of earlier checkpoints of its own run that each one plays
 _RING = 3  # number of other runs that each run plays at equal numbers of games
@@ -100,32 +102,30 @@ def play(e: Experiment, points: Sequence[Point], jobs: int, progress: bool) -> l
     with compiling(f"matches, {size}x{size}"):
         play_fast(features, thetas[0], thetas[0], 2, 0, komi)
 
-    def play_pair(pair: tuple[Point, Point]) -> dict[str, Any]:
+    def play_pair(pair: tuple[Point, Point]) -> Iterator[FastGames]:
         a, b = pair
         seed = np.random.SeedSequence([e.settings.seed, *(zlib.crc32(point.name.encode()) for point in pair)])
-        met = play_fast(features, theta_of[a.name], theta_of[b.name], games, seed, komi, e.settings.opening_plies)
-        return pair_line(a.name, b.name, met.scores)
+        return play_slices(features, theta_of[a.name], theta_of[b.name], games, seed, komi, e.settings.opening_plies)
 
     pairs = pairings(points)
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        with Progress(len(pairs), "pairs", "games between checkpoints", enabled=progress) as bar:
-            return list(bar.track(pool.map(play_pair, pairs)))
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with (
+        Progress(len(pairs), "pairs", "games between checkpoints", enabled=progress) as bar,
+        contextlib.closing(side_by_side(play_pair, pairs, jobs)) as met,
+    ):
+        return [pair_line(a.name, b.name, two.scores) for (a, b), two in zip(pairs, bar.track(met), strict=True)]
 
 
 def _play_gnugo(e: Experiment, runs: Sequence[TrainedRun], jobs: int, progress: bool) -> list[dict[str, Any]]:
     """Play the last weights of each run against GNU Go level 0; finished games are kept."""
     folder = e.folder / "games" / e.name
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     lines, games = [], e.scaled(e.settings.gnugo_games)
     for trained in runs:
         if not trained.points:
             continue
         spec, last = trained.status.spec, trained.points[-1]
         match = play_match(
-            f"greedy,weights={last.path}",
+            f"greedy,weights={spec_value(last.path)}",
             f"gtp:{GNUGO}",
             games,
             size=spec.config.board.size,

@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.learner import Learner
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.weights import Weights
 from train.arena.elo import PairResult, Rating, rate
-from train.arena.fast import play_weights
+from train.arena.fast import on_common_features
 from train.arena.ladder import load_ladder
 from train.console import Progress, table
 from train.stats import NORMAL_975
@@ -64,10 +65,11 @@ def _compare(players: list[Weights], games: int, seed: int) -> Agreement:
     size = players[0].features.size
     ladder = load_ladder(size)
     on_ladder: list[Rating] = [ladder.rate(w, games, seed=seed) for w in players]
+    features, thetas = on_common_features(players, size)
     results = []
     for number, (i, j) in enumerate(itertools.combinations(range(len(players)), 2)):
         seeds = np.random.SeedSequence([seed, number])
-        scores = play_weights(players[i], players[j], size, games, seed=seeds, komi=7.5).scores
+        scores = play_fast(features, thetas[i], thetas[j], games, seeds).scores
         results.append(PairResult.of_openings(f"{i:03d}", f"{j:03d}", scores))
     direct = rate(results).elo
     a, b = np.array([r.elo for r in on_ladder]), np.array([direct[f"{i:03d}"] for i in range(len(players))])

@@ -5,7 +5,7 @@ Start reading at `evaluate`, then `pairs_of`, which decides who else plays whom.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from rlgo.weights import Weights, load_weights
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.fast import on_common_features
 from train.arena.ladder import SCALE, Ladder, load_ladder
-from train.console import Progress
+from train.console import Progress, message
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
 from train.runs.strength import GNUGO_NAME, has_gnugo, play_gnugo
@@ -51,6 +51,7 @@ class Evaluation:
     size: int
     komi: float
     seed: int
+    interrupted: bool = False  # by Ctrl-C: not everyone has met
 
     def curves(self) -> dict[str, list[tuple[int, str]]]:
         """Return, for each run, the number of games and the name of each of its weights, ascending."""
@@ -70,6 +71,7 @@ class Evaluation:
             "seed": self.seed,
             "rlgo": version(),
             "selfplay_games": {entrant.name: entrant.weights.games for entrant in self.entrants},
+            "interrupted": self.interrupted,
             "pairs": pairs,
             **self.ratings.to_json(),
         }
@@ -81,6 +83,8 @@ class Evaluation:
             "+ and - give the 95 % interval. Rungs of the ladder have known ratings, without one."
             + (" LOS is the likelihood that one is stronger." if los else ""),
         ]
+        if self.interrupted:
+            lines.append(f"Interrupted: {len(self.results)} pairs have met. The same command starts over.")
         return "\n".join([*lines, "", table(self.ratings, los)])
 
 
@@ -104,13 +108,18 @@ def evaluate(
     gnugo : games of each file, and of each run's last weights, against GNU Go level 0; an even number
     progress : show progress on standard error
 
+    Returns
+    -------
+    Evaluation
+        After Ctrl-C, it is that of the pairs that have met, marked `interrupted`.
+
     Raises
     ------
     RlgoError
         If a target is missing, damaged, or neither a run nor a weight file; for different board sizes or komi; for odd
         numbers of games; if GNU Go is needed and not installed.
     KeyboardInterrupt
-        After Ctrl-C.
+        After Ctrl-C, if too few pairs have met to rate everyone.
     """
     for what, n, least in (("games", games, 2), ("gnugo", gnugo, 0)):
         if n < least or n % 2:
@@ -121,24 +130,32 @@ def evaluate(
     size = entrants[0].weights.features.size
     komi = _komi(entrants) if komi is None else komi
     ladder = load_ladder(size)
-    results = _play(entrants, ladder, games, seed, komi, progress=progress)
-    for entrant in entrants if gnugo else []:
-        if entrant.is_last or not entrant.run:
-            match = play_gnugo(entrant.weights, gnugo, komi, seed, progress)
-            if match.interrupted:
-                raise KeyboardInterrupt
-            results.append(ladder.result(entrant.name, GNUGO_NAME, match.scores))
+    results: list[PairResult] = []
+    try:
+        results.extend(_play(entrants, ladder, games, seed, komi, progress=progress))
+        for entrant in entrants if gnugo else []:
+            if entrant.is_last or not entrant.run:
+                match = play_gnugo(entrant.weights, gnugo, komi, seed, progress)
+                results.append(ladder.result(entrant.name, GNUGO_NAME, match.scores))
+                if match.interrupted:
+                    raise KeyboardInterrupt
+        interrupted = False
+    except KeyboardInterrupt:
+        rated = {r.a for r in results}
+        if len(rated) < len(entrants):
+            message(f"interrupted after rating {len(rated)} of {len(entrants)}: too few")
+            raise
+        interrupted = True
     ratings = rate(results, ladder.elo)
-    return Evaluation(tuple(entrants), ratings, tuple(results), games, size, komi, seed)
+    return Evaluation(tuple(entrants), ratings, tuple(results), games, size, komi, seed, interrupted)
 
 
 def _play(
     entrants: Sequence[Entrant], ladder: Ladder, games: int, seed: int, komi: float, *, progress: bool
-) -> list[PairResult]:
-    """Let all entrants play the ladder and each other."""
+) -> Iterator[PairResult]:
+    """Let all entrants play the ladder and each other, and yield the results as they come."""
     features, thetas = on_common_features([entrant.weights for entrant in entrants], ladder.size)
     names = [entrant.name for entrant in entrants]
-    results: list[PairResult] = []
     pairs = pairs_of(entrants)
     with (
         compiling(f"matches, {ladder.size}x{ladder.size}"),
@@ -146,14 +163,13 @@ def _play(
     ):
         for number, entrant in enumerate(entrants):
             seeds = np.random.SeedSequence([seed, 0, number])
-            results += ladder.results(entrant.name, entrant.weights, games, seed=seeds, komi=komi)
+            yield from ladder.results(entrant.name, entrant.weights, games, seed=seeds, komi=komi)
             bar.update()
         for number, (i, j) in enumerate(pairs):
             seeds = np.random.SeedSequence([seed, 1, number])
             scores = play_fast(features, thetas[i], thetas[j], games, seeds, komi).scores
-            results.append(ladder.result(names[i], names[j], scores))
+            yield ladder.result(names[i], names[j], scores)
             bar.update()
-    return results
 
 
 def pairs_of(entrants: Sequence[Entrant]) -> list[tuple[int, int]]:

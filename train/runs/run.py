@@ -12,10 +12,9 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
-import json
+import importlib.util
 import platform
 import shlex
-import signal
 import sys
 import time
 import tomllib
@@ -26,21 +25,23 @@ from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
-from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.exchange import load_any
 from rlgo.jit import compiling
 from rlgo.learner import Learner
 from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import step_size
-from rlgo.weights import Weights, load_weights, save_weights
+from rlgo.weights import Weights, save_weights
+from train.arena.elo import Rating
 from train.arena.ladder import SCALE
-from train.config import Config, config_from_dict, flat, load_config, overrides, to_toml
-from train.console import Progress, StopRequest, message
+from train.config import Config, config_from_dict, flat, overrides, to_toml
+from train.console import Progress, StopRequest, command, message
 from train.provenance import commit, versions
-from train.runs.folder import RunFolder, command_prefix, next_checkpoint
+from train.runs.folder import RunFolder, next_checkpoint
 from train.runs.monitor import Monitor
 from train.runs.strength import Strength, against_gnugo, elo, has_gnugo, seeds, win_rates
+from train.settings import spec_value
 
 SLICE_SECONDS = 0.2  # between two checks for Ctrl-C
 SAVE_SECONDS = 10.0  # between two saved states
@@ -139,14 +140,14 @@ def train(config: Config, progress: bool = True) -> Result:
     ------
     RlgoError
         If the run folder exists or cannot be written, the weights diverge, or `run.cluster` cannot be used.
-    KeyboardInterrupt, SystemExit
+    KeyboardInterrupt
         After Ctrl-C or SIGTERM, once the run is saved.
     """
     folder = RunFolder(Path(config.run.out) / config.run.name)
     with _learner_of(config, _initial_weights(config)) as learner:
         with folder.build() as new:
-            write_atomically(new.config, to_toml(config).encode())
-            write_json(new.run_json, _provenance(config))
+            new.write_config(config)
+            new.write_about(_provenance(config))
             new.save(learner.state(), asdict(_Progress(config=to_toml(config))), {})
         return _go(folder, config, learner, progress)
 
@@ -155,7 +156,7 @@ def _initial_weights(config: Config) -> np.ndarray | None:
     """Return the weights that a new run starts from: those of `run.start`, or None."""
     if not config.run.start:
         return None
-    weights, f = load_weights(config.run.start, config.board.size), config.features
+    weights, f = load_any(config.run.start, config.board.size), config.features
     expected = make_features(config.board.size, f.sizes, f.sharing)
     if weights.features is not expected:
         raise RlgoError(
@@ -179,7 +180,7 @@ def resume(path: str | Path, games: int | None = None, progress: bool = True, cl
     ------
     RlgoError
         If there is no such run, it is finished or in use, its config was changed, or its state is damaged.
-    KeyboardInterrupt, SystemExit
+    KeyboardInterrupt
         See `train`.
     """
     folder = RunFolder(path)
@@ -208,7 +209,7 @@ def _config_of(folder: RunFolder, games: int | None = None, cluster: str | None 
     length. Raises RlgoError if anything else was changed.
     """
     _, saved = folder.load()
-    config = load_config(folder.config)
+    config = folder.read_config()
     if games is not None:
         config = replace(config, run=replace(config.run, games=games))
     if cluster is not None:
@@ -232,8 +233,7 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> 
     """Run from the saved state to the end; if the run ends early, the error says how to resume it."""
     with folder.lock(), StopRequest() as stop:
         state, saved = folder.load()
-        saved.pop("ratings", None)  # in states from before the reference ladder
-        done = _Progress(**saved)
+        done = _Progress.of(saved)
         if done.finished and done.games == config.run.games:
             raise RlgoError(f"{folder.path}: finished at {done.games:,} games; to continue, --set run.games=N")
         if done.games > config.run.games:
@@ -244,8 +244,8 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> 
         done.sessions += 1
         done.finished = False
         try:
-            write_atomically(folder.config, to_toml(config).encode())
-            write_json(folder.run_json, {**provenance, "config": to_toml(config)})
+            folder.write_config(config)
+            folder.write_about({**provenance, "config": to_toml(config)})
             with Monitor(folder.path, done.sessions) as monitor, folder.log.open("a", encoding="utf-8") as log_file:
                 run = _Run(config, folder, learner, monitor, stop, log_file, done)
                 return run.go(progress)
@@ -256,9 +256,7 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> 
             pass
         except KeyboardInterrupt:
             message(f"stopped at once{_saved(folder)}")
-        if stop.signal == signal.SIGTERM:  # the exit status that its sender expects
-            raise SystemExit(128 + signal.SIGTERM)
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(stop.signal)
 
 
 def _saved(folder: RunFolder) -> str:
@@ -289,8 +287,15 @@ class _Progress:
     spent: float = 0.0  # ... and the seconds of self-play they took
     strength: dict[str, Any] = field(default_factory=dict)  # last measured, see `Strength`
     elo: float = 0.0  # measured along with it
-    gnugo_due: bool = False  # whether a match against GNU Go comes next
+    measures_due: bool = False  # whether the logs, measurements and checkpoint of this number of games come next ...
+    gnugo_due: bool = False  # ... or a match against GNU Go
     finished: bool = False
+
+    @classmethod
+    def of(cls, saved: dict[str, Any]) -> _Progress:
+        """Return a saved state."""
+        saved.pop("ratings", None)  # in states from before the reference ladder
+        return cls(**saved)
 
 
 @dataclass
@@ -313,20 +318,22 @@ class _Run:
         slice_games = 1
         with Progress(games, "games", initial=done.games, enabled=progress) as bar:
             while True:
-                if done.gnugo_due:
-                    self.play_gnugo(progress)
-                    done.seconds = time.perf_counter() - start
                 if self.stop:
                     self.interrupt()
-                if learner.games >= games:
+                if done.measures_due:
+                    self.measure_what_is_due(bar)
+                elif done.gnugo_due:
+                    self.play_gnugo(progress)
+                elif learner.games >= games:
                     break
-                n = self.next_stop() - learner.games
-                if self.config.run.workers == 1:  # several workers merge after each slice, so clocks must not set it
-                    n = min(n, slice_games)
-                seconds = self.play(n)
-                slice_games = max(2, int(n * min(4.0, SLICE_SECONDS / max(seconds, 1e-9))))
-                bar.update(learner.games - bar.n)
-                self.measure_what_is_due(bar)
+                else:
+                    n = (pause := self.next_stop()) - learner.games
+                    if self.config.run.workers == 1:  # several merge after each slice, so clocks must not set it
+                        n = min(n, slice_games)
+                    seconds = self.play(n)
+                    slice_games = max(2, int(n * min(4.0, SLICE_SECONDS / max(seconds, 1e-9))))
+                    bar.update(learner.games - bar.n)
+                    done.measures_due = learner.games >= pause
                 done.seconds = time.perf_counter() - start
                 if self.stop or done.gnugo_due or time.perf_counter() - saved > SAVE_SECONDS:
                     self.save()
@@ -358,8 +365,17 @@ class _Run:
         size, done = self.learner.features.size, self.done
         is_first = n == 1 and not self.config.run.cluster
         begun = time.perf_counter()
-        with compiling(f"self-play and learning, {size}x{size}") if is_first else contextlib.nullcontext():
-            tally = self.learner.learn(n)
+        # A round of several workers can take long, and so can compiling. Stopped in the middle, it is lost.
+        self.stop.at_once = is_first or self.config.run.workers > 1
+        try:
+            with compiling(f"self-play and learning, {size}x{size}") if is_first else contextlib.nullcontext():
+                tally = self.learner.learn(n)
+        except KeyboardInterrupt:
+            if not self.stop.at_once:  # the second Ctrl-C, which will not wait
+                raise
+            self.interrupt_round()
+        finally:
+            self.stop.at_once = False
         seconds = time.perf_counter() - begun
         done.games, done.lost = self.learner.games, self.learner.lost
         done.spent += seconds
@@ -376,39 +392,55 @@ class _Run:
         return seconds
 
     def measure_what_is_due(self, bar: Progress) -> None:
-        """Log, measure, and save a checkpoint where due; a match against GNU Go is only noted as due."""
+        """Log, measure, and save a checkpoint where due; a match against GNU Go is only noted as due.
+
+        Ctrl-C ends the measurements at once; then nothing is logged, and all of it stays due.
+        """
         run, games = self.config.run, self.learner.games
         end = games >= run.games
 
         def due(every: int) -> bool:
             return end or (every > 0 and games % every == 0)
 
+        is_checkpoint, is_reported = next_checkpoint(games - 1) == games, due(run.eval_every)
+        weights = self.weights() if is_checkpoint or is_reported else None
+        self.stop.at_once = True
+        try:
+            measured = None if weights is None else self.measure(weights, is_reported)
+        except KeyboardInterrupt:
+            return
+        finally:
+            self.stop.at_once = False
+        self.done.measures_due = False
         if due(run.log_every):
             scalars = _scalars(self.done.window, self.done.spent, self.learner)
             if run.cluster:
                 scalars["cluster/lost_games"] = self.done.lost
             self.monitor.log(games, scalars)
             self.done.window, self.done.spent = {}, 0.0
-        is_checkpoint = next_checkpoint(games - 1) == games
-        if is_checkpoint or due(run.eval_every):
-            weights, occurrences = self.weights(), self.learner.pool.occurrences()
+        if weights is not None and measured is not None:
+            occurrences = self.learner.pool.occurrences()
             self.monitor.learned(games, weights, occurrences)
-            never_seen = _never_seen(weights.features, occurrences)
-            self.measure(weights, never_seen, bar if due(run.eval_every) else None)
+            self.report(games, _never_seen(weights.features, occurrences), *measured, bar)
             if is_checkpoint:
                 save_weights(self.folder.checkpoint(games), weights)
             if is_checkpoint or end:  # few, because checkpoints lie ever further apart
                 self.monitor.pictures(games, weights)
         self.done.gnugo_due = run.gnugo_games > 0 and due(run.gnugo_every) and has_gnugo()
 
-    def measure(self, weights: Weights, scalars: dict[str, float], bar: Progress | None) -> None:
-        """Log `scalars` and Elo; with a `bar`, also measure win rates, and report both."""
-        done, games = self.done, weights.games
+    def measure(self, weights: Weights, is_reported: bool) -> tuple[Rating, dict[str, Strength]]:
+        """Return the Elo of weights and, if they will be reported, their win rates."""
         rating = elo(self.config, weights)
-        found = win_rates(self.config, self.folder, weights) if bar is not None else {}
+        return rating, win_rates(self.config, self.folder, weights) if is_reported else {}
+
+    def report(
+        self, games: int, scalars: dict[str, float], rating: Rating, found: dict[str, Strength], bar: Progress
+    ) -> None:
+        """Log `scalars` and what `measure` returned; if it has win rates, print it, too."""
+        done = self.done
         rates = {f"strength/win_rate_{k}": s.win_rate for k, s in found.items()}
         self.monitor.log(games, {**scalars, "strength/elo": rating.elo, **rates})
-        if bar is not None:
+        if found:
             # Only what is reported counts as last measured, so that `rlgo runs` shows the same.
             done.elo = rating.elo
             done.strength |= {k: asdict(s) for k, s in found.items()}
@@ -460,13 +492,20 @@ class _Run:
         )
         raise _Interrupted
 
+    def interrupt_round(self) -> NoReturn:
+        """Go back to the saved state, from which the round will be played again, and end with `_Interrupted`."""
+        state, saved = self.folder.load()
+        self.learner.restore(state)
+        self.done = _Progress.of(saved)
+        self.interrupt()
+
     def finish(self) -> None:
         """Write the weights and the results, and print how to use them."""
         save_weights(self.folder.weights, self.weights())
         done = self.done
         end: dict[str, Any] = {"seconds": round(done.seconds, 1), "sessions": done.sessions, "lost": done.lost}
         end |= {"strength": done.strength, "elo": done.elo}
-        write_json(self.folder.run_json, {**_read_provenance(self.folder), **end})
+        self.folder.write_about({**_read_provenance(self.folder), **end})
         self.monitor.hparams(flat(self.config), is_finished=True)
         lost = f", and {done.lost:,} lost with workers that died" if done.lost else ""
         n = self.config.run.eval_games
@@ -536,25 +575,18 @@ def _provenance(config: Config) -> dict[str, Any]:
 
 def _read_provenance(folder: RunFolder) -> dict[str, Any]:
     """Return run.json without the results that the end of the run adds."""
-    try:
-        data = json.loads(folder.run_json.read_text("utf-8"))
-        return {key: value for key, value in data.items() if key not in _RESULTS}
-    except (OSError, ValueError, AttributeError):
-        raise RlgoError(f"{folder.run_json}: missing or damaged; it is written at the start of the run") from None
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Write indented JSON atomically."""
-    write_atomically(path, (json.dumps(data, indent=2) + "\n").encode())
+    return {key: value for key, value in folder.read_about().items() if key not in _RESULTS}
 
 
 def _next_steps(folder: RunFolder, size: int) -> str:
     """Return commands to try on a finished run."""
-    weights, prefix = folder.weights, command_prefix()
-    return (
-        f"next:\n"
-        f"  {prefix}rlgo weights show {weights}\n"
-        f"  {prefix}rlgo match greedy,weights={weights} random --size {size} --games 100\n"
-        f"  {prefix}rlgo gtp --player greedy,weights={weights} --size {size}\n"
-        f"  {prefix}tensorboard --logdir {folder.path.parent}"
-    )
+    player = f"greedy,weights={spec_value(folder.weights)}"
+    commands = [
+        command("rlgo", "weights", "show", folder.weights),
+        command("rlgo", "match", player, "random", "--size", size, "--games", 100),
+        command("rlgo", "gtp", "--player", player, "--size", size),
+        command("tensorboard", "--logdir", folder.path.parent),
+    ]
+    if importlib.util.find_spec("tensorboard") is None:
+        commands.insert(3, "pip install 'rlgo[tensorboard]', then:")
+    return "\n  ".join(["next:", *commands])

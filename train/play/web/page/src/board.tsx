@@ -285,6 +285,15 @@ function MarkAt({ mark, x, y }: { mark: Mark; x: number; y: number }): JSX.Eleme
 
 function FrameAt({ frame, x, y }: { frame: Frame; x: number; y: number }): JSX.Element {
   const side = (frame.size - 1) * UNIT + 9;
+  if (frame.size === 1) {
+    return (
+      <g class={frame.color === BLACK ? "frame for-black" : "frame for-white"}>
+        <text class="centred" x={x} y={y}>
+          {frame.text}
+        </text>
+      </g>
+    );
+  }
   return (
     <g class={frame.color === BLACK ? "frame for-black" : "frame for-white"}>
       <rect x={x - 4.5} y={y - 4.5} width={side} height={side} rx={1.2} stroke-width={0.4 + 0.8 * frame.weight} />

@@ -41,7 +41,8 @@ const chosenWeights = signal<[string, string]>([NONE, NONE]); // NONE: the best 
 const edited = signal<Edited | null>(null);
 const tool = signal<Tool>("move");
 const layer = signal<Layer>("windows");
-const chosenBlock = signal("all");
+const ALL = "all";
+const chosenBlock = signal<string | null>(null); // null: the last one, whose windows are the largest
 const move = signal<string | null>(null);
 const opinions = signal<Opinion[]>([]);
 const side = signal(0); // whose windows are drawn, if there are two files
@@ -141,7 +142,7 @@ export function ProbeView(): JSX.Element {
         {!edited.value && <Navigation />}
       </div>
       <div class="stack">
-        <section class="card" aria-label="Weights">
+        <section class="card" aria-label="Weight files">
           <Files />
           {noFiles ? <p>No weights for {size}×{size} yet: train some with “rlgo train”.</p> : <Values />}
         </section>
@@ -221,9 +222,12 @@ function Tools(): JSX.Element {
 
 const keyOf = (w: { vertex: string; size: number; kind: string }): string => `${w.size}x${w.size}-${w.kind} ${w.vertex}`;
 
+const blockOf = (probe: Probe | null): string => chosenBlock.value ?? probe?.blocks.at(-1)?.block ?? ALL;
+
 /** The windows of the chosen block, strongest first. */
 function windowsOf(probe: Probe | null): ProbeWindow[] {
-  const blocks = probe?.blocks.filter(({ block }) => chosenBlock.value === "all" || block === chosenBlock.value) ?? [];
+  const chosen = blockOf(probe);
+  const blocks = probe?.blocks.filter(({ block }) => chosen === ALL || block === chosen) ?? [];
   return blocks.flatMap((block) => block.top).sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
 }
 
@@ -333,9 +337,10 @@ function Windows({ probe }: { probe: Probe | null }): JSX.Element {
   return (
     <section class="card" aria-label="Windows">
       <div class="blocks" role="group" aria-label="Blocks">
-        <BlockButton name="all" sum={sum} />
-        {blocks.map(({ block, sum: part }) => (
-          <BlockButton key={block} name={block} sum={part} />
+        {[{ block: ALL, sum }, ...blocks].map(({ block, sum: part }) => (
+          <button key={block} type="button" aria-pressed={block === blockOf(probe)} onClick={() => (chosenBlock.value = block)}>
+            {block} <b>{signed(part)}</b>
+          </button>
         ))}
       </div>
       <p class="muted">The blocks' sums add up to the logit {probe ? signed(probe.logit) : ""}. Below: the strongest windows.</p>
@@ -346,16 +351,9 @@ function Windows({ probe }: { probe: Probe | null }): JSX.Element {
         rowKey={keyOf}
         onHover={(w) => (hovered.value = w && keyOf(w))}
         empty="No window has a weight here."
+        room={13}
       />
     </section>
-  );
-}
-
-function BlockButton({ name, sum }: { name: string; sum: number }): JSX.Element {
-  return (
-    <button type="button" aria-pressed={chosenBlock.value === name} onClick={() => (chosenBlock.value = name)}>
-      {name} <b>{signed(sum)}</b>
-    </button>
   );
 }
 
@@ -409,6 +407,7 @@ function Change({ change }: { change: ProbedMove }): JSX.Element {
         rowKey={keyOf}
         onHover={(w) => (hovered.value = w && keyOf(w))}
         empty="This move changes no window."
+        room={13}
       />
     </section>
   );

@@ -2,9 +2,11 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { capital, fromVertex, toColor, toStones, type ColorName } from "./go";
+import { valueOf } from "./heat";
 import { say, showError, toast } from "./notices";
+import { withSeconds } from "./players";
 import { game, onSearch, request } from "./server";
-import type { Game, Position, Score } from "./types";
+import type { Game, Position, Role, Score } from "./types";
 
 export const stones = computed(() => toStones(game.value?.size ?? 9, game.value?.stones ?? { black: [], white: [] }));
 export const lastPoint = computed(() => fromVertex(game.value?.last_move ?? null, game.value?.size ?? 9));
@@ -32,8 +34,8 @@ effect(() => {
 });
 
 onSearch((search) => {
-  const value = search.columns.value?.[0];
-  if (search.role !== "game" || !search.final || value === null || value === undefined) return;
+  const value = valueOf(search);
+  if (search.role !== "game" || !search.final || value === null) return;
   chances.value = new Map([...chances.peek(), [search.at, value]]);
 });
 
@@ -82,7 +84,13 @@ export const playMove = (move: string): Promise<boolean> => ask("play", { move }
 export const undo = (): Promise<boolean> => ask("undo");
 export const pass = (): Promise<boolean> => playMove("pass");
 export const resign = (): Promise<boolean> => ask("resign");
+export const letEngineMove = (): Promise<boolean> => ask("genmove");
 export const togglePause = (): Promise<boolean> => ask(game.value?.paused ? "resume" : "pause");
+
+/** Search the position shown, without playing. */
+export function search(role: Role, player: string, seconds: number): void {
+  void ask("search", { role, player: withSeconds(player, seconds), seconds });
+}
 
 export function goTo(at: number): void {
   const now = game.value;

@@ -6,7 +6,7 @@ import { Board, type Ghost } from "./board";
 import { Chart, compact, type Line } from "./chart";
 import { Button, type Column, Fact, NumberField, percent, Segments, Table, whole } from "./controls";
 import { capital, fromVertex, otherName, toColor, toVertex } from "./go";
-import { heatOf, Legend, QUANTITIES, quantitiesOf } from "./heat";
+import { heatOf, Legend, QUANTITIES, quantitiesOf, valueOf } from "./heat";
 import { showError } from "./notices";
 import { Navigation } from "./play";
 import { PlayerField } from "./players";
@@ -41,11 +41,7 @@ let number = -1; // of the search whose frames we have
 
 onSearch((search) => {
   if (search.role !== "game" && search.role !== "analysis") return;
-  const values = search.columns.value ?? [];
-  const best = search.moves.slice(0, BEST_MOVES).flatMap((move, i): [string, number][] => {
-    const value = values[i];
-    return value === null || value === undefined ? [] : [[move, value]];
-  });
+  const best = search.moves.map((move, i): [string, number | null] => [move, search.columns.value?.[i] ?? null]);
   batch(() => {
     const isNew = search.number !== number || search.role !== role.peek();
     if (isNew) {
@@ -86,7 +82,7 @@ async function showFrame(index: number): Promise<void> {
 
 export function toggleSearch(): void {
   if (isSearching.value) void table.ask("stop");
-  else void table.ask("search", { role: "analysis", player: player.value, seconds: seconds.value });
+  else table.search("analysis", player.value, seconds.value);
 }
 
 export function WatchView(): JSX.Element {
@@ -127,22 +123,19 @@ export function WatchView(): JSX.Element {
 function Setup(): JSX.Element {
   const most = hello.value?.limits.seconds ?? 60;
   return (
-    <>
-      <div class="setup">
-        <PlayerField label="Player" value={player.value} onChange={(spec) => (player.value = spec)} />
-        <NumberField label="Seconds" value={seconds.value} min={0.1} max={most} step={0.5} onChange={(n) => (seconds.value = n)} />
-        <Button onClick={toggleSearch} shortcut="Space" primary>
-          {isSearching.value ? "Stop" : "Search"}
-        </Button>
-      </div>
-    </>
+    <div class="setup">
+      <PlayerField label="Player" value={player.value} onChange={(spec) => (player.value = spec)} />
+      <NumberField label="Seconds" value={seconds.value} min={0.1} max={most} step={0.5} onChange={(n) => (seconds.value = n)} />
+      <Button onClick={toggleSearch} shortcut="Space" primary>
+        {isSearching.value ? "Stop" : "Search"}
+      </Button>
+    </div>
   );
 }
 
 function Facts({ search }: { search: Search | null }): JSX.Element {
   const { unit = "simulations", kind = "tree" } = search ?? {};
   const sizeName = { tree: "Tree nodes", memory: "Weights in use", depth: "Table entries", values: "Size" }[kind];
-  const value = search?.columns.value?.[0];
   return (
     <>
       <dl class="numbers">
@@ -152,7 +145,7 @@ function Facts({ search }: { search: Search | null }): JSX.Element {
         <Fact name="Depth" value={whole(search?.depth)} />
         <Fact name={sizeName} value={search?.size === null || !search ? "–" : compact(search.size)} hint={bytesText(search)} />
         <Fact name="Best move" value={search?.chosen ?? search?.moves[0] ?? "–"} />
-        <Fact name="P(Black wins)" value={`${percent(value)} %`} />
+        <Fact name="P(Black wins)" value={`${percent(valueOf(search))} %`} />
       </dl>
       <p class="muted line" title={search?.report.join("\n")}>
         {describeSearch(search)}
@@ -241,6 +234,7 @@ function Candidates({ search, quantities }: { search: Search | null; quantities:
       onHover={(row) => (hoveredMove.value = row?.move ?? null)}
       onPick={(row) => void (isCurrent.value && table.playMove(row.move))}
       empty="No search yet."
+      room={13}
     />
   );
 }
@@ -250,7 +244,9 @@ function courseOf(all: Frame[]): Line[] {
   const moves = (all.at(-1)?.best ?? []).slice(0, BEST_MOVES).map(([move]) => move);
   return moves.map((move) => ({
     name: move,
-    points: all.flatMap(({ count, best }): [number, number][] => best.filter(([m]) => m === move).map(([, value]) => [count, value])),
+    points: all.flatMap(({ count, best }) =>
+      best.flatMap(([m, value]): [number, number][] => (m === move && value !== null ? [[count, value]] : [])),
+    ),
   }));
 }
 
