@@ -424,7 +424,7 @@ class AlphaBetaSearch:
         self._order = np.random.default_rng(sequence)
         self._features = make_features(size, (3,), "none")
         n_entries = 1 << table_bits if options.table else 1
-        announce(f"alpha-beta: table_bits = {table_bits}", n_entries * entry_dtype().itemsize)
+        announce(f"table_bits = {table_bits}", n_entries * entry_dtype().itemsize)
         self._search = Search(
             new_boards(MAX_DEPTH + 1, size),
             new_shapes(MAX_DEPTH + 1, size),
@@ -626,6 +626,7 @@ class AlphaBeta(Player):
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Rank the moves by V without search; the move of the last search comes first, with its variation."""
+        check_size(self, game)
         by_value = ranked(game, self._values.afterstates(game.board))
         return led_by(by_value, self.result if self._position == position_of(game) else None)
 

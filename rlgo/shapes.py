@@ -310,11 +310,21 @@ def make_features(size: int, sizes: tuple[int, ...] = SIZES, sharing: str = "LI+
     ------
     RlgoError : for other sizes or another sharing
     """
+    return _cached_features(board_size(size), check_sizes(sizes), check_sharing(sharing))
+
+
+def check_sizes(sizes: Any) -> tuple[int, ...]:
+    """Return window sizes as plain integers. `RlgoError` for anything but an ascending subset of (1, 2, 3)."""
     if not isinstance(sizes, tuple | list) or not sizes or list(sizes) != [k for k in SIZES if k in sizes]:
         raise RlgoError(f"sizes = {shown(sizes)}: expected an ascending subset of [1, 2, 3]")
+    return tuple(int(k) for k in sizes)
+
+
+def check_sharing(sharing: Any) -> str:
+    """Return the name of a kind of weight sharing. `RlgoError` for any other."""
     if not isinstance(sharing, str) or sharing not in SHARINGS:
         raise RlgoError(f"sharing = {shown(sharing)}: expected one of {', '.join(SHARINGS)}")
-    return _cached_features(board_size(size), tuple(int(k) for k in sizes), sharing)
+    return sharing
 
 
 @cache

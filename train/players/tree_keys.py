@@ -7,7 +7,7 @@ which are read from there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -56,6 +56,9 @@ from train.settings import Count, OneOf, Within, name_of, nested_spec, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
 _CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name
+# With M = 50 on 19x19, a few thousand simulations of 361 moves outweigh the heuristic before they mean anything, and it
+# opens at random.
+_ON_19X19 = {"simulations": 10_000, "prior_n_amaf": 10_000}
 
 Growth = Annotated[float, Within(bound(Settings, "widening"))]
 
@@ -211,7 +214,7 @@ class TreeKeys(SimulationKeys):
         return super()._needs_weights() or (self.heuristic in ("rlgo", "both") and not self.prior_search)
 
 
-def _register_algorithm(name: str, summary: str) -> None:
+def _register_algorithm(name: str, summary: str, by_size: dict[int, dict[str, Any]] | None = None) -> None:
     """Register an algorithm whose keys are `TreeKeys`, with its own defaults."""
     defaults = {}
     for field, value in ALGORITHMS[name]._asdict().items():
@@ -219,7 +222,8 @@ def _register_algorithm(name: str, summary: str) -> None:
             default = name_of(value, _CODES[field]) if field in _CODES else value
             defaults[field] = with_default(TreeKeys.fields()[field], default)
     annotations = {field: TreeKeys.__annotations__[field] for field in defaults}
-    body = {"__doc__": summary, "__module__": __name__, "__annotations__": annotations, **defaults}
+    fixed = {"__doc__": summary, "__module__": __name__, "by_size": by_size or {}}
+    body = {**fixed, "__annotations__": annotations, **defaults}
     register(name)(type(f"{name}_keys", (TreeKeys,), body))
 
 
@@ -229,7 +233,10 @@ _register_algorithm("rave", "Tree search by the all-moves-as-first value alone (
 _register_algorithm("mc_rave", "MC-RAVE: MC and all-moves-as-first values combined (MC-RAVE paper, Section 4).")
 _register_algorithm("uct_rave", "MC-RAVE with a bonus for exploration (MC-RAVE paper, Section 4.4).")
 _register_algorithm(
-    "heuristic_mc_rave", "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5)."
+    "heuristic_mc_rave",
+    "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5). "
+    "On 19x19, simulations and M are 10,000.",
+    {19: _ON_19X19},
 )
 
 

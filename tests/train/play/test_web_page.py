@@ -248,6 +248,13 @@ def test_watch_view_during_a_search(page):
         if text != "\N{EN DASH}"
     ]
     assert numbers == sorted(numbers, reverse=True)
+    page.mouse.move(1, 1)
+    click(page, "C3")
+    wait_for_moves(page, "1/1")
+    assert page.locator(".board .disc").count() == 0  # the search was about another position
+    page.keyboard.press("u")
+    wait_for_moves(page, "0/0")
+    page.locator(".board .disc").nth(5).wait_for()
 
 
 @pytest.mark.browser

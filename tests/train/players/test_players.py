@@ -182,6 +182,19 @@ def test_a_time_takes_the_place_of_other_limits():
     assert (alphabeta.depth, alphabeta.seconds) == (None, 2.0)
 
 
+def test_the_default_has_values_of_its_own_on_19x19():
+    """It would open at random there. Values that are given stand."""
+
+    def values(spec, size):
+        player = make_player(spec, size)
+        return player.simulations, player.settings.prior_n_amaf
+
+    assert values("heuristic_mc_rave", 9) == (3_000, 50)
+    assert values("heuristic_mc_rave", 19) == (10_000, 10_000)
+    assert values("heuristic_mc_rave,M=70,sims=20", 19) == (20, 70)
+    assert values("heuristic_mc_rave,seconds=1", 19) == (None, 10_000)
+
+
 FULL_NAMES = [
     ("td_search,sims=7,T=3,learn=4,span=9,default=uniform,lambda=0.5,schedule=linear",
      "td_search,simulations=7,policy_plies=3,learn_plies=4,schedule_games=9,default_policy=uniform,lambda_=0.5,schedule=linear"),

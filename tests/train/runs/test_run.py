@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import platform
+import shlex
 import signal
 import subprocess
 import sys
@@ -22,7 +23,9 @@ from rlgo.fast_games import play_fast
 from rlgo.learner import LearnWorker
 from rlgo.weights import load_weights
 from train.config import Config, load_config, to_toml
+from train.players.spec import parse_spec
 from train.runs import run as running
+from train.runs.folder import RunFolder
 from train.runs.run import Result, make_learner, resume, train
 
 
@@ -309,3 +312,17 @@ def test_nothing_goes_to_standard_output(tmp_path, capsys, monkeypatch):
     assert out == ""
     assert "20/20" in err
     assert "20 games in" in err
+
+
+def test_commands_to_try(monkeypatch):
+    """They can be typed as they stand; without TensorBoard, they say how to get it."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    folder = RunFolder("my runs/a,b")
+    first, second, third, fourth = running._next_steps(folder, 9).splitlines()[1:]
+    assert shlex.split(first)[-1] == str(folder.weights)
+    for line in (second, third):
+        assert parse_spec(shlex.split(line)[2 if "match" in line else 3]).values == {"weights": str(folder.weights)}
+    assert fourth == "  tensorboard --logdir 'my runs'"
+    monkeypatch.setattr(running.importlib.util, "find_spec", lambda _: None)
+    assert running._next_steps(folder, 9).splitlines()[-2:] == ["  pip install 'rlgo[tensorboard]', then:", fourth]

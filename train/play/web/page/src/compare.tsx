@@ -87,8 +87,7 @@ export function CompareView(): JSX.Element {
 
 function SidePanel({ side, quantity }: { side: Side; quantity: string }): JSX.Element {
   const size = game.value?.size ?? 9;
-  const last = searches.value[side] ?? null;
-  const result = last && last.at === game.value?.at ? last : null;
+  const result = table.ifCurrent(searches.value[side]);
   const heat = heatOf(result, quantity, size);
   const ghosts = ghostsOf(result, hovered.value, size);
   return (

@@ -35,7 +35,7 @@ export const QUANTITIES: Record<string, Quantity> = {
 };
 
 export const quantitiesOf = (search: Search | null): string[] =>
-  Object.keys(search?.columns ?? {}).filter((key) => key in QUANTITIES && search!.columns[key]?.some((x) => x !== null));
+  Object.keys(QUANTITIES).filter((key) => search?.columns[key]?.some((x) => x !== null));
 
 /** What the search thinks of the position: the value of its best move. */
 export const valueOf = (search: Search | null): number | null => search?.columns.searched?.[0] ?? search?.columns.value?.[0] ?? null;
@@ -51,9 +51,8 @@ export function heatOf(search: Search | null, key: string, size: number): Heat {
   const column = search?.columns[key];
   const quantity = QUANTITIES[key];
   if (!search || !column || !quantity) return { marks: [], low: 0, high: 0 };
-  const visits = search.columns.visits;
   const isKnown = (i: number): boolean => column[i] !== null && (quantity.isValue || column[i]! > 0);
-  const rows = search.moves.map((move, i) => ({ point: fromVertex(move, size), number: column[i]!, visits: visits?.[i], i }));
+  const rows = search.moves.map((move, i) => ({ point: fromVertex(move, size), number: column[i]!, i }));
   const known = rows.filter(({ point, i }) => point >= 0 && isKnown(i));
   const numbers = known.map(({ number }) => number);
   const isReversed = quantity.isValue && search.to_play === "white";

@@ -84,7 +84,7 @@ export function GameBoard(): JSX.Element {
       label={`Go board, ${size} by ${size}. ${now ? `${capital(now.to_play)} to play.` : ""}`}
       last={table.lastPoint.value}
       turn={table.isHumanTurn.value ? table.turn.value : 0}
-      owners={score?.ownership.flat().map((owner) => (1 + owner) / 2)}
+      owners={score?.ownership.flat()}
       dead={score ? new Set(score.dead.flat().map((vertex) => fromVertex(vertex, size))) : undefined}
       onPoint={(point) => void table.playMove(toVertex(point, size))}
     />
@@ -372,7 +372,7 @@ function NewGame(): JSX.Element {
           <Button onClick={close}>Cancel</Button>
           <div class="row">
             <Button onClick={() => void send("seats")} disabled={isBusy.value}>
-              Only change players
+              Change players only
             </Button>
             <button type="submit" class="primary" disabled={isBusy.value}>
               Begin

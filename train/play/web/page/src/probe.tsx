@@ -245,10 +245,18 @@ function weightedOf(opinion: Opinion | null): Weighted[] {
   return windowsOf(opinion.probe).map((w) => ({ ...w, key: keyOf(w) }));
 }
 
+/** The strongest windows as frames. LI and LD of one window are one frame, and no two have their texts in one place. */
 function framesOf(opinion: Opinion | null): BoardFrame[] {
-  const all = weightedOf(opinion);
-  const largest = Math.max(1e-9, ...all.map(({ weight }) => Math.abs(weight)));
-  const drawn = hovered.value === null ? all.slice(0, MOST_FRAMES) : all.filter(({ key }) => key === hovered.value);
+  const all = weightedOf(opinion).filter(({ key }) => hovered.value === null || key === hovered.value);
+  const places = new Map<string, Weighted>();
+  for (const w of all) {
+    const place = `${w.size} ${w.row} ${w.col}`;
+    places.set(place, { ...w, weight: w.weight + (places.get(place)?.weight ?? 0) });
+  }
+  const sorted = [...places.values()].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
+  const corners = new Set<string>();
+  const drawn = sorted.filter(({ row, col, size }) => corners.size < corners.add(`${row + size} ${col}`).size).slice(0, MOST_FRAMES);
+  const largest = Math.max(1e-9, ...drawn.map(({ weight }) => Math.abs(weight)));
   return drawn.map(({ row, col, size, weight }) => ({
     row,
     column: col,
@@ -262,7 +270,7 @@ function framesOf(opinion: Opinion | null): BoardFrame[] {
 function ProbeBoard({ opinion }: { opinion: Opinion | null }): JSX.Element {
   const size = position.value?.size ?? 9;
   const after = move.value === null ? NO_POINT : fromVertex(move.value, size);
-  const moves = Object.entries(opinion?.probe.moves ?? {}).filter(([vertex]) => vertex !== "pass");
+  const moves = Object.entries(opinion?.probe.moves ?? {}).filter(([vertex]) => vertex !== "pass" && vertex !== move.value);
   const numbers = moves.map(([, value]) => value);
   const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
   const isReversed = toPlay.value === "white";
@@ -306,7 +314,7 @@ function Scale(): JSX.Element {
           <span class="swatch for-black" /> for Black <span class="swatch for-white" /> for White
         </span>
       )}
-      {layer.value === "values" && <span class="muted">P(Black wins) after each move, %; bright is good for {capital(toPlay.value)}</span>}
+      {layer.value === "values" && <span class="muted">V after each move, %; bright is good for {capital(toPlay.value)}</span>}
     </div>
   );
 }
@@ -367,7 +375,7 @@ function Change({ change }: { change: ProbedMove }): JSX.Element {
       title: "Before → after",
       value: (w) => w.vertex,
       show: (w) => (
-        <span class="row">
+        <span class="pair">
           <Shape cells={w.cells_before} />→<Shape cells={w.cells_after} />
         </span>
       ),

@@ -5,8 +5,8 @@ import { capital, fromVertex, toColor, toStones, type ColorName } from "./go";
 import { valueOf } from "./heat";
 import { say, showError, toast } from "./notices";
 import { withSeconds } from "./players";
-import { game, onSearch, request } from "./server";
-import type { Game, Position, Role, Score } from "./types";
+import { game, isConnected, onSearch, request } from "./server";
+import type { Game, Position, Role, Score, Search } from "./types";
 
 export const stones = computed(() => toStones(game.value?.size ?? 9, game.value?.stones ?? { black: [], white: [] }));
 export const lastPoint = computed(() => fromVertex(game.value?.last_move ?? null, game.value?.size ?? 9));
@@ -86,6 +86,26 @@ export const pass = (): Promise<boolean> => playMove("pass");
 export const resign = (): Promise<boolean> => ask("resign");
 export const letEngineMove = (): Promise<boolean> => ask("genmove");
 export const togglePause = (): Promise<boolean> => ask(game.value?.paused ? "resume" : "pause");
+
+/** The position that the last search of each role is about: another branch may have as many moves. */
+const searched = new Map<Role, { number: number; key: string }>();
+
+const keyOf = ({ size, setup, first, moves }: Game, at: number): string => JSON.stringify([size, setup, first, moves.slice(0, at)]);
+
+onSearch(({ role, number, at }) => {
+  if (game.value && searched.get(role)?.number !== number) searched.set(role, { number, key: keyOf(game.value, at) });
+});
+
+effect(() => {
+  if (!isConnected.value) searched.clear(); // the next connection counts anew
+});
+
+/** The search, if it is about the position shown. */
+export function ifCurrent(search: Search | null | undefined): Search | null {
+  const now = game.value;
+  const known = search && searched.get(search.role);
+  return now && known?.number === search?.number && known?.key === keyOf(now, now.at) ? (search ?? null) : null;
+}
 
 /** Search the position shown, without playing. */
 export function search(role: Role, player: string, seconds: number): void {

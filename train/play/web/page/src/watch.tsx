@@ -10,7 +10,7 @@ import { heatOf, Legend, QUANTITIES, quantitiesOf, valueOf } from "./heat";
 import { showError } from "./notices";
 import { Navigation } from "./play";
 import { PlayerField } from "./players";
-import { doing, frameOf, framesOf, game, hello, onSearch, searches } from "./server";
+import { doing, frameOf, framesOf, game, hello, isConnected, onSearch, searches } from "./server";
 import * as table from "./table";
 import type { Depth, Frame, Role, Search } from "./types";
 
@@ -29,15 +29,20 @@ const frames = signal<Frame[]>([]);
 const frameIndex = signal<number | null>(null); // null: the end
 const frameShown = signal<Search | null>(null);
 
-export const isSearching = computed(() => doing.value.analysis !== "idle" || doing.value.game !== "idle");
+/** An engine that only gets ready for the game is no search that one would stop. */
+export const isSearching = computed(() => doing.value.analysis !== "idle" || !["idle", "preparing"].includes(doing.value.game));
 const shown = computed(() => frameShown.value ?? searches.value[role.value] ?? null);
-const isCurrent = computed(() => shown.value !== null && shown.value.at === game.value?.at);
+const isCurrent = computed(() => table.ifCurrent(shown.value) !== null);
 
 effect(() => {
   if (hello.value && !player.peek()) player.value = hello.value.player;
 });
 
 let number = -1; // of the search whose frames we have
+
+effect(() => {
+  if (!isConnected.value) number = -1; // the next connection counts anew
+});
 
 onSearch((search) => {
   if (search.role !== "game" && search.role !== "analysis") return;
@@ -147,7 +152,7 @@ function Facts({ search }: { search: Search | null }): JSX.Element {
         <Fact name="Best move" value={search?.chosen ?? search?.moves[0] ?? "–"} />
         <Fact name="P(Black wins)" value={`${percent(valueOf(search))} %`} />
       </dl>
-      <p class="muted line" title={search?.report.join("\n")}>
+      <p class="muted one-line" title={search?.report.join("\n")}>
         {describeSearch(search)}
       </p>
     </>
@@ -204,6 +209,15 @@ interface Row {
 }
 
 function Candidates({ search, quantities }: { search: Search | null; quantities: string[] }): JSX.Element {
+  const hasLines = Object.keys(search?.lines ?? {}).length > 0;
+  const line: Column<Row> = {
+    key: "line",
+    title: "Line",
+    hint: "principal variation",
+    value: (row) => search?.lines[row.move]?.length ?? 0,
+    show: (row) => search?.lines[row.move]?.slice(1).join(" ") ?? "",
+    isText: true,
+  };
   const columns: Column<Row>[] = [
     { key: "move", title: "Move", value: (row) => row.move, isText: true },
     ...quantities.map(
@@ -215,14 +229,7 @@ function Candidates({ search, quantities }: { search: Search | null; quantities:
         show: (row) => QUANTITIES[key]!.show(search?.columns[key]?.[row.index]),
       }),
     ),
-    {
-      key: "line",
-      title: "Line",
-      hint: "principal variation",
-      value: (row) => search?.lines[row.move]?.length ?? 0,
-      show: (row) => search?.lines[row.move]?.slice(1).join(" ") ?? "",
-      isText: true,
-    },
+    ...(hasLines ? [line] : []),
   ];
   return (
     <Table
