@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from stand_ins import Scripted
 from starlette.testclient import TestClient
-from web_tools import SMALL, Endless, make_client, stand_in
+from web_tools import MESSAGES, SMALL, Endless, make_client, stand_in
 
 from rlgo.errors import RlgoError
 from rlgo.player import RESIGN
@@ -19,8 +22,9 @@ from train.play.web import answers
 from train.play.web.openapi import GETS, POSTS
 from train.play.web.options import Limits
 from train.play.web.positions import game_of
-from train.play.web.requests import AnyRequest, Position
+from train.play.web.requests import AnyRequest, Position, read_request
 
+ROOT = Path(__file__).resolve().parents[4]
 POSITION = {"size": 9, "moves": [["black", "E5"], ["white", "C3"], ["black", "G3"]]}
 WEIGHTS = load_weights(checkpoints_dir() / "9x9-1M.npz")
 
@@ -256,3 +260,26 @@ def test_unknown_paths_and_methods_are_json_errors(client):
     assert client.get("/api/nothing").json() == {"error": "Not Found"}
     assert client.delete("/api/players").status_code == 405
     assert "error" in client.post("/api/players").json()
+
+
+def examples() -> list:
+    """Every JSON object of the documentation that is a message."""
+    text = (ROOT / "docs" / "web-api.md").read_text("utf-8")
+    found = []
+    for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL):
+        rest = block.strip()
+        while rest:
+            example, end = json.JSONDecoder().raw_decode(rest)
+            rest = rest[end:].strip()
+            if "type" in example:
+                found.append(pytest.param(example, id=f"{len(found)}-{example['type']}"))
+    return found
+
+
+@pytest.mark.parametrize("example", examples())
+def test_documented_messages_are_real_ones(example):
+    text = json.dumps(example)
+    if example["type"] in MESSAGES and (example["type"] != "search" or "number" in example):
+        MESSAGES[example["type"]].model_validate_json(text)
+    else:
+        read_request(text)

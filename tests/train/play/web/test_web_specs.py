@@ -45,7 +45,7 @@ def specs() -> Specs:
         ("heuristic_mc_rave,first=dyna2;long=9x9-1M", "prior_search = dyna2;long=9x9-1M: expected no weight file"),
         ("heuristic_mc_rave,first=dyna2;long_learn=on;long_save=x", "player dyna2: long_save: not available"),
         ("mc_rave,k=0", "player mc_rave: k = 0: expected a positive number"),
-        ("random,random", "player random: random: expected"),
+        ("random,random", "player random: unknown key random"),
     ],
 )
 def test_what_a_request_may_not_ask_for(specs, spec, message):
@@ -122,7 +122,7 @@ def test_the_menu_has_every_player_and_what_a_slider_needs():
     assert [player.name for player in menu.players] == list(PLAYERS)
     keys = {(player.name, key.name): key for player in menu.players for key in player.keys}
     k = keys["mc_rave", "rave_k"]
-    assert (k.aliases, k.kind, k.default, k.range.scale, k.range.default) == (["k"], "number", "10_000", "log", 10_000)
+    assert (k.aliases, k.kind, k.default, k.range.scale, k.range.default) == (["k"], "number", "10000", "log", 10_000)
     assert keys["td_search", "policy_plies"].choices == ["never"]
     assert keys["td_search", "lambda"].range.high == 1
     assert keys["mc_rave", "schedule"].kind == "choice"
