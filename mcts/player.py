@@ -38,6 +38,7 @@ from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError, expect
 from rlgo.game import Game
 from rlgo.jit import compiling, seed_sequence
+from rlgo.memory import announce
 from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, check_size, moves_to_try, won_by
 from rlgo.rollout import DefaultPolicy, is_hopeless, make_rules
 from rlgo.settings import EPSILON_GREEDY, Policy
@@ -155,6 +156,8 @@ class TreeSearch(Player):
         self._bias_evidence = np.zeros((2, MOVE_KINDS))  # squares and counts, see `bias.add_bias_evidence`
 
         n_trees = resources.workers if resources.root_parallel else 1
+        if settings.action_value != ActionValue.FLAT:
+            announce(f"player {name}: memory_mb = {resources.memory_mb:g}", resources.memory_mb * 1e6)
         trees = [_new_tree(size, self.settings, resources.memory_mb / n_trees) for _ in range(n_trees)]
         sequence = seed_sequence(seed)
         self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))

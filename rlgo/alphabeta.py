@@ -28,6 +28,7 @@ from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError, expect
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, make_rng, njit, seed_sequence
+from rlgo.memory import announce
 from rlgo.player import Candidate, Insight, Player, Seed, check_size, moves_to_try, position_of, ranked
 from rlgo.rollout import Rules, make_rules
 from rlgo.shapes import Table, make_features, padded_points
@@ -416,11 +417,13 @@ class AlphaBetaSearch:
         sequence = seed_sequence(seed)
         self._order = np.random.default_rng(sequence)
         self._features = make_features(size, (3,), "none")
+        n_entries = 1 << table_bits if options.table else 1
+        announce(f"alpha-beta: table_bits = {table_bits}", n_entries * entry_dtype().itemsize)
         self._search = Search(
             new_boards(MAX_DEPTH + 1, size),
             new_shapes(MAX_DEPTH + 1, size),
             np.zeros(1, state_dtype(size))[0],
-            np.zeros(1 << table_bits if options.table else 1, entry_dtype()),
+            np.zeros(n_entries, entry_dtype()),
             make_rng(sequence),
             self._features.table_of(np.zeros(1, np.float32)),
             options,

@@ -18,7 +18,6 @@ a quarter of the speed.
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ import numpy as np
 
 from rlgo.board import PASS
 from rlgo.errors import RlgoError, expect
+from rlgo.files import check_writable
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
 from rlgo.player import Insight, Seed
@@ -103,8 +103,8 @@ class Dyna2(TdSearch):
             raise RlgoError("sharing and apart cannot be used without a long-term memory (long=FILE)")
         if long_term is None and sizes == ():
             raise RlgoError("sizes, long: expected a short-term memory, or a long-term memory, or both")
-        if long_save is not None and not os.access(Path(long_save).absolute().parent, os.W_OK):
-            raise RlgoError(f"long_save = {str(long_save)!r}: expected a file that can be written")
+        if long_save is not None:
+            check_writable(long_save, "long_save = ")
         if long_save is not None and long_learning is None:
             raise RlgoError("long_save: expected a long-term memory that learns (long_learn=on)")
         expect(0 <= long_epsilon <= 1, "long_epsilon", long_epsilon, "a number from 0 to 1")

@@ -26,6 +26,7 @@ from rlgo.errors import expect
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
 from rlgo.learner import add_up, share_out
+from rlgo.memory import announce
 from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, check_size, greedy_move, ranked, won_by
 from rlgo.policy import choose_move, choose_move_by_both
 from rlgo.rollout import DefaultPolicy, begin_rollout, is_decided, is_hopeless, make_rules, playout, step_rollout
@@ -240,6 +241,9 @@ class TdSearch(Player):
         self._learns = np.array([k in sizes for k, _, _ in self.features.windows], np.uint8)
         self._older: deque[np.ndarray] = deque(maxlen=delay + 1)
 
+        older = min(delay, 2 * size * size)  # a game has few more moves than that
+        what = f"{name}: workers = {workers}, delay = {delay}"
+        announce(what, (workers + older) * self.theta_bar.nbytes)
         self.workers, self.merge_every = workers, merge_every
         choice, *own = seed_sequence(seed).spawn(1 + workers)
         self._choice = np.random.default_rng(choice)

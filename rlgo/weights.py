@@ -135,7 +135,7 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
 def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
     """Make weights from a file's content. Raises RlgoError, or KeyError for missing metadata."""
     if size is not None and meta["size"] != size:
-        raise RlgoError(f"weights for board size {meta['size']}, expected board size {size}")
+        raise RlgoError(f"expected weights for {size}x{size}, found weights for {meta['size']}x{meta['size']}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
         raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not supported by this version of rlgo")
     features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"])
@@ -153,6 +153,31 @@ def shipped_weights(size: int) -> Path:
     if not shipped:
         raise RlgoError(f"no shipped weights for board size {size}: expected a weight file")
     return max(shipped)[1]
+
+
+def find_weights(name: str | Path, size: int | None = None) -> Path:
+    """Find the weight file that a user names.
+
+    Parameters
+    ----------
+    name : a path, or the name of shipped weights: ``9x9-1M``, ``9x9-1M.npz`` or ``checkpoints/9x9-1M.npz``. A file of
+        that name comes first. Empty: the best shipped weights for boards of this `size`
+
+    Raises
+    ------
+    RlgoError : if there is no such file
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    if not str(name) and size is not None:
+        return shipped_weights(size)
+    shipped = {found.stem: found for found in sorted(checkpoints_dir().glob("*.npz"))}
+    stem = path.name.removesuffix(".npz")
+    if stem in shipped and path.parent in (Path(), Path("checkpoints")):
+        return shipped[stem]
+    what = "expected a weight file, found a folder" if path.is_dir() else "cannot be read: No such file or directory"
+    raise RlgoError(f"{name}: {what}; shipped weights: {', '.join(shipped)}")
 
 
 def describe(weights: Weights) -> str:

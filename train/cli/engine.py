@@ -11,6 +11,7 @@ import typer
 from rlgo.errors import RlgoError
 from train.cli.options import (
     ENGINE,
+    MOST_SEED,
     Force,
     JsonFile,
     Komi,
@@ -26,7 +27,7 @@ from train.cli.options import (
     one_of,
     write_json,
 )
-from train.console import interruptible, message, stoppable, timestamped, unicode_output
+from train.console import LogFile, interruptible, message, stoppable, unicode_output
 
 app = typer.Typer()
 
@@ -52,7 +53,7 @@ _Time = Annotated[
 ]
 _GameSeed = Annotated[
     int | None,
-    typer.Option("--seed", parser=count(0), metavar="N", show_default="random", help="Seed of the engine."),
+    typer.Option("--seed", parser=count(0, MOST_SEED), metavar="N", show_default="random", help="Seed of the engine."),
 ]
 
 
@@ -203,7 +204,7 @@ def gtp(
     from train.players.spec import make_player
 
     with contextlib.ExitStack() as stack:
-        options = {"log": timestamped(stack.enter_context(log.open("a", 1, encoding="utf-8")))} if log else {}
+        options = {"log": stack.enter_context(LogFile(log))} if log else {}
         engine = GtpEngine(
             make_player(player, checked.size),
             checked.size,

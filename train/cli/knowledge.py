@@ -49,7 +49,8 @@ def play(
 ) -> None:
     """Let a player play itself, and keep its games.
 
-    Every position goes with the visits and the value of its search. A tenth of the games is held out from learning. Run the same command again to continue after an interruption.
+    Every position goes with the visits and the value of its search. A tenth of the games is held out from learning. Run
+    the same command again to continue after an interruption.
     """
     checked = board(size, komi)
     if sgf is not None and sgf.exists() and not sgf.is_dir():

@@ -6,7 +6,8 @@ Start reading at `parse_spec`, then `make_player`. A spec is written
     FILE.toml[,key=value...]  the same from a file: `player = "NAME"` and keys, as in configs/players
     gtp:COMMAND               an external engine, for instance  gtp:gnugo --mode gtp --level 0
 
-A player within a spec (`prior_search`) has semicolons in place of commas. Lists are written with plus signs, 1+2+3;
+A player within a spec (`prior_search`) has semicolons in place of commas. A value with commas or semicolons stands in
+double quotes: weights="a,b.npz"; a double quote within it is written twice. Lists are written with plus signs, 1+2+3;
 switches are on or off; 10_000 and 1e4 are integers. ``gtp:COMMAND`` is split as a shell would, but no shell runs it.
 The keys themselves are declared in `keys.py` and `tree_keys.py`.
 """
@@ -25,7 +26,7 @@ from rlgo.resources import config_path
 from train.config import read_toml
 from train.players.engines import GtpClient
 from train.players.keys import PLAYERS, Keys
-from train.settings import accepted_types, parse_count, refusal, spelled, unknown_key
+from train.settings import accepted_types, parse_count, read_spec_value, refusal, spelled, split_spec, unknown_key
 
 _SWITCHES = {"on": True, "true": True, "off": False, "false": False}
 
@@ -46,7 +47,8 @@ def parse_spec(text: str) -> Spec:
     """
     if text.startswith("gtp:"):
         return Spec("gtp", {"command": text.removeprefix("gtp:")})
-    name, *parts = (part.strip() for part in text.split(","))
+    name, *parts = split_spec(text)
+    name = read_spec_value(name)
     values: dict[str, Any] = {}
     if name.endswith(".toml"):
         name, values = _read_file(name)
@@ -87,11 +89,6 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
         raise RlgoError(f"player {name}: {error}") from None
 
 
-def nested_spec(text: str) -> str:
-    """Read a spec within another one, with semicolons in place of commas."""
-    return text.replace(";", ",")
-
-
 def find_player(name: str) -> type[Keys]:
     """Find the keys of a player by its name; for an unknown name, the RlgoError suggests the nearest one."""
     if name not in PLAYERS:
@@ -120,7 +117,7 @@ def _read_part(part: str, name: str) -> tuple[str, Any]:
     field = _field(key, name)
     if not equals or not value:
         raise RlgoError(f"player {name}: {part}: expected {spelled(field)}=VALUE")
-    return key, _parse(value, accepted_types(PLAYERS[name].fields()[field]))
+    return key, _parse(read_spec_value(value), accepted_types(PLAYERS[name].fields()[field]))
 
 
 def _read_file(file: str) -> tuple[str, dict[str, Any]]:

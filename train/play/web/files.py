@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.files import make_folder, write_atomically
 from rlgo.resources import checkpoints_dir
 from rlgo.sgf import read_sgf
 from rlgo.weights import Weights, load_weights, shipped_weights
@@ -148,7 +148,7 @@ class Records:
             raise RlgoError(f"file {name!r}: exists already; send overwrite = true to replace it")
         read_sgf(record)  # whatever is written can be read again
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             write_atomically(path, record)
-        except OSError as error:
-            raise RlgoError(f"file {name!r}: cannot be written: {error.strerror}") from None
+        except RlgoError:  # which names the folder, too
+            raise RlgoError(f"file {name!r}: cannot be written") from None

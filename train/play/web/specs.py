@@ -14,8 +14,8 @@ from train.play.web.files import WeightFiles
 from train.play.web.options import Options
 from train.players.keys import PLAYERS
 from train.players.listing import KeyRow, PlayerRow, players_table
-from train.players.spec import Spec, make_player, nested_spec, parse_spec
-from train.settings import accepted_types, choices_of, spelled
+from train.players.spec import Spec, make_player, parse_spec
+from train.settings import accepted_types, choices_of, nested_spec, spelled, split_spec
 
 _WEIGHTS = ("weights", "long_term")  # keys that name a weight file
 _NO_FILES = ("", "none")
@@ -46,7 +46,7 @@ class Specs:
         Raises RlgoError for a bad spec, and for one that a request may not use.
         """
         trusted = text == self._options.player
-        if not trusted and text.split(",")[0].strip() not in PLAYERS:
+        if not trusted and split_spec(text)[0] not in PLAYERS:
             raise RlgoError(f"player {text[:60]!r}: expected one of {', '.join(PLAYERS)}")
         spec = parse_spec(text)
         if spec.name not in PLAYERS:
@@ -77,7 +77,7 @@ class Specs:
         nested = values.get("prior_search")
         if nested:
             inner = nested_spec(nested)
-            if inner == self._options.player or inner.split(",")[0].strip() not in _PRIOR_SEARCHES:
+            if inner == self._options.player or split_spec(inner)[0] not in _PRIOR_SEARCHES:
                 raise RlgoError(f"prior_search = {nested[:60]}: expected a td_search or dyna2 player")
             given = self.check(inner, size).values
             if any(given.get(key, "") not in _NO_FILES for key in _WEIGHTS):
