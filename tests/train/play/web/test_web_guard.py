@@ -8,9 +8,10 @@ from starlette.websockets import WebSocketDisconnect
 from web_tools import HOME, SESSION, SMALL, TOKEN, make_client, open_page
 
 from train.play.web import guard
-from train.play.web.guard import COOKIE, HEADERS, new_token
+from train.play.web.guard import HEADERS, cookie_name, new_token
 from train.play.web.options import Limits
 
+COOKIE = cookie_name("127.0.0.1:8000")
 PATHS = ["/", "/api/players", "/api/openapi.json", "/api/weights", "/api/nothing"]
 
 
@@ -150,3 +151,7 @@ def test_large_bodies_are_refused():
 
     assert client.post("/api/probe", content=chunks()).status_code == 413
     assert client.post("/api/probe", content=b"x" * 1_000).status_code == 422
+
+
+def test_servers_at_several_ports_have_cookies_of_their_own():
+    assert len({cookie_name("127.0.0.1:8000"), cookie_name("127.0.0.1:8001"), cookie_name("127.0.0.1")}) == 3
