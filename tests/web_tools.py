@@ -37,6 +37,7 @@ class Page:
     def __init__(self, socket: WebSocketTestSession) -> None:
         self.socket = socket
         self.news: list[dict[str, Any]] = []
+        self.read = 0  # of the news, by `until`
         self.ids = 0
 
     def receive(self) -> dict[str, Any]:
@@ -47,9 +48,10 @@ class Page:
         return message
 
     def until(self, kind: str, holds: Callable[[dict[str, Any]], Any] = lambda _: True) -> dict[str, Any]:
-        """The next message of a type that fulfils a condition."""
+        """The first message of a type that fulfils a condition, after the last request and those seen already."""
         while True:
-            message = self.receive()
+            message = self.news[self.read] if self.read < len(self.news) else self.receive()
+            self.read += 1
             if message["type"] == kind and holds(message):
                 return message
             assert message["type"] != "error" or message["id"] is not None, message
@@ -57,6 +59,7 @@ class Page:
     def ask(self, type: str, **fields: Any) -> dict[str, Any]:
         """Send a request, and return its answer."""
         self.ids += 1
+        self.read = len(self.news)
         self.socket.send_text(json.dumps({"type": type, "id": self.ids, **fields}))
         while True:
             message = self.receive()

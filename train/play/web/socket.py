@@ -17,7 +17,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from rlgo.errors import RlgoError
 from rlgo.session import print_bug
-from train.play.web.requests import read_request
+from train.play.web.requests import MalformedError, read_request
 from train.play.web.tab import Tab
 from train.play.web.threads import Worker
 
@@ -111,11 +111,22 @@ def answer(tab: Tab, text: str) -> str:
         request = read_request(text)
         number = request.id
         return json.dumps(tab.handle(request))
+    except MalformedError as error:
+        return _error(_id_in(text), str(error))
     except RlgoError as error:
         return _error(number, str(error))
     except Exception as error:
         print_bug()
         return _error(number, f"internal error: {type(error).__name__}: {error}")
+
+
+def _id_in(text: str) -> int | None:
+    """Return the id of a malformed request, if it has one."""
+    try:
+        number = json.loads(text)["id"]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return None
+    return number if type(number) is int else None
 
 
 def _error(number: int | None, message: str) -> str:

@@ -61,8 +61,8 @@ def test_a_game_against_an_engine(page, monkeypatch):
     page.ask("play", move="pass")
     over = settled(page)
     assert over["is_over"]
-    expected = Ownership.of(game_of(Position(size=5, komi=0.5, moves=over["moves"]))).without_dead().result
-    assert over["result"] == expected
+    position = Position.model_validate_json(json.dumps({"size": 5, "komi": 0.5, "moves": over["moves"]}))
+    assert over["result"] == Ownership.of(game_of(position)).without_dead().result
     assert page.refused("genmove") == "the game is over"
     assert page.refused("resign") == "the game is over"
 
@@ -392,6 +392,11 @@ def test_a_failing_player_is_one_message(page, monkeypatch, capsys):
 # ---------------------------------------------------------------------------------------------
 # Bad messages, many tabs
 # ---------------------------------------------------------------------------------------------
+
+
+def test_a_malformed_request_is_answered_by_its_number(page):
+    assert page.refused("goto", at="far").startswith("goto.at: Input should be a valid integer")
+    assert page.refused("bogus").startswith("Input tag 'bogus' found using 'type' does not match")
 
 
 @pytest.mark.parametrize(
