@@ -190,6 +190,21 @@ def test_a_worker_runs_one_thing_after_another():
     assert not thread.is_alive()
 
 
+def test_a_worker_outlives_what_nobody_waits_for():
+    worker, begun, go_on = Worker("w"), threading.Event(), threading.Event()
+
+    def work() -> bool:
+        begun.set()
+        return go_on.wait(10)
+
+    under_way, to_come = worker.submit(work), worker.submit(lambda: 1 // 0)
+    begun.wait(10)
+    assert not under_way.cancel()
+    assert to_come.cancel()
+    go_on.set()
+    assert worker.submit(lambda: 5).result(10) == 5
+
+
 def test_workers_share_the_work():
     workers = Workers("w", 3)
     names = {workers.submit(lambda: threading.current_thread().name).result(10) for _ in range(6)}
