@@ -113,4 +113,5 @@ def test_a_signal_ends_everything(number):
             tab.send(json.dumps({"type": "search", "player": "mc_rave,seconds=100"}))
             process.send_signal(number)
             assert process.wait(60) == 130
-        assert "Traceback" not in process.stderr.read()
+        rest = process.stderr.read()
+        assert "Traceback" not in rest, rest
