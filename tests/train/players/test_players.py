@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, LEARNED, ActionValue, Heuristic, RaveSchedule, Settings
+from mcts.settings import ALGORITHMS, ActionValue, Heuristic, RaveSchedule, Settings
 from rlgo.alphabeta import AlphaBeta, AlphaBetaSearch, Options
 from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
+from rlgo.rollout import LEARNED
 from rlgo.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
 from rlgo.table_search import TableSearch
 from rlgo.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch
@@ -179,6 +180,16 @@ def test_a_time_takes_the_place_of_other_limits():
     alphabeta = make_player("alphabeta,seconds=2", 9)
     assert isinstance(alphabeta, AlphaBeta)
     assert (alphabeta.depth, alphabeta.seconds) == (None, 2.0)
+
+
+def test_the_default_trusts_its_prior_on_19x19():
+    """Else it opens at random there; a value that is given stands."""
+    settings = {
+        (spec, size): make_player(f"heuristic_mc_rave{spec}", size).settings.prior_n_amaf
+        for spec in ("", ",M=70")
+        for size in (9, 13, 19)
+    }
+    assert settings == {("", 9): 50, ("", 13): 50, ("", 19): 10_000, **{(",M=70", size): 70 for size in (9, 13, 19)}}
 
 
 FULL_NAMES = [
