@@ -111,15 +111,18 @@ class Endless(Player):
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, **players: Callable[[], Player]) -> list[Player]:
-    """Let specs of these names make these players; they pass every check. Returns the list of what is made."""
+    """Let specs of these names make these players; they pass every check. Returns the list of those that are made."""
     make, check, made = Specs.make, Specs.check, list[Player]()
 
     def check_or_pass(self: Specs, text: str, size: int) -> Any:
         return None if text in players else check(self, text, size)
 
     def make_or_stand_in(self: Specs, text: str, size: int) -> Player:
-        made.append(players[text]() if text in players else make(self, text, size))
-        return made[-1]
+        if text not in players:
+            return make(self, text, size)
+        player = players[text]()
+        made.append(player)
+        return player
 
     monkeypatch.setattr(Specs, "check", check_or_pass)
     monkeypatch.setattr(Specs, "make", make_or_stand_in)

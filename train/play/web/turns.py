@@ -69,6 +69,7 @@ class Turn:
         with turns.changed:
             if turns.waiting or len(turns.running) >= turns.n:
                 turns.waiting.append(self)
+                turns.changed.notify_all()
                 while not self._is_over() and (turns.waiting[0] is not self or len(turns.running) >= turns.n):
                     turns.changed.wait(_LOOK_SECONDS)
                 turns.waiting.remove(self)

@@ -236,7 +236,7 @@ def test_records_go_there_and_back(page):
     for name in ("size", "komi", "setup", "moves", "first", "stones", "at"):
         assert loaded[name] == game[name]
     assert loaded["paused"]
-    assert page.refused("load", sgf="(;GM[2])").startswith("not an SGF game record")
+    assert page.refused("load", sgf="(;GM[2])") == "GM[2]: expected 1, the game of Go"
     assert page.refused("load", sgf=record, file="x.sgf") == "load: expected either sgf or file"
     assert "expected a server with a folder" in page.refused("save", file="x.sgf")
 
@@ -379,10 +379,7 @@ def test_a_failing_player_is_one_message(page, monkeypatch, capsys):
     stand_in(monkeypatch, broken=lambda: Scripted("broken", crash))
     page.do("new", size=5, black="human", white="human")
     page.ask("search", player="broken")
-    error = None
-    while error is None:
-        message = page.receive()
-        error = message if message["type"] == "error" else None
+    error = page.until("error")
     assert (error["id"], error["role"]) == (None, "analysis")
     assert error["message"].startswith("internal error: ZeroDivisionError")
     assert page.do("play", move="C3")["moves"] == [["black", "C3"]]
@@ -445,9 +442,7 @@ def test_players_are_limited_too(monkeypatch):
         page.ask("search", role="a", player="endless")
         page.until("search")
         page.ask("search", role="b", player="endless")
-        while (message := page.receive())["type"] != "error":
-            pass
-        assert message["message"] == "the server has all of its 2 players in use: close another tab"
+        assert page.until("error")["message"] == "the server has all of its 2 players in use: close another tab"
 
 
 def test_the_answers_are_json(page):
