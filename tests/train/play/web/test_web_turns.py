@@ -152,13 +152,15 @@ def test_one_slow_look_does_not_end_the_show():
 
 
 def test_few_frames_of_a_long_search_evenly():
-    watch, clock, _, _ = made(most=16)
+    watch, clock, _, sent = made(most=16)
     for _ in range(10_000):
-        clock.now += 0.01
         watch.look()
+        clock.now += 0.01
     assert 8 <= len(watch.frames) < 16
-    gaps = np.diff([frame.seconds for frame in watch.frames])
-    assert gaps.max() < 4 * gaps.min()
+    seconds = [frame.seconds for frame in watch.frames]
+    assert seconds[0] == 0
+    assert np.diff(seconds).max() < 0.3 * seconds[-1]
+    assert len(sent) == pytest.approx(100 / SEND_SECONDS, rel=0.15)  # to the end
 
 
 def test_switched_off_it_does_nothing_until_the_end():
