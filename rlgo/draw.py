@@ -18,7 +18,8 @@ import numpy as np
 from rlgo.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.coords import COLUMNS, star_points, to_row_col
 
-_ASCII, _UNICODE = ".XO", ".●○"
+HIDDEN, MOVE = 4, 5  # in text, further codes of points: beyond the shape, and a move (BORDER: off the board)
+_ASCII, _UNICODE = ".XO# *", ".●○# *"
 
 
 def colors_of(board: np.record) -> np.ndarray:
