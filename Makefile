@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CONFIG ?= configs/quick.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help train check test lint docs bench tensorboard clean
+.PHONY: help train check test lint docs bench tensorboard web clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -25,7 +25,7 @@ PYTEST := $(BIN)/python -m pytest
 SIDE_BY_SIDE := --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 check: lint  ## lint, types and the fast tests, in under a minute once everything is compiled
-	$(PYTEST) $(SIDE_BY_SIDE) -m "not slow and not process and not gnugo and not ray"
+	$(PYTEST) $(SIDE_BY_SIDE) -m "not slow and not process and not gnugo and not ray and not browser"
 
 # All tests on compiled code; a subset on the same code without numba; a subset with array bounds checked. numba does
 # not key its cache by the last, hence the separate folder.
@@ -49,6 +49,9 @@ bench: $(VENV)/train.stamp  ## measure the speed on this machine
 
 tensorboard: $(VENV)/train.stamp  ## show the logs of all runs in a browser
 	$(BIN)/tensorboard --logdir runs --samples_per_plugin images=100
+
+web:  ## rebuild the page of `rlgo web` from train/play/web/page; needs Node.js
+	cd train/play/web/page && npm ci && npm run build
 
 clean:  ## remove what can be made again: .venv and caches (runs stay)
 	rm -rf $(VENV) build dist .cache .pytest_cache .hypothesis .ruff_cache .mypy_cache

@@ -13,6 +13,7 @@ import numpy as np
 
 from mcts.bias import MOVE_KINDS, add_bias_evidence, learned_bias
 from mcts.heuristic import add_prior, knowledge_of
+from mcts.insight import tree_insight
 from mcts.parallel import SearchThreads, Task
 from mcts.prior import Prior, Priors, UserPrior, one_by_one
 from mcts.result import TreeResult, empty_maps, no_result, read_result, result_maps
@@ -37,7 +38,8 @@ from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError, expect
 from rlgo.game import Game
 from rlgo.jit import compiling, seed_sequence
-from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, moves_to_try, won_by
+from rlgo.memory import announce
+from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, check_size, moves_to_try, won_by
 from rlgo.rollout import DefaultPolicy, is_hopeless, make_rules
 from rlgo.settings import EPSILON_GREEDY, Policy
 from rlgo.td import check_max_moves
@@ -154,6 +156,8 @@ class TreeSearch(Player):
         self._bias_evidence = np.zeros((2, MOVE_KINDS))  # squares and counts, see `bias.add_bias_evidence`
 
         n_trees = resources.workers if resources.root_parallel else 1
+        if settings.action_value != ActionValue.FLAT:
+            announce(f"player {name}: memory_mb = {resources.memory_mb:g}", resources.memory_mb * 1e6)
         trees = [_new_tree(size, self.settings, resources.memory_mb / n_trees) for _ in range(n_trees)]
         sequence = seed_sequence(seed)
         self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))
@@ -207,6 +211,13 @@ class TreeSearch(Player):
         columns = zip(result.moves, result.q, result.visits, lines, prior_q, strict=True)
         return [Candidate(int(p), float(q), int(n), line, float(h)) for p, q, n, line, h in columns if n > 0]
 
+    def insight(self, game: Game) -> Insight | None:
+        """Return the statistics of the root's moves; see `insight.tree_insight`. It may be called during a search."""
+        if not self.root.is_at(game):
+            return super().insight(game)
+        context = self.context(game.komi)
+        return tree_insight(self._read_result(self.threads.simulations), self.root, self.threads, context)
+
     def value_weights(self) -> Weights | None:
         """Return the weights that the search needs, if any."""
         return self._weights
@@ -219,6 +230,7 @@ class TreeSearch(Player):
             self.threads.run(0, self._task(0.0))
             keep_subtree(0, self.trees[0])
             find_edge(0, PASS, self.trees[0])
+            tree_insight(self._read_result(0), self.root, self.threads, self.context(0.0))
             if self.settings.learn_bias:
                 self._add_bias_evidence()
                 self._bias_evidence[:] = 0

@@ -75,8 +75,15 @@ def path_dtype(size: int) -> np.dtype:
 
 @cache
 def tally_dtype() -> np.dtype:
-    """Return the record type that counts simulations, their moves and wins, and nodes waiting for a prior."""
-    fields = [("simulations", "i8"), ("moves", "i8"), ("waiting", "i8"), ("wins", "f8")]
+    """Return the record type of a thread's totals.
+
+    Fields
+    ------
+    simulations, moves, wins : simulations, the moves in them, and the sum of their outcomes z
+    deepest : the largest number of states that a simulation met in the tree
+    waiting : new nodes that wait for a user's prior
+    """
+    fields = [("simulations", "i8"), ("moves", "i8"), ("waiting", "i8"), ("deepest", "i8"), ("wins", "f8")]
     return np.dtype((np.record, np.dtype(fields)))
 
 
@@ -154,6 +161,7 @@ def simulate(budget, root, last_move, tree, context, workspace):
         tally.simulations += 1
         tally.wins += z
         tally.moves += path.n_moves
+        tally.deepest = max(tally.deepest, path.n_nodes)
         if context.settings.heuristic == Heuristic.USER and tally.waiting >= len(workspace.waiting_boards):
             return NEEDS_PRIOR  # even if the budget is spent; then the next call does nothing
     return DONE

@@ -12,6 +12,7 @@ from rlgo.errors import expect
 
 LEARNED = 2  # a third kind of `rollout.DefaultPolicy`: epsilon-greedy by the value function of Q_rlgo
 NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
+MOST_MEMORY_MB = 50_000.0  # of a tree: beyond it, the indices of edges would not fit into 32 bits
 MOST_PRIOR = 100_000  # visits of either kind that a prior may count for: the counts of a node must stay in range
 
 
@@ -129,6 +130,8 @@ def check_settings(settings: Settings) -> None:
 def check_resources(resources: Resources) -> None:
     """Raise `RlgoError` if a resource is out of range."""
     r = resources
-    expect(r.memory_mb > 0, "memory_mb", r.memory_mb, "a positive number")
+    expect(
+        0 < r.memory_mb <= MOST_MEMORY_MB, "memory_mb", r.memory_mb, f"a positive number up to {MOST_MEMORY_MB:,.0f}"
+    )
     expect(r.batch >= 1, "batch", r.batch, "an integer of at least 1")
     expect(r.workers >= 1, "workers", r.workers, "an integer of at least 1")

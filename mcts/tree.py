@@ -121,12 +121,6 @@ def edges_of(tree: Tree, node: int) -> Any:
     return np.rec.fromarrays(columns, names=names)
 
 
-def visits_of(tree: Tree, node: int) -> np.ndarray:
-    """Return N(s, a) of a node's edges, int64[n_edges], priors included."""
-    start = int(tree.first_edge[node])
-    return tree.mc_statistic[start : start + int(tree.n_edges[node])] & _COUNT_MASK
-
-
 # ---------------------------------------------------------------------------------------------
 # Statistics
 # ---------------------------------------------------------------------------------------------
@@ -252,6 +246,29 @@ def find_edge(node, move, tree):
         if tree.move[i] == move:
             return i
     return -1
+
+
+@njit
+def most_visited_line(edge, least, tree, line):
+    """Write the moves from `edge` on that follow the most visited edges to `line`, uint16[n], and return how many.
+
+    least : a line ends where no reply has more visits than this
+    """
+    n = 0
+    while n < len(line):
+        line[n] = tree.move[edge]
+        n += 1
+        node = np.int64(tree.child[edge])
+        if node < 0:
+            break
+        first = np.int64(tree.first_edge[node])
+        edge, most = np.int64(-1), np.float64(least)
+        for i in range(first, first + tree.n_edges[node]):
+            if count(tree.mc_statistic[i]) > most:
+                edge, most = np.int64(i), count(tree.mc_statistic[i])
+        if edge < 0:
+            break
+    return n
 
 
 @njit(allocates=True)

@@ -28,7 +28,8 @@ from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError, expect
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, make_rng, njit, seed_sequence
-from rlgo.player import Candidate, Player, Seed, check_size, moves_to_try, position_of, ranked
+from rlgo.memory import announce
+from rlgo.player import Candidate, Insight, Player, Seed, check_size, moves_to_try, position_of, ranked
 from rlgo.rollout import Rules, make_rules
 from rlgo.shapes import Table, make_features, padded_points
 from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, reset, update
@@ -381,9 +382,13 @@ def describe(result: AlphaBetaResult, size: int) -> str:
     if not result.depth:
         return "alpha-beta: nothing to try"
     line = " ".join(to_vertex(p, size) for p in result.line)
-    # Far from 0, where a game is over, sigma(x) is 0 or 1.
-    v = 0.5 * (1 + math.tanh(result.x / 2))
+    v = sigmoid(result.x)
     return f"alpha-beta: depth {result.depth}, {result.nodes:,} positions, Black wins with {v:.1%} after {line}"
+
+
+def sigmoid(x: float) -> float:
+    """Return sigma(x), also where exp(-x) would overflow: far from 0, where a game is over, it is 0 or 1."""
+    return 0.5 * (1 + math.tanh(x / 2))
 
 
 class AlphaBetaSearch:
@@ -396,6 +401,10 @@ class AlphaBetaSearch:
     table_bits : the transposition table has 2^table_bits entries of 24 bytes
     seed : seed of the order in which equal root moves are tried; None draws a fresh one each time
 
+    Attributes
+    ----------
+    results : of the search that runs, or ran last: its result at each complete depth
+
     Raises
     ------
     RlgoError : for table_bits out of range
@@ -404,14 +413,17 @@ class AlphaBetaSearch:
     def __init__(self, size: int, options: Options = Options(), table_bits: int = 18, seed: Seed = None):
         expect(4 <= table_bits <= 28, "table_bits", table_bits, "an integer from 4 to 28")
         self.size, self.options = size, options
+        self.results: list[AlphaBetaResult] = []
         sequence = seed_sequence(seed)
         self._order = np.random.default_rng(sequence)
         self._features = make_features(size, (3,), "none")
+        n_entries = 1 << table_bits if options.table else 1
+        announce(f"alpha-beta: table_bits = {table_bits}", n_entries * entry_dtype().itemsize)
         self._search = Search(
             new_boards(MAX_DEPTH + 1, size),
             new_shapes(MAX_DEPTH + 1, size),
             np.zeros(1, state_dtype(size))[0],
-            np.zeros(1 << table_bits if options.table else 1, entry_dtype()),
+            np.zeros(n_entries, entry_dtype()),
             make_rng(sequence),
             self._features.table_of(np.zeros(1, np.float32)),
             options,
@@ -443,6 +455,7 @@ class AlphaBetaSearch:
         RlgoError : if neither depth nor seconds limit the search, or they are out of range
         """
         check_limits(budget.depth, budget.seconds)
+        self.results = []
         moves = np.array(moves_to_try(game), np.int64)
         if not len(moves):
             return AlphaBetaResult(PASS, 0.0, 0, 0, [PASS], 0.0)
@@ -462,11 +475,50 @@ class AlphaBetaSearch:
                 line = [int(p) for p in s.line[0, : s.length[0]]]
                 complete = depth if is_done else result.depth
                 result = AlphaBetaResult(int(s.best_move[0]), x, complete, int(s.nodes), line, budget.elapsed)
+            if is_done:
+                self.results.append(result)
             if is_late or abs(result.x) == WON_LOGIT:
                 break
             # The best move first, the others in their old order: the next depth then cuts most.
             moves = s.moves[0, : len(moves)][np.argsort(-s.values[: len(moves)], kind="stable")].astype(np.int64)
         return result
+
+    def searched(self, color: int) -> dict[int, float]:
+        """Return V of the root's moves that the current depth has searched, P(Black wins), by move.
+
+        The best move's value is exact. Other values are bounds: the moves are no better than that for `color`, which
+        is to play.
+        """
+        s = self._search.state
+        sign = 1 if color == BLACK else -1
+        n = int(s.n[0]) if self.results or self.nodes else 0
+        values = zip(s.moves[0, :n].tolist(), s.values[:n].tolist(), strict=True)
+        return {p: float(sigmoid(sign * x)) for p, x in values if x > -np.inf}
+
+    def look_into(self, by_value: list[Candidate], color: int) -> Insight:
+        """Return the numbers of the search that runs, or ran last; see `player.Insight`.
+
+        by_value : all moves, best first by V without search
+        """
+        candidates = led_by(by_value, self.results[-1] if self.results else None)
+        searched = self.searched(color)
+        columns = {
+            "value": np.array([c.value for c in candidates]),
+            "searched": np.array([searched.get(c.move, np.nan) for c in candidates]),
+        }
+        entries = self._search.entries
+        return Insight(
+            "depth",
+            [c.move for c in candidates],
+            columns,
+            [self.results[-1].line] if self.results else [],
+            done=self.nodes,
+            unit="positions",
+            depth=self.results[-1].depth if self.results else 0,
+            size=int(np.count_nonzero(entries["search"] == self._search.state.search)),
+            n_bytes=entries.nbytes,
+            depths=tuple(self.results),
+        )
 
     def _stand_on(self, game: Game, table: Table) -> None:
         """Make the position of `game` the root."""
@@ -548,9 +600,9 @@ class AlphaBeta(Player):
         self.searcher.warm_up()
         seconds = shorter(self.seconds, self.limit if self.limit is None else max(1e-3, self.limit))
         budget = Budget(seconds=seconds, depth=self.depth, stop=self.stop)
+        self.result, self._position = None, position_of(game)
         self.result = self.searcher.search(game, self._table, budget)
         self._map[:] = self._values.afterstates(game.board)[:-1].reshape(self._map.shape)
-        self._position = position_of(game)
         return self.result.move
 
     def warm_up(self) -> None:
@@ -571,6 +623,11 @@ class AlphaBeta(Player):
         """Rank the moves by V without search; the move of the last search comes first, with its variation."""
         by_value = ranked(game, self._values.afterstates(game.board))
         return led_by(by_value, self.result if self._position == position_of(game) else None)
+
+    def insight(self, game: Game) -> Insight | None:
+        """Return V without search, and the values that the search has found, depth by depth."""
+        by_value = ranked(game, self._values.afterstates(game.board))
+        return self.searcher.look_into(by_value, game.to_play) if self._position == position_of(game) else None
 
     def value_weights(self) -> Weights:
         """Return the weights used by the search."""

@@ -18,7 +18,6 @@ a quarter of the speed.
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,9 +26,10 @@ import numpy as np
 
 from rlgo.board import PASS
 from rlgo.errors import RlgoError, expect
+from rlgo.files import check_writable
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
-from rlgo.player import Seed
+from rlgo.player import Insight, Seed
 from rlgo.rollout import make_rules
 from rlgo.settings import LINEAR, LOGISTIC, SOFTMAX, VALUES, Learning
 from rlgo.shapes import FeatureSet, Table, fuse, make_features, unshare
@@ -103,8 +103,8 @@ class Dyna2(TdSearch):
             raise RlgoError("sharing and apart cannot be used without a long-term memory (long=FILE)")
         if long_term is None and sizes == ():
             raise RlgoError("sizes, long: expected a short-term memory, or a long-term memory, or both")
-        if long_save is not None and not os.access(Path(long_save).absolute().parent, os.W_OK):
-            raise RlgoError(f"long_save = {str(long_save)!r}: expected a file that can be written")
+        if long_save is not None:
+            check_writable(long_save, "long_save = ")
         if long_save is not None and long_learning is None:
             raise RlgoError("long_save: expected a long-term memory that learns (long_learn=on)")
         expect(0 <= long_epsilon <= 1, "long_epsilon", long_epsilon, "a number from 0 to 1")
@@ -182,6 +182,15 @@ class Dyna2(TdSearch):
             x += self._values - 0.5  # a linear V is 1/2 + x
         self._values[:] = 1 / (1 + np.exp(-x)) if self.learning.value == LOGISTIC else 0.5 + x
         return self._values
+
+    def insight(self, game: Game) -> Insight:
+        """Return V of the moves by both memories, and by each alone; see `TdSearch.insight`."""
+        short_term = self.theta_bar if self._apart else self.theta_bar - self.long_table
+        parts = {"short_term": super().evaluate(game, short_term).copy()}
+        self.evaluate(game)  # leaves the values of the long-term memory
+        if self.long_term is not None:
+            parts["long_term"] = self._long_values
+        return self._insight(game, short_term, parts)
 
     def fused_table(self) -> Table:
         """Return both memories in one table; see `TdSearch.fused_table`."""

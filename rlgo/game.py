@@ -149,6 +149,11 @@ class Game:
             self.board.ko = 0
 
     @property
+    def first_to_play(self) -> int:
+        """The colour that was to play at the start."""
+        return self._first
+
+    @property
     def last_move(self) -> int | None:
         """The point of the last move, PASS for a pass, None at the start."""
         return self.moves[-1][1] if self.moves else None
@@ -179,6 +184,17 @@ class Game:
         self._restart()
         for color, p in moves:
             self.play(p, color)
+
+    def after(self, n: int) -> Game:
+        """Return a copy of the game as it was after its first n moves; the colour that moved next is to play."""
+        other = self.copy()
+        other.moves, other.resigned = [], EMPTY
+        other._restart()
+        for color, p in self.moves[:n]:
+            other.play(p, color)
+        if n < len(self.moves):
+            other.to_play = self.moves[n][0]
+        return other
 
     def resign(self, color: int | None = None) -> None:
         """Resign for the side to play, or for `color`. This ends the game."""
@@ -227,7 +243,7 @@ class Game:
 
     def is_over(self) -> bool:
         """Return whether the last two moves were passes, or a side has resigned."""
-        return self.resigned != EMPTY or self.board.n_passes >= 2
+        return self.resigned != EMPTY or bool(self.board.n_passes >= 2)
 
     def score(self) -> float:
         """Score by area: Black's points minus White's minus komi. Every stone on the board counts as alive."""

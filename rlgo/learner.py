@@ -16,6 +16,7 @@ import numpy as np
 
 from rlgo.errors import RlgoError
 from rlgo.jit import njit, seed_sequence
+from rlgo.memory import announce, bytes_of
 from rlgo.rollout import make_rules
 from rlgo.scratch import clear_tally, make_scratch
 from rlgo.selfplay import learn_episodes, play_episodes, tally_dtype
@@ -258,7 +259,10 @@ class Learner:
 
     def _spawn(self, per_worker: Sequence[WorkerArguments]) -> LearnWorkers:
         """Start the workers: here on threads."""
-        return LearnWorkers([LearnWorker(*arguments) for arguments in per_worker])
+        first, *others = per_worker
+        workers = [LearnWorker(*first)]
+        announce(f"run.workers = {len(per_worker)}", len(per_worker) * bytes_of(workers[0].memory))
+        return LearnWorkers([*workers, *(LearnWorker(*arguments) for arguments in others)])
 
     @property
     def theta(self) -> np.ndarray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,6 +34,36 @@ class Candidate(NamedTuple):
     visits: int  # simulations behind the value; 1 for a value function, which runs none
     line: list[int]  # the principal variation, starting with this move
     prior: float = math.nan  # the heuristic's value H(s, a), if there is one
+
+
+class Insight(NamedTuple):
+    """What a player believes about one position, during a search or after it: the numbers behind its candidates.
+
+    Attributes
+    ----------
+    kind : which columns there are: ``tree``, ``memory``, ``depth`` or ``values``
+    moves : m points, or PASS, best first
+    columns : by name, float64[m], NaN where there is no number. ``value`` is what the player decides by; values are
+        P(Black wins)
+    lines : principal variations of the first moves, as far as the player knows any
+    done : simulations so far, or positions valued, according to `unit`
+    unit : ``simulations`` or ``positions``
+    depth : the longest path in the tree, the plies of the learned policy, or the last depth that is complete
+    size : nodes of the tree, weights in use, or entries of the transposition table in use
+    n_bytes : the memory that they take
+    depths : of iterative deepening: its result at each depth (`alphabeta.AlphaBetaResult`)
+    """
+
+    kind: str
+    moves: list[int]
+    columns: dict[str, np.ndarray]
+    lines: list[list[int]]
+    done: int = 0
+    unit: str = "simulations"
+    depth: int = 0
+    size: int = 0
+    n_bytes: int = 0
+    depths: tuple[Any, ...] = ()
 
 
 class Player(Protocol):
@@ -133,6 +163,14 @@ class Player(Protocol):
         """
         return []
 
+    def insight(self, game: Game) -> Insight | None:
+        """Return the numbers behind the candidates of the position being searched, or searched last; None: no opinion.
+
+        May be called from within `stop`, in the middle of a search.
+        """
+        candidates = self.candidates(game)
+        return insight_of(candidates) if candidates else None
+
     def memory(self) -> Weights | None:
         """Return what the player has learned during this game, if it learns while it plays."""
         return None
@@ -157,6 +195,16 @@ class Player(Protocol):
     def stones(self, game: Game, color: int) -> set[int] | None:  # noqa: ARG002 - a hook
         """Return where an external engine sees stones of a colour; None from a player without its own board."""
         return None
+
+
+def insight_of(candidates: list[Candidate]) -> Insight:
+    """Return what candidates alone tell: values, visits and principal variations."""
+    columns = {
+        "value": np.array([c.value for c in candidates]),
+        "visits": np.array([c.visits for c in candidates], np.float64),
+    }
+    done = int(columns["visits"].max(initial=0))
+    return Insight("values", [c.move for c in candidates], columns, [c.line for c in candidates], done)
 
 
 def check_size(player: Player, game: Game) -> None:

@@ -136,6 +136,16 @@ class GameSession:
         self._check_size(game.size)
         self._begin(game)
 
+    def follow(self, game: Game) -> None:
+        """Continue from the position of a game that is kept elsewhere; the session goes on in a copy of it.
+
+        The player keeps what it has learned. RlgoError for a board size that the player does not support.
+        """
+        self._check_size(game.size)
+        self.game = game.copy()
+        self._own_move_last = False
+        self._announce_end()
+
     def to_sgf(
         self, opponent: str, color: int, result: str | None = None, comments: Mapping[int, str] | None = None
     ) -> bytes:

@@ -20,6 +20,7 @@ from rlgo.budget import check_budget
 from rlgo.coords import from_row_col
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
+from rlgo.memory import announce
 from rlgo.player import Player, Seed, check_size, greedy_move
 from rlgo.policy import explores
 from rlgo.rollout import DefaultPolicy, begin_rollout, make_rules, step_rollout
@@ -191,6 +192,7 @@ class TableSearch(Player):
         sequence = seed_sequence(seed)
         self._scratch, self._choice = make_scratch(size, tally_dtype(), sequence), np.random.default_rng(sequence)
         self.episode, self.tally = self._scratch.episode, self._scratch.tally
+        announce(f"{name}: simulations = {simulations}", simulations * (state_dtype(size).itemsize + 32))
         places = np.full(1 << (2 * simulations).bit_length(), -1, np.int64)
         self._known = States(np.zeros(simulations, state_dtype(size)), places, np.zeros(self.max_moves, np.int64))
         self.states, self.visited = self._known.states, self._known.visited

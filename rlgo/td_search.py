@@ -21,11 +21,13 @@ import numpy as np
 
 from rlgo.board import PASS, outcome, play
 from rlgo.budget import Budget, check_budget
+from rlgo.coords import to_row_col
 from rlgo.errors import expect
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
 from rlgo.learner import add_up, share_out
-from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, greedy_move, ranked, won_by
+from rlgo.memory import announce
+from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, check_size, greedy_move, ranked, won_by
 from rlgo.policy import choose_move, choose_move_by_both
 from rlgo.rollout import DefaultPolicy, begin_rollout, is_decided, is_hopeless, make_rules, playout, step_rollout
 from rlgo.scratch import Scratch, clear_tally, make_scratch
@@ -239,6 +241,9 @@ class TdSearch(Player):
         self._learns = np.array([k in sizes for k, _, _ in self.features.windows], np.uint8)
         self._older: deque[np.ndarray] = deque(maxlen=delay + 1)
 
+        older = min(delay, 2 * size * size)  # a game has few more moves than that
+        what = f"{name}: workers = {workers}, delay = {delay}"
+        announce(what, (workers + older) * self.theta_bar.nbytes)
         self.workers, self.merge_every = workers, merge_every
         choice, *own = seed_sequence(seed).spawn(1 + workers)
         self._choice = np.random.default_rng(choice)
@@ -283,6 +288,27 @@ class TdSearch(Player):
         """Rank the moves by V; see `Player.candidates`."""
         simulations = sum(int(scratch.tally.simulations) for scratch in self.scratch)
         return ranked(game, self.evaluate(game), max(1, simulations))
+
+    def insight(self, game: Game) -> Insight:
+        """Return V of the moves by the memories together, and by each alone."""
+        return self._insight(game, self.theta_bar, {"short_term": self.evaluate(game).copy()})
+
+    def _insight(self, game: Game, short_term: np.ndarray, parts: dict[str, np.ndarray]) -> Insight:
+        """Return the insight of a memory, float32[K], given V after each move by parts of what the player knows."""
+        candidates = self.candidates(game)
+        size = self.features.size
+        places = [-1 if c.move == PASS else int(np.dot(to_row_col(c.move, size), (size, 1))) for c in candidates]
+        columns = {"value": np.array([c.value for c in candidates])}
+        return Insight(
+            "memory",
+            [c.move for c in candidates],
+            columns | {name: values[places] for name, values in parts.items()},
+            [],
+            done=sum(int(scratch.tally.simulations) for scratch in self.scratch),
+            depth=min(self.simulation.plies, self.simulation.max_moves),
+            size=int(np.count_nonzero(short_term)),
+            n_bytes=short_term.nbytes,
+        )
 
     def acting_memory(self) -> np.ndarray:
         """Return the memory to move by: that of `delay` own moves ago, or the oldest so far. Call once a move."""

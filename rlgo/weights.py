@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -135,7 +135,7 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
 def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
     """Make weights from a file's content. Raises RlgoError, or KeyError for missing metadata."""
     if size is not None and meta["size"] != size:
-        raise RlgoError(f"weights for board size {meta['size']}, expected board size {size}")
+        raise RlgoError(f"expected weights for {size}x{size}, found weights for {meta['size']}x{meta['size']}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
         raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not supported by this version of rlgo")
     features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"])
@@ -153,6 +153,31 @@ def shipped_weights(size: int) -> Path:
     if not shipped:
         raise RlgoError(f"no shipped weights for board size {size}: expected a weight file")
     return max(shipped)[1]
+
+
+def find_weights(name: str | Path, size: int | None = None) -> Path:
+    """Find the weight file that a user names.
+
+    Parameters
+    ----------
+    name : a path, or the name of shipped weights: ``9x9-1M``, ``9x9-1M.npz`` or ``checkpoints/9x9-1M.npz``. A file of
+        that name comes first. Empty: the best shipped weights for boards of this `size`
+
+    Raises
+    ------
+    RlgoError : if there is no such file
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    if not str(name) and size is not None:
+        return shipped_weights(size)
+    shipped = {found.stem: found for found in sorted(checkpoints_dir().glob("*.npz"))}
+    stem = path.name.removesuffix(".npz")
+    if stem in shipped and path.parent in (Path(), Path("checkpoints")):
+        return shipped[stem]
+    what = "expected a weight file, found a folder" if path.is_dir() else "cannot be read: No such file or directory"
+    raise RlgoError(f"{name}: {what}; shipped weights: {', '.join(shipped)}")
 
 
 def describe(weights: Weights) -> str:
@@ -178,41 +203,32 @@ def describe(weights: Weights) -> str:
     return "\n".join(lines).rstrip()
 
 
-def strongest(weights: Weights, block: Block, top: int) -> list[tuple[float, np.ndarray, int, int]]:
-    """Find the `top` shapes of a block with the largest |theta|, leaving out weights of 0.
+class Shape(NamedTuple):
+    """A learned shape as people see it: colours are exchanged where that makes the weight positive.
 
-    Returns (weight, cells, row, col) for each: its weight for Black, its cells uint8[k, k] with rows from the bottom,
-    and the anchor of its canonical window. Colours are exchanged where that makes the weight positive, except without
-    weight sharing, where the other colour is another shape.
+    Without weight sharing they are not, because there the other colour is another shape.
     """
+
+    weight: float  # for Black
+    cells: np.ndarray  # uint8[k, k], rows from the bottom
+    row: int  # the anchor of its canonical window
+    col: int
+
+
+def shape_of(weights: Weights, i: int) -> Shape:
+    """Return the shape of theta[i], 1 <= i <= n_weights."""
+    block, row, col, cells = weights.features.shape_of(i)
+    weight = float(weights.theta[i])
+    if weight < 0 and block.kind != "none":
+        weight, cells = -weight, np.array([0, 2, 1], np.uint8)[cells]
+    return Shape(weight, cells, row, col)
+
+
+def strongest(weights: Weights, block: Block, top: int) -> list[Shape]:
+    """Find the `top` shapes of a block with the largest |theta|, leaving out weights of 0."""
     w = weights.block(block)
-    out = []
-    for i in np.argsort(-np.abs(w), kind="stable")[: min(top, np.count_nonzero(w))]:
-        _, row, col, cells = weights.features.shape_of(block.start + int(i))
-        weight = float(w[i])
-        if weight < 0 and block.kind != "none":
-            weight, cells = -weight, np.array([0, 2, 1], np.uint8)[cells]
-        out.append((weight, cells, row, col))
-    return out
-
-
-def on_board(weights: Weights, board: np.record, top: int) -> list[tuple[float, np.ndarray, int, int]]:
-    """Find the `top` shapes of a position with the largest |weight|, leaving out weights of 0.
-
-    Returns (weight, cells, row, col) for each, as `strongest` does, colours as on the board. The weight is what the
-    window adds to the logit: theta_LI + theta_LD, with their signs.
-    """
-    f = weights.features
-    g, table = f.geometry, weights.table().black
-    shapes = []
-    for w, (k, row, col) in enumerate(f.windows):
-        cells = board.color[g.cell_point[w, : k * k]]
-        configuration = int(cells @ 3 ** np.arange(k * k))
-        weight = float(table[g.ld_base[w] + configuration] + table[g.li_base[w] + configuration])
-        if weight:
-            points = board.color[[from_row_col(row + y, col + x, f.size) for y in range(k) for x in range(k)]]
-            shapes.append((weight, points.reshape(k, k), row, col))
-    return sorted(shapes, key=lambda shape: -abs(shape[0]))[:top]
+    order = np.argsort(-np.abs(w), kind="stable")[: min(top, np.count_nonzero(w))]
+    return [shape_of(weights, block.start + int(i)) for i in order]
 
 
 def show(weights: Weights, top: int = 10, unicode: bool = True) -> str:

@@ -49,8 +49,8 @@ _NEAR = 0.6  # how similar a key must be to be suggested; difflib's own cutoff
 
 
 def _up_to(value: Any) -> Any:
-    """Expand a number n of seeds to the seeds 1 to n."""
-    if type(value) is int:
+    """Expand a number n of seeds to the seeds 1 to n; too large a number stays, for pydantic to refuse."""
+    if type(value) is int and value <= _MOST_SEEDS:
         return tuple(range(1, value + 1))
     return as_tuple(value)
 
@@ -75,12 +75,13 @@ Cluster = Annotated[
 ]
 Prose = Annotated[str, AfterValidator(str.strip), Expected("text")]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+_MOST_SEEDS = 10_000
 Seeds = Annotated[
     tuple[Seed, ...],
     BeforeValidator(_up_to),
     AfterValidator(_different),
     Field(min_length=1),
-    Expected("a number of seeds, or a list of different integers of at least 0"),
+    Expected(f"a number of seeds up to {_MOST_SEEDS:,}, or a list of different integers of at least 0"),
 ]
 # Each stays as it is written, an integer or a float: it becomes part of a player's spec.
 Numbers = Annotated[
@@ -352,7 +353,9 @@ class ExperimentConfig(Section):
     x: Line = Field(default="", description="Games: what the x axis shows.")
     size: BoardSize = Field(default=9, description="Games: points along a side of the board.")
     komi: Komi = Field(default=7.5, description="Games: points added to White's score.")
-    opening_plies: Annotated[int, Field(ge=0)] = Field(default=4, description="Games: random plies at the start.")
+    opening_plies: Annotated[int, Field(ge=0, le=10_000)] = Field(
+        default=4, description="Games: random plies at the start."
+    )
     seed: Seed = Field(default=1, description="Seed of openings, and of players whose specs set none.")
 
 
@@ -397,8 +400,10 @@ class TournamentConfig(Section):
     )
     size: BoardSize = Field(default=9, description="Points along a side of the board.")
     komi: Komi = Field(default=7.5, description="Points added to White's score.")
-    opening_plies: Annotated[int, Field(ge=0)] = Field(default=4, description="Random plies at the start of a game.")
-    max_moves: Annotated[int, Field(ge=0)] = Field(
+    opening_plies: Annotated[int, Field(ge=0, le=10_000)] = Field(
+        default=4, description="Random plies at the start of a game."
+    )
+    max_moves: Annotated[int, Field(ge=0, le=10_000)] = Field(
         default=0, description="Plies after which a game is scored as it stands. 0: 3 * size * size."
     )
     time: Annotated[Line, Expected("a time")] = Field(

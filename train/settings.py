@@ -11,6 +11,7 @@ the settings of training runs, `players/keys.py` those of players. Errors take o
 from __future__ import annotations
 
 import json
+import math
 import re
 import types
 from collections.abc import Iterable, Mapping
@@ -66,6 +67,33 @@ def to_toml_value(value: Any) -> str:
 def name_of(code: int, codes: Mapping[str, int]) -> str:
     """Return the name of an algorithm's code; the first, if it has several."""
     return next(name for name, known in codes.items() if known == code)
+
+
+_OUTSIDE_QUOTES = r'(?=(?:[^"]*"[^"]*")*[^"]*$)'  # an even number of double quotes follows
+
+
+def split_spec(text: str) -> list[str]:
+    """Split a player spec at its commas, but not within double quotes. RlgoError for a quote without an end."""
+    if text.count('"') % 2:
+        raise RlgoError(f"player {shorten(text)}: expected another double quote")
+    return [part.strip() for part in re.split(f",{_OUTSIDE_QUOTES}", text)]
+
+
+def nested_spec(text: str) -> str:
+    """Read a spec within another one, with semicolons in place of commas."""
+    return re.sub(f";{_OUTSIDE_QUOTES}", ",", text)
+
+
+def spec_value(value: Any) -> str:
+    """Write a value, such as a path, so that it can stand in a player spec: in double quotes if it has to."""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if re.search(r'[,;"]|^\s|\s$', text) else text
+
+
+def read_spec_value(text: str) -> str:
+    """Read what `spec_value` wrote."""
+    is_quoted = re.fullmatch(r'"(?:[^"]|"")*"', text) is not None
+    return text[1:-1].replace('""', '"') if is_quoted else text
 
 
 def shorten(value: Any) -> str:
@@ -132,9 +160,10 @@ def _ascending(value: tuple[int, ...]) -> tuple[int, ...]:
     return value
 
 
+MOST = 10**12  # of anything that is counted; tables of keys leave this bound out
 # A number of games or simulations: `games = 1e6` is fine.
-Count = Annotated[int, BeforeValidator(_whole)]
-EvenCount = Annotated[Count, Field(ge=0, multiple_of=2), Expected("an even number of at least 0")]
+Count = Annotated[int, BeforeValidator(_whole), Field(le=MOST)]
+EvenCount = Annotated[Count, Field(ge=0, le=10**7, multiple_of=2), Expected(f"an even number from 0 to {10**7:,}")]
 # Any text on one line; `Path` may be empty, `Name` and `Folder` may not.
 Line = Annotated[str, AfterValidator(_printable)]
 Path = Annotated[Line, Expected("the path of a file, or nothing")]
@@ -206,11 +235,28 @@ def _expected(kind: _Type) -> str:
 def _within_bounds(noun: str, notes: Iterable[Any]) -> str:
     bounds = {name: getattr(note, name) for note in notes for name in ("gt", "ge", "le") if hasattr(note, name)}
     low, high = bounds.get("ge"), bounds.get("le")
+    high = None if high == MOST else high
     if bounds.get("gt") == 0:
         return "a positive number" if high is None else f"a positive number up to {high:,}"
     if high is None:
         return noun if low is None else f"{noun} of at least {low:,}"
     return f"{noun} from {low:,} to {high:,}"
+
+
+def choices_of(field: FieldInfo) -> list[str]:
+    """List the words that a field accepts, such as ``none`` next to numbers; empty if it takes none in particular."""
+    return _choices(_unwrap(field.annotation, field.metadata))
+
+
+def _choices(kind: _Type) -> list[str]:
+    for note in kind.notes:
+        if isinstance(note, OneOf):
+            return list(note.choices)
+    if get_origin(kind.bare) in (Union, types.UnionType):
+        return [word for part in get_args(kind.bare) for word in _choices(_unwrap(part, ()))]
+    if get_origin(kind.bare) is Literal:
+        return [word for word in get_args(kind.bare) if isinstance(word, str)]
+    return []
 
 
 def accepted_types(field: FieldInfo) -> set[type]:
@@ -296,6 +342,9 @@ def refusal(field: FieldInfo, key: str, value: Any) -> str:
     """Describe a rejected value and what was expected; a field with `repr=False` keeps its value secret."""
     if not field.repr:
         return f"{key}: expected {expected(field)} (not shown here)"
+    is_count = any(getattr(note, "le", None) == MOST for note in _unwrap(field.annotation, field.metadata).notes)
+    if is_count and type(value) in (int, float) and MOST < value < math.inf:
+        return f"{key} = {shorten(value)}: expected at most {MOST:,}"
     found = "" if type(value) in accepted_types(field) else f", found {_kind_of(value)}"
     return f"{key} = {shorten(value)}: expected {expected(field)}{found}"
 

@@ -39,7 +39,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "tests")) if path not in sys.path]
 
-from rlgo.archive import write_atomically  # noqa: E402 - found by the line above
+from rlgo.files import write_atomically  # noqa: E402 - found by the line above
 from train import console, provenance  # noqa: E402
 
 _SAVE_SECONDS = 60.0  # between two records of a storm that is under way

@@ -18,7 +18,7 @@ import typer
 
 from rlgo.errors import RlgoError
 from train.cli import bench, engine, experiments, games, knowledge, listing, training, weights
-from train.console import exit_status
+from train.console import exit_status, prepare_process
 
 app = typer.Typer(
     name="rlgo",
@@ -58,6 +58,8 @@ def rlgo(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: the process's own), and return the exit status; see `exit_status`."""
+    if argv is None:
+        prepare_process()
     return exit_status(lambda: _run(sys.argv[1:] if argv is None else argv))
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.files import read_file, write_atomically
 from train.console import optional_picture, table
 from train.experiments.findings import (
     HELD,
@@ -94,14 +94,11 @@ def write_report(results: Path, path: Path) -> None:
     Raises RlgoError if `path` cannot be written, or is a file that is not such a report.
     """
     text = report(results, path)
-    try:
-        if path.exists():
-            first = path.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
-            if first != text.partition("\n")[0]:
-                raise RlgoError(f"{path}: not a report on experiments; name another file")
-        write_atomically(path, text.encode())
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+    if path.exists():
+        first = read_file(path).partition(b"\n")[0].decode("utf-8", "replace")
+        if first != text.partition("\n")[0]:
+            raise RlgoError(f"{path}: not a report on experiments; name another file")
+    write_atomically(path, text.encode())
 
 
 # ---------------------------------------------------------------------------------------------

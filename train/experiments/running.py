@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rlgo.errors import RlgoError
+from rlgo.files import make_folder
 from train.experiments import counts, curves, games
 from train.experiments.model import Experiment
 from train.experiments.raw import RawResults, read_raw, write_raw
@@ -46,7 +47,7 @@ def run_experiment(
     before = read_raw(path)
     if before is not None and before.header["scale"] != e.scale:
         raise RlgoError(f"{path}: has results at scale {before.header['scale']:g}; use another --results folder")
-    e.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(e.folder)
     begun = time.time()
     jobs = jobs or jobs_for(spec for runs in e.runs.values() for spec in runs)
     lines = _run(e, jobs, progress, play)

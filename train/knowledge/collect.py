@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.files import make_folder, write_atomically
 from rlgo.sgf import load_sgf, winner_of
 from train import console, provenance
 from train.arena.pool import GameTask, make_pool
@@ -104,7 +104,7 @@ def play_games(
     with open_folder(out, plan.recipe(), origin) as folder:
         done = sum(number <= plan.games for number in folder.numbers)
         if sgf is not None:
-            sgf.mkdir(parents=True, exist_ok=True)
+            make_folder(sgf)
         with (
             contextlib.closing(make_pool(jobs, cluster, plan.games - done)) as pool,
             console.Progress(plan.games, "games", initial=done, enabled=progress) as bar,

@@ -32,6 +32,7 @@ import numpy as np
 
 from rlgo.archive import read_archive, write_archive
 from rlgo.errors import RlgoError
+from rlgo.files import make_folder
 from train.arena.referee import Opinion
 
 FORMAT, VERSION = "rlgo-games", 1
@@ -200,7 +201,7 @@ def open_folder(path: Path, recipe: Mapping[str, Any], provenance: Mapping[str, 
     """
     from filelock import FileLock, Timeout  # only folders that grow need it
 
-    path.mkdir(parents=True, exist_ok=True)
+    make_folder(path)
     try:
         with FileLock(path / ".lock", timeout=0):
             folder = ShardFolder(path, recipe, provenance)

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from rlgo.archive import write_atomically
 from rlgo.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.clock import parse_time
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.draw import board_ansi, board_text, values_text
 from rlgo.errors import RlgoError
+from rlgo.files import write_atomically
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.ownership import PLAYOUTS, Ownership
 from rlgo.player import RESIGN, Candidate, won_by
@@ -388,10 +388,7 @@ class TerminalGame:
         data = self.session.to_sgf(_HUMAN, self.human, self._result, self._comments)
         if self._saved.get(path) == data:
             return
-        try:
-            write_atomically(path, data)
-        except OSError as error:
-            raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+        write_atomically(path, data)
         self._saved[path] = data
 
     # --- beginning and leaving ---

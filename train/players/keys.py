@@ -18,15 +18,15 @@ from pydantic import Field
 
 from rlgo import alphabeta, dyna2, table_search, td_search
 from rlgo.board import new_board
+from rlgo.exchange import load_any
 from rlgo.jit import seed_sequence
 from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
-from rlgo.resources import checkpoints_dir
 from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
 from rlgo.settings import EPSILON_GREEDY, SHARINGS, STEP_SCHEDULES, VALUES, Learning, Policy
 from rlgo.td_search import ALL_PLIES, THROUGHOUT, Simulation, TdSearch
 from rlgo.two_phase import TwoPhase
 from rlgo.value import ValueFunction
-from rlgo.weights import Weights, load_weights, shipped_weights
+from rlgo.weights import Weights, find_weights
 from train import settings
 from train.settings import Count, OneOf, Section, Sizes, SizesOrNone, name_of, section
 
@@ -155,25 +155,16 @@ def plies_or(plies: int | str, code: int) -> int:
     return code if isinstance(plies, str) else plies
 
 
-def weights_file(text: str, size: int) -> Path:
-    """Find the weight file that a spec names: a path, or the name of shipped weights, ``9x9-1M``; empty: the best."""
-    if not text:
-        return shipped_weights(size)
-    shipped = checkpoints_dir() / f"{text}.npz"
-    return shipped if shipped.is_file() and not Path(text).is_file() else Path(text)
-
-
 def weights_for(text: str, size: int) -> Weights:
-    """Load the weights of `weights_file`; RlgoError if they are for another board."""
-    file = weights_file(text, size)
-    changed = file.stat().st_mtime_ns if file.exists() else 0
-    return _load_once(file, changed).for_board(size, str(file))
+    """Load the weights that a spec names (see `weights.find_weights`); RlgoError if they are for another board."""
+    file = find_weights(text, size)
+    return _load_once(file, file.stat().st_mtime_ns, size)
 
 
 @lru_cache(maxsize=4)
-def _load_once(file: Path, changed: int) -> Weights:  # noqa: ARG001 - a file that changed is loaded anew
+def _load_once(file: Path, changed: int, size: int) -> Weights:  # noqa: ARG001 - a file that changed is loaded anew
     """Load weights, or return those of the last call: a player is made for each game."""
-    return load_weights(file)
+    return load_any(file, size)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -288,7 +279,11 @@ class TdSearchKeys(Keys):
     max_moves: Count = key(_SIMULATION.max_moves, "Abandon a longer simulation; 0: 3 * size * size plies.", ge=0)
     reset: bool = key(default_of(TdSearch, "reset"), "Forget everything before each move.", "temporality")
     delay: int = key(
-        default_of(TdSearch, "delay"), "Play by the value function of this many own moves ago.", "temporality", ge=0
+        default_of(TdSearch, "delay"),
+        "Play by the value function of this many own moves ago.",
+        "temporality",
+        ge=0,
+        le=1_000,
     )
     workers: Workers = key(default_of(TdSearch, "workers"), "Threads.")
     merge_every: Count = key(

@@ -17,6 +17,7 @@ from mcts.settings import (
     ALGORITHMS,
     HEURISTICS,
     LEARNED,
+    MOST_MEMORY_MB,
     MOST_PRIOR,
     NO_TRUNCATION,
     RAVE_SCHEDULES,
@@ -49,8 +50,8 @@ from train.players.keys import (
     weights_for,
     with_default,
 )
-from train.players.spec import make_player, nested_spec
-from train.settings import Count, Expected, OneOf, name_of, section
+from train.players.spec import make_player
+from train.settings import Count, Expected, OneOf, name_of, nested_spec, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
 _CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name
@@ -204,7 +205,12 @@ class TreeKeys(SimulationKeys):
         "Progressive widening: try the best moves by H, one more whenever N(s) has grown by this factor; 0: all moves.",
     )
     reuse: bool = key(_RESOURCES.reuse, "Keep the part of the tree below the next position.")
-    memory_mb: float = key(_RESOURCES.memory_mb, "Memory of the tree; when it is full, the tree stops growing.", gt=0)
+    memory_mb: float = key(
+        _RESOURCES.memory_mb,
+        "Memory of the tree; when it is full, the tree stops growing.",
+        gt=0,
+        le=MOST_MEMORY_MB,
+    )
 
     def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:
         if not self.prior_search:
@@ -247,7 +253,7 @@ class OpenSpielKeys(Keys):
 
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations"}
 
-    simulations: Annotated[Count, Field(ge=1)] = key(1_000, "Simulations per move.")
+    simulations: Annotated[Count, Field(ge=1, le=10_000_000)] = key(1_000, "Simulations per move.")
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make OpenSpiel's player."""

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Sequence
 
 from train.config import load_config
-from train.console import exit_status
+from train.console import exit_status, prepare_process
 from train.runs.run import resume, train
 
 
@@ -53,4 +53,5 @@ def _watch_stdin() -> None:
 
 
 if __name__ == "__main__":
+    prepare_process()
     sys.exit(main(sys.argv[1:]))

@@ -22,6 +22,7 @@ from typing import Any
 
 from rlgo.errors import RlgoError
 from rlgo.fast_games import play_fast
+from rlgo.files import make_folder
 from rlgo.jit import compiling
 from train.config import Config, flat, load_config, overrides
 from train.console import Progress, message
@@ -108,7 +109,7 @@ def check_folders(specs: Iterable[RunSpec], hint: str, besides: Sequence[str] = 
         if not spec.folder.exists():
             continue
         try:
-            found = flat(load_config(spec.folder.config))
+            found = flat(spec.folder.read_config())
         except RlgoError:
             continue  # damaged: `train_all` reports it
         expected = flat(spec.config)
@@ -142,7 +143,7 @@ def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool
     progress : show progress on standard error
     """
     logs = folder / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
+    make_folder(logs)
     pending = [run for run in runs if not _is_over(run)]
     n_finished = sum(run.state == FINISHED for run in runs)
     message(f"{len(runs)} runs in {folder}, {n_finished} finished; {jobs} at a time")

@@ -85,8 +85,9 @@ def test_list_says_what_has_run(tmp_path, capsys):
 
 
 def test_where_results_go(tmp_path, monkeypatch, capsys):
-    """In a source tree to its docs, elsewhere below the folder; at another scale, always next to its runs."""
+    """Next to the experiment's runs, even in a source tree, whose published results stay as they are."""
     monkeypatch.chdir(tmp_path)
+    Path("docs/experiments").mkdir(parents=True)
     name = "shape_counts"
     for argv, path in (
         ([], "experiments/results"),
@@ -97,11 +98,10 @@ def test_where_results_go(tmp_path, monkeypatch, capsys):
         assert cli.main(["experiment", "run", name, *argv]) == 0
         assert Path(path, f"{name}.jsonl").is_file()
         Path(path, f"{name}.jsonl").unlink()
-    Path("docs/experiments").mkdir(parents=True)
-    assert cli.main(["experiment", "run", name]) == 0
-    assert Path("docs/experiments", f"{name}.jsonl").is_file()
+    assert not any(Path("docs/experiments").iterdir())
+    assert cli.main(["experiment", "run", name, "--results", "docs/experiments"]) == 0
     capsys.readouterr()
-    assert cli.main(["experiment", "report"]) == 0
+    assert cli.main(["experiment", "report", "--results", "docs/experiments"]) == 0
     assert capsys.readouterr().out == "docs/results.md\n"
     assert Path("docs/results.md").read_text("utf-8").startswith("# The papers, reproduced\n")
 
@@ -140,7 +140,9 @@ def test_plot_needs_results_and_something_to_draw(tmp_path, capsys):
     shutil.copy(ROOT / "docs" / "experiments" / "shape_counts.jsonl", tmp_path)
     assert refused("shape_counts") == "rlgo: error: shape_counts: has no picture\n"
     (tmp_path / "plies.jsonl").write_text('{"format": "another"}\n')
-    assert refused("plies") == (f"rlgo: error: {tmp_path}/plies.jsonl: not the raw results of an experiment\n")
+    assert refused("plies") == (
+        f"rlgo: error: {tmp_path}/plies.jsonl: not the raw results of an experiment, or damaged\n"
+    )
     assert config_path("plies", "experiments").is_file()
 
 

@@ -109,7 +109,7 @@ def test_bad_files(tmp_path, text, message):
         ("td_search,max_moves=99999", "player td_search: max_moves = 99999: expected at most 324"),
         ("dyna2,long=none,sizes=none", "expected a short-term memory, or a long-term memory, or both"),
         ("dyna2,long=none,apart=on", "sharing and apart cannot be used without a long-term memory"),
-        ("dyna2,long_save=nowhere/x.npz", "long_save = 'nowhere/x.npz': expected a file that can be written"),
+        ("dyna2,long_save=nowhere/x.npz", "long_save = nowhere/x.npz: expected a file that can be written"),
         ("dyna2,long_save=x.npz", "expected a long-term memory that learns"),
         ("td_search,lamda=1", "unknown key lamda; did you mean lambda?"),
         ("td_search,xyz=1", "player td_search: unknown key xyz; expected one of seed, simulations, seconds, sizes"),
