@@ -14,29 +14,35 @@ from rlgo.board import EMPTY, is_legal, last_liberty, new_boards, play_stone
 from rlgo.jit import copy_record, njit
 
 MOST_NODES = 60  # positions that are read for a ladder; one with more of them counts as escaped
-_DEPTH = 126  # plies of the longest ladder
+_STEPS = 62  # moves of each side in the longest ladder
 _MOST_REPLIES = 8
+# Columns of `LadderScratch.steps`.
+_N_REPLIES, _REPLY, _ATTACK, _FIRST, _SECOND = range(5)
+_NEXT_REPLY = 2  # as an attack: the reply has failed
 
 
 class LadderScratch(NamedTuple):
-    """What ladders are read on.
+    """What ladders are read on; numba cannot cache recursive functions, so this is the stack of one.
 
     Attributes
     ----------
-    boards : a stack of board records; [0] holds the position to be read
-    replies : int64[len(boards), 8], moves to be tried in each
+    boards : board records: [2 i] has the owner of the chain to play in step i, [2 i + 1] its enemy
+    replies : int64[_STEPS, 8], the owner's moves in each step
+    steps : int64[_STEPS, 5], their number, the one being tried, the enemy's attack being tried against it (0 or 1), and
+        the two liberties that it may attack from
     nodes : int64[1], positions that may still be read
     """
 
     boards: np.ndarray
     replies: np.ndarray
+    steps: np.ndarray
     nodes: np.ndarray
 
 
 def new_ladder_scratch(size: int) -> LadderScratch:
     """Make the scratch for one board size."""
-    replies = np.zeros((_DEPTH + 3, _MOST_REPLIES), np.int64)
-    return LadderScratch(new_boards(_DEPTH + 3, size), replies, np.zeros(1, np.int64))
+    replies, steps = np.zeros((_STEPS, _MOST_REPLIES), np.int64), np.zeros((_STEPS, 5), np.int64)
+    return LadderScratch(new_boards(2 * _STEPS + 1, size), replies, steps, np.zeros(1, np.int64))
 
 
 @njit
@@ -105,36 +111,74 @@ def weakest_neighbour(b, stone, n_liberties):
 
 
 @njit
-def escapes(scratch, depth, stone, only, zobrist):
-    """Return whether the chain at `stone`, in atari and its owner to play on boards[depth], gets out of the ladder.
+def escapes(scratch, stone, only, zobrist):
+    """Return whether the chain at `stone`, in atari and its owner to play on boards[0], gets out of the ladder.
 
     The owner extends, or captures a chain in atari next to its own; the enemy then gives atari again. Three liberties
     are an escape, one is not. Ko is played by the rules of the board.
 
     only : the one move that the owner may try first; 0 for any
     """
-    if depth >= _DEPTH:
-        return True
-    boards = scratch.boards
-    scratch.replies[depth, 0] = only
-    n_replies = 1 if only else _list_replies(boards[depth], stone, scratch.replies[depth])
-    for i in range(n_replies):
-        copy_record(boards[depth], boards[depth + 1])
-        play_stone(boards[depth + 1], scratch.replies[depth, i], zobrist)
-        n, first, second = liberties_of(boards[depth + 1], stone)
-        is_caught = n == 1
-        if n == 2:
-            for p in (first, second):
-                scratch.nodes[0] -= 1
-                if scratch.nodes[0] < 0:
-                    return True
-                if not is_caught and is_legal(boards[depth + 1], p):
-                    copy_record(boards[depth + 1], boards[depth + 2])
-                    play_stone(boards[depth + 2], p, zobrist)
-                    is_caught = not escapes(scratch, depth + 2, stone, 0, zobrist)
-        if not is_caught:
-            return True
-    return False
+    steps = scratch.steps
+    i = _begin_step(scratch, 0, stone, only)
+    while True:
+        answer = -1  # whether the owner of step i escapes; not known yet
+        if steps[i, _ATTACK] == _NEXT_REPLY:
+            answer = _try_reply(scratch, i, stone, zobrist)
+        else:
+            scratch.nodes[0] -= 1
+            if scratch.nodes[0] < 0:
+                return True
+            if _try_attack(scratch, i, zobrist):
+                i = _begin_step(scratch, i + 1, stone, 0)
+            else:
+                steps[i, _ATTACK] += 1
+                answer = 1 if steps[i, _ATTACK] == 2 else -1
+        while answer >= 0:
+            if i == 0:
+                return answer == 1
+            i -= 1
+            if answer == 0:  # the attack works
+                steps[i, _ATTACK] = _NEXT_REPLY
+                answer = -1
+            else:
+                steps[i, _ATTACK] += 1
+                answer = 1 if steps[i, _ATTACK] == 2 else -1
+
+
+@njit
+def _begin_step(scratch, i, stone, only):
+    """List the owner's replies in step i, and return i."""
+    scratch.replies[i, 0] = only
+    n = 1 if only else _list_replies(scratch.boards[2 * i], stone, scratch.replies[i])
+    scratch.steps[i, _N_REPLIES], scratch.steps[i, _REPLY], scratch.steps[i, _ATTACK] = n, -1, _NEXT_REPLY
+    return i
+
+
+@njit
+def _try_reply(scratch, i, stone, zobrist):
+    """Play the next reply of step i; return 1 if it escapes, 0 if there is none left, and otherwise -1."""
+    step, boards = scratch.steps[i], scratch.boards
+    step[_REPLY] += 1
+    if step[_REPLY] == step[_N_REPLIES]:
+        return 0
+    copy_record(boards[2 * i], boards[2 * i + 1])
+    play_stone(boards[2 * i + 1], scratch.replies[i, step[_REPLY]], zobrist)
+    n, step[_FIRST], step[_SECOND] = liberties_of(boards[2 * i + 1], stone)
+    if n == 2:
+        step[_ATTACK] = 0
+    return 1 if n == 3 else -1
+
+
+@njit
+def _try_attack(scratch, i, zobrist):
+    """Play the enemy's attack in step i; return whether the owner is to answer, which is step i + 1."""
+    p = scratch.steps[i, _FIRST + scratch.steps[i, _ATTACK]]
+    if i + 1 == _STEPS or not is_legal(scratch.boards[2 * i + 1], p):
+        return False
+    copy_record(scratch.boards[2 * i + 1], scratch.boards[2 * i + 2])
+    play_stone(scratch.boards[2 * i + 2], p, zobrist)
+    return True
 
 
 @njit
@@ -168,7 +212,7 @@ def _list_replies(b, stone, replies):
 def escapes_by(b, stone, p, scratch, zobrist):
     """Return whether a chain in atari would escape if its owner played at p, a legal move; p = 0: by any move."""
     _set_up(b, np.int64(b.color[np.uint64(stone)]), scratch)
-    return escapes(scratch, 0, stone, p, zobrist)
+    return escapes(scratch, stone, p, zobrist)
 
 
 @njit
@@ -178,7 +222,7 @@ def is_caught_by(b, stone, p, scratch, zobrist):
     if not is_legal(scratch.boards[0], p):
         return False
     play_stone(scratch.boards[0], p, zobrist)
-    return not escapes(scratch, 0, stone, 0, zobrist)
+    return not escapes(scratch, stone, 0, zobrist)
 
 
 @njit
