@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,10 @@ from rlgo.move_features import FEATURES
 from rlgo.nested_shapes import known_shapes, make_tree
 from rlgo.patterns import FORMAT, VERSION, Patterns, describe, load_patterns, save_patterns, show
 
-GAMES = [random_game(30, seed) for seed in range(20)]
+
+@cache
+def games_played() -> list[Game]:
+    return [random_game(30, seed) for seed in range(20)]
 
 
 def table_of(games: list[Game]) -> GameTable:
@@ -42,7 +46,7 @@ def table_of(games: list[Game]) -> GameTable:
 
 @pytest.fixture(scope="module")
 def learned() -> tuple[GameTable, Decisions, Patterns]:
-    games = table_of(GAMES)
+    games = table_of(games_played())
     parents, codes, seen = known_shapes(grow_tree(games, SIZE, 20, 9, 50_000), 20)
     decisions = decisions_of(games, SIZE, make_tree(SIZE, parents, codes))
     features, shapes = softmax.fit(decisions, parents, 1.0, 20)
@@ -53,7 +57,7 @@ def test_decisions_are_the_moves_to_be_learned(learned: tuple) -> None:
     games, decisions, _ = learned
     assert len(decisions) == games.is_learned.sum()
     d = 0
-    for g, game in enumerate(GAMES):
+    for g, game in enumerate(games_played()):
         replayed = Game(SIZE)
         for ply, (color, p) in enumerate(game.moves, -2 if g == 0 else 0):
             if ply >= 0 and games.is_learned[games.first_move[g] + ply]:
@@ -150,7 +154,7 @@ def test_minorization_maximization_finds_the_strengths_of_a_game_with_an_answer(
 
 def test_probabilities_are_those_of_the_decisions(learned: tuple) -> None:
     _, decisions, patterns = learned
-    x, game = x_of(patterns, decisions), GAMES[1]
+    x, game = x_of(patterns, decisions), games_played()[1]
     first = int(np.flatnonzero((decisions.game == 1) & (decisions.ply == 3))[0])
     board = Game(SIZE).board.copy()
     for _, p in game.moves[:3]:
@@ -164,7 +168,7 @@ def test_probabilities_are_those_of_the_decisions(learned: tuple) -> None:
 
 def test_probabilities_do_not_depend_on_colours_and_symmetry(learned: tuple) -> None:
     patterns = learned[2]
-    for game in GAMES[:4]:
+    for game in games_played()[:4]:
         plain, turned = Game(SIZE), Game(SIZE)
         turned.play(PASS)  # White begins
         for _, p in game.moves[:13]:
@@ -216,12 +220,12 @@ def test_shapes_are_drawn(learned: tuple) -> None:
 
 
 def test_players_are_black_in_drawings() -> None:
-    """A shape of one own stone below the move: its code is 2 (one liberty) in one of four places."""
+    """A shape of one own stone above the move, whose code is 2: one liberty. It is drawn twice: it is all there is."""
     patterns = Patterns(
         np.zeros(1, np.int32), np.array([2], np.uint32), np.ones(1, np.int64), np.ones(2, np.float32),
         np.zeros(len(FEATURES) + 1, np.float32),
     )  # fmt: skip
     drawn = show(patterns, 1, unicode=False)
-    assert drawn.count("X") == 1
+    assert drawn.count("X") == 2
     assert "O" not in drawn.split("Features")[0]
     assert "[---1]" in drawn

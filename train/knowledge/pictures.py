@@ -22,10 +22,12 @@ def accuracy_picture(path: str | Path, found: Sequence[Accuracy]) -> None:
         right.plot(range(len(phases)), values, marker="o", color=f"C{i}", label=name)
     percent(left.yaxis)
     left.set_ylim(0, 1)
+    left.set_xticks([1, *range(5, RANKS + 1, 5)])
     left.set_xlabel("rank k")
     left.set_title("Move played among the best k", fontsize=10, loc="left")
     left.legend(frameon=False, fontsize=9)
-    right.set_xticks(range(len(phases)), phases)
+    right.set_xticks(range(len(phases)), [phase.removeprefix("moves ") for phase in phases])
+    right.set_xlabel("move of the game")
     right.set_title("Mean log-likelihood of the move played", fontsize=10, loc="left")
     for ax in (left, right):
         light_frame(ax)
