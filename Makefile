@@ -12,10 +12,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CONFIG ?= configs/quick.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help train check test lint docs bench tensorboard web clean
+.PHONY: help train check test test-all lint docs bench tensorboard web clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 train: $(VENV)/train.stamp  ## train the quick config (or CONFIG=...) and show how strong it plays
 	$(BIN)/rlgo train $(CONFIG) --set run.name=$(basename $(notdir $(CONFIG)))-$$(date +%Y%m%d-%H%M%S)
@@ -35,10 +35,14 @@ test: $(VENV)/test.stamp  ## run all tests
 	NUMBA_BOUNDSCHECK=1 RLGO_CACHE_DIR=$(CURDIR)/build/cache-boundscheck \
 		$(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m boundscheck
 
-lint: $(VENV)/test.stamp  ## check style and types
+test-all: $(VENV)/test.stamp  ## run the tests on every Python there is, and with the lowest versions of what rlgo needs
+	$(BIN)/nox
+
+lint: $(VENV)/test.stamp  ## check style, types and security
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive rlgo mcts train
 
 docs: $(VENV)/docs.stamp  ## build the documentation site in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

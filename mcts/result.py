@@ -35,6 +35,10 @@ class TreeResult(NamedTuple):
     simulations: int  # simulations of this search
     nodes: int  # nodes in all trees
 
+    def __repr__(self) -> str:
+        best = f"; point {self.moves[0]} has {self.visits[0]:,} visits, Q = {self.q[0]:.3f}" if len(self.moves) else ""
+        return f"<TreeResult: {self.simulations:,} simulations, {len(self.moves)} moves, {self.nodes:,} nodes{best}>"
+
 
 def no_result() -> TreeResult:
     """Return the result of a position where the player should pass without searching."""

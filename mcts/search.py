@@ -17,13 +17,13 @@ from mcts.bias import kind_of
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, add_prior
 from mcts.rave import back_up, beta_of, combine, hand_selected_beta, virtual_loss
-from mcts.settings import LEARNED, NO_TRUNCATION, ActionValue, Heuristic, Settings
+from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, Settings
 from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_edge, mean_or_0
 from mcts.uct import ucb1
 from rlgo.board import BLACK, board_dtype, new_boards, outcome, play
 from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
 from rlgo.policy import choose_move
-from rlgo.rollout import DefaultPolicy, Rules, begin_rollout, is_hopeless, rollout_dtype, step_rollout
+from rlgo.rollout import LEARNED, DefaultPolicy, Rules, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 from rlgo.shapes import padded_points
 from rlgo.td import max_plies
 from rlgo.value import reset, reset_gains, shapes_dtype, squash, update

@@ -23,19 +23,23 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import BLACK, PASS, new_board, new_boards, outcome, play, position_key
+from rlgo.bounds import One, OrNone, Whole, checked
 from rlgo.budget import Budget, shorter
 from rlgo.coords import to_vertex
-from rlgo.errors import RlgoError, expect
+from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, make_rng, njit, seed_sequence
 from rlgo.memory import announce
 from rlgo.player import Candidate, Insight, Player, Seed, check_size, moves_to_try, position_of, ranked
 from rlgo.rollout import Rules, make_rules
+from rlgo.settings import SECONDS, board_size
 from rlgo.shapes import Table, make_features, padded_points
 from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, reset, update
 from rlgo.weights import Weights
 
 MAX_DEPTH = 40
+DEPTH = Whole(ge=1, le=MAX_DEPTH - 1)
+TABLE_BITS = Whole(ge=4, le=28)
 WON_LOGIT = 1e6  # far above any logit
 _WIDTH = 1e-9  # width of a null window: logits are sums of float32, so they are equal or differ by more
 _EXACT, _LOWER, _UPPER = 1, 2, 3
@@ -44,8 +48,9 @@ _HISTORY = 1e-3  # of a logit, for each squared depth
 _SLICE_NODES = 200_000  # about 10 ms
 
 
+@checked
 class Options(NamedTuple):
-    """Which enhancements of plain alpha-beta are on."""
+    """Which enhancements of plain alpha-beta are on. Raises `RlgoError` for anything but True and False."""
 
     table: bool = True  # transposition table: values of positions met before, and the best move there
     killers: bool = True  # moves that cut at this depth elsewhere come early
@@ -411,14 +416,15 @@ class AlphaBetaSearch:
     """
 
     def __init__(self, size: int, options: Options = Options(), table_bits: int = 18, seed: Seed = None):
-        expect(4 <= table_bits <= 28, "table_bits", table_bits, "an integer from 4 to 28")
-        self.size, self.options = size, options
+        table_bits = TABLE_BITS.check("table_bits", table_bits)
+        size = self.size = board_size(size)
+        self.options = One(Options).check("options", options)
         self.results: list[AlphaBetaResult] = []
         sequence = seed_sequence(seed)
         self._order = np.random.default_rng(sequence)
         self._features = make_features(size, (3,), "none")
         n_entries = 1 << table_bits if options.table else 1
-        announce(f"alpha-beta: table_bits = {table_bits}", n_entries * entry_dtype().itemsize)
+        announce(f"table_bits = {table_bits}", n_entries * entry_dtype().itemsize)
         self._search = Search(
             new_boards(MAX_DEPTH + 1, size),
             new_shapes(MAX_DEPTH + 1, size),
@@ -547,12 +553,11 @@ def led_by(candidates: list[Candidate], result: AlphaBetaResult | None) -> list[
     return [best._replace(visits=max(1, result.nodes), line=result.line), *others]
 
 
-def check_limits(depth: int | None, seconds: float | None) -> None:
-    """Raise `RlgoError` if a search has no limit, or one out of range."""
+def check_limits(depth: int | None, seconds: float | None) -> tuple[int | None, float | None]:
+    """Return the limits of a search as plain numbers. `RlgoError` if there is none, or one is out of range."""
     if depth is None and seconds is None:
         raise RlgoError("alpha-beta: expected a depth, or seconds, or both")
-    expect(depth is None or 1 <= depth < MAX_DEPTH, "depth", depth, f"an integer from 1 to {MAX_DEPTH - 1}")
-    expect(seconds is None or seconds > 0, "seconds", seconds, "a positive number")
+    return OrNone(DEPTH).check("depth", depth), SECONDS.check("seconds", seconds)
 
 
 class AlphaBeta(Player):
@@ -584,9 +589,9 @@ class AlphaBeta(Player):
         seed: Seed = None,
         name: str = "alphabeta",
     ):
-        check_limits(depth, seconds)
+        self.depth, self.seconds = check_limits(depth, seconds)
+        One(Weights).check("weights", weights)
         self.name, self.sizes = name, (weights.features.size,)
-        self.depth, self.seconds = depth, seconds
         self.result: AlphaBetaResult | None = None
         self._position: tuple[int, ...] = ()  # whose result it is
         self._table = weights.table(is_fused=True)
@@ -621,6 +626,7 @@ class AlphaBeta(Player):
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Rank the moves by V without search; the move of the last search comes first, with its variation."""
+        check_size(self, game)
         by_value = ranked(game, self._values.afterstates(game.board))
         return led_by(by_value, self.result if self._position == position_of(game) else None)
 

@@ -30,11 +30,13 @@ What makes it fast (figures: uniform random playouts on 9x9, one core)
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
+from rlgo.errors import RlgoError, shown
 from rlgo.jit import inline, njit, random_below
-from rlgo.settings import MAX_SIZE, MIN_SIZE
+from rlgo.settings import board_size
 
 EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3
 PASS = 0
@@ -72,8 +74,7 @@ def board_dtype(size: int) -> np.dtype:
     empties[N], empty_at[P], n_empty : the empty points in no order, and each one's place in that list
     changed[N], n_changed : points whose colour the last move changed; the stone played comes first
     """
-    if not MIN_SIZE <= size <= MAX_SIZE:
-        raise ValueError(f"board size {size}: expected {MIN_SIZE} to {MAX_SIZE}")
+    size = board_size(size)
     points, area = n_points(size), size * size
     index = np.uint8 if points <= 256 else np.uint16
     fields = [
@@ -104,8 +105,9 @@ def new_boards(n: int, size: int) -> np.ndarray:
     """Make n empty boards with Black to play, an array of `board_dtype(size)`.
 
     `boards[i]` is a record that shares memory with the array; `boards[i] = boards[j]` copies a board.
-    Raises ValueError outside sizes 5 to 19.
+    Raises `RlgoError` outside sizes 5 to 19.
     """
+    size = board_size(size)
     boards = np.zeros(n, board_dtype(size))
     clear(boards[0], size)
     boards[1:] = boards[0]
@@ -115,6 +117,14 @@ def new_boards(n: int, size: int) -> np.ndarray:
 def new_board(size: int) -> np.record:
     """Make one empty board with Black to play, a record."""
     return new_boards(1, size)[0]
+
+
+def board_of(position: Any) -> Any:
+    """Return the board record of a position: a `Game`, or a board record itself. `RlgoError` for anything else."""
+    board = getattr(position, "board", position)
+    if not isinstance(board, np.void) or "board_size" not in (board.dtype.names or ()):
+        raise RlgoError(f"position = {shown(position)}: expected a Game, or a board")
+    return board
 
 
 @cache

@@ -9,9 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from rlgo.errors import RlgoError, expect
+from rlgo.bounds import OrNone
+from rlgo.errors import RlgoError
+from rlgo.settings import AT_LEAST_0, COUNT_OR_0, SECONDS, SIMULATIONS
 
 SLICE_SECONDS = 0.01
+BATCH_SECONDS = 0.1  # for batches of games, which nobody follows move by move
 
 
 def never() -> bool:
@@ -48,7 +51,9 @@ class Budget:
         depth: int | None = None,
         stop: Callable[[], bool] = never,
     ):
-        self.simulations, self.seconds, self.depth, self.stop = simulations, seconds, depth, stop
+        self.simulations = OrNone(COUNT_OR_0).check("simulations", simulations)
+        self.seconds = OrNone(AT_LEAST_0).check("seconds", seconds)
+        self.depth, self.stop = depth, stop
         self.done = 0
         self._start = time.perf_counter()
 
@@ -69,15 +74,18 @@ class Budget:
         """Return whether the search must end now: all simulations done, time up, or stopped."""
         return self.left() == 0 or self.seconds_left() == 0.0 or self.stop()
 
-    def slices(self, least: int = 1, most: int | None = None, is_steady: bool = False) -> Iterator[int]:
+    def slices(
+        self, least: int = 1, most: int | None = None, is_steady: bool = False, seconds: float = SLICE_SECONDS
+    ) -> Iterator[int]:
         """Cut the budget into slices: yield how many simulations to run next, until the budget ends.
 
-        There is always a first slice. Slices grow from `least` to what takes about ten milliseconds.
+        There is always a first slice. Slices grow from `least` to what takes about `seconds`.
 
         Parameters
         ----------
         least, most : bounds of a slice; the last one may be smaller
         is_steady : make every slice as large as `most`, however long it takes
+        seconds : length of a slice
         """
         n = most if is_steady and most is not None else least
         while True:
@@ -89,14 +97,13 @@ class Budget:
             if self.ends():
                 return
             if not is_steady:
-                seconds = max(time.perf_counter() - began, 1e-9)
-                n = max(least, min(4 * n, int(n * SLICE_SECONDS / seconds)))
+                took = max(time.perf_counter() - began, 1e-9)
+                n = max(least, min(4 * n, int(n * seconds / took)))
                 n = n if most is None else min(n, most)
 
 
-def check_budget(simulations: int | None, seconds: float | None) -> None:
-    """Raise `RlgoError` if a move's budget is out of range or unlimited."""
+def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | None, float | None]:
+    """Return a move's budget as plain numbers. `RlgoError` if it is out of range or unlimited."""
     if simulations is None and seconds is None:
         raise RlgoError("expected a number of simulations (sims), or seconds, or both")
-    expect(simulations is None or simulations >= 1, "simulations", simulations, "an integer of at least 1")
-    expect(seconds is None or seconds > 0, "seconds", seconds, "a positive number")
+    return SIMULATIONS.check("simulations", simulations), SECONDS.check("seconds", seconds)

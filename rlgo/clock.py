@@ -10,10 +10,12 @@ Overtime is spent evenly over the moves of a period.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from rlgo.board import BLACK, WHITE
+from rlgo.bounds import checked
 from rlgo.errors import RlgoError
+from rlgo.settings import AT_LEAST_0, COUNT_OR_0
 
 # After this many of a side's moves (a fraction of size * size), 1 / e of its time is left: 20 of about 40 on 9x9.
 _TAU = 0.25
@@ -27,17 +29,18 @@ _NUMBER = r"(\d{1,6}(?:\.\d{1,3})?)"
 _FORM = re.compile(rf"{_NUMBER}(?:\+(?:{_NUMBER}/(\d{{1,4}})|(\d{{1,4}})x{_NUMBER}))?")
 
 
+@checked
 class TimeSettings(NamedTuple):
     """The time of each side, in seconds.
 
     Absolute: main time only. Canadian: then `stones` moves in every `period`. Byo-yomi: then `periods` periods, one for
-    each move; a side that exceeds a period loses it.
+    each move; a side that exceeds a period loses it. Raises `RlgoError` for a value out of range.
     """
 
-    main: float
-    period: float = 0.0
-    stones: int = 0  # moves in a period; 1 for byo-yomi
-    periods: int = 0  # for byo-yomi; 0: Canadian overtime, which never ends
+    main: Annotated[float, AT_LEAST_0]
+    period: Annotated[float, AT_LEAST_0] = 0.0
+    stones: Annotated[int, COUNT_OR_0] = 0  # moves in a period; 1 for byo-yomi
+    periods: Annotated[int, COUNT_OR_0] = 0  # for byo-yomi; 0: Canadian overtime, which never ends
 
     def __str__(self) -> str:
         if not self.stones:
@@ -105,15 +108,21 @@ class Clock:
     def __init__(self, settings: TimeSettings | None = None):
         """Start with full time, or without a clock if `settings` is None."""
         self.settings = settings
+        self._delays: dict[int, float] = {}  # by colour, of games before
         self._sides: dict[int, _Side] = {}
         self.restart()
 
     def restart(self) -> None:
         """Give both sides their full time again, for a new game."""
-        delays = {color: side.delay for color, side in self._sides.items()}  # a property of the machine, not the game
+        self._delays |= {color: side.delay for color, side in self._sides.items()}
         self._sides = {} if self.settings is None else {c: _Side(self.settings) for c in (BLACK, WHITE)}
         for color, side in self._sides.items():
-            side.delay = delays.get(color, 0.0)
+            side.delay = self._delays.get(color, 0.0)  # a property of the machine, not of the game
+
+    def set(self, settings: TimeSettings | None) -> None:
+        """Replace the time settings, or remove the clock (None), and give both sides their full time."""
+        self.settings = settings
+        self.restart()
 
     def set_left(self, color: int, seconds: float, stones: int = 0) -> None:
         """Set the time a side has left, as in GTP's time_left.

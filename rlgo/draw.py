@@ -12,11 +12,14 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from rlgo.board import BLACK, EMPTY, PASS, WHITE
-from rlgo.coords import COLUMNS, star_points, to_row_col
+from rlgo.board import BLACK, EMPTY, PASS, WHITE, board_of
+from rlgo.bounds import Whole
+from rlgo.coords import COLUMNS, Place, point_of, star_points, to_row_col, to_vertex
+from rlgo.errors import RlgoError, shown
 
 HIDDEN, MOVE = 4, 5  # in text, further codes of points: beyond the shape, and a move (BORDER: off the board)
 _ASCII, _UNICODE = ".XO# *", ".●○# *"
@@ -58,6 +61,36 @@ def board_text(board: np.record, last: int | None = None, unicode: bool = False)
         body = "".join(gap + cell for gap, cell in zip(gaps, cells, strict=False)) + gaps[-1]
         lines.append(f"{row + 1:2}{body}{row + 1}")
     return "\n".join([*lines, header])
+
+
+def board_narrow(board: np.record, last: int | None = None, unicode: bool = False) -> str:
+    """Draw a board as text with one character for each point, for narrow terminals; parameters as of `board_text`.
+
+    The last move is named below the board.
+    """
+    marks, stars = _UNICODE if unicode else _ASCII, star_points(int(board.board_size))
+    points = [[marks[c] for c in row] for row in colors_of(board)]
+    for row, col in (to_row_col(p, len(points)) for p in stars):
+        points[row][col] = "+" if points[row][col] == marks[EMPTY] else points[row][col]
+    named = [] if last is None else [f"last move: {to_vertex(last, len(points))}"]
+    return "\n".join([_narrow(["".join(row) for row in points]), *named])
+
+
+def values_narrow(board: np.record, values: np.ndarray, unicode: bool = False) -> str:
+    """Draw a map of values with one character for each point: stones, or tenths from 0 to 9; see `values_text`."""
+    marks = _UNICODE if unicode else _ASCII
+    rows = [
+        "".join(marks[c] if c or np.isnan(v) else str(min(9, int(10 * v))) for c, v in zip(*row, strict=True))
+        for row in zip(colors_of(board), values, strict=True)
+    ]
+    return _narrow(rows)
+
+
+def _narrow(rows: Sequence[str]) -> str:
+    """Put coordinates around rows of one character for each point, the lowest row first."""
+    header = "   " + COLUMNS[: len(rows)]
+    lines = [f"{number:2} {row} {number}" for number, row in enumerate(rows, 1)]
+    return "\n".join([header, *reversed(lines), header])
 
 
 # Numbers of the 256 colours of terminals.
@@ -159,18 +192,25 @@ def shapes_text(
 # ---------------------------------------------------------------------------------------------
 
 
-def board_svg(board: np.record, last: int | None = None, values: np.ndarray | None = None, cell: int = 28) -> str:
+def board_svg(position: Any, last: Place | None = None, values: np.ndarray | None = None, cell: int = 28) -> str:
     """Draw a board with its coordinates as an SVG image without external fonts, scripts or style sheets.
 
     Parameters
     ----------
-    board : a board record, for instance `Game.board`
+    position : a `Game`, or a board record
     last : the point of the last move, marked by a dot; PASS or None marks nothing
     values : float[size, size], P(Black wins): a map under the stones, red towards 1, blue towards 0; NaN for no value
     cell : pixels from point to point
+
+    Raises
+    ------
+    RlgoError : for anything else
     """
-    colors = colors_of(board)
-    size = len(colors)
+    colors = colors_of(board_of(position))
+    size, cell = len(colors), Whole(ge=1, le=1_000).check("cell", cell)
+    last = None if last is None else point_of(last, size)
+    if values is not None and (not isinstance(values, np.ndarray) or values.shape != (size, size)):
+        raise RlgoError(f"values = {shown(values)}: expected an array of {size} x {size} numbers")
     side = (size + 1) * cell
     x = [(col + 1) * cell for col in range(size)]
     y = [(size - row) * cell for row in range(size)]  # the lowest row at the bottom

@@ -27,7 +27,7 @@ import numpy as np
 from rlgo.errors import RlgoError
 from rlgo.files import read_file, write_atomically
 from rlgo.resources import version
-from rlgo.settings import MAX_SIZE, MIN_SIZE, SHARINGS, SIZES
+from rlgo.settings import MAX_SIZE, MIN_SIZE, SHARINGS, SIZES, board_size
 from rlgo.shapes import FeatureSet, count_weights, make_features, unshare
 from rlgo.weights import Weights, find_weights, load_weights
 
@@ -156,7 +156,7 @@ def _shorten(text: str) -> str:
 def _board_size(path: str | Path, n: int, sizes: tuple[int, ...], sharing: str, size: int | None) -> int:
     """Find the board size that has n weights in such a file."""
     if size is not None:
-        _check_size(size)
+        board_size(size)
     fitting = [m for m in range(MIN_SIZE, MAX_SIZE + 1) if n == _n_saved(m, sizes, sharing)]
     if not fitting:
         raise RlgoError(
@@ -168,11 +168,6 @@ def _board_size(path: str | Path, n: int, sizes: tuple[int, ...], sharing: str, 
     if size is not None and size not in fitting:
         raise RlgoError(f"{path}: expected weights for {size}x{size}, found weights for {fitting[0]}x{fitting[0]}")
     return fitting[0] if size is None else size
-
-
-def _check_size(size: int) -> None:
-    if not MIN_SIZE <= size <= MAX_SIZE:
-        raise RlgoError(f"board size {size}: expected {MIN_SIZE} to {MAX_SIZE}")
 
 
 def _n_saved(size: int, sizes: tuple[int, ...], sharing: str) -> int:
@@ -236,7 +231,7 @@ def without_sharing(weights: Weights, sizes: tuple[int, ...] | None = None) -> W
 
 def _resize(weights: Weights, size: int) -> Weights:
     old = weights.features
-    _check_size(size)
+    board_size(size)
     if "LI" not in SHARINGS[old.sharing]:
         raise RlgoError(f"{old.name}: these weights are tied to positions of their board; only LI weights carry over")
     return _copy_blocks(weights, make_features(size, old.sizes, old.sharing), "LI")

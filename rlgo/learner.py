@@ -8,19 +8,20 @@ plays better than the last weights (`averaging_rate`).
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.errors import RlgoError
+from rlgo.bounds import One
+from rlgo.budget import BATCH_SECONDS, Budget
 from rlgo.jit import njit, seed_sequence
 from rlgo.memory import announce, bytes_of
 from rlgo.rollout import make_rules
 from rlgo.scratch import clear_tally, make_scratch
-from rlgo.selfplay import learn_episodes, play_episodes, tally_dtype
-from rlgo.settings import Learning, Policy
+from rlgo.selfplay import Tally, learn_episodes, play_episodes, tally_dtype
+from rlgo.settings import COUNT, COUNT_OR_0, KOMI, WORKERS, Learning, Policy
 from rlgo.shapes import FeatureSet
 from rlgo.td import check_max_moves, make_memory, write_through
 from rlgo.value import reset
@@ -72,7 +73,10 @@ class LearnWorker:
     episode : the last game (`td.episode_dtype`)
     rng : uint64[1], the state of the random numbers
     occurrences : int64[n + 1], how often each weight's shapes occurred, see `td.UpdateScratch`
+    stopped : set from another thread, it ends `learn` and `play` within a tenth of a second
     """
+
+    stopped = False
 
     def __init__(
         self,
@@ -100,17 +104,24 @@ class LearnWorker:
     def learn(self, games: int, first: int) -> np.record:
         """Play and learn from this many games, the first of which has the number `first`; return their tally."""
         clear_tally(self._scratch.tally)
-        learn_episodes(
-            games, first, self._scratch, self.memory, self.policy, self.learning, self._rules, self.max_moves
-        )
+        for n in self._slices(games):
+            learn_episodes(
+                n, first, self._scratch, self.memory, self.policy, self.learning, self._rules, self.max_moves
+            )
+            first += n
         return self._scratch.tally.copy()
 
     def play(self, games: int) -> np.record:
         """Play this many games without learning; return their tally."""
         clear_tally(self._scratch.tally)
         self._start()
-        play_episodes(games, self._scratch, self.memory.table, self.policy, self._rules, self.max_moves)
+        for n in self._slices(games):
+            play_episodes(n, self._scratch, self.memory.table, self.policy, self._rules, self.max_moves)
         return self._scratch.tally.copy()
+
+    def _slices(self, games: int) -> Iterator[int]:
+        """Cut games into slices, between which Python sees Ctrl-C. Results do not depend on them."""
+        return Budget(games, stop=lambda: self.stopped).slices(seconds=BATCH_SECONDS)
 
     def adopt(self, theta: np.ndarray) -> None:
         """Replace the weights by these, float32[n + 1]."""
@@ -155,7 +166,14 @@ class LearnWorkers:
         if self._threads is None:
             return self.workers[0].learn(games, first)
         shares = share_out(games, first, len(self.workers))
-        tallies = list(self._threads.map(lambda worker, share: worker.learn(*share), self.workers, shares))
+        calls = [self._threads.submit(worker.learn, *share) for worker, share in zip(self.workers, shares, strict=True)]
+        try:
+            tallies = [call.result() for call in calls]
+        except BaseException:  # Ctrl-C: in the middle of a round, there is nothing to merge
+            for worker in self.workers:
+                worker.stopped = True
+            wait(calls)
+            raise
         self.theta = merged(self.theta, [worker.theta for worker in self.workers])
         list(self._threads.map(lambda worker: worker.adopt(self.theta), self.workers))
         return add_up(tallies)
@@ -178,6 +196,8 @@ class LearnWorkers:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Continue from what `state` returned."""
+        for worker in self.workers:
+            worker.stopped = False
         self.theta[:] = state["theta"]
         for i, worker in enumerate(self.workers):
             worker.theta[:] = self.theta
@@ -199,7 +219,7 @@ def share_out(games: int, first: int, workers: int) -> list[tuple[int, int]]:
 
 def add_up(tallies: Sequence[np.record]) -> np.record:
     """Add up several tallies."""
-    total = np.zeros(1, tallies[0].dtype if tallies else tally_dtype())[0]
+    total = np.zeros(1, np.dtype((Tally, tallies[0].dtype if tallies else tally_dtype())))[0]
     for name in total.dtype.names:
         total[name] = sum(tally[name] for tally in tallies)
     return total
@@ -246,16 +266,22 @@ class Learner:
         workers: int = 1,
         merge_every: int = 1_000,
     ):
-        if workers < 1 or merge_every < 1:
-            raise RlgoError(f"workers = {workers}, merge_every = {merge_every}: expected at least 1 of each")
+        One(FeatureSet).check("features", features)
+        One(Learning).check("learning", learning)
+        One(Policy).check("policy", policy)
+        workers, merge_every = WORKERS.check("workers", workers), COUNT.check("merge_every", merge_every)
         # One worker draws from the seed itself.
         seeds = [seed] if workers == 1 else seed_sequence(seed).spawn(workers)
-        self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
+        self.features, self.learning, self.policy = features, learning, policy
+        self.komi = KOMI.check("komi", komi)
         self.round = workers * merge_every
-        arguments = WorkerArguments(features, learning, policy, komi, max_moves, seeds[0], theta)
+        arguments = WorkerArguments(features, learning, policy, self.komi, max_moves, seeds[0], theta)
         self.pool = self._spawn([arguments._replace(seed=seed) for seed in seeds])
         self.theta_mean = self.theta.astype(np.float64)
         self.games = self.lost = 0
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.features.name}, komi {self.komi:g}: {self.games:,} games>"
 
     def _spawn(self, per_worker: Sequence[WorkerArguments]) -> LearnWorkers:
         """Start the workers: here on threads."""
@@ -270,8 +296,12 @@ class Learner:
         return self.pool.theta
 
     def learn(self, games: int) -> np.record:
-        """Play and learn from this many games; return their tally (`selfplay.tally_dtype`)."""
-        end, tallies = self.games + games, []
+        """Play and learn from this many games; return their tally (`selfplay.tally_dtype`).
+
+        KeyboardInterrupt within a tenth of a second of Ctrl-C. It leaves the round that was being played unfinished: to
+        learn on, `restore` a state.
+        """
+        end, tallies = self.games + COUNT_OR_0.check("games", games), []
         while self.games < end:
             wanted = min(end - self.games, self.round - self.games % self.round)
             tally = self.pool.learn(wanted, self.games)
@@ -290,7 +320,7 @@ class Learner:
 
     def play(self, games: int) -> np.record:
         """Play this many games without learning; return their tally. They do not count as games played."""
-        return self.pool.play(games)
+        return add_up([self.pool.play(COUNT_OR_0.check("games", games))])
 
     def close(self) -> None:
         """Stop the workers for good."""

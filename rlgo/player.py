@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from rlgo.board import BLACK, PASS
+from rlgo.bounds import One
 from rlgo.budget import Budget, never, shorter
 from rlgo.clock import Clock, TimeSettings
 from rlgo.coords import to_row_col
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 from rlgo.game import Game
+from rlgo.jit import seed_sequence
+from rlgo.settings import PROBABILITY
 
 if TYPE_CHECKING:
     from rlgo.weights import Weights
@@ -93,8 +96,10 @@ class Player(Protocol):
     limit: float | None = None
 
     def __repr__(self) -> str:
-        boards = "any board" if self.sizes is None else known_sizes(self.sizes)
-        return f"<{type(self).__name__} {self.name!r}, {boards}>"
+        facts = ["any board" if self.sizes is None else known_sizes(self.sizes)]
+        facts += [f"{self.simulations:,} simulations"] if self.simulations is not None else []
+        facts += [f"{self.seconds:g} s a move"] if self.seconds is not None else []
+        return f"<{type(self).__name__} {self.name!r}, {', '.join(facts)}>"
 
     # --- life ---
 
@@ -208,7 +213,8 @@ def insight_of(candidates: list[Candidate]) -> Insight:
 
 
 def check_size(player: Player, game: Game) -> None:
-    """Raise an RlgoError if the player does not support the board size of `game`."""
+    """Raise an RlgoError if the player does not support the board size of `game`, or if it is no game."""
+    One(Game).check("game", game)
     if player.sizes is not None and game.size not in player.sizes:
         raise RlgoError(f"{player.name}: plays on {known_sizes(player.sizes)}, found {game.size}x{game.size}")
 
@@ -233,10 +239,11 @@ class RandomPlayer(Player):
 
     def __init__(self, seed: Seed = None, name: str = "random") -> None:
         self.name = name
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(seed_sequence(seed))
 
     def genmove(self, game: Game) -> int:
         """Choose a sensible move at random, or PASS."""
+        check_size(self, game)
         moves = game.sensible_moves()
         return moves[self._rng.integers(len(moves))] if moves else PASS
 
@@ -271,11 +278,13 @@ class GreedyPlayer(Player):
     def __init__(
         self, value_function: AfterstateValues, seed: Seed = None, epsilon: float = 0.0, name: str = "greedy"
     ) -> None:
+        if not hasattr(value_function, "afterstates"):
+            raise RlgoError(f"value_function = {shown(value_function)}: expected a ValueFunction")
         self.name = name
         self.sizes = (value_function.size,)
-        self.epsilon = epsilon
+        self.epsilon = PROBABILITY.check("epsilon", epsilon)
         self._value_function = value_function
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(seed_sequence(seed))
         self._values = np.full((value_function.size, value_function.size), np.nan)
         self._value = math.nan  # of the last position: its value after a pass, which changes no shape
 
@@ -299,6 +308,7 @@ class GreedyPlayer(Player):
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Rank all moves by the values of their afterstates."""
+        check_size(self, game)
         return ranked(game, self._value_function.afterstates(game.board))
 
     def value_weights(self) -> Weights | None:

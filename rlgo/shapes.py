@@ -37,13 +37,13 @@ canonical window's part. On 9x9 that leaves 10 parts of 3^9 instead of 49, which
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rlgo.board import EMPTY, n_points
-from rlgo.errors import RlgoError
-from rlgo.settings import SHARINGS, SIZES
+from rlgo.errors import RlgoError, shown
+from rlgo.settings import SHARINGS, SIZES, board_size
 
 WINDOWS_OVER_POINT = 14  # windows over one point: 1 + 4 + 9
 GROUP = 4  # places of a weight are listed in groups of this size, so that branches in loops over them predict well
@@ -164,10 +164,22 @@ class FeatureSet:
         return f"{self.size}x{self.size} " + "+".join(f"{k}x{k}" for k in self.sizes) + f" {self.sharing}"
 
     def expand(self, theta: np.ndarray) -> np.ndarray:
-        """Write theta, float32[n_weights + 1] (index 0 unused and 0), out by shape: float32[K]."""
+        """Write theta, float32[n_weights + 1] (index 0 unused and 0), out by shape: float32[K].
+
+        `RlgoError` if it is of another shape.
+        """
+        self.check(theta)
         weights = theta.astype(np.float32)[np.abs(self.class_of)]
         np.negative(weights, where=self.class_of < 0, out=weights)
         return weights
+
+    def check(self, theta: Any, name: str = "theta") -> None:
+        """Raise `RlgoError` unless theta is an array of n_weights + 1 floats."""
+        if not isinstance(theta, np.ndarray) or theta.dtype.kind != "f" or theta.ndim != 1:
+            raise RlgoError(f"{name} = {shown(theta)}: expected a row of n_weights + 1 = {self.n_weights + 1} floats")
+        if len(theta) != self.n_weights + 1:
+            found = max(0, len(theta) - 1)  # theta[0] is unused
+            raise RlgoError(f"{name}: {found} weights, expected {self.n_weights} of the feature set {self.name}")
 
     def table(self, theta: np.ndarray) -> Table:
         """Return the look-up table of theta, float32[n_weights + 1], the same for both colours."""
@@ -285,7 +297,6 @@ class FeatureSet:
         return block, anchor[0], anchor[1], cells
 
 
-@cache
 def make_features(size: int, sizes: tuple[int, ...] = SIZES, sharing: str = "LI+LD") -> FeatureSet:
     """Make the feature set of a board size. The result is cached; making it takes well under a second on 9x9.
 
@@ -299,10 +310,25 @@ def make_features(size: int, sizes: tuple[int, ...] = SIZES, sharing: str = "LI+
     ------
     RlgoError : for other sizes or another sharing
     """
-    if not sizes or list(sizes) != sorted(set(sizes)) or not set(sizes) <= set(SIZES):
-        raise RlgoError(f"features.sizes = {list(sizes)}: expected an ascending subset of [1, 2, 3]")
-    if sharing not in SHARINGS:
-        raise RlgoError(f"features.sharing = {sharing!r}: expected one of {', '.join(SHARINGS)}")
+    return _cached_features(board_size(size), check_sizes(sizes), check_sharing(sharing))
+
+
+def check_sizes(sizes: Any) -> tuple[int, ...]:
+    """Return window sizes as plain integers. `RlgoError` for anything but an ascending subset of (1, 2, 3)."""
+    if not isinstance(sizes, tuple | list) or not sizes or list(sizes) != [k for k in SIZES if k in sizes]:
+        raise RlgoError(f"sizes = {shown(sizes)}: expected an ascending subset of [1, 2, 3]")
+    return tuple(int(k) for k in sizes)
+
+
+def check_sharing(sharing: Any) -> str:
+    """Return the name of a kind of weight sharing. `RlgoError` for any other."""
+    if not isinstance(sharing, str) or sharing not in SHARINGS:
+        raise RlgoError(f"sharing = {shown(sharing)}: expected one of {', '.join(SHARINGS)}")
+    return sharing
+
+
+@cache
+def _cached_features(size: int, sizes: tuple[int, ...], sharing: str) -> FeatureSet:
     return FeatureSet(size, sizes, sharing)
 
 

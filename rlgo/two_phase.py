@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rlgo.alphabeta import AlphaBetaResult, AlphaBetaSearch, Options, check_limits, describe, led_by
+from rlgo.bounds import One
 from rlgo.budget import Budget, shorter
 from rlgo.game import Game
 from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, position_of
@@ -48,12 +49,12 @@ class TwoPhase(Player):
         seed: Seed = None,
         name: str = "two_phase",
     ):
-        check_limits(depth, seconds)
+        self.depth, self.seconds = check_limits(depth, seconds)
+        self.first = One(TdSearch).check("first", first)
         assert first.sizes is not None
         self.name, self.sizes = name, first.sizes
-        self.first, self.depth, self.seconds = first, depth, seconds
-        if seconds is not None:
-            first.seconds = seconds / 2
+        if self.seconds is not None:
+            first.seconds = self.seconds / 2
         self.result: AlphaBetaResult | None = None
         self._position: tuple[int, ...] = ()  # whose result it is
         self.second = AlphaBetaSearch(first.sizes[0], options, table_bits, seed)

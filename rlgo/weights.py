@@ -8,6 +8,7 @@ Start reading at `Weights`, then `save_weights`. A weight file is an archive (se
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.archive import read_archive, write_archive
+from rlgo.bounds import Choice, One, Whole
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 from rlgo.resources import checkpoints_dir
-from rlgo.settings import MAX_SIZE, MIN_SIZE, VALUES
+from rlgo.settings import ANY_KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
 from rlgo.shapes import Block, FeatureSet, Table, fuse, make_features, unshare
 
 FORMAT, VERSION = "rlgo-weights", 1
@@ -46,6 +48,17 @@ class Weights:
     value: str = "logistic"
     games: int = 0
     provenance: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise `RlgoError` for weights that do not fit the features, and for metadata out of range."""
+        One(FeatureSet).check("features", self.features).check(self.theta)
+        if self.theta.dtype != np.float32:
+            raise RlgoError(f"theta: {self.theta.dtype} weights, expected float32")
+        if not isinstance(self.value, str) or self.value not in VALUES:
+            raise RlgoError(f"value = {shown(self.value)}: expected {Choice(VALUES).words}")
+        for name, kind in (("komi", ANY_KOMI), ("games", Whole(ge=0))):
+            object.__setattr__(self, name, kind.check(name, getattr(self, name)))
+        One(dict).check("provenance", self.provenance)
 
     def __repr__(self) -> str:
         return (
@@ -108,6 +121,8 @@ class Weights:
 
 def save_weights(path: str | Path, weights: Weights) -> None:
     """Write a weight file, atomically. Raises RlgoError if the folder cannot be written."""
+    One(Weights).check("weights", weights)
+    _check_path(path)
     write_archive(path, weights.meta(), {"theta": weights.theta[1:]})
 
 
@@ -123,6 +138,7 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
     ------
     RlgoError : if the file is missing, damaged, not a weight file, of a newer version, or of another board size
     """
+    _check_path(path)
     meta, arrays = read_archive(path, "weight file", FORMAT, VERSION)
     try:
         return _weights(meta, np.concatenate([np.zeros(1, np.float32), arrays["theta"]]), size)
@@ -132,6 +148,11 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
         raise RlgoError(f"{path}: {error}") from None
 
 
+def _check_path(path: Any) -> None:
+    if not isinstance(path, str | os.PathLike):
+        raise RlgoError(f"path = {shown(path)}: expected the path of a file")
+
+
 def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
     """Make weights from a file's content. Raises RlgoError, or KeyError for missing metadata."""
     if size is not None and meta["size"] != size:
@@ -139,8 +160,6 @@ def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weigh
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
         raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not supported by this version of rlgo")
     features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"])
-    if theta.shape != (features.n_weights + 1,) or theta.dtype != np.float32:
-        raise RlgoError(f"{theta.size - 1} weights, expected {features.n_weights} of the feature set {features.name}")
     return Weights(features, theta, meta["komi"], meta["value"], meta["games"], meta["provenance"])
 
 
@@ -149,9 +168,12 @@ def shipped_weights(size: int) -> Path:
 
     Raises RlgoError if there is none.
     """
+    size = board_size(size)
     shipped = [(load_weights(p).games, p) for p in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
     if not shipped:
-        raise RlgoError(f"no shipped weights for board size {size}: expected a weight file")
+        sizes = sorted({int(p.name.partition("x")[0]) for p in checkpoints_dir().glob("*x*-*.npz")})
+        others = " or ".join(f"{n}x{n}" for n in sizes)
+        raise RlgoError(f"no shipped weights for board size {size}: expected {others}, or a weight file")
     return max(shipped)[1]
 
 

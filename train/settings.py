@@ -17,7 +17,6 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from typing import (
     Annotated,
     Any,
@@ -36,8 +35,9 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
-from rlgo.errors import RlgoError
-from rlgo.settings import SIZES
+from rlgo.bounds import HUGE, Number, words_of
+from rlgo.errors import RlgoError, cut, nearest, shown
+from rlgo.settings import EVEN_COUNT, SIZES
 
 # ---------------------------------------------------------------------------------------------
 # How values are written
@@ -97,9 +97,8 @@ def read_spec_value(text: str) -> str:
 
 
 def shorten(value: Any) -> str:
-    """Show a wrong value in an error message: on one line, in at most 60 characters."""
-    text = to_toml_value(value) if isinstance(value, str | bool) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    """Show a wrong value in an error message, as a file has it: on one line, in at most 60 characters."""
+    return cut(to_toml_value(value)) if isinstance(value, str | bool) else shown(value)
 
 
 def _kind_of(value: Any) -> str:
@@ -125,6 +124,22 @@ class Expected:
     """What a value may be, for error messages and tables of keys, where bounds alone do not say it."""
 
     text: str
+
+
+class Within:
+    """A number within the bounds of one of the algorithms' own settings, where pydantic has no words for them."""
+
+    def __init__(self, bounds: Number):
+        self.bounds = bounds
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Make pydantic check the bounds after the type."""
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def _check(self, value: Any) -> Any:
+        if not self.bounds.admits(value):
+            raise ValueError("out of bounds")
+        return value
 
 
 class OneOf:
@@ -160,10 +175,9 @@ def _ascending(value: tuple[int, ...]) -> tuple[int, ...]:
     return value
 
 
-MOST = 10**12  # of anything that is counted; tables of keys leave this bound out
 # A number of games or simulations: `games = 1e6` is fine.
-Count = Annotated[int, BeforeValidator(_whole), Field(le=MOST)]
-EvenCount = Annotated[Count, Field(ge=0, le=10**7, multiple_of=2), Expected(f"an even number from 0 to {10**7:,}")]
+Count = Annotated[int, BeforeValidator(_whole), Field(le=HUGE)]
+EvenCount = Annotated[Count, Within(EVEN_COUNT)]
 # Any text on one line; `Path` may be empty, `Name` and `Folder` may not.
 Line = Annotated[str, AfterValidator(_printable)]
 Path = Annotated[Line, Expected("the path of a file, or nothing")]
@@ -218,6 +232,8 @@ def _expected(kind: _Type) -> str:
     for note in reversed(kind.notes):
         if isinstance(note, Expected):
             return note.text
+        if isinstance(note, Within):
+            return note.bounds.words
         if isinstance(note, OneOf):
             return "one of " + ", ".join(map(to_toml_value, note.choices))
     if get_origin(kind.bare) in (Union, types.UnionType):
@@ -233,14 +249,9 @@ def _expected(kind: _Type) -> str:
 
 
 def _within_bounds(noun: str, notes: Iterable[Any]) -> str:
-    bounds = {name: getattr(note, name) for note in notes for name in ("gt", "ge", "le") if hasattr(note, name)}
-    low, high = bounds.get("ge"), bounds.get("le")
-    high = None if high == MOST else high
-    if bounds.get("gt") == 0:
-        return "a positive number" if high is None else f"a positive number up to {high:,}"
-    if high is None:
-        return noun if low is None else f"{noun} of at least {low:,}"
-    return f"{noun} from {low:,} to {high:,}"
+    found = [(name, getattr(note, name)) for note in notes for name in ("gt", "ge", "le") if hasattr(note, name)]
+    low = {name: max(bound for of, bound in found if of == name) for name, _ in found if name != "le"}
+    return words_of(noun, low.get("gt"), low.get("ge"), min((bound for of, bound in found if of == "le"), default=None))
 
 
 def choices_of(field: FieldInfo) -> list[str]:
@@ -342,9 +353,9 @@ def refusal(field: FieldInfo, key: str, value: Any) -> str:
     """Describe a rejected value and what was expected; a field with `repr=False` keeps its value secret."""
     if not field.repr:
         return f"{key}: expected {expected(field)} (not shown here)"
-    is_count = any(getattr(note, "le", None) == MOST for note in _unwrap(field.annotation, field.metadata).notes)
-    if is_count and type(value) in (int, float) and MOST < value < math.inf:
-        return f"{key} = {shorten(value)}: expected at most {MOST:,}"
+    is_count = any(getattr(note, "le", None) == HUGE for note in _unwrap(field.annotation, field.metadata).notes)
+    if is_count and type(value) in (int, float) and HUGE < value < math.inf:
+        return f"{key} = {shorten(value)}: expected at most {HUGE:,}"
     found = "" if type(value) in accepted_types(field) else f", found {_kind_of(value)}"
     return f"{key} = {shorten(value)}: expected {expected(field)}{found}"
 
@@ -357,6 +368,6 @@ def spelled(field: str) -> str:
 def unknown_key(key: str, known: Iterable[str], prefix: str = "", aliases: Iterable[str] = ()) -> str:
     """Describe an unknown key, and suggest the nearest one or list them all."""
     names = [spelled(name) for name in known]
-    near = get_close_matches(key, [*names, *aliases], 1)
-    hint = f"did you mean {prefix}{near[0]}?" if near else f"expected one of {', '.join(names)}"
+    hint = nearest(key, [*names, *aliases], f"expected one of {', '.join(names)}")
+    hint = hint.replace("did you mean ", f"did you mean {prefix}")
     return f"unknown key {prefix}{key}; {hint}"

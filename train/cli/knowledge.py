@@ -26,7 +26,7 @@ from train.cli.options import (
     player_names,
     write_json,
 )
-from train.console import message, stoppable, unicode_output
+from train.console import message, unicode_output
 
 
 class _PlayByDefault(TyperGroup):
@@ -77,12 +77,11 @@ def play(
     from train.knowledge.shards import read_collection
 
     plan = GamesPlan(player, games, checked.size, checked.komi, seed, opening_plies)
-    with stoppable():
-        try:
-            play_games(plan, out, jobs=workers, cluster=cluster, sgf=sgf)
-        except KeyboardInterrupt:
-            message(f"rlgo: the finished games are in {out}; run the same command again to continue")
-            raise
+    try:
+        play_games(plan, out, jobs=workers, cluster=cluster, sgf=sgf)
+    except KeyboardInterrupt:
+        message(f"rlgo: the finished games are in {out}; run the same command again to continue")
+        raise
     print(describe(read_collection([out])))
 
 
@@ -104,8 +103,7 @@ def import_sgf(
 
     from train.knowledge.collect import import_games
 
-    with stoppable():
-        result = import_games(source, out, size=checked.size, komi=checked.komi)
+    result = import_games(source, out, size=checked.size, komi=checked.komi)
     for name, reason in result.bad.items():
         print(f"{name}: {reason}")
     left_out = f"{result.copies:,} were there already, {len(result.bad):,} left out"
@@ -181,8 +179,7 @@ def train(
     settings = learning.PatternSettings(method, seen, rings, l2, prior, iterations)
     collection = read_collection(folders)
     chosen = learning.game_table(collection, held_out=False, most=games)
-    with stoppable():
-        patterns = learning.train_patterns(chosen, collection.size, settings)
+    patterns = learning.train_patterns(chosen, collection.size, settings)
     patterns = replace(patterns, provenance={**patterns.provenance, **origin_of(collection)})
     save_patterns(out, patterns)
     print(f"{out}: {describe(patterns)}")
@@ -208,8 +205,7 @@ def measure(
     from train.knowledge.shards import read_collection
 
     patterns = load_patterns(file)
-    with stoppable():
-        found = compare(read_collection(folders), {"patterns": patterns})
+    found = compare(read_collection(folders), {"patterns": patterns})
     print(accuracy_table(found))
     write_json(json_file, [a._asdict() for a in found])
     if png is not None:
@@ -236,12 +232,11 @@ def curve(
     from train.knowledge.shards import read_collection
 
     settings = [PatternSettings(method, seen, l2=l2, prior=prior, iterations=iterations) for method in METHODS]
-    with stoppable():
-        points = learning_curve(
-            read_collection(folders),
-            settings,
-            lambda p: message(f"{p.method}, {p.games:,} games: log-likelihood {p.log_likelihood:.3f}"),
-        )
+    points = learning_curve(
+        read_collection(folders),
+        settings,
+        lambda p: message(f"{p.method}, {p.games:,} games: log-likelihood {p.log_likelihood:.3f}"),
+    )
     print(curve_table(points))
     write_json(json_file, [p._asdict() for p in points])
     if png is not None:

@@ -25,7 +25,8 @@ class RawResults:
 
     Attributes
     ----------
-    header : name, kind, scale, date, machine and versions
+    header : name, kind, scale, date, machine and versions; for an experiment of the user's own, its file, relative to
+        the folder of results
     lines : the results; the first key of each says what it is: "run", "pair", "number" or "histogram"
     """
 
@@ -63,6 +64,21 @@ def read_raw(path: Path) -> RawResults | None:
         return RawResults(header, [json.loads(line) for line in rest.decode().split("\n")[:-1]])
     except (ValueError, KeyError):
         raise RlgoError(f"{path}: not the raw results of an experiment, or damaged") from None
+
+
+def own_experiments(results: Path) -> dict[str, Path]:
+    """Return the files of the user's own experiments that have results in a folder, by name."""
+    headers = {path.stem: read_header(path) for path in sorted(results.glob("*.jsonl"))}
+    return {name: results / header["file"] for name, header in headers.items() if "file" in header}
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Return the header of raw results; nothing for any other file."""
+    try:
+        raw = read_raw(path)
+    except RlgoError:
+        return {}
+    return {} if raw is None else raw.header
 
 
 def pair_line(a: str, b: str, scores: Iterable[Sequence[float]], **more: Any) -> dict[str, Any]:

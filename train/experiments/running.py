@@ -11,6 +11,7 @@ run again.
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,10 @@ def run_experiment(
     jobs = jobs or jobs_for(spec for runs in e.runs.values() for spec in runs)
     lines = _run(e, jobs, progress, play)
     timed = [line["seconds"] for line in lines if "seconds" in line]
-    raw = RawResults(_header(e, sum(timed) if timed else time.time() - begun), lines)
+    header = _header(e, sum(timed) if timed else time.time() - begun)
+    if e.argument != e.name:  # one of the user's own, which lists and reports find by this
+        header["file"] = Path(os.path.relpath(e.path, path.parent)).as_posix()
+    raw = RawResults(header, lines)
     write_raw(path, raw)
     return raw
 

@@ -15,12 +15,11 @@ The keys themselves are declared in `keys.py` and `tree_keys.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, nearest
 from rlgo.player import Player, Seed
 from rlgo.resources import config_path
 from train.config import read_toml
@@ -83,6 +82,7 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
     if values.get("seconds"):
         values = {**{limit: "none" for limit in kind.limits if limit != "seconds"}, **values}
     values = {**{other: value for given, (other, value) in kind.implied.items() if given in values}, **values}
+    values = {**kind.by_size.get(size, {}), **values}
     try:
         return kind(**values).make(size, seed)
     except RlgoError as error:
@@ -90,10 +90,9 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
 
 
 def find_player(name: str) -> type[Keys]:
-    """Find the keys of a player by its name; for an unknown name, the RlgoError suggests the nearest one."""
+    """Find the keys of a player by its name. RlgoError for an unknown name."""
     if name not in PLAYERS:
-        near = get_close_matches(name, PLAYERS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(PLAYERS)}, gtp:COMMAND or FILE.toml"
+        hint = nearest(name, PLAYERS, f"expected {', '.join(PLAYERS)}, gtp:COMMAND or FILE.toml")
         raise RlgoError(f"unknown player {name or repr(name)}; {hint}")
     return PLAYERS[name]
 

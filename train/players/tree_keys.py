@@ -7,27 +7,25 @@ which are read from there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from mcts.player import TreeSearch
 from mcts.settings import (
     ALGORITHMS,
     HEURISTICS,
-    LEARNED,
-    MOST_MEMORY_MB,
-    MOST_PRIOR,
     NO_TRUNCATION,
     RAVE_SCHEDULES,
     Resources,
     Settings,
 )
+from rlgo.bounds import bound
 from rlgo.errors import RlgoError
 from rlgo.jit import seed_sequence
 from rlgo.player import Player, Seed
-from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
+from rlgo.rollout import TREE_DEFAULT_POLICIES, DefaultPolicy
 from rlgo.td_search import TdSearch
 from train import settings
 from train.players.keys import (
@@ -38,6 +36,8 @@ from train.players.keys import (
     CountOrNone,
     Keys,
     PliesOrNever,
+    Probability,
+    Seconds,
     Workers,
     count_or_none,
     default_of,
@@ -47,25 +47,20 @@ from train.players.keys import (
     register,
     rule,
     seconds_or_none,
+    setting,
     weights_for,
     with_default,
 )
 from train.players.spec import make_player
-from train.settings import Count, Expected, OneOf, name_of, nested_spec, section
+from train.settings import Count, OneOf, Within, name_of, nested_spec, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
 _CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name
-_TREE_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}
-PriorCount = Annotated[Count, Field(ge=0, le=MOST_PRIOR)]
+# With M = 50 on 19x19, a few thousand simulations of 361 moves outweigh the heuristic before they mean anything, and it
+# opens at random.
+_ON_19X19 = {"simulations": 10_000, "prior_n_amaf": 10_000}
 
-
-def _none_or_above_1(factor: float) -> float:
-    if 0 < factor <= 1:
-        raise ValueError("not above 1")
-    return factor
-
-
-Growth = Annotated[float, Field(ge=0), AfterValidator(_none_or_above_1), Expected("0, or a number above 1")]
+Growth = Annotated[float, Within(bound(Settings, "widening"))]
 
 
 @section
@@ -76,16 +71,13 @@ class SimulationKeys(Keys):
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations", "default": "default_policy"}
 
     simulations: CountOrNone = key(default_of(TreeSearch, "simulations"), SIMULATIONS)
-    seconds: float = key(0.0, SECONDS, ge=0)
-    default_policy: Annotated[str, OneOf(*_TREE_POLICIES)] = key(
+    seconds: Seconds = key(0.0, SECONDS)
+    default_policy: Annotated[str, OneOf(*TREE_DEFAULT_POLICIES)] = key(
         DEFAULT_KIND,
         "The default policy, which plays simulations to the end: MoGo's, uniformly random moves, or by the weights.",
     )
-    epsilon: float = key(
-        default_of(TreeSearch, "epsilon"),
-        "Default policy rlgo: the probability of a uniformly random move.",
-        ge=0,
-        le=1,
+    epsilon: Probability = key(
+        default_of(TreeSearch, "epsilon"), "Default policy rlgo: the probability of a uniformly random move."
     )
     save: bool = rule("save")
     pattern: bool = rule("pattern")
@@ -100,11 +92,14 @@ class SimulationKeys(Keys):
         "", "The weights, where needed: a file, or the name of shipped weights; empty: the best shipped ones."
     )
     workers: Workers = key(_RESOURCES.workers, "Threads.")
-    root_parallel: bool = key(_RESOURCES.root_parallel, "Give each thread its own tree, and add up the roots.")
+    root_parallel: bool = setting(_RESOURCES, "root_parallel", "Give each thread its own tree, and add up the roots.")
     virtual_loss: int = key(
-        1, "Losses that a thread adds on its way down a shared tree, to keep others off its path.", ge=1, le=1_000
+        1,
+        "Losses that a thread adds on its way down a shared tree, to keep others off its path.",
+        ge=1,
+        le=bound(Settings, "virtual_loss").le,
     )
-    resign: float = key(default_of(TreeSearch, "resign"), RESIGN, ge=0, le=1)
+    resign: Probability = key(default_of(TreeSearch, "resign"), RESIGN)
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the tree search."""
@@ -116,7 +111,7 @@ class SimulationKeys(Keys):
             count_or_none(self.simulations),
             seconds_or_none(self.seconds),
             resources=filled(_RESOURCES, self),
-            default_policy=filled(DefaultPolicy(), self, kind=_TREE_POLICIES[self.default_policy]),
+            default_policy=filled(DefaultPolicy(), self, kind=TREE_DEFAULT_POLICIES[self.default_policy]),
             epsilon=self.epsilon,
             weights=weights_for(self.weights, size) if self._needs_weights() else None,
             prior_search=self._make_prior_search(size, sequence),
@@ -137,13 +132,13 @@ class SimulationKeys(Keys):
 class McKeys(SimulationKeys):
     """Flat Monte-Carlo: no tree, the same number of simulations for every move (MC-RAVE paper, Section 2.3)."""
 
-    temperature: float = key(
-        _SETTINGS.temperature, "Simulate moves in proportion to exp(Q / temperature); 0: all equally often.", ge=0
+    temperature: float = setting(
+        _SETTINGS, "temperature", "Simulate moves in proportion to exp(Q / temperature); 0: all equally often."
     )
-    pruning: float = key(
-        _SETTINGS.pruning,
+    pruning: float = setting(
+        _SETTINGS,
+        "pruning",
         "Progressive pruning: drop a move if its value is this many standard errors of both below the best; 0: none.",
-        ge=0,
     )
 
 
@@ -163,54 +158,48 @@ class TreeKeys(SimulationKeys):
         "first": "prior_search",
     }
 
-    c: float = key(_SETTINGS.c, "Exploration constant of UCB1.", "exploration", ge=0)
-    first_play_urgency: float = key(
-        _SETTINGS.first_play_urgency, "The value of an action without any statistics.", ge=0
+    c: float = setting(_SETTINGS, "c", "Exploration constant of UCB1.", "exploration")
+    first_play_urgency: float = setting(
+        _SETTINGS, "first_play_urgency", "The value of an action without any statistics."
     )
-    schedule: Annotated[str, OneOf(*RAVE_SCHEDULES)] = key(
-        name_of(_SETTINGS.schedule, RAVE_SCHEDULES),
+    schedule: Annotated[str, OneOf(*RAVE_SCHEDULES)] = setting(
+        _SETTINGS,
+        "schedule",
         "How MC and AMAF values are combined: with the least squared error, by `rave_bias`, or hand-selected, by "
         "`rave_k`.",
         "rave_schedule",
     )
-    rave_k: float = key(
-        _SETTINGS.rave_k, "k, the equivalence parameter; implies the hand-selected schedule.", "rave_k", gt=0
+    rave_k: float = setting(
+        _SETTINGS, "rave_k", "k, the equivalence parameter; implies the hand-selected schedule.", "rave_k"
     )
-    rave_bias: float = key(_SETTINGS.rave_bias, "b, the bias of AMAF values.", "rave_bias", ge=0)
-    learn_bias: bool = key(
-        _SETTINGS.learn_bias, "Learn the biases of near and far moves from the trees of the game.", "rave_bias"
+    rave_bias: float = setting(_SETTINGS, "rave_bias", "b, the bias of AMAF values.", "rave_bias")
+    learn_bias: bool = setting(
+        _SETTINGS, "learn_bias", "Learn the biases of near and far moves from the trees of the game.", "rave_bias"
     )
-    expand_after: Count = key(_SETTINGS.expand_after, "Visits of an action before its position becomes a node.", ge=1)
-    heuristic: Annotated[str, OneOf(*HEURISTICS)] = key(
-        name_of(_SETTINGS.heuristic, HEURISTICS),
-        "H, the prior knowledge of new nodes; both: rlgo and handcrafted.",
-        "heuristics",
+    expand_after: Count = setting(_SETTINGS, "expand_after", "Visits of an action before its position becomes a node.")
+    heuristic: Annotated[str, OneOf(*HEURISTICS)] = setting(
+        _SETTINGS, "heuristic", "H, the prior knowledge of new nodes; both: rlgo and handcrafted.", "heuristics"
     )
-    prior_n: PriorCount = key(_SETTINGS.prior_n, "C, the confidence in H as an MC value, in visits.", "heuristics")
-    prior_n_amaf: PriorCount = key(
-        _SETTINGS.prior_n_amaf, "M (C~), the confidence in H as an AMAF value, in visits.", "heuristics"
+    prior_n: Count = setting(_SETTINGS, "prior_n", "C, the confidence in H as an MC value, in visits.", "heuristics")
+    prior_n_amaf: Count = setting(
+        _SETTINGS, "prior_n_amaf", "M (C~), the confidence in H as an AMAF value, in visits.", "heuristics"
     )
-    adapt_m: bool = key(_SETTINGS.adapt_m, "Use M for H = 1/2, and more the further H is from it.")
+    adapt_m: bool = setting(_SETTINGS, "adapt_m", "Use M for H = 1/2, and more the further H is from it.")
     prior_search: settings.Path = key(
         "",
         "Two phases: a td_search or dyna2 player that learns before each search, whose value is the heuristic rlgo. "
         "Its file, or its spec with semicolons in place of commas.",
         "two_phase_mcts",
     )
-    progressive_bias: float = key(
-        _SETTINGS.progressive_bias, "Progressive bias: adds H * progressive_bias / (N + 1) to a move's value.", ge=0
+    progressive_bias: float = setting(
+        _SETTINGS, "progressive_bias", "Progressive bias: adds H * progressive_bias / (N + 1) to a move's value."
     )
     widening: Growth = key(
         _SETTINGS.widening,
         "Progressive widening: try the best moves by H, one more whenever N(s) has grown by this factor; 0: all moves.",
     )
-    reuse: bool = key(_RESOURCES.reuse, "Keep the part of the tree below the next position.")
-    memory_mb: float = key(
-        _RESOURCES.memory_mb,
-        "Memory of the tree; when it is full, the tree stops growing.",
-        gt=0,
-        le=MOST_MEMORY_MB,
-    )
+    reuse: bool = setting(_RESOURCES, "reuse", "Keep the part of the tree below the next position.")
+    memory_mb: float = setting(_RESOURCES, "memory_mb", "Memory of the tree; when it is full, the tree stops growing.")
 
     def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:
         if not self.prior_search:
@@ -225,7 +214,7 @@ class TreeKeys(SimulationKeys):
         return super()._needs_weights() or (self.heuristic in ("rlgo", "both") and not self.prior_search)
 
 
-def _register_algorithm(name: str, summary: str) -> None:
+def _register_algorithm(name: str, summary: str, by_size: dict[int, dict[str, Any]] | None = None) -> None:
     """Register an algorithm whose keys are `TreeKeys`, with its own defaults."""
     defaults = {}
     for field, value in ALGORITHMS[name]._asdict().items():
@@ -233,7 +222,8 @@ def _register_algorithm(name: str, summary: str) -> None:
             default = name_of(value, _CODES[field]) if field in _CODES else value
             defaults[field] = with_default(TreeKeys.fields()[field], default)
     annotations = {field: TreeKeys.__annotations__[field] for field in defaults}
-    body = {"__doc__": summary, "__module__": __name__, "__annotations__": annotations, **defaults}
+    fixed = {"__doc__": summary, "__module__": __name__, "by_size": by_size or {}}
+    body = {**fixed, "__annotations__": annotations, **defaults}
     register(name)(type(f"{name}_keys", (TreeKeys,), body))
 
 
@@ -243,7 +233,10 @@ _register_algorithm("rave", "Tree search by the all-moves-as-first value alone (
 _register_algorithm("mc_rave", "MC-RAVE: MC and all-moves-as-first values combined (MC-RAVE paper, Section 4).")
 _register_algorithm("uct_rave", "MC-RAVE with a bonus for exploration (MC-RAVE paper, Section 4.4).")
 _register_algorithm(
-    "heuristic_mc_rave", "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5)."
+    "heuristic_mc_rave",
+    "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5). "
+    "On 19x19, simulations and M are 10,000.",
+    {19: _ON_19X19},
 )
 
 

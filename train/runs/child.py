@@ -1,4 +1,4 @@
-"""The process of one run of a fleet: ``python -m train.runs.child train ...``.
+"""The process of one run of a fleet: what ``python -m train.runs.child train ...`` runs.
 
 It takes the arguments of `rlgo train` that start or resume a run, and ends like it, with the same last
 line on standard error and the same exit status. Unlike `rlgo train`, it saves the run and stops when its standard
@@ -10,7 +10,6 @@ from __future__ import annotations
 import _thread
 import argparse
 import os
-import signal
 import sys
 import threading
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from train.runs.run import resume, train
 
 
 def main(argv: Sequence[str]) -> int:
-    """Train one run until it ends or standard input is closed; return the exit status: 0, 2 (error) or 130 (stopped).
+    """Train one run until it ends or standard input is closed; return the exit status; see `exit_status`.
 
     Parameters
     ----------
@@ -34,7 +33,6 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--resume")
     arguments = parser.parse_args(argv)
     sys.argv = ["rlgo", *argv]  # the run records the command that a person would type
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may have inherited "ignore"
 
     def run() -> None:
         threading.Thread(target=_watch_stdin, daemon=True).start()

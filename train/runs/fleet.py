@@ -32,6 +32,8 @@ from train.runs.run import SAVED, make_learner
 from train.runs.status import DAMAGED, FINISHED, INTERRUPTED, inspect
 
 FAILED = "failed"
+# Not -m, which looks in the current folder first, where a train.py of the user's would hide ours.
+_START = "import runpy, sys; sys.path[:] = {path!r}; runpy.run_module({child!r}, run_name='__main__', alter_sys=True)"
 CHILD = "train.runs.child"  # the module that each process runs; it imports this package, never the reverse
 _LONGEST_NAME = 150  # file systems allow 255 characters
 _POLL_SECONDS = 0.05
@@ -254,7 +256,7 @@ class _Process:
             self._log_start = log.tell()
             # In its own session, so that Ctrl-C in the terminal does not reach it as a second, forceful signal.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", CHILD, *argv],
+                [sys.executable, "-P", "-c", _START.format(path=sys.path, child=CHILD), *argv],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -298,7 +300,7 @@ class _Process:
         """Return why the process failed: its signal, or the last line it printed."""
         if exit_status < 0:
             return f"killed by {signal.Signals(-exit_status).name}"
-        if exit_status == 128 + signal.SIGINT:
+        if exit_status in (128 + signal.SIGINT, 128 + signal.SIGTERM):
             return "interrupted"
         with self._log.open("rb") as log:
             log.seek(self._log_start)

@@ -84,6 +84,23 @@ def test_list_says_what_has_run(tmp_path, capsys):
         assert read_experiment(name).settings.title in line
 
 
+def test_experiments_of_ones_own_are_listed_and_reported(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(config_path("shape_counts", "experiments"), "mine.toml")
+    assert cli.main(["experiment", "run", "mine.toml", "--results", "some"]) == 0
+    assert cli.main(["experiment", "list", "--results", "some"]) == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last.split()[:4] == ["mine", "run", "on", last.split()[3]]
+    assert last.endswith("your own: some/../mine.toml")
+    report = (tmp_path / "results.md").read_text("utf-8")
+    assert re.search(r"^\d+ claims; holds: \d+\.$", report, re.MULTILINE)
+    assert "\n## mine\n" in report
+    assert "has not run" not in report.replace("learning_runs has not run", "")
+    (tmp_path / "mine.toml").unlink()
+    assert cli.main(["experiment", "report", "--results", "some"]) == 0
+    assert "\n## mine\n" not in (tmp_path / "results.md").read_text("utf-8")
+
+
 def test_where_results_go(tmp_path, monkeypatch, capsys):
     """Next to the experiment's runs, even in a source tree, whose published results stay as they are."""
     monkeypatch.chdir(tmp_path)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, LEARNED, ActionValue, Heuristic, RaveSchedule, Settings
+from mcts.settings import ALGORITHMS, ActionValue, Heuristic, RaveSchedule, Settings
 from rlgo.alphabeta import AlphaBeta, AlphaBetaSearch, Options
 from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
+from rlgo.rollout import LEARNED
 from rlgo.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
 from rlgo.table_search import TableSearch
 from rlgo.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch
@@ -179,6 +180,19 @@ def test_a_time_takes_the_place_of_other_limits():
     alphabeta = make_player("alphabeta,seconds=2", 9)
     assert isinstance(alphabeta, AlphaBeta)
     assert (alphabeta.depth, alphabeta.seconds) == (None, 2.0)
+
+
+def test_the_default_has_values_of_its_own_on_19x19():
+    """It would open at random there. Values that are given stand."""
+
+    def values(spec, size):
+        player = make_player(spec, size)
+        return player.simulations, player.settings.prior_n_amaf
+
+    assert values("heuristic_mc_rave", 9) == (3_000, 50)
+    assert values("heuristic_mc_rave", 19) == (10_000, 10_000)
+    assert values("heuristic_mc_rave,M=70,sims=20", 19) == (20, 70)
+    assert values("heuristic_mc_rave,seconds=1", 19) == (None, 10_000)
 
 
 FULL_NAMES = [

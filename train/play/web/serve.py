@@ -101,5 +101,6 @@ def _listen(host: str, port: int | None) -> socket.socket:
 
 
 def _address(host: str, port: int) -> str:
-    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
+    # To be shown, not to be listened on.
+    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)  # nosec B104
     return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
