@@ -176,7 +176,7 @@ def train(
     from train.knowledge.collect import origin_of
     from train.knowledge.shards import read_collection
 
-    settings = learning.PatternSettings(method, seen, rings, l2, prior, iterations)
+    settings = learning.PatternSettings(learning.METHODS[method], seen, rings, l2, prior, iterations)
     collection = read_collection(folders)
     chosen = learning.game_table(collection, held_out=False, most=games)
     patterns = learning.train_patterns(chosen, collection.size, settings)
@@ -231,7 +231,7 @@ def curve(
     from train.knowledge.learning import METHODS, PatternSettings, curve_table, learning_curve
     from train.knowledge.shards import read_collection
 
-    settings = [PatternSettings(method, seen, l2=l2, prior=prior, iterations=iterations) for method in METHODS]
+    settings = [PatternSettings(code, seen, l2=l2, prior=prior, iterations=iterations) for code in METHODS.values()]
     points = learning_curve(
         read_collection(folders),
         settings,

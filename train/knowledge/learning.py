@@ -8,26 +8,27 @@ makes the moves of training games most probable.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from mcts.handcrafted import judge
 from rlgo import mm, softmax
 from rlgo.board import BLACK, new_board, play, zobrist
+from rlgo.bounds import Choice, Whole, checked
 from rlgo.decisions import Decisions, GameTable, decisions_of, grow_tree
-from rlgo.errors import RlgoError, expect
+from rlgo.errors import RlgoError
 from rlgo.nested_shapes import MOST_RINGS, known_shapes, make_tree
 from rlgo.patterns import Patterns
 from rlgo.resources import checkpoints_dir
 from rlgo.rollout import mogo_patterns
+from rlgo.settings import COUNT, POSITIVE
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.console import table
 from train.knowledge.shards import Collection, is_held_out, take_games
 
-METHODS = ("softmax", "mm")
+METHODS = {"softmax": 0, "mm": 1}
 _MOST_COUNTED = 6_000_000  # shapes that are counted, known or not
 _SCALE_GAMES = 200  # to fit the factor of a score that is no probability
 _PHASES = {"moves 1-20": (0, 20), "moves 21-40": (20, 40), "moves 41-": (40, 10**9), "all": (0, 10**9)}
@@ -35,29 +36,21 @@ _TOPS = (1, 5, 10)
 RANKS = 20  # ranks of which the cumulative probability is kept
 
 
-@dataclass(frozen=True)
-class PatternSettings:
-    """How patterns are learned.
+@checked
+class PatternSettings(NamedTuple):
+    """How patterns are learned. Raises `RlgoError` for a value out of range."""
 
-    Raises
-    ------
-    RlgoError : for values out of range.
-    """
+    method: Annotated[int, Choice(METHODS)] = METHODS["softmax"]
+    seen: Annotated[int, COUNT] = 100  # how often a shape must have been seen to become known
+    rings: Annotated[int, Whole(ge=1, le=MOST_RINGS)] = MOST_RINGS  # of the largest shapes
+    l2: Annotated[float, POSITIVE] = 2.0  # penalty of softmax regression
+    prior: Annotated[float, POSITIVE] = 1.0  # virtual wins, and losses, of a feature in minorization-maximization
+    iterations: Annotated[int, COUNT] = 100
 
-    method: str = "softmax"
-    seen: int = 100  # how often a shape must have been seen to become known
-    rings: int = MOST_RINGS  # of the largest shapes
-    l2: float = 2.0  # penalty of softmax regression
-    prior: float = 1.0  # virtual wins, and losses, of a feature in minorization-maximization
-    iterations: int = 100
-
-    def __post_init__(self) -> None:
-        expect(self.method in METHODS, "method", self.method, f"one of {', '.join(METHODS)}")
-        expect(self.seen >= 1, "seen", self.seen, "an integer of at least 1")
-        expect(1 <= self.rings <= MOST_RINGS, "rings", self.rings, f"an integer from 1 to {MOST_RINGS}")
-        expect(self.l2 > 0, "l2", self.l2, "a positive number")
-        expect(self.prior > 0, "prior", self.prior, "a positive number")
-        expect(self.iterations >= 1, "iterations", self.iterations, "an integer of at least 1")
+    @property
+    def method_name(self) -> str:
+        """The name of the method."""
+        return next(name for name, code in METHODS.items() if code == self.method)
 
 
 def game_table(games: Collection, *, held_out: bool, most: int | None = None) -> GameTable:
@@ -89,11 +82,16 @@ def train_patterns(
     growing = grow_tree(games, size, settings.seen, settings.rings, _MOST_COUNTED)
     parents, codes, seen = known_shapes(growing, settings.seen)
     decisions = decisions_of(games, size, make_tree(size, parents, codes))
-    if settings.method == "mm":
+    if settings.method == METHODS["mm"]:
         weights = mm.fit(decisions, len(parents), settings.prior, settings.iterations, report)
     else:
         weights = softmax.fit(decisions, parents, settings.l2, settings.iterations, report)
-    made = {**asdict(settings), "games": len(games.first_move) - 1, "decisions": len(decisions)}
+    made = {
+        **settings._asdict(),
+        "method": settings.method_name,
+        "games": len(games.first_move) - 1,
+        "decisions": len(decisions),
+    }
     return Patterns(parents, codes, seen, weights[1], weights[0], size, made)
 
 
@@ -264,8 +262,8 @@ def learning_curve(
     for n in numbers:
         for how in settings:
             patterns = train_patterns(game_table(games, held_out=False, most=n), games.size, how)
-            whole = accuracies(how.method, *pattern_scores(patterns, held_out, games.size))[-1]
-            points.append(CurvePoint(how.method, n, len(patterns.parents), whole.log_likelihood, whole.top))
+            whole = accuracies(how.method_name, *pattern_scores(patterns, held_out, games.size))[-1]
+            points.append(CurvePoint(how.method_name, n, len(patterns.parents), whole.log_likelihood, whole.top))
             report(points[-1])
     return points
 
