@@ -141,9 +141,9 @@ def web(
         str | None, typer.Option("--tensorboard", metavar="URL", help="Link runs to the TensorBoard at this address.")
     ] = None,
 ) -> None:
-    """Play, watch searches and probe V in a browser.
+    """Play, watch searches and see what they learn, in a browser.
 
-    Needs rlgo[web]. The page is at the address that is printed; whoever knows that can use this computer's processor.
+    Needs rlgo[web]. The page is at the address that is printed. Whoever knows it can use this computer's processor.
     Ctrl-C ends the server.
     """
     checked = board(size, komi)
