@@ -284,7 +284,7 @@ def test_probe_shows_windows_whose_sum_is_the_difference(page):
     shown = value.inner_text()
     page.get_by_text("○ White", exact=True).click()
     click(page, "F4")  # an edit of the position
-    page.locator("dd").filter(has_not_text=shown).first.wait_for()
+    value.filter(has_not_text=shown).wait_for()
     page.get_by_role("button", name="Back to the game").wait_for()
 
 
