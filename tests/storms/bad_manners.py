@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 from storm import Outcome, Storm, main
 from kills import Broken, children, wait_for_the_end
@@ -68,10 +69,9 @@ MANNERS = {
 
 def trials(draw: random.Random) -> Iterator[Outcome]:
     """Play one match after another, in turn with each kind of engine."""
-    engines.GRACE_SECONDS = 0.2
     while True:
         for name, (does, told) in MANNERS.items():
-            with tempfile.TemporaryDirectory() as place:
+            with tempfile.TemporaryDirectory() as place, patch.object(engines, "GRACE_SECONDS", 0.2):
                 try:
                     figures = _match(Path(place), name, does, told, draw.randrange(10**6))
                     yield Outcome(name, n=GAMES, figures=figures)

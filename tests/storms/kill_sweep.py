@@ -50,7 +50,7 @@ def left(place: Path) -> Any:
     lines = [json.loads(line) for line in (folder / "sweep.jsonl").read_text("utf-8").splitlines()]
     if [line["state"] for line in lines] != ["finished"] * 4:
         raise Broken(f"{lines}")
-    runs = {line["run"]: outcome(folder / line["run"]) for line in lines}
+    runs = {line["name"]: outcome(folder / line["name"]) for line in lines}
     for run in runs.values():
         run.pop("beside")
     return lines, runs, (folder / "table.md").read_text("utf-8")

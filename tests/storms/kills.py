@@ -129,7 +129,7 @@ def children() -> list[int]:
     return [int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()]
 
 
-def wait_for_the_end(word: str, seconds: float = 30.0) -> None:
+def wait_for_the_end(word: str, seconds: float = 300.0) -> None:
     """Wait until no process of `processes_of` is left. Raises Broken if one stays."""
     end = time.monotonic() + seconds
     while left := processes_of(word):
@@ -160,7 +160,7 @@ class ForkedPopen:
                 os.dup2(stdout.fileno(), 2)
                 os.closerange(3, 1024)
                 sys.stdout, sys.stderr = open(1, "w", buffering=1), open(2, "w", buffering=1)  # noqa: SIM115
-                status = run_of_a_fleet.main(list(argv[3:]))
+                status = run_of_a_fleet.main(list(argv[argv.index("train") :]))
             finally:
                 os._exit(status)
         os.close(theirs)
