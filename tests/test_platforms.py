@@ -123,6 +123,18 @@ def test_python_m_rlgo_does_not_take_the_users_train(installed, tmp_path):
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.ray
+@pytest.mark.slow
+@pytest.mark.process
+def test_ray_workers_do_not_take_the_users_train_either(tmp_path):
+    pytest.importorskip("ray")
+    for name in ("train", "mcts"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n")
+    done = rlgo("match", "random", "random", "--games", "2", "--size", "5", "--cluster", "local", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2 distinct games" in done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.process
 def test_what_is_shown_outside_the_repository_has_no_broken_links(built):
@@ -161,11 +173,11 @@ def test_what_needs_a_missing_package_says_which_extra_has_it(name, tmp_path):
 
 
 @pytest.mark.process
-def test_without_gnu_go_an_engine_is_named(tmp_path):
-    done = rlgo("match", "gtp:gnugo --mode gtp", "random", "--games", "2", cwd=tmp_path, env={"PATH": str(tmp_path)})
+def test_an_engine_that_is_not_installed_is_named(tmp_path):
+    done = rlgo("match", "gtp:nosuchgo --mode gtp", "random", "--games", "2", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.startswith("rlgo: error: ")
-    assert "gnugo" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("rlgo: error: ")
+    assert "nosuchgo" in done.stderr
 
 
 # ---------------------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ KEYS: dict[str, tuple[str, str]] = {
     ),
     "dyna2_T6_mogo_3x3_first6_sims_per_s": ("the same, learning from 6 states", ""),
     "alphabeta_nodes_per_s": ("alpha-beta from a middle game: positions evaluated", "original RLGO 4,100,000"),
+    "pattern_moves_per_s": ("candidate moves described: tactics, ladders, shapes", ""),
     "uct_uniform_sims_per_s": ("UCT, uniformly random playouts", "Pachi 37,300"),
     "uct_mogo_sims_per_s": ("UCT, MoGo's policy", "Fuego 10,200"),
     "mcrave_mogo_sims_per_s": ("MC-RAVE, MoGo's policy", "Pachi 14,300"),
@@ -111,6 +112,7 @@ def main(scale: float = 1.0) -> dict[str, Any]:
             _training(_scaled(20_000, scale)),
             _td_searches(_scaled(20_000, scale)),
             _alphabeta(_scaled(20_000_000, scale)),
+            _patterns(_scaled(2_000, scale)),
             _tree_searches(9, _scaled(20_000, scale)),
             _tree_searches(19, _scaled(5_000, scale)),
             _start(),
@@ -287,6 +289,33 @@ def _alphabeta(n: int) -> Numbers:
         return (found.nodes,)
 
     yield "alphabeta_nodes_per_s", _rates(run)[0]
+
+
+def _patterns(n: int) -> Numbers:
+    """Measure candidate moves described per second, over a game repeated n times."""
+    import numpy as np
+
+    from rlgo.board import new_board
+    from rlgo.decisions import GameTable, describe_games, new_decisions
+    from rlgo.move_features import new_study
+    from rlgo.nested_shapes import make_tree
+    from rlgo.patterns import load_patterns
+    from rlgo.resources import shipped_patterns
+
+    patterns = load_patterns(shipped_patterns(9))
+    color, move = np.array(_middle_game().moves, np.int64).T
+    starts, none = np.array([0, len(move)]), np.zeros(0, np.int64)
+    learned = np.ones(len(move), np.uint8)
+    games = GameTable(np.zeros(2, np.int64), starts, none, none, color.copy(), move.copy(), learned)
+    tree, s, board = make_tree(9, patterns.parents, patterns.codes), new_study(9), new_board(9)
+    out = new_decisions(len(move), 82 * len(move))
+
+    def run() -> tuple[float, ...]:
+        for _ in range(n):
+            describe_games(games, 0, 1, tree, s, board, out)
+        return (float(n * out.starts[len(move)]),)
+
+    yield "pattern_moves_per_s", _rates(run)[0]
 
 
 def _tree_searches(size: int, n: int) -> Numbers:
