@@ -179,6 +179,8 @@ def _status_of(run: Callable[[], int | None]) -> int:
     except MemoryError as error:
         return _fail(f"not enough memory: {error}".removesuffix(": "))
     except OSError as error:
+        if error.filename is None and error.errno == errno.ENOENT:
+            return _fail("the current folder does not exist any more")
         if error.filename is None and error.errno not in _OUTPUT_ERRORS:
             raise
         return _status_of_error(error)
