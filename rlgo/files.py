@@ -127,8 +127,8 @@ def unreadable(path: str | Path, error: OSError) -> RlgoError:
 def _replace(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name[:_NAME_LENGTH]}.{os.urandom(4).hex()}{TEMPORARY}")
     binary = getattr(os, "O_BINARY", 0)  # on Windows
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o666)
     try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o666)
         try:
             with contextlib.suppress(FileNotFoundError):  # who may read it stays as it was
                 os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
