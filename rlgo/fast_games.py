@@ -57,7 +57,7 @@ def play_fast(
     size, n = features.size, games // 2
     table = Table(features.geometry, features.expand(theta_a), features.expand(theta_b))
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
-    scratch = make_scratch(size, tally_dtype(), 0, n_boards=3)
+    scratch = make_scratch(size, tally_dtype(), 0, 3, features.sees_liberties)
     max_moves = check_max_moves(max_moves, size)
     play_pairs(scratch, table, Policy(epsilon=0.0), make_rules(size, komi), max_moves, opening, make_rng(seed), played)
     return played

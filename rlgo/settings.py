@@ -14,6 +14,12 @@ MIN_SIZE, MAX_SIZE = 5, 19  # board sizes
 SIZES = (1, 2, 3)  # sides of the windows of local shape features
 SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("inversion",), "none": ("none",)}
 
+# Kinds of windows that see liberties (shapes.py): "atari 2x2", "liberties plus" and so on.
+ATARI = "atari"
+LIBERTY_CLASSES = {ATARI: 2, "liberties": 3}  # in atari or not; one, two, or more liberties
+LIBERTY_WINDOWS = ("2x2", "2x3", "plus")
+LIBERTIES = tuple(f"{name} {window}" for name in LIBERTY_CLASSES for window in LIBERTY_WINDOWS)
+
 LOGISTIC, LINEAR = 0, 1
 VALUES = {"logistic": LOGISTIC, "linear": LINEAR}
 CONSTANT, LINEAR_DECAY, HARMONIC, EXPONENTIAL = 0, 1, 2, 3

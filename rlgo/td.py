@@ -129,7 +129,7 @@ def check_max_moves(max_moves: int, size: int, key: str = "max_moves") -> int:
 
 
 @cache
-def episode_dtype(size: int) -> np.dtype:
+def episode_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
     """Return the record type of one game, as learning needs it (W windows, T <= `max_plies`).
 
     Fields
@@ -142,9 +142,10 @@ def episode_dtype(size: int) -> np.dtype:
     e[T] : the errors e_t; rate[T + 1] : prefix sums, over t, of alpha * e_t / ||phi(s_t)||^2
     since[W], ld[W], li[W] : scratch of `learn_game`: the first state of each window's shape, and its classes
     """
-    windows = max_windows(size)
+    windows = max_windows(size, sees_liberties)
     plies = max_plies(size)
     events = 2 * WINDOWS_OVER_POINT * plies  # a stone comes and goes once at most
+    events += (windows - max_windows(size)) * plies  # chains may gain and lose liberties in every move
     fields = [
         ("n", np.int32),
         ("n_events", np.int32),
