@@ -18,7 +18,7 @@ import numpy as np
 from rlgo.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.coords import COLUMNS, star_points, to_row_col
 
-_ASCII, _UNICODE = ".XO", ".●○"
+_ASCII, _UNICODE = ".XO ", ".●○ "  # by colour; nothing where a shape has no cell
 
 
 def colors_of(board: np.record) -> np.ndarray:

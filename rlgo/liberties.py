@@ -12,8 +12,8 @@ stones gain some. Nothing else changes, so that only these chains are looked at.
 Gains
 -----
 The record counts the liberties of every chain, up to C + 1. A chain with at most C is *weak*: the next move may change
-its class. A move next to strong chains only is *quiet*: it changes the windows over its own point, which are looked up
-at once. Other moves also change the windows over weak chains, which takes longer (`_wide_gain`).
+its class. A move that changes no other chain's class is *quiet*: it changes the windows over its own point, which are
+looked up at once. Other moves also change the windows over weak chains, which takes longer (`_wide_gain`).
 
 Gains are computed when a player first needs them, and kept until they are *stale*. The gain of a move depends on the
 windows over its point, and on weak chains next to it: their liberties, and the windows over their stones. So a point is
@@ -27,7 +27,7 @@ import numpy as np
 from numba.extending import overload
 
 from rlgo.board import BLACK, EMPTY, WHITE
-from rlgo.jit import inline, njit
+from rlgo.jit import has_field, inline, njit
 from rlgo.shapes import padded_points
 
 _MOST_CLASSES = 3
@@ -82,6 +82,13 @@ def is_plain(g, w):
     return not sees_liberties(g) or w < g.n_plain
 
 
+def has_two_weights(g, w):
+    """Return whether shapes of window w may have two weights, LD and LI; else `li_base` need not be read."""
+    if has_field(g, "one_table"):
+        return False
+    return is_plain(g, w) or g.two_tables == 1
+
+
 def follow_liberties(b, sh, g, n):
     """Bring the configurations up to date after a move on `b`, and add the windows that changed to sh.changed[:n].
 
@@ -122,6 +129,15 @@ def gain_at(sh, g, c, p):
 def _overload_is_plain(g, w):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda g, w: w < g.n_plain
+    return lambda g, w: True  # noqa: ARG005  # numba matches names
+
+
+@overload(has_two_weights)
+def _overload_has_two_weights(g, w):  # noqa: ARG001  # numba matches names
+    if "one_table" in g.fields:
+        return lambda g, w: False  # noqa: ARG005  # numba matches names
+    if sees_liberties(g):
+        return lambda g, w: (w < g.n_plain) | (g.two_tables == 1)
     return lambda g, w: True  # noqa: ARG005  # numba matches names
 
 
@@ -210,8 +226,8 @@ def _set_state(sh, g, p, state, n):
         sh.changed[np.uint64(n)] = w
         n += 1 - np.int64(sh.dirty[np.uint64(w)])
         sh.dirty[np.uint64(w)] = 1
-        sh.configuration[np.uint64(w)] = (
-            np.int64(sh.configuration[np.uint64(w)]) + shift * np.int64(g.power_at[np.uint64(i)])
+        sh.configuration[np.uint64(w)] = np.int64(sh.configuration[np.uint64(w)]) + shift * np.int64(
+            g.power_at[np.uint64(i)]
         )
     return n
 
@@ -377,13 +393,17 @@ def _forget_gains(sh, g):
 def _renew_gains(b, sh, table):
     """See `renew_gains`."""
     c = np.uint64(b.to_play - 1)
+    n = np.int64(0)
     for i in range(sh.n_stale[c]):
         p = np.int64(sh.stale_points[c, np.uint64(i)])
-        sh.stale[c, np.uint64(p)] = 0
-        # Captures are computed anew each time. When a point stops being one, its gain is stale.
-        if b.color[np.uint64(p)] == EMPTY and sh.is_capture[c, np.uint64(p)] == 0:
+        if sh.mask[c, np.uint64(p)] == 0:
+            sh.stale[c, np.uint64(p)] = 0
             sh.liberty_gain[c, np.uint64(p)] = _liberty_gain(b, sh, table, p)
-    sh.n_stale[c] = 0
+        else:  # it stays stale
+            sh.stale_points[c, np.uint64(n)] = p
+            n += np.int64(b.color[np.uint64(p)] == EMPTY)
+            sh.stale[c, np.uint64(p)] = b.color[np.uint64(p)] == EMPTY
+    sh.n_stale[c] = n
     for i in range(sh.gain.shape[1]):
         sh.total[c, np.uint64(i)] = sh.gain[c, np.uint64(i)] + sh.liberty_gain[c, np.uint64(i)]
 
@@ -396,13 +416,17 @@ def _liberty_gain(b, sh, table, p):
     n_classes = np.int64(g.n_classes)
     stride = b.stride
     own = np.int64(b.nbr[np.uint64(p)] >> 8) & 15
-    is_quiet = True
+    fewest = n_classes + 1  # liberties of chains of either colour next to p
+    fewest_enemy = n_classes + 1
     for q in (p - stride, p - 1, p + 1, p + stride):
         c = b.color[np.uint64(q)]
-        is_stone = (c == BLACK) | (c == WHITE)
-        is_quiet &= (not is_stone) | (sh.count[np.uint64(q)] > n_classes)
-        own += n_classes * np.int64(c == color)
-    if not is_quiet:
+        count = np.int64(sh.count[np.uint64(q)])
+        if c == color:
+            fewest = min(fewest, count)
+            own += n_classes * np.int64(count > n_classes)
+        elif c == 3 - color:
+            fewest_enemy = min(fewest_enemy, count)
+    if (fewest_enemy <= n_classes) | (fewest < n_classes) | ((fewest == n_classes) & (own < n_classes)):
         return _wide_gain(b, sh, table, p)
     state = _state(color, max(1, own), n_classes)
     weights = table.black if color == BLACK else table.white

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rlgo.errors import RlgoError
+
 MIN_SIZE, MAX_SIZE = 5, 19  # board sizes
 
 SIZES = (1, 2, 3)  # sides of the windows of local shape features
@@ -18,7 +20,6 @@ SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("
 ATARI = "atari"
 LIBERTY_CLASSES = {ATARI: 2, "liberties": 3}  # in atari or not; one, two, or more liberties
 LIBERTY_WINDOWS = ("2x2", "2x3", "plus")
-LIBERTIES = tuple(f"{name} {window}" for name in LIBERTY_CLASSES for window in LIBERTY_WINDOWS)
 
 LOGISTIC, LINEAR = 0, 1
 VALUES = {"logistic": LOGISTIC, "linear": LINEAR}
@@ -30,6 +31,18 @@ ACTIVE, SLOTS, NORM2, NONE = 0, 1, 2, 3
 NORMALISATIONS = {"active": ACTIVE, "slots": SLOTS, "norm2": NORM2, "none": NONE}
 EPSILON_GREEDY, SOFTMAX = 0, 1
 POLICIES = {"epsilon_greedy": EPSILON_GREEDY, "greedy": EPSILON_GREEDY, "softmax": SOFTMAX}
+
+
+def check_liberties(liberties: tuple[str, ...]) -> None:
+    """Raise `RlgoError` unless these windows can be in one feature set."""
+    for name in LIBERTY_CLASSES:
+        if liberties == tuple(f"{name} {w}" for w in LIBERTY_WINDOWS if f"{name} {w}" in liberties):
+            return
+    raise RlgoError(
+        f"features.liberties = {list(liberties)}: expected some of "
+        + ", or of ".join(", ".join(f"{name} {w}" for w in LIBERTY_WINDOWS) for name in LIBERTY_CLASSES)
+        + ", in this order"
+    )
 
 
 class Learning(NamedTuple):

@@ -48,9 +48,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.board import EMPTY, n_points
+from rlgo.board import BLACK, BORDER, EMPTY, WHITE, n_points
 from rlgo.errors import RlgoError
-from rlgo.settings import ATARI, LIBERTY_CLASSES, LIBERTY_WINDOWS, SHARINGS, SIZES
+from rlgo.settings import ATARI, LIBERTY_CLASSES, LIBERTY_WINDOWS, SHARINGS, SIZES, check_liberties
 
 WINDOWS_OVER_POINT = 14  # windows over one point: 1 + 4 + 9
 GROUP = 4  # places of a weight are listed in groups of this size, so that branches in loops over them predict well
@@ -113,6 +113,13 @@ KINDS: dict[int | str, Kind] = {k: Kind(k, _rectangle(k, k)) for k in SIZES} | {
     for name, n_classes in LIBERTY_CLASSES.items()
     for window, form in _LIBERTY_FORMS.items()
 }
+
+
+def colors_of(states: np.ndarray, kind: Kind) -> np.ndarray:
+    """Return the colours of a shape whose states `FeatureSet.shape_of` gave, BORDER for what is no part of it."""
+    color_of = np.full(256, BORDER, np.uint8)
+    color_of[: kind.n_states] = [EMPTY] + kind.n_classes * [BLACK] + kind.n_classes * [WHITE]
+    return color_of[states]
 
 
 class Block(NamedTuple):
@@ -233,7 +240,7 @@ class FeatureSet:
     ):
         self.size, self.sizes, self.sharing = size, sizes, sharing
         self.liberties, self.liberty_sharing = liberties, liberty_sharing
-        self._kinds = [KINDS[name] for name in (*sizes, *liberties)]
+        self._kinds = [*(KINDS[k] for k in sizes), *(KINDS[name] for name in liberties)]
         placed = [(kind.name, *window) for kind in self._kinds for window in windows_of(kind, size)]
         self.windows = [(name, row, col) for name, _, row, col in placed]
         self.forms = [form for _, form, _, _ in placed]
@@ -257,6 +264,11 @@ class FeatureSet:
         """The name for users and files, for instance ``9x9 1x1+2x2+3x3 LI+LD, atari 2x2 + atari plus LI``."""
         plain = f"{self.size}x{self.size} " + "+".join(f"{k}x{k}" for k in self.sizes) + f" {self.sharing}"
         return plain + (f", {' + '.join(self.liberties)} {self.liberty_sharing}" if self.liberties else "")
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The arguments of `make_features`."""
+        return self.size, self.sizes, self.sharing, self.liberties, self.liberty_sharing
 
     @property
     def kernels(self) -> str:
@@ -466,18 +478,6 @@ def make_features(
     return _make_features(size, tuple(sizes), sharing, tuple(liberties), liberty_sharing if liberties else "LI")
 
 
-def check_liberties(liberties: tuple[str, ...]) -> None:
-    """Raise `RlgoError` unless these windows can be in one feature set."""
-    for name in LIBERTY_CLASSES:
-        if liberties == tuple(f"{name} {w}" for w in LIBERTY_WINDOWS if f"{name} {w}" in liberties):
-            return
-    raise RlgoError(
-        f"features.liberties = {list(liberties)}: expected some of "
-        + ", or of ".join(", ".join(f"{name} {w}" for w in LIBERTY_WINDOWS) for name in LIBERTY_CLASSES)
-        + ", in this order"
-    )
-
-
 @cache
 def _make_features(*arguments: Any) -> FeatureSet:
     return FeatureSet(*arguments)
@@ -498,6 +498,15 @@ def count_weights(size: int, sizes: tuple[int, ...], sharing: str) -> int:
             else:
                 total += len(anchors) * _window_classes(kind, 3, form, 0, 0, size)[1]
     return total
+
+
+def extend(features: FeatureSet, theta: np.ndarray, larger: FeatureSet) -> np.ndarray:
+    """Return the weights of the same value function over a feature set that has all blocks of `features`, and more."""
+    out = np.zeros(larger.n_weights + 1, np.float32)
+    blocks = {block.name: block for block in larger.blocks}
+    for block in features.blocks:
+        out[blocks[block.name].start : blocks[block.name].stop] = theta[block.start : block.stop]
+    return out
 
 
 def unshare(
@@ -685,9 +694,7 @@ def _classes(form: Form, n_states: int, symmetries: tuple[int, ...], inversion: 
     return classes, len(names)
 
 
-def _window_classes(
-    kind: str, n_states: int, form: Form, row: int, col: int, size: int
-) -> tuple[np.ndarray, int]:
+def _window_classes(kind: str, n_states: int, form: Form, row: int, col: int, size: int) -> tuple[np.ndarray, int]:
     """Group the configurations of a canonical window under a kind of sharing (for LI, anywhere); see `_classes`."""
     if kind == "LI":
         kept = tuple(i for i in range(8) if _move_form(i, form) == form)

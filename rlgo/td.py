@@ -31,7 +31,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.jit import has_field, inline, njit
+from rlgo.jit import inline, njit
+from rlgo.liberties import has_two_weights
 from rlgo.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS
 from rlgo.shapes import GROUP, WINDOWS_OVER_POINT, Classes, FeatureSet, Table, max_windows
 from rlgo.value import squash, x_of
@@ -319,7 +320,7 @@ def _sweep(episode, alpha, normalise, g, classes, theta, scratch):
             gained, life = rate - episode.rate[np.uint64(since)], t + 1 - since
             ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
             n_touched = _add(ld, gained, life, theta, scratch, n_touched)
-            if not has_field(g, "one_table"):
+            if has_two_weights(g, w):
                 n_touched = _add(li, gained, life, theta, scratch, n_touched)
             norm += norm_change(ld, li, -1, normalise, scratch)
             ld, li = _classes_at(g, classes, scratch, w, configuration)
@@ -333,7 +334,7 @@ def _sweep(episode, alpha, normalise, g, classes, theta, scratch):
         gained, life = rate - episode.rate[np.uint64(since)], n - since
         ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
         n_touched = _add(ld, gained, life, theta, scratch, n_touched)
-        if not has_field(g, "one_table"):
+        if has_two_weights(g, w):
             n_touched = _add(li, gained, life, theta, scratch, n_touched)
         norm_change(ld, li, -1, normalise, scratch)  # leaves the counts at 0
     return n_touched
@@ -346,7 +347,7 @@ def _classes_at(g, classes, scratch, w, configuration):
     if scratch is None:
         return place * np.int64((configuration != 0) & (classes[np.uint64(w)] != 0)), np.int64(0)
     li = np.int64(0)
-    if not has_field(g, "one_table"):
+    if has_two_weights(g, w):
         li = np.int64(classes[np.uint64(g.li_base[np.uint64(w)] + configuration)])
     return np.int64(classes[np.uint64(place)]), li
 

@@ -3,7 +3,8 @@
 Start reading at `Weights`, then `save_weights`. A weight file is an archive (see `archive.py`) of two arrays:
 
 * ``theta``: float32[n], the weights, block after block (see `shapes.py` for the numbering);
-* ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, provenance.
+* ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, provenance; since
+  version 2, for windows that see liberties, also liberties and liberty_sharing.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from typing import Any
 import numpy as np
 
 from rlgo.archive import read_archive, write_archive
+from rlgo.board import BLACK, BORDER, EMPTY, WHITE
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
 from rlgo.settings import MAX_SIZE, MIN_SIZE, VALUES
-from rlgo.shapes import Block, FeatureSet, Table, fuse, make_features, unshare
+from rlgo.shapes import KINDS, Block, FeatureSet, Table, colors_of, fuse, make_features, unshare
+from rlgo.value import new_shapes, reset
 
-FORMAT, VERSION = "rlgo-weights", 1
+FORMAT, VERSION = "rlgo-weights", 2
 
 
 @dataclass(frozen=True)
@@ -53,18 +56,27 @@ class Weights:
             f"komi {self.komi:g}, {self.games:,} games>"
         )
 
-    def table(self, unshared: tuple[int, ...] | None = None, *, is_fused: bool = False) -> Table:
+    def table(
+        self,
+        unshared: tuple[int, ...] | None = None,
+        liberties: tuple[str, ...] | None = None,
+        *,
+        is_fused: bool = False,
+    ) -> Table:
         """Return the look-up table that compiled code values positions by.
 
         Parameters
         ----------
         unshared : write the weights out without sharing, over windows of these sizes, which must include those of the
             features; None: over the features as they are
+        liberties : where they are written out, the windows that see liberties; None: those of the features
         is_fused : fuse all window sizes into 3x3 windows, for searches with constant weights (`shapes.fuse`)
         """
         if unshared is None and not is_fused:
             return self._table
-        whole, theta = unshare(self.features, self.theta, unshared or self.features.sizes)
+        f = self.features
+        shares_orbits = is_fused and f.liberty_sharing in ("LI+LD", "LI", "LD")
+        whole, theta = unshare(f, self.theta, unshared or f.sizes, liberties, "LD" if shares_orbits else "none")
         weights = whole.expand(theta)
         return fuse(whole, weights) if is_fused else whole.table_of(weights)
 
@@ -88,11 +100,12 @@ class Weights:
         f = self.features
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": VERSION if f.liberties else 1,
             "size": f.size,
             "komi": self.komi,
             "sizes": list(f.sizes),
             "sharing": f.sharing,
+            **({"liberties": list(f.liberties), "liberty_sharing": f.liberty_sharing} if f.liberties else {}),
             "value": self.value,
             "games": self.games,
             "blocks": {b.name: b.stop - b.start for b in f.blocks},
@@ -132,7 +145,8 @@ def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weigh
         raise RlgoError(f"weights for board size {meta['size']}, expected board size {size}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
         raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not supported by this version of rlgo")
-    features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"])
+    liberties, liberty_sharing = tuple(meta.get("liberties", ())), meta.get("liberty_sharing", "LI")
+    features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"], liberties, liberty_sharing)
     if theta.shape != (features.n_weights + 1,) or theta.dtype != np.float32:
         raise RlgoError(f"{theta.size - 1} weights, expected {features.n_weights} of the feature set {features.name}")
     return Weights(features, theta, meta["komi"], meta["value"], meta["games"], meta["provenance"])
@@ -182,10 +196,11 @@ def strongest(weights: Weights, block: Block, top: int) -> list[tuple[float, np.
     w = weights.block(block)
     out = []
     for i in np.argsort(-np.abs(w), kind="stable")[: min(top, np.count_nonzero(w))]:
-        _, row, col, cells = weights.features.shape_of(block.start + int(i))
+        _, row, col, states = weights.features.shape_of(block.start + int(i))
+        cells = colors_of(states, KINDS[block.size])
         weight = float(w[i])
         if weight < 0 and block.kind != "none":
-            weight, cells = -weight, np.array([0, 2, 1], np.uint8)[cells]
+            weight, cells = -weight, np.array([EMPTY, WHITE, BLACK, BORDER], np.uint8)[cells]
         out.append((weight, cells, row, col))
     return out
 
@@ -199,13 +214,16 @@ def on_board(weights: Weights, board: np.record, top: int) -> list[tuple[float, 
     f = weights.features
     g, table = f.geometry, weights.table().black
     shapes = []
-    for w, (k, row, col) in enumerate(f.windows):
-        cells = board.color[g.cell_point[w, : k * k]]
-        configuration = int(cells @ 3 ** np.arange(k * k))
+    sh = new_shapes(1, f.size, f.sees_liberties)[0]
+    reset(board, sh, weights.table())
+    for w, ((_, row, col), form) in enumerate(zip(f.windows, f.forms, strict=True)):
+        configuration = int(sh.configuration[w])
         weight = float(table[g.ld_base[w] + configuration] + table[g.li_base[w] + configuration])
         if weight:
-            points = board.color[[from_row_col(row + y, col + x, f.size) for y in range(k) for x in range(k)]]
-            shapes.append((weight, points.reshape(k, k), row, col))
+            cells = np.full((form.height, form.width), BORDER, np.uint8)
+            for j, i in form.cells:
+                cells[j, i] = board.color[from_row_col(row + j, col + i, f.size)]
+            shapes.append((weight, cells, row, col))
     return sorted(shapes, key=lambda shape: -abs(shape[0]))[:top]
 
 

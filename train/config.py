@@ -25,6 +25,7 @@ from train.settings import (
     EvenCount,
     Expected,
     Folder,
+    Liberties,
     Line,
     Name,
     OneOf,
@@ -177,6 +178,14 @@ class FeaturesConfig(Section):
     sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
         default="LI+LD",
         description="Which shapes share a weight (TD, Section 3.1.3). LI: anywhere on the board; LD: at one location.",
+    )
+    liberties: Liberties = Field(
+        default=(),
+        description="Further windows, which see liberties: some of atari 2x2, atari 2x3, atari plus (a point and its "
+        "neighbours), or of the same with liberties (one, two, or more) in place of atari.",
+    )
+    liberty_sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
+        default="LI", description="Which of their shapes share a weight."
     )
 
 

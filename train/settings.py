@@ -36,7 +36,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
 from rlgo.errors import RlgoError
-from rlgo.settings import SIZES
+from rlgo.settings import LIBERTY_CLASSES, LIBERTY_WINDOWS, SIZES, check_liberties
 
 # ---------------------------------------------------------------------------------------------
 # How values are written
@@ -132,6 +132,14 @@ def _ascending(value: tuple[int, ...]) -> tuple[int, ...]:
     return value
 
 
+def _of_one_kind(value: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        check_liberties(value)
+    except RlgoError:
+        raise ValueError("not such windows") from None
+    return value
+
+
 # A number of games or simulations: `games = 1e6` is fine.
 Count = Annotated[int, BeforeValidator(_whole)]
 EvenCount = Annotated[Count, Field(ge=0, multiple_of=2), Expected("an even number of at least 0")]
@@ -147,6 +155,16 @@ Sizes = Annotated[
     AfterValidator(_ascending),
     Field(min_length=1),
     Expected("an ascending subset of [1, 2, 3], not empty"),
+]
+Liberties = Annotated[
+    tuple[str, ...],
+    BeforeValidator(as_tuple),
+    AfterValidator(_of_one_kind),
+    Expected(
+        "some of "
+        + ", or of ".join(json.dumps([f"{name} {window}" for window in LIBERTY_WINDOWS]) for name in LIBERTY_CLASSES)
+        + ", in this order"
+    ),
 ]
 SizesOrNone = Annotated[
     tuple[int, ...],

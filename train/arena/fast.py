@@ -15,7 +15,7 @@ from rlgo.fast_games import FastGames, play_fast
 from rlgo.jit import compiling
 from rlgo.player import Player
 from rlgo.settings import SIZES
-from rlgo.shapes import FeatureSet, make_features, unshare
+from rlgo.shapes import FeatureSet, extend, make_features, unshare
 from rlgo.weights import Weights, load_weights
 from train.players.keys import weights_file
 from train.players.spec import parse_spec
@@ -54,16 +54,20 @@ def on_common_features(weights: Sequence[Weights | None], size: int) -> tuple[Fe
 
     Returns
     -------
-    the feature set, and theta of each player on it, float32[n_weights + 1]. It is their own set if they share one,
-    otherwise all shapes without weight sharing.
+    the feature set, and theta of each player on it, float32[n_weights + 1]. It is their own set if they share one, or
+    if one has all blocks of the others; otherwise all shapes without weight sharing.
+
+    Raises RlgoError if windows see liberties in different classes: atari for one player, numbers for another.
     """
     sets = {w.features.name: w.features for w in weights if w is not None}
-    if len(sets) > 1:
-        features = make_features(size, SIZES, "none")
-        thetas = [None if w is None else unshare(w.features, w.theta)[1] for w in weights]
+    features = max(sets.values(), key=lambda f: len(f.blocks), default=None) or make_features(size)
+    blocks = {block.name for block in features.blocks}
+    if all({block.name for block in f.blocks} <= blocks for f in sets.values()):
+        thetas = [None if w is None else extend(w.features, w.theta, features) for w in weights]
     else:
-        features = next(iter(sets.values()), None) or make_features(size)
-        thetas = [None if w is None else w.theta for w in weights]
+        liberties = tuple(sorted({name for f in sets.values() for name in f.liberties}))
+        features = make_features(size, SIZES, "none", liberties, "none")
+        thetas = [None if w is None else unshare(w.features, w.theta, SIZES, liberties)[1] for w in weights]
     return features, [np.zeros(features.n_weights + 1, np.float32) if theta is None else theta for theta in thetas]
 
 

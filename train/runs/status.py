@@ -163,6 +163,6 @@ def _row(run: RunInfo, top: Path) -> tuple[str, ...]:
         f"{run.elo:,.0f}" if run.elo is not None else "",
         ", ".join(f"{key} {s['win_rate']:.0%}" for key, s in run.strength.items()),
         f"{c.board.size}x{c.board.size}",
-        "+".join(map(str, c.features.sizes)) + " " + c.features.sharing,
+        ", ".join(["+".join(map(str, c.features.sizes)) + f" {c.features.sharing}", *c.features.liberties]),
         run.started[:16].replace("T", " "),
     )
