@@ -215,6 +215,11 @@ def has_field(record, name):
     return name in record.dtype.names
 
 
+def overload_inline(function: Any) -> Any:
+    """Decorate what chooses a function's implementation by the types of its arguments; it is always inlined."""
+    return overload(function, jit_options={"error_model": "numpy", "_nrt": False, "forceinline": True})
+
+
 @overload(has_field, prefer_literal=True)
 def _overload_has_field(record, name):
     known = name.literal_value in record.fields

@@ -24,10 +24,9 @@ changed or has such a stone nearby. Captures depend on more and are computed ane
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload
 
 from rlgo.board import BLACK, EMPTY, WHITE
-from rlgo.jit import has_field, inline, njit
+from rlgo.jit import has_field, inline, njit, overload_inline
 from rlgo.shapes import padded_points
 
 _MOST_CLASSES = 3
@@ -114,6 +113,12 @@ def liberty_gain(b, sh, table, p):
     return _liberty_gain(b, sh, table, p) if sees_liberties(table.g) else 0.0
 
 
+def renew_liberty_window(sh, table, w):
+    """Recompute the contribution of a window that sees liberties to `x`."""
+    if sees_liberties(table.g):
+        _renew_liberty_window(sh, table, w)
+
+
 def renew_gains(b, sh, table):
     """Compute the stale gains of the colour to play, so that `sh.total` is valid for it where it captures nothing."""
     if sees_liberties(table.g):
@@ -125,14 +130,14 @@ def gain_at(sh, g, c, p):
     return (sh.total if sees_liberties(g) else sh.gain)[c, np.uint64(p)]
 
 
-@overload(is_plain, inline="always")
+@overload_inline(is_plain)
 def _overload_is_plain(g, w):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda g, w: w < g.n_plain
     return lambda g, w: True  # noqa: ARG005  # numba matches names
 
 
-@overload(has_two_weights)
+@overload_inline(has_two_weights)
 def _overload_has_two_weights(g, w):  # noqa: ARG001  # numba matches names
     if "one_table" in g.fields:
         return lambda g, w: False  # noqa: ARG005  # numba matches names
@@ -141,42 +146,49 @@ def _overload_has_two_weights(g, w):  # noqa: ARG001  # numba matches names
     return lambda g, w: True  # noqa: ARG005  # numba matches names
 
 
-@overload(follow_liberties)
+@overload_inline(follow_liberties)
 def _overload_follow_liberties(b, sh, g, n):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda b, sh, g, n: _follow_liberties(b, sh, g, n)
     return lambda b, sh, g, n: n  # noqa: ARG005  # numba matches names
 
 
-@overload(reset_liberties)
+@overload_inline(reset_liberties)
 def _overload_reset_liberties(b, sh, g):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda b, sh, g: _reset_liberties(b, sh, g)
     return lambda b, sh, g: None  # noqa: ARG005  # numba matches names
 
 
-@overload(forget_gains)
+@overload_inline(forget_gains)
 def _overload_forget_gains(sh, g):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda sh, g: _forget_gains(sh, g)
     return lambda sh, g: None  # noqa: ARG005  # numba matches names
 
 
-@overload(liberty_gain)
+@overload_inline(liberty_gain)
 def _overload_liberty_gain(b, sh, table, p):  # noqa: ARG001  # numba matches names
     if sees_liberties(table.types[0]):
         return lambda b, sh, table, p: _liberty_gain(b, sh, table, p)
     return lambda b, sh, table, p: 0.0  # noqa: ARG005  # numba matches names
 
 
-@overload(renew_gains)
+@overload_inline(renew_liberty_window)
+def _overload_renew_liberty_window(sh, table, w):  # noqa: ARG001  # numba matches names
+    if sees_liberties(table.types[0]):
+        return lambda sh, table, w: _renew_liberty_window(sh, table, w)
+    return lambda sh, table, w: None  # noqa: ARG005  # numba matches names
+
+
+@overload_inline(renew_gains)
 def _overload_renew_gains(b, sh, table):  # noqa: ARG001  # numba matches names
     if sees_liberties(table.types[0]):
         return lambda b, sh, table: _renew_gains(b, sh, table)
     return lambda b, sh, table: None  # noqa: ARG005  # numba matches names
 
 
-@overload(gain_at)
+@overload_inline(gain_at)
 def _overload_gain_at(sh, g, c, p):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda sh, g, c, p: sh.total[c, np.uint64(p)]  # noqa: ARG005  # numba matches names
@@ -352,6 +364,27 @@ def _mark_around(b, sh, g):
                     _mark(sh, np.int64(sh.liberty[chain, np.uint64(m)]))
 
 
+@inline
+def _weight(g, weights, w, configuration):
+    """Return the weight of a shape in a window that sees liberties."""
+    value = weights[np.uint64(np.int64(g.ld_base[w]) + configuration)]
+    if g.two_tables:
+        value += weights[np.uint64(np.int64(g.li_base[w]) + configuration)]
+    return value
+
+
+@inline
+def _renew_liberty_window(sh, table, w):
+    """See `renew_liberty_window`."""
+    c = np.int64(sh.configuration[np.uint64(w)])
+    now_black = _weight(table.g, table.black, np.uint64(w), c)
+    now_white = _weight(table.g, table.white, np.uint64(w), c)
+    sh.x[0] += np.float64(now_black) - np.float64(sh.now[0, np.uint64(w)])
+    sh.x[1] += np.float64(now_white) - np.float64(sh.now[1, np.uint64(w)])
+    sh.now[0, np.uint64(w)] = now_black
+    sh.now[1, np.uint64(w)] = now_white
+
+
 @njit
 def _reset_liberties(b, sh, g):
     """See `reset_liberties`; the windows' configurations must be 0."""
@@ -436,15 +469,6 @@ def _liberty_gain(b, sh, table, p):
         moved = np.int64(sh.configuration[w]) + state * np.int64(g.power_at[np.uint64(i)])
         gain += np.float64(_weight(g, weights, w, moved)) - np.float64(sh.now[np.uint64(color - 1), w])
     return gain if color == BLACK else -gain
-
-
-@inline
-def _weight(g, weights, w, configuration):
-    """Return the weight of a shape in a window that sees liberties."""
-    value = weights[np.uint64(np.int64(g.ld_base[w]) + configuration)]
-    if g.two_tables:
-        value += weights[np.uint64(np.int64(g.li_base[w]) + configuration)]
-    return value
 
 
 @njit

@@ -50,7 +50,7 @@ import numpy as np
 
 from rlgo.board import BLACK, BORDER, EMPTY, WHITE, n_points
 from rlgo.errors import RlgoError
-from rlgo.settings import ATARI, LIBERTY_CLASSES, LIBERTY_WINDOWS, SHARINGS, SIZES, check_liberties
+from rlgo.settings import LIBERTY_CLASSES, LIBERTY_WINDOWS, SHARINGS, SIZES, check_liberties
 
 WINDOWS_OVER_POINT = 14  # windows over one point: 1 + 4 + 9
 GROUP = 4  # places of a weight are listed in groups of this size, so that branches in loops over them predict well
@@ -70,7 +70,7 @@ def max_windows(size: int, sees_liberties: bool = False) -> int:
 
 
 def _max_liberty_windows(size: int) -> int:
-    return sum(len(list(windows_of(KINDS[f"{ATARI} {window}"], size))) for window in LIBERTY_WINDOWS)
+    return sum(len(list(windows_of(KINDS[name], size))) for name in LIBERTY_WINDOWS["atari"])
 
 
 class Form(NamedTuple):
@@ -109,9 +109,10 @@ def _rectangle(height: int, width: int) -> Form:
 PLUS = Form(3, 3, ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1)))
 _LIBERTY_FORMS = {"2x2": _rectangle(2, 2), "2x3": _rectangle(2, 3), "plus": PLUS}
 KINDS: dict[int | str, Kind] = {k: Kind(k, _rectangle(k, k)) for k in SIZES} | {
-    f"{name} {window}": Kind(f"{name} {window}", form, n_classes, (1, 1) if form is PLUS else None)
-    for name, n_classes in LIBERTY_CLASSES.items()
-    for window, form in _LIBERTY_FORMS.items()
+    name: Kind(name, form, LIBERTY_CLASSES[seen], (1, 1) if form is PLUS else None)
+    for seen, names in LIBERTY_WINDOWS.items()
+    for name in names
+    for form in [_LIBERTY_FORMS[name.removeprefix(f"{seen} ")]]
 }
 
 
@@ -462,7 +463,7 @@ def make_features(
     sizes : window sizes, an ascending subset of (1, 2, 3)
     sharing : "LI+LD", "LI", "LD", "inversion" or "none"
     liberties : kinds of windows that see liberties, with the same liberty classes: some of "atari 2x2", "atari 2x3",
-        "atari plus" in this order, or of "liberties 2x2", "liberties 2x3", "liberties plus"
+        "atari plus" in this order, or of "liberties 2x2", "liberties plus"
     liberty_sharing : how those share weights
 
     Raises

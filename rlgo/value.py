@@ -20,7 +20,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
 
 from rlgo.board import (
     BLACK,
@@ -34,7 +33,7 @@ from rlgo.board import (
     last_liberty,
 )
 from rlgo.errors import RlgoError
-from rlgo.jit import compiling, has_field, inline, njit, random_below
+from rlgo.jit import compiling, has_field, inline, njit, overload_inline, random_below
 from rlgo.liberties import (
     follow_liberties,
     forget_gains,
@@ -43,6 +42,7 @@ from rlgo.liberties import (
     liberty_fields,
     liberty_gain,
     renew_gains,
+    renew_liberty_window,
     reset_liberties,
     sees_liberties,
 )
@@ -151,12 +151,19 @@ def _renew_window(sh, table, w):
     branch. The tables are padded for it.
     """
     g = table.g
+    if not is_plain(g, w):  # its gains are not kept by window
+        renew_liberty_window(sh, table, w)
+        return
     c = np.int64(sh.configuration[np.uint64(w)])
     ld = np.int64(g.ld_base[np.uint64(w)]) + c
     li = np.int64(g.li_base[np.uint64(w)]) + c
-    now = _renew_now(sh, table, w, ld, li)
-    if not is_plain(g, w):  # its gains are not kept by window
-        return
+    now_black = _look_up(g, table.black, ld, li)
+    now_white = _look_up(g, table.white, ld, li)
+    sh.x[0] += np.float64(now_black) - np.float64(sh.now[0, np.uint64(w)])
+    sh.x[1] += np.float64(now_white) - np.float64(sh.now[1, np.uint64(w)])
+    sh.now[0, np.uint64(w)] = now_black
+    sh.now[1, np.uint64(w)] = now_white
+    now = (now_black, now_white)
     n = g.n_cells[np.uint64(w)]
     if n == 9:  # a constant loop is unrolled
         for d in range(9):
@@ -164,18 +171,6 @@ def _renew_window(sh, table, w):
     else:
         for d in range(n):
             _renew_cell(sh, table, w, d, ld, li, now)
-
-
-@inline
-def _renew_now(sh, table, w, ld, li):
-    """Recompute the contribution of window w to `x`, and return it for both players."""
-    now_black = _look_up(table.g, table.black, ld, li)
-    now_white = _look_up(table.g, table.white, ld, li)
-    sh.x[0] += np.float64(now_black) - np.float64(sh.now[0, np.uint64(w)])
-    sh.x[1] += np.float64(now_white) - np.float64(sh.now[1, np.uint64(w)])
-    sh.now[0, np.uint64(w)] = now_black
-    sh.now[1, np.uint64(w)] = now_white
-    return now_black, now_white
 
 
 @inline
@@ -523,7 +518,7 @@ def _best_of_all(sh, g, c):
     return _best_quiet(sh.total if sees_liberties(g) else sh.gain, sh.mask, c)
 
 
-@overload(_best_of_all)
+@overload_inline(_best_of_all)
 def _overload_best_of_all(sh, g, c):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda sh, g, c: _best_quiet(sh.total, sh.mask, c)  # noqa: ARG005  # numba matches names

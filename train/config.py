@@ -182,7 +182,7 @@ class FeaturesConfig(Section):
     liberties: Liberties = Field(
         default=(),
         description="Further windows, which see liberties: some of atari 2x2, atari 2x3, atari plus (a point and its "
-        "neighbours), or of the same with liberties (one, two, or more) in place of atari.",
+        "neighbours), or, with one, two, or more liberties, of liberties 2x2, liberties plus.",
     )
     liberty_sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
         default="LI", description="Which of their shapes share a weight."

@@ -36,7 +36,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
 from rlgo.errors import RlgoError
-from rlgo.settings import LIBERTY_CLASSES, LIBERTY_WINDOWS, SIZES, check_liberties
+from rlgo.settings import LIBERTY_WINDOWS, SIZES, check_liberties
 
 # ---------------------------------------------------------------------------------------------
 # How values are written
@@ -161,9 +161,7 @@ Liberties = Annotated[
     BeforeValidator(as_tuple),
     AfterValidator(_of_one_kind),
     Expected(
-        "some of "
-        + ", or of ".join(json.dumps([f"{name} {window}" for window in LIBERTY_WINDOWS]) for name in LIBERTY_CLASSES)
-        + ", in this order"
+        "some of " + ", or of ".join(json.dumps(windows) for windows in LIBERTY_WINDOWS.values()) + ", in this order"
     ),
 ]
 SizesOrNone = Annotated[

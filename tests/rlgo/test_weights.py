@@ -20,6 +20,7 @@ from rlgo.shapes import make_features
 from rlgo.value import ValueFunction, new_shapes, reset, sigma
 from rlgo.weights import (
     VERSION,
+    Weights,
     describe,
     load_weights,
     save_weights,
