@@ -12,10 +12,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CONFIG ?= configs/quick.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help train check test lint docs bench tensorboard clean
+.PHONY: help train check test test-all lint docs bench tensorboard web clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 train: $(VENV)/train.stamp  ## train the quick config (or CONFIG=...) and show how strong it plays
 	$(BIN)/rlgo train $(CONFIG) --set run.name=$(basename $(notdir $(CONFIG)))-$$(date +%Y%m%d-%H%M%S)
@@ -25,7 +25,7 @@ PYTEST := $(BIN)/python -m pytest
 SIDE_BY_SIDE := --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 check: lint  ## lint, types and the fast tests, in under a minute once everything is compiled
-	$(PYTEST) $(SIDE_BY_SIDE) -m "not slow and not process and not gnugo and not ray"
+	$(PYTEST) $(SIDE_BY_SIDE) -m "not slow and not process and not gnugo and not ray and not browser"
 
 # All tests on compiled code; a subset on the same code without numba; a subset with array bounds checked. numba does
 # not key its cache by the last, hence the separate folder.
@@ -35,10 +35,14 @@ test: $(VENV)/test.stamp  ## run all tests
 	NUMBA_BOUNDSCHECK=1 RLGO_CACHE_DIR=$(CURDIR)/build/cache-boundscheck \
 		$(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m boundscheck
 
-lint: $(VENV)/test.stamp  ## check style and types
+test-all: $(VENV)/test.stamp  ## run the tests on every Python there is, and with the lowest versions of what rlgo needs
+	$(BIN)/nox
+
+lint: $(VENV)/test.stamp  ## check style, types and security
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive rlgo mcts train
 
 docs: $(VENV)/docs.stamp  ## build the documentation site in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
@@ -49,6 +53,9 @@ bench: $(VENV)/train.stamp  ## measure the speed on this machine
 
 tensorboard: $(VENV)/train.stamp  ## show the logs of all runs in a browser
 	$(BIN)/tensorboard --logdir runs --samples_per_plugin images=100
+
+web:  ## rebuild the page of `rlgo web` from train/play/web/page; needs Node.js
+	cd train/play/web/page && npm ci && npm run build
 
 clean:  ## remove what can be made again: .venv and caches (runs stay)
 	rm -rf $(VENV) build dist .cache .pytest_cache .hypothesis .ruff_cache .mypy_cache

@@ -26,9 +26,28 @@ def generated_pages() -> dict[Path, str]:
         ROOT / "README.md": {"systems": systems_table(DOCS / "experiments", DOCS / "results", link="docs/")},
         DOCS / "strength.md": {"systems": systems_table(DOCS / "experiments", DOCS / "results", link="")},
         DOCS / "benchmarks.md": {"bench": markdown_table(bench)},
+        DOCS / "reliability.md": {"storms": storms_table(DOCS / "results" / "storms")},
     }
     pages = {path: fill(path.read_text("utf-8"), tables) for path, tables in blocks.items()}
     return {**pages, DOCS / "players.md": players_markdown()}
+
+
+def storms_table(folder: Path) -> str:
+    """Return the table of all storms from their records; see `tests/storms/storm.py`."""
+    from train.console import table
+
+    rows = []
+    for path in sorted(folder.glob("*.json")):
+        r = json.loads(path.read_text("utf-8"))
+        tried = (
+            f"{r['count']:,} {r['unit']}"
+            if r["count"] >= r["wanted"]
+            else f"{r['count']:,} of {r['wanted']:,} {r['unit']}"
+        )
+        command = f"`python tests/storms/{r['storm']}.py`"
+        hours = f"{r['machine_seconds'] / 3600:.2f}"
+        rows.append([r["subject"], r["promise"], tried, f"{r['failures']:,}", hours, command])
+    return table(["what", "promised", "tried", "failures", "hours", "command"], rows, align="lllrrl", style="markdown")
 
 
 def fill(text: str, blocks: dict[str, str]) -> str:

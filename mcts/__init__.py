@@ -6,3 +6,15 @@ one player, `player.TreeSearch`; `settings.ALGORITHMS` lists them. `mcts` may im
 The papers are Gelly & Silver 2011, "Monte-Carlo tree search and rapid action value estimation in computer Go" (the
 MC-RAVE paper), and Silver, Sutton & Müller 2012, "Temporal-difference search in computer Go" (the TD paper).
 """
+
+from rlgo.lazy import lazily
+
+__all__, __getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "mcts.heuristic": ("q_rlgo",),
+        "mcts.player": ("TreeSearch",),
+        "mcts.result": ("TreeResult",),
+        "mcts.settings": ("ALGORITHMS", "ActionValue", "Heuristic", "RaveSchedule", "Resources", "Settings"),
+    },
+)

@@ -6,7 +6,7 @@ Start reading at `add_prior`. The handcrafted heuristic is in `handcrafted.py`, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mcts.handcrafted import judge
 from mcts.settings import MOST_PRIOR, Heuristic
 from mcts.tree import count, find_edge, mean, statistic
 from rlgo.board import BLACK, PASS
+from rlgo.errors import RlgoError, shown
 from rlgo.jit import inline, njit
 from rlgo.rollout import list_ataris, mogo_candidates
 from rlgo.settings import VALUES, Policy
@@ -143,7 +144,7 @@ def _swap(array, j):
     array[j], array[j - 1] = array[j - 1], array[j]
 
 
-def q_rlgo(weights: Weights, boards: Sequence[np.record]) -> np.ndarray:
+def q_rlgo(weights: Weights, boards: Sequence[Any]) -> np.ndarray:
     """Return Q_rlgo of a batch of positions, for use in a tree search of your own.
 
     Parameters
@@ -151,7 +152,7 @@ def q_rlgo(weights: Weights, boards: Sequence[np.record]) -> np.ndarray:
     weights
         A learned value function.
     boards
-        Board records of the same size, for instance ``Game.board``.
+        Positions: board records of the same size, or games.
 
     Returns
     -------
@@ -164,4 +165,6 @@ def q_rlgo(weights: Weights, boards: Sequence[np.record]) -> np.ndarray:
         If a board has another size than the weights.
     """
     value = ValueFunction(weights)
+    if not isinstance(boards, Sequence | np.ndarray):
+        raise RlgoError(f"boards = {shown(boards)}: expected a list of positions")
     return np.array([value.afterstates(board) for board in boards]).reshape(-1, value.size**2 + 1)

@@ -156,7 +156,7 @@ class SearchThreads:
     def clear(self) -> None:
         """Reset the counts of simulations and wins, and forget nodes that wait for a prior."""
         for workspace in self.workspaces:
-            for name in ("simulations", "moves", "wins", "waiting"):
+            for name in ("simulations", "moves", "wins", "waiting", "deepest"):
                 workspace.tally[name] = 0
 
     def root_edges(self) -> Any:

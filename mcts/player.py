@@ -13,6 +13,7 @@ import numpy as np
 
 from mcts.bias import MOVE_KINDS, add_bias_evidence, learned_bias
 from mcts.heuristic import add_prior, knowledge_of
+from mcts.insight import tree_insight
 from mcts.parallel import SearchThreads, Task
 from mcts.prior import Prior, Priors, UserPrior, one_by_one
 from mcts.result import TreeResult, empty_maps, no_result, read_result, result_maps
@@ -20,26 +21,24 @@ from mcts.root import Root
 from mcts.search import SearchContext, wait_for_prior
 from mcts.settings import (
     ALGORITHMS,
-    LEARNED,
     NO_TRUNCATION,
     ActionValue,
     Heuristic,
     Resources,
     Settings,
-    check_resources,
-    check_settings,
-    plain_settings,
 )
 from mcts.tree import MOST_VISITS, NO_CHILD, Tree, add_root, find_edge, keep_subtree, may_pass, new_tree
 from rlgo.board import PASS
+from rlgo.bounds import One, OrNone
 from rlgo.budget import Budget, check_budget
 from rlgo.coords import to_vertex
-from rlgo.errors import RlgoError, expect
+from rlgo.errors import RlgoError, shown
 from rlgo.game import Game
 from rlgo.jit import compiling, seed_sequence
-from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, moves_to_try, won_by
-from rlgo.rollout import DefaultPolicy, is_hopeless, make_rules
-from rlgo.settings import EPSILON_GREEDY, Policy
+from rlgo.memory import announce
+from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, check_size, moves_to_try, won_by
+from rlgo.rollout import LEARNED, DefaultPolicy, is_hopeless, make_rules
+from rlgo.settings import EPSILON_GREEDY, PROBABILITY, Policy, board_size
 from rlgo.td import check_max_moves
 from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
@@ -136,24 +135,29 @@ class TreeSearch(Player):
         seed: Seed = None,
         name: str = "mc_rave",
     ):
-        check_budget(simulations, seconds)
-        check_resources(resources)
-        expect(0 <= resign < 1, "resign", resign, "a number from 0 to 1")
-        expect(0 <= epsilon <= 1, "epsilon", epsilon, "a number from 0 to 1")
+        size = board_size(size)
+        self.simulations, self.seconds = check_budget(simulations, seconds)
+        self.resources = One(Resources).check("resources", resources)
+        self.default_policy = One(DefaultPolicy).check("default_policy", default_policy)
+        self.resign, self.epsilon = PROBABILITY.check("resign", resign), PROBABILITY.check("epsilon", epsilon)
         self.name, self.sizes, self._size = name, (size,), size
-        self.simulations, self.seconds, self.resign = simulations, seconds, resign
-        self.resources, self.default_policy, self.epsilon = resources, default_policy, epsilon
-        self.prior_search = prior_search
+        self.prior_search = OrNone(One(TdSearch)).check("prior_search", prior_search)
+        for argument, function in (("prior", prior), ("priors", priors)):
+            if function is not None and not callable(function):
+                raise RlgoError(f"{argument} = {shown(function)}: expected a function")
         priors = one_by_one(prior) if prior is not None else priors
         shares_tree = resources.workers > 1 and not resources.root_parallel
         self.settings = _complete(settings, size, priors is not None, shares_tree)
         if prior_search is not None and self.settings.heuristic not in _LEARNED_VALUES:
             raise RlgoError("prior_search: expected heuristic = rlgo or both, since it learns their value function")
         self._weights = self._needed(weights)
-        self.knowledge = knowledge_of(self._weights, size, Policy(EPSILON_GREEDY, epsilon), self.settings.rave_bias)
+        policy = Policy(EPSILON_GREEDY, self.epsilon)
+        self.knowledge = knowledge_of(self._weights, size, policy, self.settings.rave_bias)
         self._bias_evidence = np.zeros((2, MOVE_KINDS))  # squares and counts, see `bias.add_bias_evidence`
 
         n_trees = resources.workers if resources.root_parallel else 1
+        if settings.action_value != ActionValue.FLAT:
+            announce(f"player {name}: memory_mb = {resources.memory_mb:g}", resources.memory_mb * 1e6)
         trees = [_new_tree(size, self.settings, resources.memory_mb / n_trees) for _ in range(n_trees)]
         sequence = seed_sequence(seed)
         self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))
@@ -170,7 +174,7 @@ class TreeSearch(Player):
             return None
         if weights is None:
             raise RlgoError(f"{self.name}: expected weights for {self._size}x{self._size}")
-        return weights.for_board(self._size, self.name)
+        return One(Weights).check("weights", weights).for_board(self._size, self.name)
 
     # --- the player ---
 
@@ -209,6 +213,13 @@ class TreeSearch(Player):
         columns = zip(result.moves, result.q, result.visits, lines, prior_q, strict=True)
         return [Candidate(int(p), float(q), int(n), line, float(h)) for p, q, n, line, h in columns if n > 0]
 
+    def insight(self, game: Game) -> Insight | None:
+        """Return the statistics of the root's moves; see `insight.tree_insight`. It may be called during a search."""
+        if not self.root.is_at(game):
+            return super().insight(game)
+        context = self.context(game.komi)
+        return tree_insight(self._read_result(self.threads.simulations), self.root, self.threads, context)
+
     def value_weights(self) -> Weights | None:
         """Return the weights that the search needs, if any."""
         return self._weights
@@ -222,6 +233,7 @@ class TreeSearch(Player):
             self.threads.run(0, self._task(0.0))
             keep_subtree(0, self.trees[0])
             find_edge(0, PASS, self.trees[0])
+            tree_insight(self._read_result(0), self.root, self.threads, self.context(0.0))
             if self.settings.learn_bias:
                 self._add_bias_evidence()
                 self._bias_evidence[:] = 0
@@ -367,9 +379,10 @@ class TreeSearch(Player):
 
 def _complete(settings: Settings, size: int, has_user_prior: bool, shares_tree: bool) -> Settings:
     """Check the settings, and adapt them to the board, to a user's prior, and to whether threads share the tree."""
-    settings = plain_settings(settings)
-    check_settings(settings)
+    settings = One(Settings).check("settings", settings)
     heuristic = int(Heuristic.USER) if has_user_prior else settings.heuristic
+    if heuristic == Heuristic.USER and not has_user_prior:
+        raise RlgoError("heuristic = user: expected a prior, or priors")
     if settings.widening > 0 and heuristic == Heuristic.NONE:
         raise RlgoError(f"widening = {settings.widening}: expected a heuristic to order the moves by")
     return settings._replace(

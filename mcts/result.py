@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mcts.settings import ActionValue, Settings
-from mcts.tree import NO_CHILD, Tree, edges_of, find_edge, nodes_in
+from mcts.tree import Tree, find_edge, most_visited_line, nodes_in
 from rlgo.board import BLACK, PASS
 from rlgo.coords import to_row_col
 
 _MAPS = ("value", "visits", "amaf", "prior")
+_MOST_MOVES = 200  # of a principal variation
 
 
 class TreeResult(NamedTuple):
@@ -33,6 +34,10 @@ class TreeResult(NamedTuple):
     line: np.ndarray  # int64[...]: the principal variation, which follows the most visited moves
     simulations: int  # simulations of this search
     nodes: int  # nodes in all trees
+
+    def __repr__(self) -> str:
+        best = f"; point {self.moves[0]} has {self.visits[0]:,} visits, Q = {self.q[0]:.3f}" if len(self.moves) else ""
+        return f"<TreeResult: {self.simulations:,} simulations, {len(self.moves)} moves, {self.nodes:,} nodes{best}>"
 
 
 def no_result() -> TreeResult:
@@ -80,17 +85,10 @@ def principal_variation(tree: Tree, move: int, prior_n: int) -> np.ndarray:
 
     prior_n : C, the visits that an action has from its prior alone
     """
-    line = [move]
+    line = np.zeros(_MOST_MOVES, np.uint16)
     edge = int(find_edge(0, move, tree))
-    while edge >= 0 and tree.child[edge] != NO_CHILD:
-        node = int(tree.child[edge])
-        edges = edges_of(tree, node)
-        best = int(np.argmax(edges.n))
-        if edges.n[best] <= prior_n:
-            break
-        line.append(int(edges.move[best]))
-        edge = int(tree.first_edge[node]) + best
-    return np.array(line, np.int64)
+    n = int(most_visited_line(edge, prior_n, tree, line)) if edge >= 0 else 0
+    return line[:n].astype(np.int64) if n else np.array([move])
 
 
 def empty_maps(size: int) -> dict[str, np.ndarray]:

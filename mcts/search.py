@@ -17,13 +17,13 @@ from mcts.bias import kind_of
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, add_prior
 from mcts.rave import back_up, beta_of, combine, hand_selected_beta, virtual_loss
-from mcts.settings import LEARNED, NO_TRUNCATION, ActionValue, Heuristic, Settings
+from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, Settings
 from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_edge, mean_or_0
 from mcts.uct import ucb1
 from rlgo.board import BLACK, board_dtype, new_boards, outcome, play
 from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
 from rlgo.policy import choose_move
-from rlgo.rollout import DefaultPolicy, Rules, begin_rollout, is_hopeless, rollout_dtype, step_rollout
+from rlgo.rollout import LEARNED, DefaultPolicy, Rules, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 from rlgo.shapes import padded_points
 from rlgo.td import max_plies
 from rlgo.value import reset, reset_gains, shapes_dtype, squash, update
@@ -75,8 +75,15 @@ def path_dtype(size: int) -> np.dtype:
 
 @cache
 def tally_dtype() -> np.dtype:
-    """Return the record type that counts simulations, their moves and wins, and nodes waiting for a prior."""
-    fields = [("simulations", "i8"), ("moves", "i8"), ("waiting", "i8"), ("wins", "f8")]
+    """Return the record type of a thread's totals.
+
+    Fields
+    ------
+    simulations, moves, wins : simulations, the moves in them, and the sum of their outcomes z
+    deepest : the largest number of states that a simulation met in the tree
+    waiting : new nodes that wait for a user's prior
+    """
+    fields = [("simulations", "i8"), ("moves", "i8"), ("waiting", "i8"), ("deepest", "i8"), ("wins", "f8")]
     return np.dtype((np.record, np.dtype(fields)))
 
 
@@ -157,6 +164,7 @@ def simulate(budget, root, last_move, tree, context, workspace):
         tally.simulations += 1
         tally.wins += z
         tally.moves += path.n_moves
+        tally.deepest = max(tally.deepest, path.n_nodes)
         if context.settings.heuristic == Heuristic.USER and tally.waiting >= len(workspace.waiting_boards):
             return NEEDS_PRIOR  # even if the budget is spent; then the next call does nothing
     return DONE

@@ -1,17 +1,19 @@
 """The settings of a tree search: algorithms, parameters, and resources.
 
-Start reading at `ALGORITHMS`, then `Settings`. Nothing here is compiled, so this file is quick to import.
+Start reading at `ALGORITHMS`, then `Settings`, whose fields check themselves. Nothing here is compiled, so this file is
+quick to import.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
-from rlgo.errors import expect
+from rlgo.bounds import Choice, Number, Whole, checked
+from rlgo.settings import AT_LEAST_0, COUNT, COUNT_OR_0, POSITIVE, THREADS
 
-LEARNED = 2  # a third kind of `rollout.DefaultPolicy`: epsilon-greedy by the value function of Q_rlgo
 NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
+MOST_MEMORY_MB = 50_000.0  # of a tree: beyond it, the indices of edges would not fit into 32 bits
 MOST_PRIOR = 100_000  # visits of either kind that a prior may count for: the counts of a node must stay in range
 
 
@@ -46,44 +48,53 @@ class Heuristic(IntEnum):
 
 
 # Keyed by the names that configs and specs use.
+ACTION_VALUES: dict[str, int] = {value.name.lower(): value for value in ActionValue}
 RAVE_SCHEDULES: dict[str, int] = {schedule.name.lower(): schedule for schedule in RaveSchedule}
 HEURISTICS: dict[str, int] = {
     heuristic.name.lower(): heuristic for heuristic in Heuristic if heuristic != Heuristic.USER
 }
 
 
+_PRIOR_COUNT = Whole(ge=0, le=MOST_PRIOR)
+
+
+@checked
 class Settings(NamedTuple):
-    """The parameters of the tree policy, of prior knowledge, and of how simulations end."""
+    """The parameters of the tree policy, of prior knowledge, and of how simulations end.
 
-    action_value: int = ActionValue.MC_RAVE
-    c: float = 0.0  # exploration constant of UCB1; with MC it makes UCT, with MC_RAVE UCT-RAVE
-    first_play_urgency: float = 0.5  # the value, to its player, of an action without any statistics
-    schedule: int = RaveSchedule.MINIMUM_MSE
-    rave_k: float = 10_000.0  # equivalence parameter of the hand-selected schedule
-    rave_bias: float = 0.02  # RAVE bias of the minimum-MSE schedules
+    Raises `RlgoError` for a value out of range.
+    """
+
+    action_value: Annotated[int, Choice(ACTION_VALUES)] = ActionValue.MC_RAVE
+    c: Annotated[float, AT_LEAST_0] = 0.0  # exploration constant of UCB1; makes UCT of MC, UCT-RAVE of MC_RAVE
+    first_play_urgency: Annotated[float, AT_LEAST_0] = 0.5  # the value, to its player, of an action without statistics
+    schedule: Annotated[int, Choice(RAVE_SCHEDULES)] = RaveSchedule.MINIMUM_MSE
+    rave_k: Annotated[float, POSITIVE] = 10_000.0  # equivalence parameter of the hand-selected schedule
+    rave_bias: Annotated[float, AT_LEAST_0] = 0.02  # RAVE bias of the minimum-MSE schedules
     learn_bias: bool = False  # learn a RAVE bias for each kind of move from the trees of the game, see `bias.py`
-    expand_after: int = 1  # visits of an action before its position becomes a node
-    heuristic: int = Heuristic.NONE
-    prior_n: int = 0  # C, the confidence in H as an MC value, in visits
-    prior_n_amaf: int = 50  # C~ = M, the confidence in H as an AMAF value, in visits
+    expand_after: Annotated[int, COUNT] = 1  # visits of an action before its position becomes a node
+    heuristic: Annotated[int, Choice({**HEURISTICS, "user": Heuristic.USER})] = Heuristic.NONE
+    prior_n: Annotated[int, _PRIOR_COUNT] = 0  # C, the confidence in H as an MC value, in visits
+    prior_n_amaf: Annotated[int, _PRIOR_COUNT] = 50  # C~ = M, the confidence in H as an AMAF value, in visits
     adapt_m: bool = False  # more confidence where H is near 0 or 1, see `heuristic.confidence`
-    progressive_bias: float = 0.0  # adds this * H / (N(s, a) + 1) to an action's value
-    widening: float = 0.0  # growth of N(s), priors included, that admits one more action; 0: admit all at once
-    temperature: float = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
-    pruning: float = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
-    truncate: int = NO_TRUNCATION  # plies of the default policy after which V is the outcome
-    virtual_loss: int = 0  # lost visits that a thread adds on its way down; 0 if no tree is shared
-    max_moves: int = 0  # plies after which a simulation is scored as it stands; 0: 3 * size * size
+    progressive_bias: Annotated[float, AT_LEAST_0] = 0.0  # adds this * H / (N(s, a) + 1) to an action's value
+    widening: Annotated[float, Number(gt=1, other=0)] = 0.0  # growth of N(s), priors included, per action; 0: all
+    temperature: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
+    pruning: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
+    truncate: Annotated[int, Whole(ge=NO_TRUNCATION)] = NO_TRUNCATION  # plies of the default policy before V decides
+    virtual_loss: Annotated[int, Whole(ge=0, le=1_000)] = 0  # lost visits that a thread adds; 0 if no tree is shared
+    max_moves: Annotated[int, COUNT_OR_0] = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
 
 
+@checked
 class Resources(NamedTuple):
-    """The threads and the memory of a search."""
+    """The threads and the memory of a search. Raises `RlgoError` for a value out of range."""
 
-    workers: int = 1  # threads
+    workers: Annotated[int, THREADS] = 1
     root_parallel: bool = False  # give each thread its own tree and add up the roots, instead of sharing one tree
-    memory_mb: float = 256.0  # memory of all trees together; a search whose tree is full continues without growing it
+    memory_mb: Annotated[float, Number(gt=0, le=MOST_MEMORY_MB)] = 256.0  # of all trees; full ones stop growing
     reuse: bool = True  # keep the part of the tree below the next position
-    batch: int = 8  # new nodes that may wait for a user's prior; meanwhile simulations pass them without it
+    batch: Annotated[int, Whole(ge=1, le=10_000)] = 8  # new nodes that may wait for a user's prior, passed without it
 
 
 # The algorithms of the MC-RAVE paper. "uct" is the vanilla UCT of its Section 2.5: c = 1 and first-play urgency 1.
@@ -96,39 +107,3 @@ ALGORITHMS = {
     "uct_rave": Settings(ActionValue.MC_RAVE, c=0.1, schedule=RaveSchedule.HAND_SELECTED),
     "heuristic_mc_rave": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO),
 }
-
-
-def plain_settings(settings: Settings) -> Settings:
-    """Return the same settings as plain numbers, floats where defaults are: numba recompiles for any other type."""
-    defaults = Settings()
-    values: list[Any] = [
-        float(value) if isinstance(default, float) else int(value) if isinstance(value, IntEnum) else value
-        for default, value in zip(defaults, settings, strict=True)
-    ]
-    return Settings(*values)
-
-
-def check_settings(settings: Settings) -> None:
-    """Raise `RlgoError` if a setting is out of range."""
-    s = settings
-    visits = f"an integer from 0 to {MOST_PRIOR:,}"
-    expect(s.c >= 0, "c", s.c, "a number of at least 0")
-    expect(s.rave_k > 0, "rave_k", s.rave_k, "a positive number")
-    expect(s.rave_bias >= 0, "rave_bias", s.rave_bias, "a number of at least 0")
-    expect(s.expand_after >= 1, "expand_after", s.expand_after, "an integer of at least 1")
-    expect(0 <= s.prior_n <= MOST_PRIOR, "prior_n", s.prior_n, visits)
-    expect(0 <= s.prior_n_amaf <= MOST_PRIOR, "prior_n_amaf", s.prior_n_amaf, visits)
-    expect(s.progressive_bias >= 0, "progressive_bias", s.progressive_bias, "a number of at least 0")
-    expect(s.widening == 0 or s.widening > 1, "widening", s.widening, "0, or a number above 1")
-    expect(s.temperature >= 0, "temperature", s.temperature, "a number of at least 0")
-    expect(s.pruning >= 0, "pruning", s.pruning, "a number of at least 0")
-    expect(s.truncate >= NO_TRUNCATION, "truncate", s.truncate, "a number of plies, or -1 for never")
-    expect(s.virtual_loss >= 0, "virtual_loss", s.virtual_loss, "an integer of at least 0")
-
-
-def check_resources(resources: Resources) -> None:
-    """Raise `RlgoError` if a resource is out of range."""
-    r = resources
-    expect(r.memory_mb > 0, "memory_mb", r.memory_mb, "a positive number")
-    expect(r.batch >= 1, "batch", r.batch, "an integer of at least 1")
-    expect(r.workers >= 1, "workers", r.workers, "an integer of at least 1")

@@ -248,6 +248,29 @@ def find_edge(node, move, tree):
     return -1
 
 
+@njit
+def most_visited_line(edge, least, tree, line):
+    """Write the moves from `edge` on that follow the most visited edges to `line`, uint16[n], and return how many.
+
+    least : a line ends where no reply has more visits than this
+    """
+    n = 0
+    while n < len(line):
+        line[n] = tree.move[edge]
+        n += 1
+        node = np.int64(tree.child[edge])
+        if node < 0:
+            break
+        first = np.int64(tree.first_edge[node])
+        edge, most = np.int64(-1), np.float64(least)
+        for i in range(first, first + tree.n_edges[node]):
+            if count(tree.mc_statistic[i]) > most:
+                edge, most = np.int64(i), count(tree.mc_statistic[i])
+        if edge < 0:
+            break
+    return n
+
+
 @njit(allocates=True)
 def keep_subtree(root, tree):
     """Make `root` node 0, keep everything below it, and drop the rest."""

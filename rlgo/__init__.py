@@ -4,47 +4,32 @@ The names below are loaded when first used, so that `import rlgo` is fast. Where
 rules, `shapes.py` for the features, `value.py` for the value function, `td.py` for the update.
 """
 
-from importlib import import_module
-from typing import Any
+from rlgo.lazy import lazily
 
-_HOME = {
-    "AlphaBeta": "rlgo.alphabeta",
-    "BLACK": "rlgo.board",
-    "Budget": "rlgo.budget",
-    "Dyna2": "rlgo.dyna2",
-    "Game": "rlgo.game",
-    "GameSession": "rlgo.session",
-    "GreedyPlayer": "rlgo.player",
-    "Learner": "rlgo.learner",
-    "Learning": "rlgo.settings",
-    "PASS": "rlgo.board",
-    "Policy": "rlgo.settings",
-    "RandomPlayer": "rlgo.player",
-    "RlgoError": "rlgo.errors",
-    "TableSearch": "rlgo.table_search",
-    "TdSearch": "rlgo.td_search",
-    "TwoPhase": "rlgo.two_phase",
-    "ValueFunction": "rlgo.value",
-    "WHITE": "rlgo.board",
-    "Weights": "rlgo.weights",
-    "from_vertex": "rlgo.coords",
-    "load_sgf": "rlgo.sgf",
-    "load_weights": "rlgo.weights",
-    "make_features": "rlgo.shapes",
-    "new_board": "rlgo.board",
-    "play_fast": "rlgo.fast_games",
-    "save_weights": "rlgo.weights",
-    "shipped_weights": "rlgo.weights",
-    "to_vertex": "rlgo.coords",
-}
-__all__ = list(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'rlgo' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__, __getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "rlgo.alphabeta": ("AlphaBeta", "Options"),
+        "rlgo.board": ("BLACK", "PASS", "WHITE", "new_board"),
+        "rlgo.budget": ("Budget",),
+        "rlgo.clock": ("TimeSettings",),
+        "rlgo.coords": ("from_row_col", "from_vertex", "point_of", "to_row_col", "to_vertex"),
+        "rlgo.draw": ("board_svg",),
+        "rlgo.dyna2": ("Dyna2",),
+        "rlgo.errors": ("RlgoError",),
+        "rlgo.fast_games": ("play_fast",),
+        "rlgo.game": ("Game",),
+        "rlgo.learner": ("Learner",),
+        "rlgo.player": ("RESIGN", "Candidate", "GreedyPlayer", "Player", "RandomPlayer"),
+        "rlgo.rollout": ("DefaultPolicy",),
+        "rlgo.session": ("GameSession",),
+        "rlgo.settings": ("Learning", "Policy"),
+        "rlgo.sgf": ("load_sgf", "write_sgf"),
+        "rlgo.shapes": ("FeatureSet", "make_features"),
+        "rlgo.table_search": ("TableLearning", "TableSearch"),
+        "rlgo.td_search": ("Simulation", "TdSearch"),
+        "rlgo.two_phase": ("TwoPhase",),
+        "rlgo.value": ("ValueFunction",),
+        "rlgo.weights": ("Weights", "load_weights", "save_weights", "shipped_weights"),
+    },
+)

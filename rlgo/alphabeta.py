@@ -23,19 +23,24 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import BLACK, PASS, new_board, new_boards, outcome, play, position_key
+from rlgo.bounds import One, OrNone, Whole, checked
 from rlgo.budget import Budget, shorter
 from rlgo.coords import to_vertex
-from rlgo.errors import RlgoError, expect
+from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, make_rng, njit, seed_sequence
 from rlgo.liberties import sees_liberties
-from rlgo.player import Candidate, Player, Seed, check_size, moves_to_try, position_of, ranked
+from rlgo.memory import announce
+from rlgo.player import Candidate, Insight, Player, Seed, check_size, moves_to_try, position_of, ranked
 from rlgo.rollout import Rules, make_rules
+from rlgo.settings import SECONDS, board_size
 from rlgo.shapes import Table, make_features, padded_points
 from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, reset, shapes_dtype, update
 from rlgo.weights import Weights
 
 MAX_DEPTH = 40
+DEPTH = Whole(ge=1, le=MAX_DEPTH - 1)
+TABLE_BITS = Whole(ge=4, le=28)
 WON_LOGIT = 1e6  # far above any logit
 _WIDTH = 1e-9  # width of a null window: logits are sums of float32, so they are equal or differ by more
 _EXACT, _LOWER, _UPPER = 1, 2, 3
@@ -44,8 +49,9 @@ _HISTORY = 1e-3  # of a logit, for each squared depth
 _SLICE_NODES = 200_000  # about 10 ms
 
 
+@checked
 class Options(NamedTuple):
-    """Which enhancements of plain alpha-beta are on."""
+    """Which enhancements of plain alpha-beta are on. Raises `RlgoError` for anything but True and False."""
 
     table: bool = True  # transposition table: values of positions met before, and the best move there
     killers: bool = True  # moves that cut at this depth elsewhere come early
@@ -382,9 +388,13 @@ def describe(result: AlphaBetaResult, size: int) -> str:
     if not result.depth:
         return "alpha-beta: nothing to try"
     line = " ".join(to_vertex(p, size) for p in result.line)
-    # Far from 0, where a game is over, sigma(x) is 0 or 1.
-    v = 0.5 * (1 + math.tanh(result.x / 2))
+    v = sigmoid(result.x)
     return f"alpha-beta: depth {result.depth}, {result.nodes:,} positions, Black wins with {v:.1%} after {line}"
+
+
+def sigmoid(x: float) -> float:
+    """Return sigma(x), also where exp(-x) would overflow: far from 0, where a game is over, it is 0 or 1."""
+    return 0.5 * (1 + math.tanh(x / 2))
 
 
 class AlphaBetaSearch:
@@ -397,22 +407,30 @@ class AlphaBetaSearch:
     table_bits : the transposition table has 2^table_bits entries of 24 bytes
     seed : seed of the order in which equal root moves are tried; None draws a fresh one each time
 
+    Attributes
+    ----------
+    results : of the search that runs, or ran last: its result at each complete depth
+
     Raises
     ------
     RlgoError : for table_bits out of range
     """
 
     def __init__(self, size: int, options: Options = Options(), table_bits: int = 18, seed: Seed = None):
-        expect(4 <= table_bits <= 28, "table_bits", table_bits, "an integer from 4 to 28")
-        self.size, self.options = size, options
+        table_bits = TABLE_BITS.check("table_bits", table_bits)
+        size = self.size = board_size(size)
+        self.options = One(Options).check("options", options)
+        self.results: list[AlphaBetaResult] = []
         sequence = seed_sequence(seed)
         self._order = np.random.default_rng(sequence)
         none = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32))
+        n_entries = 1 << table_bits if options.table else 1
+        announce(f"alpha-beta: table_bits = {table_bits}", n_entries * entry_dtype().itemsize)
         self._search = Search(
             new_boards(MAX_DEPTH + 1, size),
             new_shapes(MAX_DEPTH + 1, size),
             np.zeros(1, state_dtype(size))[0],
-            np.zeros(1 << table_bits if options.table else 1, entry_dtype()),
+            np.zeros(n_entries, entry_dtype()),
             make_rng(sequence),
             none,
             options,
@@ -444,6 +462,7 @@ class AlphaBetaSearch:
         RlgoError : if neither depth nor seconds limit the search, or they are out of range
         """
         check_limits(budget.depth, budget.seconds)
+        self.results = []
         moves = np.array(moves_to_try(game), np.int64)
         if not len(moves):
             return AlphaBetaResult(PASS, 0.0, 0, 0, [PASS], 0.0)
@@ -463,11 +482,50 @@ class AlphaBetaSearch:
                 line = [int(p) for p in s.line[0, : s.length[0]]]
                 complete = depth if is_done else result.depth
                 result = AlphaBetaResult(int(s.best_move[0]), x, complete, int(s.nodes), line, budget.elapsed)
+            if is_done:
+                self.results.append(result)
             if is_late or abs(result.x) == WON_LOGIT:
                 break
             # The best move first, the others in their old order: the next depth then cuts most.
             moves = s.moves[0, : len(moves)][np.argsort(-s.values[: len(moves)], kind="stable")].astype(np.int64)
         return result
+
+    def searched(self, color: int) -> dict[int, float]:
+        """Return V of the root's moves that the current depth has searched, P(Black wins), by move.
+
+        The best move's value is exact. Other values are bounds: the moves are no better than that for `color`, which
+        is to play.
+        """
+        s = self._search.state
+        sign = 1 if color == BLACK else -1
+        n = int(s.n[0]) if self.results or self.nodes else 0
+        values = zip(s.moves[0, :n].tolist(), s.values[:n].tolist(), strict=True)
+        return {p: float(sigmoid(sign * x)) for p, x in values if x > -np.inf}
+
+    def look_into(self, by_value: list[Candidate], color: int) -> Insight:
+        """Return the numbers of the search that runs, or ran last; see `player.Insight`.
+
+        by_value : all moves, best first by V without search
+        """
+        candidates = led_by(by_value, self.results[-1] if self.results else None)
+        searched = self.searched(color)
+        columns = {
+            "value": np.array([c.value for c in candidates]),
+            "searched": np.array([searched.get(c.move, np.nan) for c in candidates]),
+        }
+        entries = self._search.entries
+        return Insight(
+            "depth",
+            [c.move for c in candidates],
+            columns,
+            [self.results[-1].line] if self.results else [],
+            done=self.nodes,
+            unit="positions",
+            depth=self.results[-1].depth if self.results else 0,
+            size=int(np.count_nonzero(entries["search"] == self._search.state.search)),
+            n_bytes=entries.nbytes,
+            depths=tuple(self.results),
+        )
 
     def _stand_on(self, game: Game, table: Table) -> None:
         """Make the position of `game` the root."""
@@ -506,12 +564,11 @@ def led_by(candidates: list[Candidate], result: AlphaBetaResult | None) -> list[
     return [best._replace(visits=max(1, result.nodes), line=result.line), *others]
 
 
-def check_limits(depth: int | None, seconds: float | None) -> None:
-    """Raise `RlgoError` if a search has no limit, or one out of range."""
+def check_limits(depth: int | None, seconds: float | None) -> tuple[int | None, float | None]:
+    """Return the limits of a search as plain numbers. `RlgoError` if there is none, or one is out of range."""
     if depth is None and seconds is None:
         raise RlgoError("alpha-beta: expected a depth, or seconds, or both")
-    expect(depth is None or 1 <= depth < MAX_DEPTH, "depth", depth, f"an integer from 1 to {MAX_DEPTH - 1}")
-    expect(seconds is None or seconds > 0, "seconds", seconds, "a positive number")
+    return OrNone(DEPTH).check("depth", depth), SECONDS.check("seconds", seconds)
 
 
 class AlphaBeta(Player):
@@ -543,9 +600,9 @@ class AlphaBeta(Player):
         seed: Seed = None,
         name: str = "alphabeta",
     ):
-        check_limits(depth, seconds)
+        self.depth, self.seconds = check_limits(depth, seconds)
+        One(Weights).check("weights", weights)
         self.name, self.sizes = name, (weights.features.size,)
-        self.depth, self.seconds = depth, seconds
         self.result: AlphaBetaResult | None = None
         self._position: tuple[int, ...] = ()  # whose result it is
         self._table = weights.table(is_fused=True)
@@ -559,9 +616,9 @@ class AlphaBeta(Player):
         self.searcher.warm_up(self._table)
         seconds = shorter(self.seconds, self.limit if self.limit is None else max(1e-3, self.limit))
         budget = Budget(seconds=seconds, depth=self.depth, stop=self.stop)
+        self.result, self._position = None, position_of(game)
         self.result = self.searcher.search(game, self._table, budget)
         self._map[:] = self._values.afterstates(game.board)[:-1].reshape(self._map.shape)
-        self._position = position_of(game)
         return self.result.move
 
     def warm_up(self) -> None:
@@ -582,6 +639,11 @@ class AlphaBeta(Player):
         """Rank the moves by V without search; the move of the last search comes first, with its variation."""
         by_value = ranked(game, self._values.afterstates(game.board))
         return led_by(by_value, self.result if self._position == position_of(game) else None)
+
+    def insight(self, game: Game) -> Insight | None:
+        """Return V without search, and the values that the search has found, depth by depth."""
+        by_value = ranked(game, self._values.afterstates(game.board))
+        return self.searcher.look_into(by_value, game.to_play) if self._position == position_of(game) else None
 
     def value_weights(self) -> Weights:
         """Return the weights used by the search."""

@@ -7,13 +7,10 @@ that a single flipped bit is noticed. `numpy.load` can read the file.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
-import os
 import struct
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -21,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from rlgo.errors import RlgoError
+from rlgo.files import read_file, write_atomically
 
-TEMPORARY = ".tmp"  # suffix of files until they are complete; a killed process may leave some behind
 _COMMENT = b"sha256:"
 _HEX = 64
 
@@ -35,10 +32,7 @@ def write_archive(path: str | Path, meta: dict[str, Any], arrays: dict[str, np.n
     with zipfile.ZipFile(archive, "a") as z:
         z.comment = _COMMENT + b"0" * _HEX
     data = archive.getvalue()[:-_HEX]
-    try:
-        write_atomically(Path(path), data + hashlib.sha256(data).hexdigest().encode())
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+    write_atomically(path, data + hashlib.sha256(data).hexdigest().encode())
 
 
 def read_archive(path: str | Path, kind: str, file_format: str, version: int) -> tuple[dict[str, Any], Any]:
@@ -58,10 +52,7 @@ def read_archive(path: str | Path, kind: str, file_format: str, version: int) ->
     ------
     RlgoError : if the file is missing, damaged, of another format, or of a newer version
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be read: {error.strerror}") from None
+    data = read_file(path)
     try:
         body, digest = data[:-_HEX], data[-_HEX:]
         is_signed = body.endswith(_COMMENT)
@@ -81,25 +72,3 @@ def read_archive(path: str | Path, kind: str, file_format: str, version: int) ->
     if meta["version"] > version:
         raise RlgoError(f"{path}: {kind} version {meta['version']}: this rlgo reads up to {version}")
     return meta, arrays
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file atomically: even after a power cut it holds either the old content or the new."""
-    handle, temporary = tempfile.mkstemp(TEMPORARY, f".{path.name}.", path.parent)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    # The new name is safe once the folder is on the disk, too. Not every system can open a folder.
-    with contextlib.suppress(OSError):
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

@@ -34,7 +34,7 @@ from functools import cache
 import numpy as np
 
 from rlgo.jit import inline, njit, random_below
-from rlgo.settings import MAX_SIZE, MIN_SIZE
+from rlgo.settings import board_size
 
 EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3
 PASS = 0
@@ -72,8 +72,7 @@ def board_dtype(size: int) -> np.dtype:
     empties[N], empty_at[P], n_empty : the empty points in no order, and each one's place in that list
     changed[N], n_changed : points whose colour the last move changed; the stone played comes first
     """
-    if not MIN_SIZE <= size <= MAX_SIZE:
-        raise ValueError(f"board size {size}: expected {MIN_SIZE} to {MAX_SIZE}")
+    size = board_size(size)
     points, area = n_points(size), size * size
     index = np.uint8 if points <= 256 else np.uint16
     fields = [
@@ -104,8 +103,9 @@ def new_boards(n: int, size: int) -> np.ndarray:
     """Make n empty boards with Black to play, an array of `board_dtype(size)`.
 
     `boards[i]` is a record that shares memory with the array; `boards[i] = boards[j]` copies a board.
-    Raises ValueError outside sizes 5 to 19.
+    Raises `RlgoError` outside sizes 5 to 19.
     """
+    size = board_size(size)
     boards = np.zeros(n, board_dtype(size))
     clear(boards[0], size)
     boards[1:] = boards[0]

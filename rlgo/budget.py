@@ -9,7 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from rlgo.errors import RlgoError, expect
+from rlgo.bounds import OrNone
+from rlgo.errors import RlgoError
+from rlgo.settings import AT_LEAST_0, COUNT_OR_0, SECONDS, SIMULATIONS
 
 SLICE_SECONDS = 0.01
 
@@ -48,7 +50,9 @@ class Budget:
         depth: int | None = None,
         stop: Callable[[], bool] = never,
     ):
-        self.simulations, self.seconds, self.depth, self.stop = simulations, seconds, depth, stop
+        self.simulations = OrNone(COUNT_OR_0).check("simulations", simulations)
+        self.seconds = OrNone(AT_LEAST_0).check("seconds", seconds)
+        self.depth, self.stop = depth, stop
         self.done = 0
         self._start = time.perf_counter()
 
@@ -94,9 +98,8 @@ class Budget:
                 n = n if most is None else min(n, most)
 
 
-def check_budget(simulations: int | None, seconds: float | None) -> None:
-    """Raise `RlgoError` if a move's budget is out of range or unlimited."""
+def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | None, float | None]:
+    """Return a move's budget as plain numbers. `RlgoError` if it is out of range or unlimited."""
     if simulations is None and seconds is None:
         raise RlgoError("expected a number of simulations (sims), or seconds, or both")
-    expect(simulations is None or simulations >= 1, "simulations", simulations, "an integer of at least 1")
-    expect(seconds is None or seconds > 0, "seconds", seconds, "a positive number")
+    return SIMULATIONS.check("simulations", simulations), SECONDS.check("seconds", seconds)

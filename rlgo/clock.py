@@ -10,10 +10,12 @@ Overtime is spent evenly over the moves of a period.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from rlgo.board import BLACK, WHITE
+from rlgo.bounds import checked
 from rlgo.errors import RlgoError
+from rlgo.settings import AT_LEAST_0, COUNT_OR_0
 
 # After this many of a side's moves (a fraction of size * size), 1 / e of its time is left: 20 of about 40 on 9x9.
 _TAU = 0.25
@@ -27,17 +29,18 @@ _NUMBER = r"(\d{1,6}(?:\.\d{1,3})?)"
 _FORM = re.compile(rf"{_NUMBER}(?:\+(?:{_NUMBER}/(\d{{1,4}})|(\d{{1,4}})x{_NUMBER}))?")
 
 
+@checked
 class TimeSettings(NamedTuple):
     """The time of each side, in seconds.
 
     Absolute: main time only. Canadian: then `stones` moves in every `period`. Byo-yomi: then `periods` periods, one for
-    each move; a side that exceeds a period loses it.
+    each move; a side that exceeds a period loses it. Raises `RlgoError` for a value out of range.
     """
 
-    main: float
-    period: float = 0.0
-    stones: int = 0  # moves in a period; 1 for byo-yomi
-    periods: int = 0  # for byo-yomi; 0: Canadian overtime, which never ends
+    main: Annotated[float, AT_LEAST_0]
+    period: Annotated[float, AT_LEAST_0] = 0.0
+    stones: Annotated[int, COUNT_OR_0] = 0  # moves in a period; 1 for byo-yomi
+    periods: Annotated[int, COUNT_OR_0] = 0  # for byo-yomi; 0: Canadian overtime, which never ends
 
     def __str__(self) -> str:
         if not self.stones:

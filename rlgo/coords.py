@@ -20,28 +20,66 @@ SGF files up to 19x19 may also write a pass as tt.
 from __future__ import annotations
 
 import re
+from numbers import Integral
+from typing import Any
 
-from rlgo.board import PASS
-from rlgo.errors import RlgoError
+from rlgo.board import BLACK, PASS, WHITE
+from rlgo.errors import RlgoError, shown
 
+Place = int | str | tuple[int, int]  # a point as `point_of` takes it
+
+COLORS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 COLUMNS = "ABCDEFGHJKLMNOPQRST"
 _SGF = "abcdefghijklmnopqrs"
 _VERTEX = re.compile("([A-HJ-T])([1-9][0-9]?)")
 
 
 def to_row_col(point: int, size: int) -> tuple[int, int]:
-    """Return (row, col) of a point, both counted from 0 at A1. ValueError for PASS."""
-    row, col = divmod(int(point), size + 1)
+    """Return (row, col) of a point, both counted from 0 at A1. `RlgoError` for PASS."""
+    row, col = divmod(int(point), size + 1) if _is_integer(point) else (0, 0)
     if not (1 <= row <= size and 1 <= col <= size):
-        raise ValueError(f"point {point}: not on the {size}x{size} board")
+        raise RlgoError(f"point {shown(point)}: not on the {size}x{size} board")
     return row - 1, col - 1
 
 
 def from_row_col(row: int, col: int, size: int) -> int:
-    """Return the point at (row, col). ValueError off the board."""
-    if not (0 <= row < size and 0 <= col < size):
-        raise ValueError(f"(row, col) = ({row}, {col}): not on the {size}x{size} board")
+    """Return the point at (row, col). `RlgoError` off the board."""
+    if not (_is_integer(row) and _is_integer(col) and 0 <= row < size and 0 <= col < size):
+        raise RlgoError(f"(row, col) = {shown((row, col))}: not on the {size}x{size} board")
     return (row + 1) * (size + 1) + col + 1
+
+
+def point_of(place: Place, size: int) -> int:
+    """Return the point, or PASS, that a caller names.
+
+    Parameters
+    ----------
+    place : a GTP vertex ("E5", "pass"), a pair (row, col), both counted from 0 at A1, or a point as it is
+    size : board size
+
+    Raises
+    ------
+    RlgoError : for anything else, and for a vertex or a pair off the board. A number is not looked at.
+    """
+    if isinstance(place, str):
+        return from_vertex(place, size)
+    if _is_integer(place):
+        return int(place)  # type: ignore[arg-type]
+    if isinstance(place, tuple | list) and len(place) == 2 and all(map(_is_integer, place)):
+        return from_row_col(int(place[0]), int(place[1]), size)
+    raise RlgoError(f'point {shown(place)}: expected a vertex such as "E5", a pair (row, col), or a point')
+
+
+def color_of(color: Any) -> int:
+    """Return BLACK or WHITE, given as such or as ``b``, ``black``, ``w``, ``white`` in any case; else `RlgoError`."""
+    found = COLORS.get(color.lower()) if isinstance(color, str) else color
+    if not _is_integer(found) or found not in (BLACK, WHITE):
+        raise RlgoError(f'colour {shown(color)}: expected BLACK or WHITE, "black" or "white"')
+    return int(found)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def to_vertex(point: int, size: int) -> str:
@@ -54,10 +92,10 @@ def to_vertex(point: int, size: int) -> str:
 
 def from_vertex(text: str, size: int) -> int:
     """Return the point of a GTP vertex, or PASS. RlgoError for a vertex that is malformed or off the board."""
-    if text.lower() == "pass":
+    if isinstance(text, str) and text.lower() == "pass":
         return PASS
     # Some letters of other scripts have an ASCII capital.
-    match = _VERTEX.fullmatch(text.upper()) if text.isascii() else None
+    match = _VERTEX.fullmatch(text.upper()) if isinstance(text, str) and text.isascii() else None
     if match is None:
         raise RlgoError(f"vertex {text!r}: expected a letter (no I) and a number, such as D4, or pass")
     row, col = int(match[2]) - 1, COLUMNS.index(match[1])

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rlgo.board import BLACK, EMPTY, PASS, WHITE
-from rlgo.coords import COLUMNS, star_points, to_row_col
+from rlgo.coords import COLUMNS, star_points, to_row_col, to_vertex
 
 _ASCII, _UNICODE = ".XO ", ".●○ "  # by colour; nothing where a shape has no cell
 
@@ -57,6 +57,36 @@ def board_text(board: np.record, last: int | None = None, unicode: bool = False)
         body = "".join(gap + cell for gap, cell in zip(gaps, cells, strict=False)) + gaps[-1]
         lines.append(f"{row + 1:2}{body}{row + 1}")
     return "\n".join([*lines, header])
+
+
+def board_narrow(board: np.record, last: int | None = None, unicode: bool = False) -> str:
+    """Draw a board as text with one character for each point, for narrow terminals; parameters as of `board_text`.
+
+    The last move is named below the board.
+    """
+    marks, stars = _UNICODE if unicode else _ASCII, star_points(int(board.board_size))
+    points = [[marks[c] for c in row] for row in colors_of(board)]
+    for row, col in (to_row_col(p, len(points)) for p in stars):
+        points[row][col] = "+" if points[row][col] == marks[EMPTY] else points[row][col]
+    named = [] if last is None else [f"last move: {to_vertex(last, len(points))}"]
+    return "\n".join([_narrow(["".join(row) for row in points]), *named])
+
+
+def values_narrow(board: np.record, values: np.ndarray, unicode: bool = False) -> str:
+    """Draw a map of values with one character for each point: stones, or tenths from 0 to 9; see `values_text`."""
+    marks = _UNICODE if unicode else _ASCII
+    rows = [
+        "".join(marks[c] if c or np.isnan(v) else str(min(9, int(10 * v))) for c, v in zip(*row, strict=True))
+        for row in zip(colors_of(board), values, strict=True)
+    ]
+    return _narrow(rows)
+
+
+def _narrow(rows: Sequence[str]) -> str:
+    """Put coordinates around rows of one character for each point, the lowest row first."""
+    header = "   " + COLUMNS[: len(rows)]
+    lines = [f"{number:2} {row} {number}" for number, row in enumerate(rows, 1)]
+    return "\n".join([header, *reversed(lines), header])
 
 
 # Numbers of the 256 colours of terminals.

@@ -18,7 +18,6 @@ a quarter of the speed.
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,14 @@ from typing import Any
 import numpy as np
 
 from rlgo.board import PASS
-from rlgo.errors import RlgoError, expect
+from rlgo.bounds import One
+from rlgo.errors import RlgoError
+from rlgo.files import check_writable
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
-from rlgo.player import Seed
+from rlgo.player import Insight, Seed
 from rlgo.rollout import make_rules
-from rlgo.settings import LINEAR, LOGISTIC, SOFTMAX, VALUES, Learning
+from rlgo.settings import LINEAR, LOGISTIC, PROBABILITY, SOFTMAX, VALUES, Learning, board_size
 from rlgo.shapes import FeatureSet, Table, fuse, make_features, unshare
 from rlgo.td import begin_episode, episode_dtype, learn_game, make_memory, max_plies, record_move, step_size
 from rlgo.td_search import LongTerm, TdSearch, count, play_simulation
@@ -97,17 +98,19 @@ class Dyna2(TdSearch):
         name: str = "dyna2",
         **others: Any,
     ):
+        size = board_size(size)
         if long_term is not None:
-            long_term.for_board(size, "long-term memory")
+            One(Weights).check("long_term", long_term).for_board(size, "long-term memory")
+        if long_learning is not None:
+            One(Learning).check("long_learning", long_learning)
         if long_term is None and (apart or sharing != "none"):
             raise RlgoError("sharing and apart cannot be used without a long-term memory (long=FILE)")
         if long_term is None and sizes == ():
             raise RlgoError("sizes, long: expected a short-term memory, or a long-term memory, or both")
-        if long_save is not None and not os.access(Path(long_save).absolute().parent, os.W_OK):
-            raise RlgoError(f"long_save = {str(long_save)!r}: expected a file that can be written")
+        if long_save is not None:
+            check_writable(long_save, "long_save = ")
         if long_save is not None and long_learning is None:
             raise RlgoError("long_save: expected a long-term memory that learns (long_learn=on)")
-        expect(0 <= long_epsilon <= 1, "long_epsilon", long_epsilon, "a number from 0 to 1")
         if sizes is None:
             sizes = (1, 2) if long_term is None else long_term.features.sizes
         self.long_term = long_term
@@ -115,7 +118,8 @@ class Dyna2(TdSearch):
         self._sharing = sharing
         self._long_values = np.full(size * size + 1, np.nan)
         self._apart = apart or sharing != "none"
-        self.long_learning, self.long_epsilon, self.long_save = long_learning, long_epsilon, long_save
+        self.long_learning, self.long_save = long_learning, long_save
+        self.long_epsilon = PROBABILITY.check("long_epsilon", long_epsilon)
         super().__init__(size, sizes, learning=learning, seed=seed, name=name, **others)
         value = LOGISTIC if long_term is None else VALUES[long_term.value]
         self.learning = self.learning._replace(value=value)
@@ -186,6 +190,15 @@ class Dyna2(TdSearch):
             x += self._values - 0.5  # a linear V is 1/2 + x
         self._values[:] = 1 / (1 + np.exp(-x)) if self.learning.value == LOGISTIC else 0.5 + x
         return self._values
+
+    def insight(self, game: Game) -> Insight:
+        """Return V of the moves by both memories, and by each alone; see `TdSearch.insight`."""
+        short_term = self.theta_bar if self._apart else self.theta_bar - self.long_table
+        parts = {"short_term": super().evaluate(game, short_term).copy()}
+        self.evaluate(game)  # leaves the values of the long-term memory
+        if self.long_term is not None:
+            parts["long_term"] = self._long_values
+        return self._insight(game, short_term, parts)
 
     def fused_table(self) -> Table:
         """Return both memories in one table; see `TdSearch.fused_table`."""

@@ -1,14 +1,40 @@
-"""The exception for mistakes that a user can correct, and the usual way to raise it."""
+"""The exception for mistakes that a user can correct, and how its messages show values and suggest names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+CLOSE = 0.7  # how similar a name must be to be suggested, by difflib's measure from 0 to 1
+_LONGEST = 60  # characters of a value in a message
 
 
 class RlgoError(Exception):
     """Bad input, described in one line that names the value and what was expected.
 
-    The command line prints it as ``rlgo: error: <line>`` and exits with status 2; GTP as ``? <line>``.
+    This is what rlgo raises for everything that its caller can put right: values out of range, values of a wrong type
+    or shape, illegal moves, files that cannot be read. The command line prints it as ``rlgo: error: <line>`` and exits
+    with status 2; GTP as ``? <line>``.
     """
 
 
-def expect(holds: bool, name: str, value: object, expected: str) -> None:
-    """Raise `RlgoError` with ``name = value: expected ...`` unless `holds`."""
-    if not holds:
-        raise RlgoError(f"{name} = {value}: expected {expected}")
+def shown(value: Any) -> str:
+    """Show a value in a message: on one line, in at most 60 characters."""
+    return cut(" ".join(repr(value).split()))
+
+
+def cut(text: str) -> str:
+    """Cut a text to what a message has room for."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def nearest(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Hint at what a wrong word may have meant: a known word if one is close, else all of them.
+
+    otherwise : replaces the list of the known words
+    """
+    from difflib import get_close_matches
+
+    names = list(known)
+    near = get_close_matches(word, names, 1, CLOSE)
+    return f"did you mean {near[0]}?" if near else otherwise or f"expected one of {', '.join(names)}"

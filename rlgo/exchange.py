@@ -24,12 +24,12 @@ from pathlib import Path
 
 import numpy as np
 
-from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.files import read_file, write_atomically
 from rlgo.resources import version
-from rlgo.settings import MAX_SIZE, MIN_SIZE, SHARINGS, SIZES
+from rlgo.settings import MAX_SIZE, MIN_SIZE, SHARINGS, SIZES, board_size
 from rlgo.shapes import FeatureSet, count_weights, make_features, unshare
-from rlgo.weights import Weights, load_weights
+from rlgo.weights import Weights, find_weights, load_weights
 
 _SUFFIXES = {"LI": "-LI", "LD": "-LD", "inversion": "-CI", "none": ""}  # of the original's names, by kind of block
 _LINES = (
@@ -71,10 +71,7 @@ def import_w(
     ------
     RlgoError : if the file is missing or damaged, or has an unknown version or feature set, or another board size
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be read: {error.strerror}") from None
+    data = read_file(path)
     name, n, body = _split(path, data)
     if name not in _SETS:
         raise RlgoError(
@@ -116,20 +113,27 @@ def export_w(path: str | Path, weights: Weights) -> None:
         theta[~empty] = weights.theta[1:]
     name = feature_set_name(features.sizes, features.sharing)
     header = f"Version = 2\nFeatureSet = ({name})\nNumSaved = {theta.size}\n"
-    try:
-        write_atomically(Path(path), header.encode() + theta.astype("<f4").tobytes())
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+    write_atomically(path, header.encode() + theta.astype("<f4").tobytes())
 
 
-def load_any(path: str | Path) -> Weights:
-    """Read weights of either format, the original's if the name ends in ``.w``.
+def load_any(name: str | Path, size: int | None = None) -> Weights:
+    """Read the weights that a user names: a file of either format, or shipped weights (`weights.find_weights`).
 
-    Raises RlgoError as the loaders do, and for weights that are not finite.
+    A name that ends in ``.w`` is a file of the original.
+
+    Parameters
+    ----------
+    name : see `weights.find_weights`
+    size : the required board size; None accepts any
+
+    Raises
+    ------
+    RlgoError : as the loaders do, and for weights that are not finite
     """
-    if Path(path).suffix == ".w":
-        return import_w(path)
-    weights = load_weights(path)
+    path = find_weights(name, size)
+    if path.suffix == ".w":
+        return import_w(path, size)
+    weights = load_weights(path, size)
     _check_finite(path, weights.theta[1:])
     return weights
 
@@ -154,7 +158,7 @@ def _shorten(text: str) -> str:
 def _board_size(path: str | Path, n: int, sizes: tuple[int, ...], sharing: str, size: int | None) -> int:
     """Find the board size that has n weights in such a file."""
     if size is not None:
-        _check_size(size)
+        board_size(size)
     fitting = [m for m in range(MIN_SIZE, MAX_SIZE + 1) if n == _n_saved(m, sizes, sharing)]
     if not fitting:
         raise RlgoError(
@@ -164,13 +168,8 @@ def _board_size(path: str | Path, n: int, sizes: tuple[int, ...], sharing: str, 
     if size is None and len(fitting) > 1:
         raise RlgoError(f"{path}: the number of LI weights does not depend on the board: give the board size (--size)")
     if size is not None and size not in fitting:
-        raise RlgoError(f"{path}: weights for board size {fitting[0]}, expected board size {size}")
+        raise RlgoError(f"{path}: expected weights for {size}x{size}, found weights for {fitting[0]}x{fitting[0]}")
     return fitting[0] if size is None else size
-
-
-def _check_size(size: int) -> None:
-    if not MIN_SIZE <= size <= MAX_SIZE:
-        raise RlgoError(f"board size {size}: expected {MIN_SIZE} to {MAX_SIZE}")
 
 
 def _n_saved(size: int, sizes: tuple[int, ...], sharing: str) -> int:
@@ -239,7 +238,7 @@ def without_sharing(
 
 def _resize(weights: Weights, size: int) -> Weights:
     old = weights.features
-    _check_size(size)
+    board_size(size)
     if "LI" not in SHARINGS[old.sharing]:
         raise RlgoError(f"{old.name}: these weights are tied to positions of their board; only LI weights carry over")
     return _copy_blocks(weights, make_features(size, *old.arguments[1:]), "LI")

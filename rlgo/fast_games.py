@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import outcome, play, random_move
+from rlgo.bounds import One, Whole
 from rlgo.jit import copy_record, make_rng, njit, random_u64
 from rlgo.rollout import make_rules
 from rlgo.scratch import make_scratch
 from rlgo.selfplay import play_episode, tally_dtype
-from rlgo.settings import Policy
+from rlgo.settings import EVEN_COUNT, KOMI, Policy
 from rlgo.shapes import FeatureSet, Table
 from rlgo.td import check_max_moves
 from rlgo.value import reset
@@ -28,6 +29,10 @@ class FastGames(NamedTuple):
     scores: np.ndarray  # float64[n, 2]: A's results: 1 won, 0 lost, 0.5 a draw
     lengths: np.ndarray  # int64[n, 2]: moves played; negative if the length cap ended the game
     digests: np.ndarray  # uint64[n, 2]: FNV-1a hashes of the moves, to count distinct games
+
+    def __repr__(self) -> str:
+        n = self.scores.size
+        return f"<FastGames: A won {self.scores.sum():g} of {n:,}>" if n else "<FastGames: none>"
 
 
 def play_fast(
@@ -54,11 +59,13 @@ def play_fast(
     opening : uniformly random sensible moves before the players take over
     max_moves : plies, opening included, after which a game is scored as it stands; 0: 3 * size * size
     """
-    size, n = features.size, games // 2
+    One(FeatureSet).check("features", features)
+    size, n, komi = features.size, EVEN_COUNT.check("games", games) // 2, KOMI.check("komi", komi)
     table = Table(features.geometry, features.expand(theta_a), features.expand(theta_b))
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
     scratch = make_scratch(size, tally_dtype(), 0, 3, features.sees_liberties)
     max_moves = check_max_moves(max_moves, size)
+    opening = Whole(ge=0, le=max_moves).check("opening", opening)
     play_pairs(scratch, table, Policy(epsilon=0.0), make_rules(size, komi), max_moves, opening, make_rng(seed), played)
     return played
 

@@ -9,7 +9,7 @@ This module is not built for speed: searches copy `Game.board` and play on the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import numpy as np
@@ -30,11 +30,12 @@ from rlgo.board import (
     play_stone,
     zobrist,
 )
-from rlgo.coords import handicap_points, max_fixed_handicap, to_vertex
+from rlgo.bounds import Whole
+from rlgo.coords import Place, color_of, handicap_points, max_fixed_handicap, point_of, to_vertex
 from rlgo.draw import board_svg
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 from rlgo.jit import compiling, njit
-from rlgo.settings import MAX_SIZE, MIN_SIZE
+from rlgo.settings import ANY_KOMI, board_size
 
 COLOR_NAMES = {BLACK: "Black", WHITE: "White"}
 
@@ -99,12 +100,11 @@ class Game:
     """
 
     def __init__(self, size: int = 9, komi: float = 7.5) -> None:
-        """Begin with an empty board, Black to play. RlgoError outside sizes 5 to 19."""
-        if not MIN_SIZE <= size <= MAX_SIZE:
-            raise RlgoError(f"board size {size}: expected {MIN_SIZE} to {MAX_SIZE}")
+        """Begin with an empty board, Black to play. `RlgoError` outside sizes 5 to 19, and for a komi beyond 10,000."""
+        size = board_size(size)
         _compile(size)
         self.size = size
-        self.komi = komi
+        self.komi: float = ANY_KOMI.check("komi", komi)
         self.setup: list[tuple[int, int]] = []
         self.moves: list[tuple[int, int]] = []
         self.resigned = EMPTY
@@ -143,22 +143,37 @@ class Game:
         return int(self.board.to_play)
 
     @to_play.setter
-    def to_play(self, color: int) -> None:
+    def to_play(self, color: int | str) -> None:
+        color = color_of(color)
         if color != self.board.to_play:
             self.board.to_play = color
             self.board.ko = 0
+
+    @property
+    def first_to_play(self) -> int:
+        """The colour that was to play at the start."""
+        return self._first
 
     @property
     def last_move(self) -> int | None:
         """The point of the last move, PASS for a pass, None at the start."""
         return self.moves[-1][1] if self.moves else None
 
-    def play(self, p: int, color: int | None = None) -> None:
-        """Play at point p, or PASS, for the side to play or for `color`; then the other side is to play.
+    def play(self, p: Place, color: int | str | None = None) -> None:
+        """Play for the side to play, or for `color`; then the other side is to play.
 
-        An RlgoError says why a move is illegal. Moves are possible after the end of the game, too.
+        Moves are possible after the end of the game, too.
+
+        Parameters
+        ----------
+        p : a vertex ("E5", "pass"), a pair (row, col), both from 0 at A1, or a point
+        color : BLACK or WHITE, "black" or "white"
+
+        Raises
+        ------
+        RlgoError : saying why a move is illegal.
         """
-        color = self.to_play if color is None else color
+        p, color = point_of(p, self.size), self._color(color)
         why = self.why_illegal(p, color)
         if why is not None:
             name = to_vertex(p, self.size) if why != "outside" else f"point {p}"
@@ -180,20 +195,35 @@ class Game:
         for color, p in moves:
             self.play(p, color)
 
-    def resign(self, color: int | None = None) -> None:
+    def after(self, n: int) -> Game:
+        """Return a copy of the game as it was after its first n moves; the colour that moved next is to play."""
+        other = self.copy()
+        other.moves, other.resigned = [], EMPTY
+        other._restart()
+        for color, p in self.moves[:n]:
+            other.play(p, color)
+        if n < len(self.moves):
+            other.to_play = self.moves[n][0]
+        return other
+
+    def resign(self, color: int | str | None = None) -> None:
         """Resign for the side to play, or for `color`. This ends the game."""
-        self.resigned = self.to_play if color is None else color
+        self.resigned = self._color(color)
+
+    def _color(self, color: int | str | None) -> int:
+        """Return the colour that a caller names; None: the side to play."""
+        return self.to_play if color is None else color_of(color)
 
     # --- legality ---
 
-    def why_illegal(self, p: int, color: int | None = None) -> str | None:
-        """Explain why a move of a colour (default: the side to play) is illegal; None if it is legal.
+    def why_illegal(self, p: Place, color: int | str | None = None) -> str | None:
+        """Explain why a move of a colour (default: the side to play) is illegal; None if it is legal. See `play`.
 
         Returns
         -------
         ``outside``, ``occupied``, ``ko``, ``suicide``, ``superko`` or None.
         """
-        color = self.to_play if color is None else color
+        p, color = point_of(p, self.size), self._color(color)
         if p != PASS:
             if not 0 <= p < len(self.board.color) or self.board.color[p] == BORDER:
                 return "outside"
@@ -206,7 +236,7 @@ class Game:
             return "superko"
         return None
 
-    def is_legal(self, p: int, color: int | None = None) -> bool:
+    def is_legal(self, p: Place, color: int | str | None = None) -> bool:
         """Return whether a move of a colour (default: the side to play) is legal, superko included."""
         return self.why_illegal(p, color) is None
 
@@ -227,7 +257,7 @@ class Game:
 
     def is_over(self) -> bool:
         """Return whether the last two moves were passes, or a side has resigned."""
-        return self.resigned != EMPTY or self.board.n_passes >= 2
+        return self.resigned != EMPTY or bool(self.board.n_passes >= 2)
 
     def score(self) -> float:
         """Score by area: Black's points minus White's minus komi. Every stone on the board counts as alive."""
@@ -251,12 +281,12 @@ class Game:
 
     # --- stones set up at the start ---
 
-    def set_up(self, stones: Iterable[tuple[int, int]], to_play: int = BLACK) -> None:
+    def set_up(self, stones: Iterable[tuple[int | str, Place]], to_play: int | str = BLACK) -> None:
         """Set up a position to begin with.
 
         Parameters
         ----------
-        stones : (colour, point) each
+        stones : (colour, point) each, both as `play` takes them
         to_play : the colour that plays first
 
         Raises
@@ -266,7 +296,12 @@ class Game:
         """
         if self.board.n_stones.any() or self.setup:
             raise RlgoError("board not empty")
-        setup = [(int(color), int(p)) for color, p in stones]
+        try:
+            pairs = [(color, p) for color, p in stones]
+        except (TypeError, ValueError):
+            raise RlgoError(f"stones = {shown(stones)}: expected pairs (colour, point)") from None
+        setup = [(color_of(color), point_of(p, self.size)) for color, p in pairs]
+        to_play = color_of(to_play)
         trial = Game(self.size, self.komi)
         for n_stones, (color, p) in enumerate(setup, 1):
             # If every chain ends up with a liberty, nothing is captured on the way, in any order.
@@ -285,31 +320,32 @@ class Game:
         RlgoError, with the game unchanged, if the board is not empty or has no such handicap.
         """
         most = max_fixed_handicap(self.size)
-        if not 2 <= n <= most:
+        stones = Whole(ge=2, le=most).read(n)
+        if stones is None or not 2 <= stones <= most:
             expected = f"expected 2 to {most}" if most else "there is none below 7x7"
-            raise RlgoError(f"fixed handicap {n} on {self.size}x{self.size}: {expected}")
-        return self.set_free_handicap(handicap_points(self.size, n))
+            raise RlgoError(f"fixed handicap {shown(n)} on {self.size}x{self.size}: {expected}")
+        return self.set_free_handicap(handicap_points(self.size, stones))
 
     def place_free_handicap(self, n: int) -> list[int]:
         """Set up n handicap stones on points of rlgo's choice, White to play; return the points.
 
         They are those of `fixed_handicap`. If it has fewer, fewer are placed, as GTP allows.
         """
-        if n < 2:
-            raise RlgoError(f"handicap {n}: expected at least 2")
+        n = Whole(ge=2).check("handicap", n)
         most = max_fixed_handicap(self.size) or 4
         return self.set_free_handicap(handicap_points(self.size, min(n, most)))
 
-    def set_free_handicap(self, points: list[int]) -> list[int]:
-        """Set up handicap stones on given points, White to play; return the points.
+    def set_free_handicap(self, points: Sequence[Place]) -> list[int]:
+        """Set up handicap stones on given points, as `play` takes them, White to play; return the points.
 
         RlgoError, with the game unchanged, if the board is not empty or the points are unsuitable.
         """
-        if not 2 <= len(points) < self.size * self.size:
+        stones = [point_of(p, self.size) for p in points]
+        if not 2 <= len(stones) < self.size * self.size:
             most = self.size * self.size - 1
-            raise RlgoError(f"handicap of {len(points)} stones: expected 2 to {most}")
-        self.set_up([(BLACK, p) for p in points], WHITE)
-        return points
+            raise RlgoError(f"handicap of {len(stones)} stones: expected 2 to {most}")
+        self.set_up([(BLACK, p) for p in stones], WHITE)
+        return stones
 
     def _restart(self) -> None:
         """Reset the board to the position before the first move."""

@@ -27,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ import numpy as np
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
+
+from rlgo.errors import RlgoError, shown
 
 _ROOT = Path(__file__).resolve().parent.parent
 _COMPILED_PACKAGES = ("rlgo", "mcts")
@@ -140,12 +143,17 @@ def compiling(what: str) -> Iterator[None]:
 # ---------------------------------------------------------------------------------------------
 
 
-def seed_sequence(seed: int | np.random.SeedSequence | None) -> np.random.SeedSequence:
+def seed_sequence(seed: Any) -> np.random.SeedSequence:
     """Return the `SeedSequence` of a seed; a sequence is returned as it is, and None gives a different one each time.
 
     All random numbers descend from these. A player with several generators spawns a child for each of them.
+    `RlgoError` for anything but a SeedSequence, an integer of at least 0, or None.
     """
-    return seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0):
+        raise RlgoError(f"seed = {shown(seed)}: expected an integer of at least 0, or None")
+    return np.random.SeedSequence(None if seed is None else int(seed))
 
 
 def make_rng(seed: int | np.random.SeedSequence | None) -> np.ndarray:

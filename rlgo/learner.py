@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.errors import RlgoError
+from rlgo.bounds import One
 from rlgo.jit import njit, seed_sequence
+from rlgo.memory import announce, bytes_of
 from rlgo.rollout import make_rules
 from rlgo.scratch import clear_tally, make_scratch
-from rlgo.selfplay import learn_episodes, play_episodes, tally_dtype
-from rlgo.settings import Learning, Policy
+from rlgo.selfplay import Tally, learn_episodes, play_episodes, tally_dtype
+from rlgo.settings import COUNT, COUNT_OR_0, KOMI, WORKERS, Learning, Policy
 from rlgo.shapes import FeatureSet
 from rlgo.td import check_max_moves, make_memory, write_through
 from rlgo.value import reset
@@ -198,7 +199,7 @@ def share_out(games: int, first: int, workers: int) -> list[tuple[int, int]]:
 
 def add_up(tallies: Sequence[np.record]) -> np.record:
     """Add up several tallies."""
-    total = np.zeros(1, tallies[0].dtype if tallies else tally_dtype())[0]
+    total = np.zeros(1, np.dtype((Tally, tallies[0].dtype if tallies else tally_dtype())))[0]
     for name in total.dtype.names:
         total[name] = sum(tally[name] for tally in tallies)
     return total
@@ -245,20 +246,29 @@ class Learner:
         workers: int = 1,
         merge_every: int = 1_000,
     ):
-        if workers < 1 or merge_every < 1:
-            raise RlgoError(f"workers = {workers}, merge_every = {merge_every}: expected at least 1 of each")
+        One(FeatureSet).check("features", features)
+        One(Learning).check("learning", learning)
+        One(Policy).check("policy", policy)
+        workers, merge_every = WORKERS.check("workers", workers), COUNT.check("merge_every", merge_every)
         # One worker draws from the seed itself.
         seeds = [seed] if workers == 1 else seed_sequence(seed).spawn(workers)
-        self.features, self.learning, self.policy, self.komi = features, learning, policy, float(komi)
+        self.features, self.learning, self.policy = features, learning, policy
+        self.komi = KOMI.check("komi", komi)
         self.round = workers * merge_every
-        arguments = WorkerArguments(features, learning, policy, komi, max_moves, seeds[0], theta)
+        arguments = WorkerArguments(features, learning, policy, self.komi, max_moves, seeds[0], theta)
         self.pool = self._spawn([arguments._replace(seed=seed) for seed in seeds])
         self.theta_mean = self.theta.astype(np.float64)
         self.games = self.lost = 0
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.features.name}, komi {self.komi:g}: {self.games:,} games>"
+
     def _spawn(self, per_worker: Sequence[WorkerArguments]) -> LearnWorkers:
         """Start the workers: here on threads."""
-        return LearnWorkers([LearnWorker(*arguments) for arguments in per_worker])
+        first, *others = per_worker
+        workers = [LearnWorker(*first)]
+        announce(f"run.workers = {len(per_worker)}", len(per_worker) * bytes_of(workers[0].memory))
+        return LearnWorkers([*workers, *(LearnWorker(*arguments) for arguments in others)])
 
     @property
     def theta(self) -> np.ndarray:
@@ -267,7 +277,7 @@ class Learner:
 
     def learn(self, games: int) -> np.record:
         """Play and learn from this many games; return their tally (`selfplay.tally_dtype`)."""
-        end, tallies = self.games + games, []
+        end, tallies = self.games + COUNT_OR_0.check("games", games), []
         while self.games < end:
             wanted = min(end - self.games, self.round - self.games % self.round)
             tally = self.pool.learn(wanted, self.games)
@@ -286,7 +296,7 @@ class Learner:
 
     def play(self, games: int) -> np.record:
         """Play this many games without learning; return their tally. They do not count as games played."""
-        return self.pool.play(games)
+        return add_up([self.pool.play(COUNT_OR_0.check("games", games))])
 
     def close(self) -> None:
         """Stop the workers for good."""

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from rlgo.board import BLACK, PASS
+from rlgo.bounds import One
 from rlgo.budget import Budget, never, shorter
 from rlgo.clock import Clock, TimeSettings
 from rlgo.coords import to_row_col
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 from rlgo.game import Game
+from rlgo.jit import seed_sequence
+from rlgo.settings import PROBABILITY
 
 if TYPE_CHECKING:
     from rlgo.weights import Weights
@@ -34,6 +37,36 @@ class Candidate(NamedTuple):
     visits: int  # simulations behind the value; 1 for a value function, which runs none
     line: list[int]  # the principal variation, starting with this move
     prior: float = math.nan  # the heuristic's value H(s, a), if there is one
+
+
+class Insight(NamedTuple):
+    """What a player believes about one position, during a search or after it: the numbers behind its candidates.
+
+    Attributes
+    ----------
+    kind : which columns there are: ``tree``, ``memory``, ``depth`` or ``values``
+    moves : m points, or PASS, best first
+    columns : by name, float64[m], NaN where there is no number. ``value`` is what the player decides by; values are
+        P(Black wins)
+    lines : principal variations of the first moves, as far as the player knows any
+    done : simulations so far, or positions valued, according to `unit`
+    unit : ``simulations`` or ``positions``
+    depth : the longest path in the tree, the plies of the learned policy, or the last depth that is complete
+    size : nodes of the tree, weights in use, or entries of the transposition table in use
+    n_bytes : the memory that they take
+    depths : of iterative deepening: its result at each depth (`alphabeta.AlphaBetaResult`)
+    """
+
+    kind: str
+    moves: list[int]
+    columns: dict[str, np.ndarray]
+    lines: list[list[int]]
+    done: int = 0
+    unit: str = "simulations"
+    depth: int = 0
+    size: int = 0
+    n_bytes: int = 0
+    depths: tuple[Any, ...] = ()
 
 
 class Player(Protocol):
@@ -63,8 +96,10 @@ class Player(Protocol):
     limit: float | None = None
 
     def __repr__(self) -> str:
-        boards = "any board" if self.sizes is None else known_sizes(self.sizes)
-        return f"<{type(self).__name__} {self.name!r}, {boards}>"
+        facts = ["any board" if self.sizes is None else known_sizes(self.sizes)]
+        facts += [f"{self.simulations:,} simulations"] if self.simulations is not None else []
+        facts += [f"{self.seconds:g} s a move"] if self.seconds is not None else []
+        return f"<{type(self).__name__} {self.name!r}, {', '.join(facts)}>"
 
     # --- life ---
 
@@ -133,6 +168,14 @@ class Player(Protocol):
         """
         return []
 
+    def insight(self, game: Game) -> Insight | None:
+        """Return the numbers behind the candidates of the position being searched, or searched last; None: no opinion.
+
+        May be called from within `stop`, in the middle of a search.
+        """
+        candidates = self.candidates(game)
+        return insight_of(candidates) if candidates else None
+
     def memory(self) -> Weights | None:
         """Return what the player has learned during this game, if it learns while it plays."""
         return None
@@ -159,8 +202,19 @@ class Player(Protocol):
         return None
 
 
+def insight_of(candidates: list[Candidate]) -> Insight:
+    """Return what candidates alone tell: values, visits and principal variations."""
+    columns = {
+        "value": np.array([c.value for c in candidates]),
+        "visits": np.array([c.visits for c in candidates], np.float64),
+    }
+    done = int(columns["visits"].max(initial=0))
+    return Insight("values", [c.move for c in candidates], columns, [c.line for c in candidates], done)
+
+
 def check_size(player: Player, game: Game) -> None:
-    """Raise an RlgoError if the player does not support the board size of `game`."""
+    """Raise an RlgoError if the player does not support the board size of `game`, or if it is no game."""
+    One(Game).check("game", game)
     if player.sizes is not None and game.size not in player.sizes:
         raise RlgoError(f"{player.name}: plays on {known_sizes(player.sizes)}, found {game.size}x{game.size}")
 
@@ -185,10 +239,11 @@ class RandomPlayer(Player):
 
     def __init__(self, seed: Seed = None, name: str = "random") -> None:
         self.name = name
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(seed_sequence(seed))
 
     def genmove(self, game: Game) -> int:
         """Choose a sensible move at random, or PASS."""
+        check_size(self, game)
         moves = game.sensible_moves()
         return moves[self._rng.integers(len(moves))] if moves else PASS
 
@@ -223,11 +278,13 @@ class GreedyPlayer(Player):
     def __init__(
         self, value_function: AfterstateValues, seed: Seed = None, epsilon: float = 0.0, name: str = "greedy"
     ) -> None:
+        if not hasattr(value_function, "afterstates"):
+            raise RlgoError(f"value_function = {shown(value_function)}: expected a ValueFunction")
         self.name = name
         self.sizes = (value_function.size,)
-        self.epsilon = epsilon
+        self.epsilon = PROBABILITY.check("epsilon", epsilon)
         self._value_function = value_function
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(seed_sequence(seed))
         self._values = np.full((value_function.size, value_function.size), np.nan)
         self._value = math.nan  # of the last position: its value after a pass, which changes no shape
 

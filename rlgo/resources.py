@@ -6,12 +6,11 @@ are at the root, next to the package.
 
 from __future__ import annotations
 
-import difflib
 import importlib.metadata
 import importlib.resources
 from pathlib import Path
 
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, nearest
 
 
 def version() -> str:
@@ -64,7 +63,5 @@ def config_path(name: str, kind: str = "") -> Path:
     if stem in shipped and path.parent in (Path(), Path("configs", kind)):
         return _folder("configs") / kind / f"{stem}.toml"
     what = "expected a file, found a folder" if path.is_dir() else "no such config file"
-    near = difflib.get_close_matches(stem, shipped, 1)
-    raise RlgoError(
-        f"{name}: {what}; shipped configs: {', '.join(shipped)}" + (f" (did you mean {near[0]}?)" if near else "")
-    )
+    hint = nearest(stem, shipped, f"shipped configs: {', '.join(shipped)}")
+    raise RlgoError(f"{name}: {what}; {hint}")

@@ -9,7 +9,7 @@ uniformly random move.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -26,22 +26,33 @@ from rlgo.board import (
     random_move,
     zobrist,
 )
+from rlgo.bounds import Choice, checked
 from rlgo.jit import copy_record, inline, njit, random_below
 from rlgo.shapes import padded_points
 
-UNIFORM, MOGO = 0, 1
+UNIFORM, MOGO, LEARNED = 0, 1, 2
 DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO}
+TREE_DEFAULT_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}  # tree searches can also play by a value function
 
 
+@checked
 class DefaultPolicy(NamedTuple):
-    """A default policy; the rules of MoGo's can be switched off one by one."""
+    """A default policy; the rules of MoGo's can be switched off one by one.
 
-    kind: int = MOGO  # or UNIFORM
+    Raises `RlgoError` for a value out of range.
+    """
+
+    kind: Annotated[int, Choice(TREE_DEFAULT_POLICIES)] = MOGO
     save: bool = True  # own stones just put into atari: by capture, or by extension to two liberties
     pattern: bool = True  # MoGo's 3x3 patterns around the last stone
     capture: bool = True  # anything in atari
     self_atari: bool = True  # no pattern move that puts its own chain into atari
     mercy: bool = True  # end a playout that is hopeless for one side, see `is_hopeless`
+
+
+def check_kind(policy: DefaultPolicy) -> None:
+    """Raise `RlgoError` for the default policy that only tree searches have, LEARNED."""
+    Choice(DEFAULT_POLICIES).check("default policy", policy.kind)
 
 
 # MoGo's patterns, the candidate at the centre. X one colour, O the other, . empty, ? anything, x not X, o not O,

@@ -17,6 +17,13 @@ from rlgo.td import begin_episode, begin_steps, learn_game, learn_step, record_m
 from rlgo.value import reweigh, squash, update
 
 
+class Tally(np.record):  # type: ignore[misc]  # final in numpy's type stubs alone
+    """Totals of games or simulations, as they are shown to people."""
+
+    def __repr__(self) -> str:
+        return f"<Tally {', '.join(f'{name} {self[name]:,}' for name in self.dtype.names or ())}>"
+
+
 @cache
 def tally_dtype() -> np.dtype:
     """Return the record type of the totals of a batch of games.

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from rlgo.board import BLACK, PASS
 from rlgo.budget import never
 from rlgo.clock import Clock, TimeSettings
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.ownership import CERTAIN, Ownership
 from rlgo.player import RESIGN, Candidate, Player, known_sizes, moves_to_try, won_by
@@ -86,6 +86,8 @@ class GameSession:
         ------
         RlgoError : if the player does not support the board size.
         """
+        if not hasattr(player, "genmove"):
+            raise RlgoError(f"player = {shown(player)}: expected a player, for instance from make_player")
         self.player = player
         self.ponders, self.all_alive, self.early_pass = ponders, all_alive, early_pass
         self.clock = Clock(time_settings)
@@ -105,6 +107,10 @@ class GameSession:
 
     def __repr__(self) -> str:
         return f"<GameSession of {self.player!r}: {self.game!r}>"
+
+    def _repr_svg_(self) -> str:
+        """Show the position in a notebook."""
+        return self.game._repr_svg_()
 
     def log(self, text: str) -> None:
         """Write a line to the session's log, if it has one. A full disk does not end the game."""
@@ -135,6 +141,16 @@ class GameSession:
         game = load_sgf(name, self.game.komi, n_moves)
         self._check_size(game.size)
         self._begin(game)
+
+    def follow(self, game: Game) -> None:
+        """Continue from the position of a game that is kept elsewhere; the session goes on in a copy of it.
+
+        The player keeps what it has learned. RlgoError for a board size that the player does not support.
+        """
+        self._check_size(game.size)
+        self.game = game.copy()
+        self._own_move_last = False
+        self._announce_end()
 
     def to_sgf(
         self, opponent: str, color: int, result: str | None = None, comments: Mapping[int, str] | None = None

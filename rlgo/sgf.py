@@ -5,6 +5,7 @@ Start reading at `read_sgf` and `write_sgf`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,20 @@ def read_sgf(data: bytes, komi: float = 7.5, n_moves: int | None = None) -> Game
     if n_moves < len(plays):
         game.to_play = _COLORS[plays[n_moves][0]]
     return game
+
+
+def winner_of(data: bytes) -> float:
+    """Return the outcome z that an SGF record states: 1 Black won, 0 White won, 0.5 a draw, NaN if it states none."""
+    from sgfmill import sgf
+
+    try:
+        record = sgf.Sgf_game.from_bytes(data)
+        result = str(record.get_root().get("RE")).strip().lower()
+    except (ValueError, KeyError):
+        return math.nan
+    if result in ("0", "draw", "jigo"):
+        return 0.5
+    return {"b+": 1.0, "w+": 0.0}.get(result[:2], math.nan)
 
 
 def write_sgf(

@@ -49,8 +49,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.board import BLACK, BORDER, EMPTY, WHITE, n_points
-from rlgo.errors import RlgoError
-from rlgo.settings import LIBERTY_CLASSES, LIBERTY_WINDOWS, SHARINGS, SIZES, check_liberties
+from rlgo.errors import RlgoError, shown
+from rlgo.settings import LIBERTY_CLASSES, LIBERTY_WINDOWS, SHARINGS, SIZES, board_size, check_liberties
 
 WINDOWS_OVER_POINT = 14  # windows over one point: 1 + 4 + 9
 GROUP = 4  # places of a weight are listed in groups of this size, so that branches in loops over them predict well
@@ -289,10 +289,22 @@ class FeatureSet:
         return kind.n_classes > 1 and len(SHARINGS[self._sharing_of(kind)]) == 1
 
     def expand(self, theta: np.ndarray) -> np.ndarray:
-        """Write theta, float32[n_weights + 1] (index 0 unused and 0), out by shape: float32[K]."""
+        """Write theta, float32[n_weights + 1] (index 0 unused and 0), out by shape: float32[K].
+
+        `RlgoError` if it is of another shape.
+        """
+        self.check(theta)
         weights = theta.astype(np.float32)[np.abs(self.class_of)]
         np.negative(weights, where=self.class_of < 0, out=weights)
         return weights
+
+    def check(self, theta: Any, name: str = "theta") -> None:
+        """Raise `RlgoError` unless theta is an array of n_weights + 1 floats."""
+        if not isinstance(theta, np.ndarray) or theta.dtype.kind != "f" or theta.ndim != 1:
+            raise RlgoError(f"{name} = {shown(theta)}: expected a row of n_weights + 1 = {self.n_weights + 1} floats")
+        if len(theta) != self.n_weights + 1:
+            found = max(0, len(theta) - 1)  # theta[0] is unused
+            raise RlgoError(f"{name}: {found} weights, expected {self.n_weights} of the feature set {self.name}")
 
     def table(self, theta: np.ndarray) -> Table:
         """Return the look-up table of theta, float32[n_weights + 1], the same for both colours."""
@@ -470,17 +482,18 @@ def make_features(
     ------
     RlgoError : for other sizes, another sharing or other windows
     """
-    if not sizes or list(sizes) != sorted(set(sizes)) or not set(sizes) <= set(SIZES):
-        raise RlgoError(f"features.sizes = {list(sizes)}: expected an ascending subset of [1, 2, 3]")
+    if not isinstance(sizes, tuple | list) or not sizes or list(sizes) != [k for k in SIZES if k in sizes]:
+        raise RlgoError(f"sizes = {shown(sizes)}: expected an ascending subset of [1, 2, 3]")
     for key, value in (("sharing", sharing), ("liberty_sharing", liberty_sharing)):
-        if value not in SHARINGS:
-            raise RlgoError(f"features.{key} = {value!r}: expected one of {', '.join(SHARINGS)}")
-    check_liberties(liberties)
-    return _make_features(size, tuple(sizes), sharing, tuple(liberties), liberty_sharing if liberties else "LI")
+        if not isinstance(value, str) or value not in SHARINGS:
+            raise RlgoError(f"{key} = {shown(value)}: expected one of {', '.join(SHARINGS)}")
+    liberties = check_liberties(liberties)
+    sizes = tuple(int(k) for k in sizes)
+    return _cached_features(board_size(size), sizes, sharing, liberties, liberty_sharing if liberties else "LI")
 
 
 @cache
-def _make_features(*arguments: Any) -> FeatureSet:
+def _cached_features(*arguments: Any) -> FeatureSet:
     return FeatureSet(*arguments)
 
 

@@ -11,28 +11,53 @@ This is a baseline, best read alongside `td_search.py`; the fast tree searches a
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rlgo.board import BLACK, PASS, is_sensible, outcome, play, position_key, random_move
-from rlgo.budget import check_budget
+from rlgo.bounds import Whole, checked
 from rlgo.coords import from_row_col
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
+from rlgo.memory import announce
 from rlgo.player import Player, Seed, check_size, greedy_move
 from rlgo.policy import explores
-from rlgo.rollout import DefaultPolicy, begin_rollout, make_rules, step_rollout
+from rlgo.rollout import DefaultPolicy, begin_rollout, check_kind, make_rules, step_rollout
 from rlgo.scratch import clear_tally, make_scratch
-from rlgo.settings import EPSILON_GREEDY, LINEAR, Learning, Policy
+from rlgo.settings import AT_LEAST_0, EPSILON_GREEDY, PROBABILITY, Policy, board_size
 from rlgo.shapes import padded_points
 from rlgo.td import check_max_moves, errors
-from rlgo.td_search import SearchSettings, count
+from rlgo.td_search import count
 from rlgo.value import keep_best
 
 VISITS = 0.0  # alpha: 1 / N(s, a)
 GREEDY = Policy(EPSILON_GREEDY, epsilon=0.0)
-MONTE_CARLO = Learning(alpha=VISITS, lambda_=1.0, plies=1, value=LINEAR)
+SIMULATIONS = Whole(ge=1, le=10_000_000)  # each adds a state to the table
+
+
+@checked
+class TableLearning(NamedTuple):
+    """How the table learns; the defaults are those of greedy Monte-Carlo tree search.
+
+    Raises `RlgoError` for a value out of range.
+    """
+
+    alpha: Annotated[float, AT_LEAST_0] = VISITS
+    lambda_: Annotated[float, PROBABILITY] = 1.0
+    plies: Annotated[int, Whole(ge=1, le=2)] = 1
+
+
+MONTE_CARLO = TableLearning()
+
+
+@checked
+class TableSettings(NamedTuple):
+    """The settings of simulations."""
+
+    policy: Policy = GREEDY
+    learning: TableLearning = MONTE_CARLO
+    default: DefaultPolicy = DefaultPolicy()
 
 
 @cache
@@ -66,7 +91,7 @@ class States(NamedTuple):
 def simulate_by_table(n, scratch, known, settings, max_moves, rules):
     """Run n simulations from scratch.boards[0], and learn from them in `known` (`States`).
 
-    settings : `td_search.SearchSettings`; learning.alpha is VISITS, or a step size
+    settings : `TableSettings`; learning.alpha is VISITS, or a step size
     scratch.episode keeps the last simulation: all its moves, episode.n of them.
     """
     b, episode, tally = scratch.boards[1], scratch.episode, scratch.tally
@@ -162,7 +187,7 @@ class TableSearch(Player):
     Parameters
     ----------
     simulations : simulations per move; each adds one state
-    policy, learning, default : as for `TdSearch`; V is linear, and learning.alpha = 0 (VISITS) means 1 / N(s, a)
+    policy, learning, default : see `TableSettings`; learning.alpha = 0 (VISITS) means 1 / N(s, a)
     max_moves : a longer simulation is abandoned; 0: 3 * size * size
     seed : seed of all random numbers; None draws a fresh one each time
 
@@ -178,19 +203,21 @@ class TableSearch(Player):
         size: int = 9,
         simulations: int = 1_000,
         policy: Policy = GREEDY,
-        learning: Learning = MONTE_CARLO,
+        learning: TableLearning = MONTE_CARLO,
         default: DefaultPolicy = DefaultPolicy(),
         max_moves: int = 0,
         seed: Seed = None,
         name: str = "table_search",
     ):
-        check_budget(simulations, None)
+        size, simulations = board_size(size), SIMULATIONS.check("simulations", simulations)
         self.name, self.sizes, self.simulations = name, (size,), simulations
-        self.settings = SearchSettings(policy, learning._replace(value=LINEAR), default=default)
+        self.settings = TableSettings(policy, learning, default)
+        check_kind(default)
         self.max_moves = check_max_moves(max_moves, size)
         sequence = seed_sequence(seed)
         self._scratch, self._choice = make_scratch(size, tally_dtype(), sequence), np.random.default_rng(sequence)
         self.episode, self.tally = self._scratch.episode, self._scratch.tally
+        announce(f"{name}: simulations = {simulations}", simulations * (state_dtype(size).itemsize + 32))
         places = np.full(1 << (2 * simulations).bit_length(), -1, np.int64)
         self._known = States(np.zeros(simulations, state_dtype(size)), places, np.zeros(self.max_moves, np.int64))
         self.states, self.visited = self._known.states, self._known.visited

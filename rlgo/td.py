@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.errors import RlgoError
+from rlgo.bounds import Whole
 from rlgo.jit import inline, njit
 from rlgo.liberties import has_two_weights
 from rlgo.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS
@@ -122,11 +122,9 @@ def max_plies(size: int) -> int:
 def check_max_moves(max_moves: int, size: int, key: str = "max_moves") -> int:
     """Return the cap on a game's moves: `max_moves`, or 3 * size * size for 0.
 
-    Raises `RlgoError`, naming `key`, if a record cannot hold that many.
+    Raises `RlgoError`, naming `key`, if a record cannot hold that many: 4 * size * size.
     """
-    if max_moves > max_plies(size):
-        raise RlgoError(f"{key} = {max_moves}: expected at most {max_plies(size)} (4 * size * size)")
-    return max_moves or 3 * size * size
+    return Whole(ge=0, le=max_plies(size)).check(key, max_moves) or 3 * size * size
 
 
 @cache
@@ -192,6 +190,7 @@ def make_memory(features: FeatureSet, theta: np.ndarray | None = None) -> Memory
     """Make a memory that starts with these weights, float32[n + 1], copied; None: zeros."""
     own = np.zeros(features.n_weights + 1, np.float32)
     if theta is not None:
+        features.check(theta)
         own[:] = theta
     return Memory(own, features.table(own), features.classes, _make_scratch(features.n_weights, len(features.windows)))
 

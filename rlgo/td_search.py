@@ -15,37 +15,63 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rlgo.board import PASS, outcome, play
+from rlgo.bounds import Switch, Whole, checked
 from rlgo.budget import Budget, check_budget
-from rlgo.errors import expect
+from rlgo.coords import to_row_col
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
 from rlgo.learner import add_up, share_out
-from rlgo.player import RESIGN, Candidate, Player, Seed, check_size, greedy_move, ranked, won_by
+from rlgo.memory import announce
+from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, check_size, greedy_move, ranked, won_by
 from rlgo.policy import choose_move, choose_move_by_both
-from rlgo.rollout import DefaultPolicy, begin_rollout, is_decided, is_hopeless, make_rules, playout, step_rollout
+from rlgo.rollout import (
+    DefaultPolicy,
+    begin_rollout,
+    check_kind,
+    is_decided,
+    is_hopeless,
+    make_rules,
+    playout,
+    step_rollout,
+)
 from rlgo.scratch import Scratch, clear_tally, make_scratch
-from rlgo.settings import EPSILON_GREEDY, HARMONIC, LINEAR, Learning, Policy
+from rlgo.settings import (
+    COUNT,
+    COUNT_OR_0,
+    EPSILON_GREEDY,
+    HARMONIC,
+    LINEAR,
+    MOST,
+    PROBABILITY,
+    THREADS,
+    Learning,
+    Policy,
+    board_size,
+)
 from rlgo.shapes import FeatureSet, Table, fuse, make_features
 from rlgo.td import begin_episode, check_max_moves, learn_game_unshared, record_move, step_size
 from rlgo.value import all_afterstates, reset, reweigh, squash, update, update_value
 from rlgo.weights import Weights
 
 _SMALL = 100_000  # places: a table of this size is merged before a thread could be asked to help
-THROUGHOUT = ALL_PLIES = 1 << 30  # T: the learned policy to the end; learn_plies: learn from all states
+THROUGHOUT = ALL_PLIES = MOST  # T: the learned policy to the end; learn_plies: learn from all states
 
 
+@checked
 class Simulation(NamedTuple):
-    """How to simulate."""
+    """How to simulate. Raises `RlgoError` for a value out of range."""
 
-    plies: int = 6  # T: plies from the root, by both colours, before the default policy takes over
-    learn_plies: int = ALL_PLIES  # states to learn from; the last two of them target z
-    max_moves: int = 0  # a longer simulation is abandoned; 0: 3 * size * size
+    plies: Annotated[int, COUNT_OR_0] = 6  # T: plies from the root, by both colours, before the default policy
+    learn_plies: Annotated[int, COUNT] = ALL_PLIES  # states to learn from; the last two of them target z
+    max_moves: Annotated[int, COUNT_OR_0] = 0  # a longer simulation is abandoned; 0: 3 * size * size
 
+
+DELAY = Whole(ge=0, le=1_000)  # own moves; each takes the memory of a value function
 
 # The defaults of `TdSearch`, with MoGo's policy in place of Fuego's. The paper has epsilon = 0.1 (Section 4.4) and a
 # constant alpha = 0.1; docs/results.md: tdsearch_policy, tdsearch_alpha, step_lambda.
@@ -53,6 +79,7 @@ POLICY = Policy(EPSILON_GREEDY, epsilon=0.3)
 LEARNING = Learning(alpha=1.0, schedule=HARMONIC, alpha_half=1_000.0, games=10_000)
 
 
+@checked
 class SearchSettings(NamedTuple):
     """The settings of simulations; see `Policy`, `Learning`, `Simulation` and `DefaultPolicy`."""
 
@@ -225,22 +252,24 @@ class TdSearch(Player):
         seed: Seed = None,
         name: str = "td_search",
     ):
-        check_budget(simulations, seconds)
-        check_settings(SearchSettings(policy, learning, simulation, default))
-        expect(delay >= 0, "delay", delay, "an integer of at least 0")
-        expect(workers >= 1, "workers", workers, "an integer of at least 1")
-        expect(merge_every >= 1, "merge_every", merge_every, "an integer of at least 1")
-        expect(0 <= resign < 1, "resign", resign, "a number from 0 to 1")
-        self.name, self.sizes, self.resign = name, (size,), resign
-        self.simulations, self.seconds, self.reset, self.delay = simulations, seconds, reset, delay
+        size = board_size(size)
+        self.simulations, self.seconds = check_budget(simulations, seconds)
+        SearchSettings(policy, learning, simulation, default)  # which checks their types
+        check_kind(default)
+        self.name, self.sizes, self.resign = name, (size,), PROBABILITY.check("resign", resign)
+        self.reset, self.delay = Switch().check("reset", reset), DELAY.check("delay", delay)
         self.policy, self.learning, self.default = policy, learning, default
         self.simulation = simulation._replace(max_moves=check_max_moves(simulation.max_moves, size))
+        workers, merge_every = THREADS.check("workers", workers), COUNT.check("merge_every", merge_every)
         self.features = self._features(size, sizes, liberties)
         self.theta_bar = self._fresh_memory()
         # Windows of other sizes may belong to a long-term memory, which simulations do not change.
         self._learns = np.array([k in (*sizes, *liberties) for k, _, _ in self.features.windows], np.uint8)
         self._older: deque[np.ndarray] = deque(maxlen=delay + 1)
 
+        older = min(delay, 2 * size * size)  # a game has few more moves than that
+        what = f"{name}: workers = {workers}, delay = {delay}"
+        announce(what, (workers + older) * self.theta_bar.nbytes)
         self.workers, self.merge_every = workers, merge_every
         choice, *own = seed_sequence(seed).spawn(1 + workers)
         self._choice = np.random.default_rng(choice)
@@ -286,6 +315,27 @@ class TdSearch(Player):
         """Rank the moves by V; see `Player.candidates`."""
         simulations = sum(int(scratch.tally.simulations) for scratch in self.scratch)
         return ranked(game, self.evaluate(game), max(1, simulations))
+
+    def insight(self, game: Game) -> Insight:
+        """Return V of the moves by the memories together, and by each alone."""
+        return self._insight(game, self.theta_bar, {"short_term": self.evaluate(game).copy()})
+
+    def _insight(self, game: Game, short_term: np.ndarray, parts: dict[str, np.ndarray]) -> Insight:
+        """Return the insight of a memory, float32[K], given V after each move by parts of what the player knows."""
+        candidates = self.candidates(game)
+        size = self.features.size
+        places = [-1 if c.move == PASS else int(np.dot(to_row_col(c.move, size), (size, 1))) for c in candidates]
+        columns = {"value": np.array([c.value for c in candidates])}
+        return Insight(
+            "memory",
+            [c.move for c in candidates],
+            columns | {name: values[places] for name, values in parts.items()},
+            [],
+            done=sum(int(scratch.tally.simulations) for scratch in self.scratch),
+            depth=min(self.simulation.plies, self.simulation.max_moves),
+            size=int(np.count_nonzero(short_term)),
+            n_bytes=short_term.nbytes,
+        )
 
     def acting_memory(self) -> np.ndarray:
         """Return the memory to move by: that of `delay` own moves ago, or the oldest so far. Call once a move."""
@@ -420,18 +470,3 @@ def stand_on(scratch: Scratch, game: Game, table: Table) -> None:
     scratch.boards[0].n_passes = 0  # the search assumes that the game continues, even after two passes
     reset(scratch.boards[0], scratch.shapes[0], table)
     clear_tally(scratch.tally)
-
-
-def check_settings(settings: SearchSettings) -> None:
-    """Raise `RlgoError` for a setting out of range."""
-    policy, learning, simulation, _ = settings
-    for holds, name, value, expected in (
-        (0 <= policy.epsilon <= 1, "epsilon", policy.epsilon, "a number from 0 to 1"),
-        (learning.alpha > 0, "alpha", learning.alpha, "a positive number"),
-        (learning.alpha_final > 0, "alpha_final", learning.alpha_final, "a positive number"),
-        (0 <= learning.lambda_ <= 1, "lambda", learning.lambda_, "a number from 0 to 1"),
-        (simulation.plies >= 0, "T", simulation.plies, "an integer of at least 0"),
-        (simulation.learn_plies >= 1, "learn_plies", simulation.learn_plies, "an integer of at least 1"),
-        (simulation.max_moves >= 0, "max_moves", simulation.max_moves, "an integer of at least 0"),
-    ):
-        expect(holds, name, value, expected)

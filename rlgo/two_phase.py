@@ -10,9 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from rlgo.alphabeta import AlphaBetaResult, AlphaBetaSearch, Options, check_limits, describe, led_by
+from rlgo.bounds import One
 from rlgo.budget import Budget, shorter
 from rlgo.game import Game
-from rlgo.player import RESIGN, Candidate, Player, Seed, position_of
+from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, position_of
 from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
 
@@ -48,12 +49,12 @@ class TwoPhase(Player):
         seed: Seed = None,
         name: str = "two_phase",
     ):
-        check_limits(depth, seconds)
+        self.depth, self.seconds = check_limits(depth, seconds)
+        self.first = One(TdSearch).check("first", first)
         assert first.sizes is not None
         self.name, self.sizes = name, first.sizes
-        self.first, self.depth, self.seconds = first, depth, seconds
-        if seconds is not None:
-            first.seconds = seconds / 2
+        if self.seconds is not None:
+            first.seconds = self.seconds / 2
         self.result: AlphaBetaResult | None = None
         self._position: tuple[int, ...] = ()  # whose result it is
         self.second = AlphaBetaSearch(first.sizes[0], options, table_bits, seed)
@@ -61,14 +62,15 @@ class TwoPhase(Player):
     def genmove(self, game: Game) -> int:
         """Learn, then search; see `Player.genmove`."""
         both = Budget(seconds=shorter(self.seconds, self.limit))
+        self.result, self._position = None, ()
         self.first.limit = None if self.limit is None else self.limit / 2
         self.first.search(game, self.first.own_budget(self.stop))
         table = self.first.fused_table()
         self.first.evaluate(game)
         left = both.seconds_left()
         seconds = None if left is None else max(1e-3, left)
-        self.result = self.second.search(game, table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
         self._position = position_of(game)
+        self.result = self.second.search(game, table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
         return RESIGN if self.first.gives_up(game, self.result.move) else self.first.explore(game, self.result.move)
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
@@ -78,6 +80,12 @@ class TwoPhase(Player):
     def candidates(self, game: Game) -> list[Candidate]:
         """Rank the moves by the value that was learned; alpha-beta's move comes first, with its variation."""
         return led_by(self.first.candidates(game), self.result if self._position == position_of(game) else None)
+
+    def insight(self, game: Game) -> Insight | None:
+        """Return the numbers of the phase that runs, or of the second one after a search."""
+        if self._position != position_of(game):
+            return self.first.insight(game)
+        return self.second.look_into(self.first.candidates(game), game.to_play)
 
     def value_weights(self) -> Weights:
         """Return the weights that the first phase moves by."""

@@ -32,7 +32,7 @@ from rlgo.board import (
     is_legal,
     last_liberty,
 )
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 from rlgo.jit import compiling, has_field, inline, njit, overload_inline, random_below
 from rlgo.liberties import (
     follow_liberties,
@@ -609,6 +609,8 @@ class ValueFunction:
     """
 
     def __init__(self, weights: Any):
+        if not hasattr(weights, "features"):
+            raise RlgoError(f"weights = {shown(weights)}: expected Weights, for instance from load_weights")
         self.weights = weights
         self.size: int = weights.features.size
         self._kind = VALUES[weights.value]
@@ -617,26 +619,33 @@ class ValueFunction:
     def __repr__(self) -> str:
         return f"<ValueFunction {self.weights.features.name}, {self.weights.value}, {self.weights.games:,} games>"
 
-    def _follow(self, board: np.record) -> None:
+    def _follow(self, position: Any) -> Any:
+        """Make the shapes match a position, and return its board."""
+        board: Any = getattr(position, "board", position)  # of a `Game`, which this module is below
+        if not isinstance(board, np.void):
+            raise RlgoError(f"position = {shown(position)}: expected a Game, or a board")
         if board.dtype != board_dtype(self.size):
             raise RlgoError(f"weights for board size {self.size}: expected a board of that size")
         with compiling(f"value function, {self.weights.features.kernels}"):
             reset(board, self._shapes, self.weights.table())
+        return board
 
-    def value(self, board: np.record) -> float:
-        """Return V(s) of a board record, for instance `Game.board`. Raises RlgoError for another board size."""
-        self._follow(board)
+    def value(self, position: Any) -> float:
+        """Return V(s) of a `Game` or of a board record, such as `Game.board`. `RlgoError` for another board size."""
+        self._follow(position)
         return float(squash(self._kind, float(self._shapes.x[0])))
 
-    def afterstates(self, board: np.record) -> np.ndarray:
+    def afterstates(self, position: Any) -> np.ndarray:
         """Return V(s o a) for every action of the colour to play, float64[size * size + 1].
+
+        position : a `Game`, or a board record
 
         The index is row * size + col, both from 0 at A1; the last entry is the pass. Moves that are illegal by the
         board's rules are NaN. (Single-point eyes are legal; superko is left to `game.Game`.)
 
         Raises RlgoError for a board of another size.
         """
-        self._follow(board)
+        board = self._follow(position)
         out = np.empty(self.size * self.size + 1)
         all_afterstates(board, self._shapes, self.weights.table(), self._kind, out)
         return out

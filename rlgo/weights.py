@@ -9,22 +9,23 @@ Start reading at `Weights`, then `save_weights`. A weight file is an archive (se
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rlgo.archive import read_archive, write_archive
 from rlgo.board import BLACK, BORDER, EMPTY, WHITE
+from rlgo.bounds import Choice, One, Whole
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 from rlgo.resources import checkpoints_dir
-from rlgo.settings import MAX_SIZE, MIN_SIZE, VALUES
+from rlgo.settings import ANY_KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
 from rlgo.shapes import KINDS, Block, FeatureSet, Table, colors_of, fuse, make_features, unshare
-from rlgo.value import new_shapes, reset
 
 FORMAT, VERSION = "rlgo-weights", 2
 
@@ -50,6 +51,17 @@ class Weights:
     games: int = 0
     provenance: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Raise `RlgoError` for weights that do not fit the features, and for metadata out of range."""
+        One(FeatureSet).check("features", self.features).check(self.theta)
+        if self.theta.dtype != np.float32:
+            raise RlgoError(f"theta: {self.theta.dtype} weights, expected float32")
+        if not isinstance(self.value, str) or self.value not in VALUES:
+            raise RlgoError(f"value = {shown(self.value)}: expected {Choice(VALUES).words}")
+        for name, kind in (("komi", ANY_KOMI), ("games", Whole(ge=0))):
+            object.__setattr__(self, name, kind.check(name, getattr(self, name)))
+        One(dict).check("provenance", self.provenance)
+
     def __repr__(self) -> str:
         return (
             f"<Weights {self.features.name}: {self.features.n_weights:,} weights, {self.value}, "
@@ -72,17 +84,23 @@ class Weights:
         liberties : where they are written out, the windows that see liberties; None: those of the features
         is_fused : fuse all window sizes into 3x3 windows, for searches with constant weights (`shapes.fuse`)
         """
-        if unshared is None and not is_fused:
+        if is_fused:
+            return self._fused_table
+        if unshared is None:
             return self._table
-        f = self.features
-        shares_orbits = is_fused and f.liberty_sharing in ("LI+LD", "LI", "LD")
-        whole, theta = unshare(f, self.theta, unshared or f.sizes, liberties, "LD" if shares_orbits else "none")
-        weights = whole.expand(theta)
-        return fuse(whole, weights) if is_fused else whole.table_of(weights)
+        whole, theta = unshare(self.features, self.theta, unshared, liberties)
+        return whole.table_of(whole.expand(theta))
 
     @cached_property
     def _table(self) -> Table:
         return self.features.table(self.theta)
+
+    @cached_property
+    def _fused_table(self) -> Table:
+        f = self.features
+        keeps_orbits = f.liberty_sharing in ("LI+LD", "LI", "LD")
+        whole, theta = unshare(f, self.theta, f.sizes, liberty_sharing="LD" if keeps_orbits else "none")
+        return fuse(whole, whole.expand(theta))
 
     def for_board(self, size: int, name: str) -> Weights:
         """Return these weights if they are for boards of this size; otherwise raise `RlgoError` about `name`."""
@@ -115,6 +133,7 @@ class Weights:
 
 def save_weights(path: str | Path, weights: Weights) -> None:
     """Write a weight file, atomically. Raises RlgoError if the folder cannot be written."""
+    One(Weights).check("weights", weights)
     write_archive(path, weights.meta(), {"theta": weights.theta[1:]})
 
 
@@ -130,6 +149,8 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
     ------
     RlgoError : if the file is missing, damaged, not a weight file, of a newer version, or of another board size
     """
+    if not isinstance(path, str | os.PathLike):
+        raise RlgoError(f"path = {shown(path)}: expected the path of a file")
     meta, arrays = read_archive(path, "weight file", FORMAT, VERSION)
     try:
         return _weights(meta, np.concatenate([np.zeros(1, np.float32), arrays["theta"]]), size)
@@ -142,13 +163,11 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
 def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
     """Make weights from a file's content. Raises RlgoError, or KeyError for missing metadata."""
     if size is not None and meta["size"] != size:
-        raise RlgoError(f"weights for board size {meta['size']}, expected board size {size}")
+        raise RlgoError(f"expected weights for {size}x{size}, found weights for {meta['size']}x{meta['size']}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
         raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not supported by this version of rlgo")
     liberties, liberty_sharing = tuple(meta.get("liberties", ())), meta.get("liberty_sharing", "LI")
     features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"], liberties, liberty_sharing)
-    if theta.shape != (features.n_weights + 1,) or theta.dtype != np.float32:
-        raise RlgoError(f"{theta.size - 1} weights, expected {features.n_weights} of the feature set {features.name}")
     return Weights(features, theta, meta["komi"], meta["value"], meta["games"], meta["provenance"])
 
 
@@ -157,10 +176,36 @@ def shipped_weights(size: int) -> Path:
 
     Raises RlgoError if there is none.
     """
+    size = board_size(size)
     shipped = [(load_weights(p).games, p) for p in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
     if not shipped:
         raise RlgoError(f"no shipped weights for board size {size}: expected a weight file")
     return max(shipped)[1]
+
+
+def find_weights(name: str | Path, size: int | None = None) -> Path:
+    """Find the weight file that a user names.
+
+    Parameters
+    ----------
+    name : a path, or the name of shipped weights: ``9x9-1M``, ``9x9-1M.npz`` or ``checkpoints/9x9-1M.npz``. A file of
+        that name comes first. Empty: the best shipped weights for boards of this `size`
+
+    Raises
+    ------
+    RlgoError : if there is no such file
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    if not str(name) and size is not None:
+        return shipped_weights(size)
+    shipped = {found.stem: found for found in sorted(checkpoints_dir().glob("*.npz"))}
+    stem = path.name.removesuffix(".npz")
+    if stem in shipped and path.parent in (Path(), Path("checkpoints")):
+        return shipped[stem]
+    what = "expected a weight file, found a folder" if path.is_dir() else "cannot be read: No such file or directory"
+    raise RlgoError(f"{name}: {what}; shipped weights: {', '.join(shipped)}")
 
 
 def describe(weights: Weights) -> str:
@@ -186,45 +231,33 @@ def describe(weights: Weights) -> str:
     return "\n".join(lines).rstrip()
 
 
-def strongest(weights: Weights, block: Block, top: int) -> list[tuple[float, np.ndarray, int, int]]:
-    """Find the `top` shapes of a block with the largest |theta|, leaving out weights of 0.
+class Shape(NamedTuple):
+    """A learned shape as people see it: colours are exchanged where that makes the weight positive.
 
-    Returns (weight, cells, row, col) for each: its weight for Black, its cells uint8[k, k] with rows from the bottom,
-    and the anchor of its canonical window. Colours are exchanged where that makes the weight positive, except without
-    weight sharing, where the other colour is another shape.
+    Without weight sharing they are not, because there the other colour is another shape.
     """
+
+    weight: float  # for Black
+    cells: np.ndarray  # uint8[k, k], rows from the bottom; BORDER where a window has no cell, or one over the edge
+    row: int  # the anchor of its canonical window
+    col: int
+
+
+def shape_of(weights: Weights, i: int) -> Shape:
+    """Return the shape of theta[i], 1 <= i <= n_weights."""
+    block, row, col, states = weights.features.shape_of(i)
+    cells = colors_of(states, KINDS[block.size])
+    weight = float(weights.theta[i])
+    if weight < 0 and block.kind != "none":
+        weight, cells = -weight, np.array([EMPTY, WHITE, BLACK, BORDER], np.uint8)[cells]
+    return Shape(weight, cells, row, col)
+
+
+def strongest(weights: Weights, block: Block, top: int) -> list[Shape]:
+    """Find the `top` shapes of a block with the largest |theta|, leaving out weights of 0."""
     w = weights.block(block)
-    out = []
-    for i in np.argsort(-np.abs(w), kind="stable")[: min(top, np.count_nonzero(w))]:
-        _, row, col, states = weights.features.shape_of(block.start + int(i))
-        cells = colors_of(states, KINDS[block.size])
-        weight = float(w[i])
-        if weight < 0 and block.kind != "none":
-            weight, cells = -weight, np.array([EMPTY, WHITE, BLACK, BORDER], np.uint8)[cells]
-        out.append((weight, cells, row, col))
-    return out
-
-
-def on_board(weights: Weights, board: np.record, top: int) -> list[tuple[float, np.ndarray, int, int]]:
-    """Find the `top` shapes of a position with the largest |weight|, leaving out weights of 0.
-
-    Returns (weight, cells, row, col) for each, as `strongest` does, colours as on the board. The weight is what the
-    window adds to the logit: theta_LI + theta_LD, with their signs.
-    """
-    f = weights.features
-    g, table = f.geometry, weights.table().black
-    shapes = []
-    sh = new_shapes(1, f.size, f.sees_liberties)[0]
-    reset(board, sh, weights.table())
-    for w, ((_, row, col), form) in enumerate(zip(f.windows, f.forms, strict=True)):
-        configuration = int(sh.configuration[w])
-        weight = float(table[g.ld_base[w] + configuration] + table[g.li_base[w] + configuration])
-        if weight:
-            cells = np.full((form.height, form.width), BORDER, np.uint8)
-            for j, i in form.cells:
-                cells[j, i] = board.color[from_row_col(row + j, col + i, f.size)]
-            shapes.append((weight, cells, row, col))
-    return sorted(shapes, key=lambda shape: -abs(shape[0]))[:top]
+    order = np.argsort(-np.abs(w), kind="stable")[: min(top, np.count_nonzero(w))]
+    return [shape_of(weights, block.start + int(i)) for i in order]
 
 
 def show(weights: Weights, top: int = 10, unicode: bool = True) -> str:

@@ -16,12 +16,12 @@ NAMES = [str(path.relative_to(ROOT)) for path in FILES]
 
 # Inside train, a room may import itself and those of a lower floor.
 FLOORS = (
-    ("stats", "provenance", "console", "plots", "ray_cluster"),
+    ("stats", "seals", "provenance", "console", "plots", "ray_cluster"),
     ("settings",),
     ("config",),
     ("players",),
     ("arena", "play"),
-    ("runs",),
+    ("runs", "knowledge"),
     ("experiments", "bench"),
     ("cli",),
 )

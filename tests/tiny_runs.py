@@ -12,6 +12,7 @@ import pytest
 
 from rlgo.learner import Learner
 from train.config import Config, config_from_dict
+from train.seals import unseal_text
 
 TINY: dict[str, dict[str, Any]] = {
     "run": {"name": "tiny", "games": 300, "log_every": 50, "eval_every": 100, "eval_games": 40},
@@ -58,3 +59,10 @@ def interrupt_before_the_first_game(monkeypatch: pytest.MonkeyPatch) -> None:
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file in a folder."""
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def edit(config: Path, old: str, new: str) -> None:
+    """Edit a run's config as a person would, who also has to remove the checksum."""
+    text = unseal_text(config.read_text("utf-8"))
+    assert old in text
+    config.write_text(text.replace(old, new), "utf-8")

@@ -16,10 +16,23 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rlgo import settings as algorithm
-from rlgo.errors import RlgoError
+from rlgo.bounds import bound
+from rlgo.errors import CLOSE, RlgoError
 from rlgo.resources import config_path
-from rlgo.settings import MAX_SIZE, MIN_SIZE, NORMALISATIONS, POLICIES, SHARINGS, STEP_SCHEDULES, UPDATES, VALUES
+from rlgo.settings import (
+    BOARD_SIZE,
+    KOMI,
+    NORMALISATIONS,
+    POLICIES,
+    SHARINGS,
+    SIZES,
+    STEP_SCHEDULES,
+    UPDATES,
+    VALUES,
+    WORKERS,
+    Learning,
+    Policy,
+)
 from train.settings import (
     Count,
     EvenCount,
@@ -32,6 +45,7 @@ from train.settings import (
     Section,
     Sizes,
     SpecText,
+    Within,
     as_tuple,
     name_of,
     section,
@@ -45,13 +59,12 @@ from train.settings import (
 # Kinds of values that only configs have
 # ---------------------------------------------------------------------------------------------
 
-_LEARNING, _POLICY = algorithm.Learning(), algorithm.Policy()
-_NEAR = 0.6  # how similar a key must be to be suggested; difflib's own cutoff
+_LEARNING, _POLICY = Learning(), Policy()
 
 
 def _up_to(value: Any) -> Any:
-    """Expand a number n of seeds to the seeds 1 to n."""
-    if type(value) is int:
+    """Expand a number n of seeds to the seeds 1 to n; too large a number stays, for pydantic to refuse."""
+    if type(value) is int and value <= _MOST_SEEDS:
         return tuple(range(1, value + 1))
     return as_tuple(value)
 
@@ -76,12 +89,13 @@ Cluster = Annotated[
 ]
 Prose = Annotated[str, AfterValidator(str.strip), Expected("text")]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+_MOST_SEEDS = 10_000
 Seeds = Annotated[
     tuple[Seed, ...],
     BeforeValidator(_up_to),
     AfterValidator(_different),
     Field(min_length=1),
-    Expected("a number of seeds, or a list of different integers of at least 0"),
+    Expected(f"a number of seeds up to {_MOST_SEEDS:,}, or a list of different integers of at least 0"),
 ]
 # Each stays as it is written, an integer or a float: it becomes part of a player's spec.
 Numbers = Annotated[
@@ -92,8 +106,8 @@ Numbers = Annotated[
     Expected("a list of different numbers"),
 ]
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple), Expected("a list of players' names")]
-BoardSize = Annotated[int, Field(ge=MIN_SIZE, le=MAX_SIZE)]
-Komi = Annotated[float, Field(ge=-361, le=361)]
+BoardSize = Annotated[int, Within(BOARD_SIZE)]
+Komi = Annotated[float, Within(KOMI)]
 
 # ---------------------------------------------------------------------------------------------
 # The sections of a training run
@@ -115,7 +129,7 @@ class RunConfig(Section):
         default="",
         description="A weight file with the same features to start from. Empty: all weights are 0, as in the paper.",
     )
-    games: Annotated[Count, Field(ge=1)] = Field(
+    games: Annotated[Count, Within(bound(Learning, "games"))] = Field(
         default=_LEARNING.games, description="Games of self-play (TD: a million)."
     )
     out: Folder = Field(default="runs", description="The folder that contains the run folders.")
@@ -135,7 +149,7 @@ class RunConfig(Section):
     gnugo_every: Annotated[Count, Field(ge=0)] = Field(
         default=0, description="Games of self-play between two such matches. 0 plays one at the end only."
     )
-    workers: Annotated[int, Field(ge=1, le=1_000)] = Field(
+    workers: Annotated[int, Within(WORKERS)] = Field(
         default=1,
         description="Threads that play and learn, each with its own weights; on a cluster, processes.",
     )
@@ -172,9 +186,7 @@ class FeaturesConfig(Section):
 
     prefix: ClassVar[str] = "features."
 
-    sizes: Sizes = Field(
-        default=algorithm.SIZES, description="Sides of the windows, ascending (TD, Section 3.1: 1x1 to 3x3)."
-    )
+    sizes: Sizes = Field(default=SIZES, description="Sides of the windows, ascending (TD, Section 3.1: 1x1 to 3x3).")
     sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
         default="LI+LD",
         description="Which shapes share a weight (TD, Section 3.1.3). LI: anywhere on the board; LD: at one location.",
@@ -195,29 +207,27 @@ class LearningConfig(Section):
 
     prefix: ClassVar[str] = "learning."
 
-    alpha: float = Field(
+    alpha: Annotated[float, Within(bound(Learning, "alpha"))] = Field(
         default=_LEARNING.alpha,
-        gt=0,
         description="Step size before normalisation (TD: 0.1). Larger is better if the mean of the weights plays.",
     )
     alpha_schedule: Annotated[str, OneOf(*STEP_SCHEDULES)] = Field(
         default=name_of(_LEARNING.schedule, STEP_SCHEDULES), description="How alpha decreases from game to game."
     )
-    alpha_final: float = Field(
-        default=_LEARNING.alpha_final, ge=0, description="Schedules linear and exponential: alpha at the last game."
+    alpha_final: Annotated[float, Within(bound(Learning, "alpha_final"))] = Field(
+        default=_LEARNING.alpha_final,
+        description="Schedules linear and exponential: alpha at the last game.",
     )
-    alpha_half: float = Field(
+    alpha_half: Annotated[float, Within(bound(Learning, "alpha_half"))] = Field(
         default=_LEARNING.alpha_half,
-        gt=0,
         description="Schedule harmonic, alpha * half / (half + game): games until alpha has halved.",
     )
-    lambda_: float = Field(
-        default=_LEARNING.lambda_, ge=0, le=1, description="Trace decay: 0 is TD(0), as in TD; 1 is Monte-Carlo."
+    lambda_: Annotated[float, Within(bound(Learning, "lambda_"))] = Field(
+        default=_LEARNING.lambda_,
+        description="Trace decay: 0 is TD(0), as in TD; 1 is Monte-Carlo.",
     )
-    plies: int = Field(
+    plies: Annotated[int, Within(bound(Learning, "plies"))] = Field(
         default=_LEARNING.plies,
-        ge=1,
-        le=2,
         description="Plies between the two positions of an update (TD, equation 10: 2; the same colour is to play).",
     )
     value: Annotated[str, OneOf(*VALUES)] = Field(
@@ -236,9 +246,8 @@ class LearningConfig(Section):
     output: Annotated[str, OneOf("mean", "last")] = Field(
         default="mean", description="Which weights are measured and saved: their mean over time, or the last ones."
     )
-    averaging: float = Field(
+    averaging: Annotated[float, Within(bound(Learning, "averaging"))] = Field(
         default=_LEARNING.averaging,
-        ge=0,
         description="The j-th weights count in the mean in proportion to j^averaging (rlgo/learner.py).",
     )
 
@@ -258,15 +267,12 @@ class PolicyConfig(Section):
         default=name_of(_POLICY.kind, POLICIES),
         description="epsilon_greedy, as in TD; greedy, without exploration; or softmax over the values of all moves.",
     )
-    epsilon: float = Field(
+    epsilon: Annotated[float, Within(bound(Policy, "epsilon"))] = Field(
         default=_POLICY.epsilon,
-        ge=0,
-        le=1,
         description="For epsilon_greedy: the probability of a uniformly random move (TD: 0.1).",
     )
-    temperature: float = Field(
+    temperature: Annotated[float, Within(bound(Policy, "temperature"))] = Field(
         default=_POLICY.temperature,
-        gt=0,
         description="For softmax, in units of V: a move's probability is proportional to exp(V / temperature).",
     )
     max_moves: Annotated[int, Field(ge=0, le=10_000)] = Field(
@@ -361,7 +367,9 @@ class ExperimentConfig(Section):
     x: Line = Field(default="", description="Games: what the x axis shows.")
     size: BoardSize = Field(default=9, description="Games: points along a side of the board.")
     komi: Komi = Field(default=7.5, description="Games: points added to White's score.")
-    opening_plies: Annotated[int, Field(ge=0)] = Field(default=4, description="Games: random plies at the start.")
+    opening_plies: Annotated[int, Field(ge=0, le=10_000)] = Field(
+        default=4, description="Games: random plies at the start."
+    )
     seed: Seed = Field(default=1, description="Seed of openings, and of players whose specs set none.")
 
 
@@ -406,8 +414,10 @@ class TournamentConfig(Section):
     )
     size: BoardSize = Field(default=9, description="Points along a side of the board.")
     komi: Komi = Field(default=7.5, description="Points added to White's score.")
-    opening_plies: Annotated[int, Field(ge=0)] = Field(default=4, description="Random plies at the start of a game.")
-    max_moves: Annotated[int, Field(ge=0)] = Field(
+    opening_plies: Annotated[int, Field(ge=0, le=10_000)] = Field(
+        default=4, description="Random plies at the start of a game."
+    )
+    max_moves: Annotated[int, Field(ge=0, le=10_000)] = Field(
         default=0, description="Plies after which a game is scored as it stands. 0: 3 * size * size."
     )
     time: Annotated[Line, Expected("a time")] = Field(
@@ -555,7 +565,7 @@ def _unknown(name: str, source: str) -> RlgoError:
         return own_leaf + SequenceMatcher(None, name, known).ratio(), own_leaf
 
     best = max(_KEYS, key=likeness)
-    if likeness(best)[1] >= _NEAR:
+    if likeness(best)[1] >= CLOSE:
         hint = f"did you mean {spelled(best)}?"
     elif table in SECTIONS:
         hint = f"expected one of {', '.join(map(spelled, SECTIONS[table].fields()))}"

@@ -7,20 +7,25 @@ the first table on a terminal.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import datetime
+import errno
 import io
 import os
+import shlex
 import shutil
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Self, TextIO, TypeVar
 
 from rlgo.errors import RlgoError
+from rlgo.files import unwritable
 
 if TYPE_CHECKING:
     from rlgo.player import Player
@@ -135,38 +140,95 @@ def interruptible(player: Player) -> Iterator[StopRequest]:
 # ---------------------------------------------------------------------------------------------
 
 _SIGPIPE = 13  # Windows does not define it
+# Errors of files that do not name one: standard output. Files that rlgo writes raise an RlgoError, see `rlgo.files`.
+_OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def exit_status(run: Callable[[], int | None]) -> int:
     """Run a command, and return the exit status of its process: what `run` returns, 0 for None.
 
-    Errors that the user can correct are an `RlgoError`, printed on one line: status 2. Ctrl-C gives 130, SIGTERM 143, a
-    closed output pipe 141. Any other exception is a bug and keeps its traceback.
+    Errors that the user can correct are printed on one line, and the status is 2: an `RlgoError`, any file that cannot
+    be read or written, standard output included, and a lack of memory. Ctrl-C gives 130, SIGTERM 143, a closed output
+    pipe 141. Any other exception is a bug and keeps its traceback.
     """
+    status = _status_of(run)
     try:
-        status = run()
         sys.stdout.flush()
+    except OSError as error:
+        # Python flushes once more on exit, and must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return status or _status_of_error(error)
+    return status
+
+
+def _status_of(run: Callable[[], int | None]) -> int:
+    try:
+        return run() or 0
     except RlgoError as error:
         return _fail(str(error))
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except SystemExit as exit:  # SIGTERM ends a training run, or a shell asks for completions
         return exit.code if isinstance(exit.code, int) else int(exit.code is not None)
-    except BrokenPipeError:
-        # The reader of our output is gone (`rlgo ... | head`). Python flushes once more on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + _SIGPIPE
+    except MemoryError as error:
+        return _fail(f"not enough memory: {error}".removesuffix(": "))
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno not in _OUTPUT_ERRORS:
             raise
-        return _fail(f"{error.filename}: {error.strerror}")
-    return status or 0
+        return _status_of_error(error)
+
+
+def _status_of_error(error: OSError) -> int:
+    if isinstance(error, BrokenPipeError):  # the reader of our output is gone (`rlgo ... | head`)
+        return 128 + _SIGPIPE
+    return _fail(f"{error.filename or 'standard output'}: {error.strerror}")
 
 
 def _fail(text: str) -> int:
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(OSError):
         print("rlgo: error:", " ".join(text.split("\n")), file=sys.stderr)
     return 2
+
+
+class _Messages(io.TextIOWrapper):
+    """Standard error that never ends the work: what a full disk or a closed terminal cannot take is lost."""
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            super().flush()
+
+
+def prepare_process() -> None:
+    """Make this process fit for its surroundings; call it once, at its start.
+
+    In a locale that is not UTF-8 it starts again in Python's UTF-8 mode, since rlgo's files and most file names are
+    UTF-8. Closed streams lead nowhere, standard error never fails, and whatever standard output cannot encode is
+    printed as an escape.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
+        os.environ["PYTHONUTF8"] = "1"  # for its children, too
+        os.execv(sys.executable, sys.orig_argv)  # nosec B606  # this very command
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115 - stays open
+    codecs.register_error("readable", _readable)
+    sys.stdout.reconfigure(errors="readable")  # type: ignore[union-attr]  # it is Python's own
+    sys.stderr = _Messages(sys.stderr.buffer, sys.stderr.encoding, "readable", line_buffering=True)
+
+
+def _readable(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Encode what an encoding lacks: the bytes of file names that are not UTF-8 as they are, all else as escapes."""
+    assert isinstance(error, UnicodeEncodeError)
+    part = error.object[error.start : error.end]
+    if all("\udc80" <= c <= "\udcff" for c in part):
+        return os.fsencode(part), error.end
+    return codecs.backslashreplace_errors(error)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -199,6 +261,15 @@ def message(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+def command(program: str, *arguments: object) -> str:
+    """Return a command to type, quoted for the shell: `program` if it is on the PATH, else where it is installed."""
+    found = Path(sys.executable).with_name(program)  # scripts are installed next to the interpreter
+    if shutil.which(program) is None and found.is_file():
+        here = Path.cwd()
+        program = str(found.relative_to(here) if here in found.parents[1:] else found)
+    return shlex.join([program, *map(str, arguments)])
+
+
 @contextlib.contextmanager
 def optional_picture() -> Iterator[None]:
     """Report why the block could not draw a picture, such as a missing matplotlib, instead of failing."""
@@ -208,13 +279,38 @@ def optional_picture() -> Iterator[None]:
         message(f"rlgo: no picture: {error}")
 
 
-def timestamped(file: TextIO) -> Callable[[str], None]:
-    """Return a function that writes lines to `file`, each prefixed with the local date and time."""
+class LogFile:
+    """A log that is appended to, each line prefixed with the local date and time. Call it with a line.
 
-    def write(line: str) -> None:
-        print(time.strftime("%Y-%m-%d %H:%M:%S"), line, file=file, flush=True)
+    Use it as a context manager. A full disk does not end the game that is logged: a message says so, once.
 
-    return write
+    Raises
+    ------
+    RlgoError : if the file cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._is_full = path, False
+        try:
+            self._file = path.open("ab", buffering=0)
+        except OSError as error:
+            raise unwritable(path, error) from None
+
+    def __call__(self, line: str) -> None:
+        """Write a line."""
+        try:
+            self._file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n".encode("utf-8", "replace"))
+        except OSError as error:
+            if not self._is_full:
+                message(f"rlgo: {unwritable(self._path, error)}; going on without it")
+            self._is_full = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self._file.close()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -347,7 +443,8 @@ def table(
     align : "l" or "r" for each column; columns beyond its end are aligned to the left
     style : "plain": two spaces between columns; "markdown": a table in Markdown
     stream : where the text will be printed. On a terminal with colours, headings stand out, and long cells wrap so that
-        the table fits the window. None: plain text, the same everywhere, for files
+        the table fits the window; where words would break, each row becomes a block of lines. None: plain text, the
+        same everywhere, for files
 
     Returns
     -------
@@ -355,6 +452,11 @@ def table(
     """
     lines = [list(map(str, header)), *(list(map(str, row)) for row in rows)]
     align = align.ljust(len(lines[0]), "l")
+    if style == "plain" and stream is not None and stream.isatty():
+        columns = [" ".join(column).split() for column in zip(*lines, strict=True)]
+        words = [max(map(len, column), default=0) for column in columns]  # the longest of each column
+        if sum(words) + 2 * (len(words) - 1) > shutil.get_terminal_size().columns:
+            return _stacked_table(lines)
     if style == "plain" and stream is not None and color_output(stream):
         return _rich_table(lines, align)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -367,6 +469,16 @@ def table(
     text = ["| " + " | ".join(line) + " |" for line in cells]
     rule = ["-" * (w + 1) + ("-" if side == "l" else ":") for w, side in zip(widths, align, strict=True)]
     return "\n".join([text[0], "|" + "|".join(rule) + "|", *text[1:]])
+
+
+def _stacked_table(lines: list[list[str]]) -> str:
+    """Lay out a table for a narrow window: a block for each row, with a line for each cell that holds something."""
+    header, *rows = lines
+    width = max(map(len, header))
+    blocks = [
+        "\n".join(f"{name:{width}}  {text}" for name, text in zip(header, row, strict=True) if text) for row in rows
+    ]
+    return "\n\n".join(blocks)
 
 
 def _rich_table(lines: list[list[str]], align: str) -> str:

@@ -6,9 +6,12 @@ comes with ``pip install 'rlgo[plot]'``. It is imported when a picture is drawn,
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
 from typing import Any
 
 from rlgo.errors import RlgoError
+from rlgo.files import write_atomically
 
 # Blue and orange, which colour-blind readers can tell apart; dark grey for lines and text of the frame.
 FIRST, SECOND, INK = "tab:blue", "tab:orange", "0.25"
@@ -34,6 +37,13 @@ def make_figure(rows: int, columns: int, width: float, height: float, **shared: 
 
     figure = Figure(figsize=(width, height), layout="constrained", dpi=100)
     return figure, figure.subplots(rows, columns, squeeze=False, **shared)
+
+
+def save_figure(figure: Any, path: str | Path) -> None:
+    """Write a matplotlib figure as a PNG file. Raises RlgoError if it cannot be written."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    write_atomically(path, picture.getvalue())
 
 
 def percent(axis: Any) -> None:

@@ -12,6 +12,7 @@ import re
 import socket
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,7 +22,9 @@ from rlgo.resources import version
 
 _CONNECT_SECONDS = 5.0  # for a TCP connection to the head
 _MEBI = 2**20
-_TOKEN = "RAY_AUTH_MODE=token with the cluster's token in ~/.ray/auth_token, RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
+_AUTHENTICATION = (
+    "RAY_AUTH_MODE=token with the cluster's token in ~/.ray/auth_token, RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
+)
 
 
 def fingerprint() -> str:
@@ -70,14 +73,15 @@ def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -
     else:
         _check_reachable(setting, os.environ.get("RAY_ADDRESS", "") if cluster == "auto" else cluster)
     try:
-        with _quiet_stderr():
+        # Ray has its workers look in the current folder first, where a train.py of the user's would hide ours.
+        with _quiet_stderr(), contextlib.chdir(Path(__file__).resolve().parents[1]):
             ray.init(**options)
     except ray.exceptions.AuthenticationError as error:
-        raise RlgoError(f"{setting}: {short_error(error)}: expected {_TOKEN}") from None
+        raise RlgoError(f"{setting}: {short_error(error)}: expected {_AUTHENTICATION}") from None
     except ConnectionError as error:
         if "Could not find any running" in str(error):
             raise RlgoError(f"{setting}: Ray is not running on this machine: expected `ray start` first") from None
-        raise RlgoError(f"{setting}: connection refused: expected a port of Ray's, and {_TOKEN}") from None
+        raise RlgoError(f"{setting}: connection refused: expected a port of Ray's, and {_AUTHENTICATION}") from None
     except Exception as error:  # anything else Ray finds wrong: versions, addresses, permissions
         raise RlgoError(f"{setting}: {' '.join(str(error).split())}") from None
     return ray, True

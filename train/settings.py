@@ -11,12 +11,12 @@ the settings of training runs, `players/keys.py` those of players. Errors take o
 from __future__ import annotations
 
 import json
+import math
 import re
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from typing import (
     Annotated,
     Any,
@@ -35,8 +35,9 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
-from rlgo.errors import RlgoError
-from rlgo.settings import LIBERTY_WINDOWS, SIZES, check_liberties
+from rlgo.bounds import HUGE, Number, words_of
+from rlgo.errors import RlgoError, cut, nearest, shown
+from rlgo.settings import EVEN_COUNT, LIBERTY_WINDOWS, SIZES, check_liberties
 
 # ---------------------------------------------------------------------------------------------
 # How values are written
@@ -68,10 +69,36 @@ def name_of(code: int, codes: Mapping[str, int]) -> str:
     return next(name for name, known in codes.items() if known == code)
 
 
+_OUTSIDE_QUOTES = r'(?=(?:[^"]*"[^"]*")*[^"]*$)'  # an even number of double quotes follows
+
+
+def split_spec(text: str) -> list[str]:
+    """Split a player spec at its commas, but not within double quotes. RlgoError for a quote without an end."""
+    if text.count('"') % 2:
+        raise RlgoError(f"player {shorten(text)}: expected another double quote")
+    return [part.strip() for part in re.split(f",{_OUTSIDE_QUOTES}", text)]
+
+
+def nested_spec(text: str) -> str:
+    """Read a spec within another one, with semicolons in place of commas."""
+    return re.sub(f";{_OUTSIDE_QUOTES}", ",", text)
+
+
+def spec_value(value: Any) -> str:
+    """Write a value, such as a path, so that it can stand in a player spec: in double quotes if it has to."""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if re.search(r'[,;"]|^\s|\s$', text) else text
+
+
+def read_spec_value(text: str) -> str:
+    """Read what `spec_value` wrote."""
+    is_quoted = re.fullmatch(r'"(?:[^"]|"")*"', text) is not None
+    return text[1:-1].replace('""', '"') if is_quoted else text
+
+
 def shorten(value: Any) -> str:
-    """Show a wrong value in an error message: on one line, in at most 60 characters."""
-    text = to_toml_value(value) if isinstance(value, str | bool) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    """Show a wrong value in an error message, as a file has it: on one line, in at most 60 characters."""
+    return cut(to_toml_value(value)) if isinstance(value, str | bool) else shown(value)
 
 
 def _kind_of(value: Any) -> str:
@@ -97,6 +124,22 @@ class Expected:
     """What a value may be, for error messages and tables of keys, where bounds alone do not say it."""
 
     text: str
+
+
+class Within:
+    """A number within the bounds of one of the algorithms' own settings, where pydantic has no words for them."""
+
+    def __init__(self, bounds: Number):
+        self.bounds = bounds
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Make pydantic check the bounds after the type."""
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def _check(self, value: Any) -> Any:
+        if not self.bounds.admits(value):
+            raise ValueError("out of bounds")
+        return value
 
 
 class OneOf:
@@ -141,8 +184,8 @@ def _of_one_kind(value: tuple[str, ...]) -> tuple[str, ...]:
 
 
 # A number of games or simulations: `games = 1e6` is fine.
-Count = Annotated[int, BeforeValidator(_whole)]
-EvenCount = Annotated[Count, Field(ge=0, multiple_of=2), Expected("an even number of at least 0")]
+Count = Annotated[int, BeforeValidator(_whole), Field(le=HUGE)]
+EvenCount = Annotated[Count, Within(EVEN_COUNT)]
 # Any text on one line; `Path` may be empty, `Name` and `Folder` may not.
 Line = Annotated[str, AfterValidator(_printable)]
 Path = Annotated[Line, Expected("the path of a file, or nothing")]
@@ -160,9 +203,7 @@ Liberties = Annotated[
     tuple[str, ...],
     BeforeValidator(as_tuple),
     AfterValidator(_of_one_kind),
-    Expected(
-        "some of " + ", or of ".join(json.dumps(windows) for windows in LIBERTY_WINDOWS.values()) + ", in this order"
-    ),
+    Expected("some of " + ", or of ".join(map(json.dumps, LIBERTY_WINDOWS.values())) + ", in this order"),
 ]
 SizesOrNone = Annotated[
     tuple[int, ...],
@@ -205,6 +246,8 @@ def _expected(kind: _Type) -> str:
     for note in reversed(kind.notes):
         if isinstance(note, Expected):
             return note.text
+        if isinstance(note, Within):
+            return note.bounds.words
         if isinstance(note, OneOf):
             return "one of " + ", ".join(map(to_toml_value, note.choices))
     if get_origin(kind.bare) in (Union, types.UnionType):
@@ -221,12 +264,23 @@ def _expected(kind: _Type) -> str:
 
 def _within_bounds(noun: str, notes: Iterable[Any]) -> str:
     bounds = {name: getattr(note, name) for note in notes for name in ("gt", "ge", "le") if hasattr(note, name)}
-    low, high = bounds.get("ge"), bounds.get("le")
-    if bounds.get("gt") == 0:
-        return "a positive number" if high is None else f"a positive number up to {high:,}"
-    if high is None:
-        return noun if low is None else f"{noun} of at least {low:,}"
-    return f"{noun} from {low:,} to {high:,}"
+    return words_of(noun, bounds.get("gt"), bounds.get("ge"), bounds.get("le"))
+
+
+def choices_of(field: FieldInfo) -> list[str]:
+    """List the words that a field accepts, such as ``none`` next to numbers; empty if it takes none in particular."""
+    return _choices(_unwrap(field.annotation, field.metadata))
+
+
+def _choices(kind: _Type) -> list[str]:
+    for note in kind.notes:
+        if isinstance(note, OneOf):
+            return list(note.choices)
+    if get_origin(kind.bare) in (Union, types.UnionType):
+        return [word for part in get_args(kind.bare) for word in _choices(_unwrap(part, ()))]
+    if get_origin(kind.bare) is Literal:
+        return [word for word in get_args(kind.bare) if isinstance(word, str)]
+    return []
 
 
 def accepted_types(field: FieldInfo) -> set[type]:
@@ -312,6 +366,9 @@ def refusal(field: FieldInfo, key: str, value: Any) -> str:
     """Describe a rejected value and what was expected; a field with `repr=False` keeps its value secret."""
     if not field.repr:
         return f"{key}: expected {expected(field)} (not shown here)"
+    is_count = any(getattr(note, "le", None) == HUGE for note in _unwrap(field.annotation, field.metadata).notes)
+    if is_count and type(value) in (int, float) and HUGE < value < math.inf:
+        return f"{key} = {shorten(value)}: expected at most {HUGE:,}"
     found = "" if type(value) in accepted_types(field) else f", found {_kind_of(value)}"
     return f"{key} = {shorten(value)}: expected {expected(field)}{found}"
 
@@ -324,6 +381,6 @@ def spelled(field: str) -> str:
 def unknown_key(key: str, known: Iterable[str], prefix: str = "", aliases: Iterable[str] = ()) -> str:
     """Describe an unknown key, and suggest the nearest one or list them all."""
     names = [spelled(name) for name in known]
-    near = get_close_matches(key, [*names, *aliases], 1)
-    hint = f"did you mean {prefix}{near[0]}?" if near else f"expected one of {', '.join(names)}"
+    hint = nearest(key, [*names, *aliases], f"expected one of {', '.join(names)}")
+    hint = hint.replace("did you mean ", f"did you mean {prefix}")
     return f"unknown key {prefix}{key}; {hint}"

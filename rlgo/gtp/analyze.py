@@ -10,10 +10,10 @@ import re
 import time
 from collections.abc import Sequence
 
-from rlgo.coords import to_vertex
+from rlgo.coords import COLORS, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.gtp.arguments import COLORS, vertices
+from rlgo.gtp.arguments import vertices
 from rlgo.gtp.commands import move_text
 from rlgo.gtp.protocol import Stream, command
 from rlgo.player import Candidate, won_by

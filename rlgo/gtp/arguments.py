@@ -10,11 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rlgo.board import BLACK, WHITE
-from rlgo.coords import to_vertex
+from rlgo.coords import COLORS, to_vertex
 from rlgo.errors import RlgoError
-
-COLORS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 
 _MAX_KOMI = 10_000
 

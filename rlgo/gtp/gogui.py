@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rlgo.contributions import contributions, strongest, whole
 from rlgo.coords import from_row_col, from_vertex, to_vertex
 from rlgo.draw import shapes_text
 from rlgo.errors import RlgoError
@@ -18,7 +19,7 @@ from rlgo.gtp.arguments import parse_color, take
 from rlgo.gtp.protocol import command
 from rlgo.player import Candidate
 from rlgo.session import GameSession
-from rlgo.weights import Weights, on_board
+from rlgo.weights import Weights
 
 _LINE_MOVES = 12  # length of a drawn principal variation
 _SHAPES = 10  # number of shapes drawn for a position
@@ -131,10 +132,8 @@ def variation(candidates: Sequence[Candidate], searched: Game, game: Game) -> st
 
 def shapes_on_board(weights: Weights, game: Game) -> str:
     """Draw the position's strongest shapes, each with its weight (positive: good for Black) and its lowest vertex."""
-    strongest = on_board(weights, game.board, _SHAPES)
-    if not strongest:
+    windows = strongest(whole(contributions(weights, game.board)), _SHAPES)
+    if not windows:
         return "no shape of this position has a weight"
-    captions = [
-        f"{weight:+.3f} {to_vertex(from_row_col(row, col, game.size), game.size)}" for weight, _, row, col in strongest
-    ]
-    return "\n" + shapes_text([cells for _, cells, _, _ in strongest], captions, unicode=False, width=80)
+    captions = [f"{w.weight:+.3f} {to_vertex(from_row_col(w.row, w.col, game.size), game.size)}" for w in windows]
+    return "\n" + shapes_text([w.cells for w in windows], captions, unicode=False, width=80)

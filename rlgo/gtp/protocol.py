@@ -186,6 +186,8 @@ class GtpEngine:
             answer = self._answer(id_, words, stream)
         except RlgoError as error:
             answer = stream.fail(_one_line(str(error)))
+        except MemoryError as error:
+            answer = stream.fail(_one_line(f"not enough memory: {error}"))
         except Exception as error:
             print_bug()
             answer = stream.fail(_one_line(f"internal error: {type(error).__name__}: {error}"))

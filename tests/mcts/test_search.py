@@ -21,12 +21,12 @@ from tree_tools import (
 
 from mcts.player import TreeSearch
 from mcts.search import select, widened
-from mcts.settings import ALGORITHMS, LEARNED, ActionValue, RaveSchedule, plain_settings
+from mcts.settings import ALGORITHMS, ActionValue, RaveSchedule
 from mcts.tree import edges_of, nodes_in
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex
 from rlgo.game import Game
-from rlgo.rollout import DefaultPolicy
+from rlgo.rollout import LEARNED, DefaultPolicy
 from rlgo.value import ValueFunction
 
 
@@ -133,7 +133,7 @@ def test_progressive_bias_and_widening():
     tree = flat_tree((100, 50.0), (1, 0.5), (1, 0.5))
     tree.prior_q[:] = 255, 51, 204
     workspace = search.threads.workspaces[0]
-    plain = search.context(game.komi)._replace(settings=plain_settings(ALGORITHMS["mcts_greedy"]))
+    plain = search.context(game.komi)._replace(settings=ALGORITHMS["mcts_greedy"])
     biased = plain._replace(settings=plain.settings._replace(progressive_bias=0.1))
     for color, best in ((BLACK, 2), (WHITE, 1)):
         assert select(0, color, tree, biased, workspace) == best

@@ -6,7 +6,7 @@ import pytest
 from tree_tools import SIZE
 
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, ActionValue, Heuristic, Resources, Settings, plain_settings
+from mcts.settings import ALGORITHMS, ActionValue, Heuristic, RaveSchedule, Resources, Settings
 from rlgo.errors import RlgoError
 
 
@@ -16,13 +16,13 @@ from rlgo.errors import RlgoError
         ({"simulations": 0}, "simulations = 0"),
         ({"simulations": None}, "expected a number of simulations"),
         ({"seconds": 0.0}, "seconds = 0.0"),
-        ({"settings": ALGORITHMS["uct"]._replace(c=-1.0)}, "c = -1.0"),
-        ({"settings": ALGORITHMS["mc_rave"]._replace(rave_k=0.0)}, "rave_k = 0.0"),
+        ({"settings": "uct"}, "settings = 'uct': expected a Settings"),
+        ({"settings": Settings(heuristic="user")}, "heuristic = user: expected a prior, or priors"),
         ({"settings": ALGORITHMS["heuristic_mc_rave"]}, "expected weights for 5x5"),
-        ({"settings": ALGORITHMS["heuristic_mc_rave"]._replace(heuristic=Heuristic.RLGO, prior_n=-1)}, "prior_n = -1"),
-        ({"resources": Resources(memory_mb=0)}, "memory_mb = 0"),
-        ({"resign": 1.0}, "resign = 1.0"),
-        ({"resources": Resources(batch=0)}, "batch = 0"),
+        ({"settings": ALGORITHMS["heuristic_mc_rave"], "weights": 3}, "weights = 3: expected a Weights"),
+        ({"resign": 1.5}, "resign = 1.5: expected a number from 0 to 1"),
+        ({"resources": 4}, "resources = 4: expected a Resources"),
+        ({"prior_search": "td_search"}, "prior_search = 'td_search': expected a TdSearch, or None"),
     ],
 )
 def test_settings_out_of_range(settings, message):
@@ -34,7 +34,33 @@ def test_settings_out_of_range(settings, message):
 def test_settings_reach_compiled_code_as_plain_numbers():
     """Another type, an integer for a number or an enum, would have everything compiled once more."""
     given = Settings(ActionValue.MC, c=1, heuristic=Heuristic.EVEN, learn_bias=True)
-    types = [type(value) for value in plain_settings(given)]
-    assert types == [type(value) for value in plain_settings(Settings())]
+    types = [type(value) for value in given]
+    assert types == [type(value) for value in Settings()]
     assert set(types) == {int, float, bool}
-    assert plain_settings(given) == given
+    assert given[0] == ActionValue.MC
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "message"),
+    [
+        (Settings, {"c": -1}, "c = -1: expected a number of at least 0"),
+        (Settings, {"rave_k": 0.0}, "rave_k = 0.0: expected a positive number"),
+        (Settings, {"prior_n": 1e6}, "prior_n = 1000000.0: expected an integer from 0 to 100,000"),
+        (Settings, {"schedule": "best"}, "schedule = 'best': expected one of"),
+        (Settings, {"widening": 1}, "widening = 1: expected 0, or a number above 1"),
+        (Settings, {"learn_bias": 1}, "learn_bias = 1: expected True or False"),
+        (Resources, {"memory_mb": 0}, "memory_mb = 0: expected a positive number"),
+        (Resources, {"batch": 0}, "batch = 0: expected an integer from 1 to 10,000"),
+        (Resources, {"workers": 1.5}, "workers = 1.5: expected an integer from 1 to 64"),
+    ],
+)
+def test_every_setting_checks_itself(kind, values, message):
+    with pytest.raises(RlgoError, match=f"^{message}"):
+        kind(**values)
+    with pytest.raises(RlgoError, match=f"^{message}"):
+        kind()._replace(**values)
+
+
+def test_settings_by_name():
+    assert Settings("mc", schedule="minimum_mse_exact") == (ActionValue.MC, *Settings()[1:3], 2, *Settings()[4:])
+    assert Settings(schedule=RaveSchedule.HAND_SELECTED).schedule == 0

@@ -476,3 +476,49 @@ def test_a_board_of_another_size():
     player = AlphaBeta(Weights(features, np.zeros(features.n_weights + 1, np.float32)), 1)
     with pytest.raises(RlgoError, match="plays on 5x5, found 9x9"):
         player.genmove(Game(9))
+
+
+# ---------------------------------------------------------------------------------------------
+# For people to watch
+# ---------------------------------------------------------------------------------------------
+
+
+def test_results_depth_by_depth():
+    features = make_features(5, (1, 2, 3), "LI+LD")
+    weights = Weights(features, random_theta(features, 3, 0.3))
+    game = next(game for seed in range(9) if len(moves_to_try(game := random_game(5, seed, 7))) > 5)
+    player = AlphaBeta(weights, depth=3, seed=1)
+    assert player.insight(game) is None
+    move = player.genmove(game)
+    told = player.insight(game)
+    assert [result.depth for result in told.depths] == [1, 2, 3]
+    assert told.depths[-1] == player.result
+    assert (told.kind, told.unit, told.depth, told.done) == ("depth", "positions", 3, player.result.nodes)
+    assert told.moves[0] == move
+    assert told.lines == [player.result.line]
+    searched = told.columns["searched"]
+    assert searched[0] == pytest.approx(alphabeta.sigmoid(player.result.x))
+    best = max if game.to_play == BLACK else min
+    assert best(searched.tolist()) == pytest.approx(searched[0], abs=1e-6)  # no move is better
+    values = ValueFunction(weights).afterstates(game.board)
+    assert told.columns["value"][0] == values[(move // 6 - 1) * 5 + move % 6 - 1]
+    assert 0 < told.size <= len(player.searcher._search.entries)
+    for result in told.depths:
+        alone = AlphaBeta(weights, depth=result.depth, seed=1)
+        alone.genmove(game)
+        assert alone.result.x == pytest.approx(result.x)
+
+
+def test_results_in_the_middle_of_a_search():
+    weights = load_weights(checkpoints_dir() / "9x9-1M.npz")
+    player, game, seen = AlphaBeta(weights, depth=4, seed=1), random_game(9, 1, 10), []
+
+    def stop() -> bool:
+        seen.append(player.insight(game))
+        return False
+
+    player.stop = stop
+    player.genmove(game)
+    assert [told.depth for told in seen] == sorted(told.depth for told in seen)
+    assert seen[0].depth < 4
+    assert all(len(told.depths) == told.depth for told in seen)

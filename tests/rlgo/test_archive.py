@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from weight_files import refused, some_weights
 
-from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.files import write_atomically
 from rlgo.weights import (
     load_weights,
     save_weights,

@@ -37,6 +37,7 @@ from rlgo.board import (
     random_move,
     zobrist,
 )
+from rlgo.errors import RlgoError
 from rlgo.jit import make_rng, njit
 from rlgo.rollout import UNIFORM, DefaultPolicy, make_rules, new_rollout, playout, playouts
 from rlgo.settings import MAX_SIZE, MIN_SIZE
@@ -440,7 +441,7 @@ def test_empty_boards_of_every_size(size):
 @pytest.mark.parametrize("size", [-1, 0, 4, 20])
 @pytest.mark.parametrize("make", [board_dtype, new_board, lambda size: new_boards(2, size)])
 def test_sizes_that_are_none(make, size):
-    with pytest.raises(ValueError, match=f"board size {size}"):
+    with pytest.raises(RlgoError, match=f"board size {size}"):
         make(size)
 
 

@@ -114,7 +114,7 @@ def test_shorter_limits():
     ("simulations", "seconds", "message"),
     [
         (None, None, r"expected a number of simulations \(sims\), or seconds, or both"),
-        (0, None, "simulations = 0: expected an integer of at least 1"),
+        (0, None, "simulations = 0: expected an integer from 1 to 1,000,000,000"),
         (None, 0.0, "seconds = 0.0: expected a positive number"),
         (10, -1.0, "seconds = -1.0: expected a positive number"),
     ],

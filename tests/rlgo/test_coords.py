@@ -91,11 +91,11 @@ def test_bad_sgf_points_are_named(text: str) -> None:
 
 def test_points_off_the_board_have_no_names() -> None:
     for at in [(-1, 0), (0, -1), (9, 0), (0, 9)]:
-        with pytest.raises(ValueError, match="not on the 9x9 board"):
+        with pytest.raises(RlgoError, match="not on the 9x9 board"):
             from_row_col(*at, 9)
     on_board = {to_core(9, (row, col)) for row in range(9) for col in range(9)}
     for p in set(range(-1, 120)) - on_board - {PASS}:
-        with pytest.raises(ValueError, match="not on the 9x9 board"):
+        with pytest.raises(RlgoError, match="not on the 9x9 board"):
             to_vertex(p, 9)
 
 

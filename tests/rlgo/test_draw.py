@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from rlgo.board import BLACK, PASS, WHITE
-from rlgo.coords import from_vertex
+from rlgo.coords import from_vertex, to_vertex
 from rlgo.draw import (
     board_ansi,
     board_image,
+    board_narrow,
     board_svg,
     board_text,
     colors_of,
@@ -21,6 +22,7 @@ from rlgo.draw import (
     png,
     shapes_image,
     shapes_text,
+    values_narrow,
 )
 from rlgo.game import Game
 
@@ -53,6 +55,22 @@ def test_board_text(game: Game) -> None:
     edges = {"A1": " 1(X). . . . . . 1", "G7": " 7 . . . . . .(O)7"}
     for name, line in edges.items():
         assert line in board_text(game.board, from_vertex(name, 7)).splitlines()
+
+
+def test_narrow_boards_have_a_character_for_each_point(game: Game) -> None:
+    wide = board_text(game.board).splitlines()
+    narrow = board_narrow(game.board, game.last_move).splitlines()
+    assert narrow[-1] == f"last move: {to_vertex(game.last_move, game.size)}"
+    assert [line[:2] + line[2:-2].replace(" ", "") for line in wide[1:-1]] == [
+        line[:2] + line[3:-2].replace(" ", "") for line in narrow[1:-2]
+    ]
+    assert max(map(len, board_narrow(Game(19).board).splitlines())) == 25
+    values = np.full((game.size, game.size), 0.46)
+    values[0, 0] = 1.0
+    first, *rows, _ = values_narrow(game.board, values).splitlines()
+    assert first == narrow[0]
+    assert rows[-1][3] == "9"
+    assert "4" in rows[0]
 
 
 def test_board_text_in_unicode(game: Game) -> None:

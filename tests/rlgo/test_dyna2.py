@@ -288,3 +288,33 @@ def test_settings_out_of_range(settings, message):
     with pytest.raises(RlgoError) as error:
         Dyna2(**{"size": SIZE, "long_term": random_weights(), **settings})
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_what_each_memory_believes(apart):
+    search, game = Dyna2(SIZE, random_weights(), simulations=30, seed=1, apart=apart), random_game(6, 2)
+    search.genmove(game)
+    values = search.evaluate(game).copy()
+    told = search.insight(game)
+    assert told.kind == "memory"
+    assert (told.done, told.depth) == (30, 6)
+    both, long_term, short_term = (told.columns[name] for name in ("value", "long_term", "short_term"))
+    assert both[0] == (np.nanmax if game.to_play == BLACK else np.nanmin)(values[:-1])
+    places = [(p // 6 - 1) * SIZE + p % 6 - 1 for p in told.moves]
+    np.testing.assert_allclose(long_term, ValueFunction(search.long_term).afterstates(game.board)[places])
+    np.testing.assert_allclose(short_term, ValueFunction(search.memory()).afterstates(game.board)[places], atol=1e-6)
+
+    def logit(v):
+        return np.log(v / (1 - v))
+
+    np.testing.assert_allclose(logit(both), logit(long_term) + logit(short_term), atol=1e-4)
+    assert told.size == np.count_nonzero(search.theta_bar if apart else search.theta_bar - search.long_table)
+    np.testing.assert_array_equal(search.evaluate(game), values)
+
+
+def test_td_search_has_a_short_term_memory_alone():
+    search, game = TdSearch(SIZE, simulations=30, seed=1), random_game(6, 2)
+    search.genmove(game)
+    columns = search.insight(game).columns
+    assert set(columns) == {"value", "short_term"}
+    np.testing.assert_array_equal(columns["value"], columns["short_term"])

@@ -275,7 +275,7 @@ def test_the_board_size_follows_from_the_number_of_weights(tmp_path):
             export_w(path, some_weights(size, (1, 2), sharing))
             assert import_w(path).features.name == f"{size}x{size} 1x1+2x2 {sharing}"
             assert import_w(path, size).features.size == size
-            refused(path, f"weights for board size {size}, expected board size 7", size=7)
+            refused(path, f"expected weights for 7x7, found weights for {size}x{size}", size=7)
             with pytest.raises(RlgoError, match="board size 20: expected 5 to 19"):
                 import_w(path, 20)
 
@@ -660,7 +660,7 @@ def test_the_status_of_diff(run, tmp_path):
         (["import", "a.w"], "a.npz: already exists; use --force to overwrite it"),
         (["import", "a.w", "-o", "a.npz"], "a.npz: already exists; use --force to overwrite it"),
         (["import", "a.w", "-o", "b.w"], "b.w: expected a name that ends in .npz"),
-        (["import", "a.w", "-o", "b.npz", "--size", "9"], "a.w: weights for board size 5, expected board size 9"),
+        (["import", "a.w", "-o", "b.npz", "--size", "9"], "a.w: expected weights for 9x9, found weights for 5x5"),
         (["import", "a.w", "-o", "b.npz", "--size", "x"], "--size x: expected an integer"),
         (["import", "a.w", "-o", "b.npz", "--komi", "nan"], "komi = nan: expected a number from -361 to 361"),
         (["import", "a.w", "-o", "b.npz", "--games", "-1"], "--games -1: expected an integer of at least 0"),
@@ -672,7 +672,7 @@ def test_the_status_of_diff(run, tmp_path):
         (["convert", "a.npz"], "weights convert: expected --size, --sharing, or both"),
         (["convert", "a.npz", "--size", "4"], "a.npz: board size 4: expected 5 to 19"),
         (["convert", "a.npz", "--sharing", "LI"], "a.npz: 5x5 1x1+2x2 LI+LD: LI cannot express these weights"),
-        (["convert", "a.npz", "--sharing", "x"], "a.npz: features.sharing = 'x': expected one of LI+LD, LI"),
+        (["convert", "a.npz", "--sharing", "x"], "a.npz: sharing = 'x': expected one of LI+LD, LI"),
         (["convert", "li.w", "--size", "9"], "li.w: the number of LI weights does not depend on the board"),
         (["convert", "a.npz", "--size", "9", "-o", "a.npz"], "a.npz: already exists"),
         (["diff", "a.npz", "none.w"], "none.w: cannot be read"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from board_data import from_diagram
 from naive import NaiveBoard, Point, from_core, to_core
@@ -371,3 +373,67 @@ def test_a_position_set_up_may_not_be_repeated() -> None:
 def test_sizes(size: int) -> None:
     with pytest.raises(RlgoError, match=f"board size {size}: expected 5 to 19"):
         Game(size)
+
+
+# ---------------------------------------------------------------------------------------------
+# Points and colours as people write them
+# ---------------------------------------------------------------------------------------------
+
+
+def test_moves_by_vertex_by_row_and_column_and_by_point() -> None:
+    games = [Game(9) for _ in range(4)]
+    for game, moves in zip(
+        games,
+        (["E5", "pass", "a1"], [(4, 4), "PASS", (0, 0)], [[4, 4], 0, (0, np.int64(0))], [55, np.int32(0), 11]),
+        strict=True,
+    ):
+        for p in moves:
+            assert game.is_legal(p)
+            game.play(p)
+    assert all(game.moves == games[0].moves for game in games)
+    assert games[0].moves == [(BLACK, from_vertex("E5", 9)), (WHITE, PASS), (BLACK, from_vertex("A1", 9))]
+    game = Game(9)
+    game.play("C3", "white")
+    game.play("D3", "W")
+    assert game.moves[0][0] == game.moves[1][0] == WHITE
+    game.resign("b")
+    assert game.result == "W+R"
+    game = Game(9)
+    game.set_up([("black", "C3"), (WHITE, (4, 4))], "white")
+    assert (game.setup, game.to_play) == ([(BLACK, 33), (WHITE, 55)], WHITE)
+    assert Game(9).set_free_handicap(["C3", (6, 6)]) == [33, 77]
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda game: game.play("Z9"), "vertex 'Z9': expected a letter"),
+        (lambda game: game.play("K10"), "vertex 'K10': not on the 9x9 board"),
+        (lambda game: game.play((9, 0)), "(row, col) = (9, 0): not on the 9x9 board"),
+        (lambda game: game.play((1.0, 2)), "point (1.0, 2): expected a vertex"),
+        (lambda game: game.play(None), "point None: expected a vertex"),
+        (lambda game: game.play(5.0), "point 5.0: expected a vertex"),
+        (lambda game: game.play(True), "point True: expected a vertex"),
+        (lambda game: game.play(999), "point 999: outside"),
+        (lambda game: game.play(-1), "point -1: outside"),
+        (lambda game: game.play("C3", 3), "colour 3: expected BLACK or WHITE"),
+        (lambda game: game.play("C3", "green"), "colour 'green': expected BLACK or WHITE"),
+        (lambda game: game.is_legal("C3", 0), "colour 0: expected BLACK or WHITE"),
+        (lambda game: game.resign(7), "colour 7: expected"),
+        (lambda game: setattr(game, "to_play", "x"), "colour 'x': expected"),
+        (lambda game: game.set_up("C3"), "stones = 'C3': expected pairs (colour, point)"),
+        (lambda game: game.set_up([(BLACK, "Z9")]), "vertex 'Z9'"),
+        (lambda game: game.fixed_handicap("x"), "fixed handicap 'x' on 9x9: expected 2 to 9"),
+        (lambda game: game.place_free_handicap(math.nan), "handicap = nan: expected an integer of at least 2"),
+        (lambda _: Game(9, math.nan), "komi = nan: expected a number from -10,000 to 10,000"),
+        (lambda _: Game(9, "7.5"), "komi = '7.5': expected a number"),
+        (lambda _: Game("9"), "board size '9': expected 5 to 19"),
+        (lambda _: Game(9.5), "board size 9.5: expected 5 to 19"),
+    ],
+)
+def test_anything_else_is_refused_in_a_sentence(ask, message: str) -> None:
+    game = Game(9)
+    with pytest.raises(RlgoError) as error:
+        ask(game)
+    assert message in str(error.value)
+    assert (game.moves, game.setup, game.to_play) == ([], [], BLACK)

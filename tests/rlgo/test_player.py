@@ -10,7 +10,7 @@ from rlgo.board import BLACK, PASS, WHITE, is_eye
 from rlgo.coords import from_row_col, from_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.player import GreedyPlayer, Player, RandomPlayer
+from rlgo.player import Candidate, GreedyPlayer, Player, RandomPlayer
 
 
 def moves_of(player: Player, game: Game, n: int = 200) -> set[int]:
@@ -114,3 +114,19 @@ def test_the_budget_of_a_move_is_the_players_own_limits_and_its_clocks() -> None
     player.limit = 4.0
     assert player.own_budget().seconds == 3.0
     assert not player.own_budget(lambda: False).ends()
+
+
+def test_insight_is_what_the_candidates_tell() -> None:
+    class Certain(RandomPlayer):
+        def candidates(self, game: Game) -> list[Candidate]:  # noqa: ARG002 - the protocol's
+            return [Candidate(8, 0.75, 40, [8, 9]), Candidate(PASS, 0.5, 2, [PASS])]
+
+    game = Game(5)
+    assert RandomPlayer().insight(game) is None
+    told = Certain().insight(game)
+    assert told is not None
+    assert (told.kind, told.moves, told.lines, told.done) == ("values", [8, PASS], [[8, 9], [PASS]], 40)
+    assert {name: column.tolist() for name, column in told.columns.items()} == {
+        "value": [0.75, 0.5],
+        "visits": [40.0, 2.0],
+    }

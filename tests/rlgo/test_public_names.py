@@ -1,21 +1,44 @@
-"""The names that `import rlgo` offers."""
+"""The names that `import rlgo` and `import mcts` offer."""
 
 from __future__ import annotations
 
+import inspect
+import re
+from pathlib import Path
+
 import pytest
 
+import mcts
 import rlgo
 
-CONSTANTS = {"BLACK": 1, "PASS": 0, "WHITE": 2}
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+CONSTANTS = {"BLACK": 1, "PASS": 0, "RESIGN": -1, "WHITE": 2}
+PUBLIC = [(package, name) for package in (rlgo, mcts) for name in package.__all__]
 
 
-@pytest.mark.parametrize("name", rlgo.__all__)
-def test_every_public_name_can_be_loaded(name):
-    value = getattr(rlgo, name)
-    assert value == CONSTANTS[name] if name in CONSTANTS else value.__name__ == name
+@pytest.mark.parametrize(("package", "name"), PUBLIC)
+def test_every_public_name_can_be_loaded(package, name):
+    value = getattr(package, name)
+    if name in CONSTANTS:
+        assert value == CONSTANTS[name]
+    elif name == "ALGORITHMS":
+        assert isinstance(value, dict)
+    else:
+        assert value.__name__ == name
+        assert inspect.getdoc(value)
 
 
-def test_other_names_are_refused():
-    with pytest.raises(AttributeError, match="module 'rlgo' has no attribute 'Rlgo'"):
-        _ = rlgo.Rlgo
-    assert dir(rlgo) == sorted(rlgo.__all__)
+@pytest.mark.parametrize(("package", "name"), PUBLIC)
+def test_every_public_name_is_documented(package, name):
+    page = (DOCS / "python.md").read_text("utf-8")
+    assert re.search(rf"`({package.__name__}\.)?{name}`", page), f"{name} is not in docs/python.md"
+    module = getattr(getattr(package, name), "__module__", None)
+    if module is not None:
+        assert f"::: {module}\n" in (DOCS / "api.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("package", [rlgo, mcts])
+def test_other_names_are_refused(package):
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Rlgo'"):
+        _ = package.Rlgo
+    assert dir(package) == sorted(package.__all__)

@@ -65,7 +65,7 @@ def test_tally_counts_what_was_played():
 
 
 def test_cap_that_no_record_holds_is_refused():
-    with pytest.raises(RlgoError, match="max_moves = 101: expected at most 100"):
+    with pytest.raises(RlgoError, match="max_moves = 101: expected an integer from 0 to 100"):
         Learner(make_features(SIZE), Learning(), Policy(), max_moves=101)
 
 

@@ -290,3 +290,19 @@ def test_a_session_says_what_it_is() -> None:
     assert repr(session) == (
         "<GameSession of <RandomPlayer 'random', any board>: <Game 7x7, komi 7.5, 1 move, White to play>>"
     )
+
+
+def test_a_session_follows_a_game_that_is_kept_elsewhere() -> None:
+    session, game = GameSession(Scripted("D5", sizes=(9,))), Game(9, 6.5)
+    for name in ("D4", "E5"):
+        game.play(at(name))
+    session.follow(game)
+    assert session.genmove() == at("D5")
+    assert moves(session) == "B:D4 W:E5 B:D5"
+    assert session.game.komi == 6.5
+    assert len(game.moves) == 2  # it went on in a copy
+    session.follow(Game(9))
+    assert moves(session) == ""
+    with pytest.raises(RlgoError, match="unacceptable size: scripted plays on 9x9"):
+        session.follow(Game(5))
+    assert session.game.size == 9

@@ -221,5 +221,5 @@ def test_sizes_that_are_none(sizes):
 
 @pytest.mark.parametrize("sharing", ["", "li", "LI,LD", "all"])
 def test_sharings_that_are_none(sharing):
-    with pytest.raises(RlgoError, match=r"features\.sharing = .*expected one of LI\+LD, LI, LD, inversion, none"):
+    with pytest.raises(RlgoError, match=r"sharing = .*expected one of LI\+LD, LI, LD, inversion, none"):
         make_features(5, (1, 2), sharing)

@@ -358,7 +358,7 @@ def test_the_cap_counts_plies(update):
 def test_the_longest_cap():
     assert learner_of().pool.workers[0].max_moves == 75
     assert learner_of(max_moves=max_plies(5)).pool.workers[0].max_moves == 100
-    with pytest.raises(RlgoError, match=r"policy\.max_moves = 101: expected at most 100"):
+    with pytest.raises(RlgoError, match=r"policy\.max_moves = 101: expected an integer from 0 to 100"):
         learner_of(max_moves=101)
 
 

@@ -55,3 +55,27 @@ def test_two_phases_share_the_time():
     assert both.genmove(game) in game.sensible_moves()
     assert first.tally.simulations > 0
     assert both.result.depth >= 1
+
+
+def test_insight_is_that_of_the_phase_that_runs():
+    both, game, kinds = TwoPhase(TdSearch(SIZE, (1, 2), 30, seed=1), depth=2, seed=1), random_game(6, 2), []
+
+    def stop() -> bool:
+        kinds.append(both.insight(game).kind)
+        return False
+
+    both.stop = stop
+    move = both.genmove(game)
+    assert set(kinds) == {"memory", "depth"}
+    assert kinds == sorted(kinds, reverse=True)
+    told = both.insight(game)
+    assert (told.moves[0], told.depth) == (move, 2)
+    np.testing.assert_array_equal(
+        told.columns["value"], both.first.insight(game).columns["value"][_order(told, both, game)]
+    )
+
+
+def _order(told, both, game):
+    """Where the moves of alpha-beta stand in the order of the first phase."""
+    first = both.first.insight(game).moves
+    return [first.index(p) for p in told.moves]

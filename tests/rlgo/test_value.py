@@ -231,8 +231,15 @@ def test_symmetric_moves_have_equal_values_to_the_last_bit(size, centre):
 def test_a_board_of_another_size():
     v = ValueFunction(Weights(make_features(5), random_theta(make_features(5), 1)))
     for ask in (v.value, v.afterstates):
-        with pytest.raises(RlgoError, match="weights for board size 5"):
-            ask(new_board(9))
+        for position in (new_board(9), Game(9)):
+            with pytest.raises(RlgoError, match="weights for board size 5"):
+                ask(position)
+        for nonsense in (None, "E5", np.zeros(3), 5):
+            with pytest.raises(RlgoError, match="expected a Game, or a board"):
+                ask(nonsense)
+        np.testing.assert_array_equal(ask(Game(5)), ask(new_board(5)))
+    with pytest.raises(RlgoError, match="expected Weights, for instance from load_weights"):
+        ValueFunction("weights.npz")
 
 
 @pytest.mark.parametrize("size", [5, 9])

@@ -123,7 +123,7 @@ def test_doubles_are_no_weights(tmp_path):
 
 def test_another_board_size(saved):
     assert load_weights(saved, 5).features.size == 5
-    refused(saved, "board size 5, expected board size 9", size=9)
+    refused(saved, "expected weights for 9x9, found weights for 5x5", size=9)
 
 
 # ---------------------------------------------------------------------------------------------

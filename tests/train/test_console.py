@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,16 +19,17 @@ import pytest
 from rlgo.errors import RlgoError
 from train import console
 from train.console import (
+    LogFile,
     Progress,
     StopRequest,
     color_output,
+    command,
     exit_status,
     interruptible,
     message,
     signals_to,
     stoppable,
     table,
-    timestamped,
     unicode_output,
 )
 
@@ -170,11 +172,26 @@ def test_messages_go_to_standard_error(capsys: Any) -> None:
     assert capsys.readouterr() == ("", "compiling\n")
 
 
-def test_timestamped_lines() -> None:
-    file = io.StringIO()
-    timestamped(file)("= ok")
-    date, time, line = file.getvalue().split(" ", 2)
-    assert (len(date), len(time), line) == (10, 8, "= ok\n")
+def test_a_log_is_appended_to(tmp_path: Path) -> None:
+    for words in ("= ok", "= Größe"):
+        with LogFile(tmp_path / "log.txt") as log:
+            log(words)
+    lines = (tmp_path / "log.txt").read_text("utf-8").splitlines()
+    assert [line.split(" ", 2)[2] for line in lines] == ["= ok", "= Größe"]
+    assert [len(part) for part in lines[0].split(" ", 2)[:2]] == [10, 8]
+
+
+def test_a_full_disk_ends_no_game_that_is_logged(capsys: Any) -> None:
+    with LogFile(Path("/dev/full")) as log:
+        log("= A1")
+        log("= B1")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == "rlgo: /dev/full: cannot be written: No space left on device; going on without it"
+
+
+def test_a_log_in_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(RlgoError, match=r"log\.txt: cannot be written: No such file"):
+        LogFile(tmp_path / "none" / "log.txt")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -352,6 +369,24 @@ def test_a_table_that_fits_is_the_same_on_a_terminal(monkeypatch: Any) -> None:
     assert [line.rstrip() for line in text.splitlines()] == PLAIN.splitlines()
 
 
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
+def test_in_a_window_too_narrow_for_its_words_a_table_is_a_list(environment: dict[str, str], monkeypatch: Any) -> None:
+    for name, value in {"COLUMNS": "20", **environment}.items():
+        monkeypatch.setenv(name, value)
+    text = table(HEADER, ROWS, align="lr", stream=Stream(is_terminal=True))
+    assert (
+        text
+        == """\
+name   a
+Elo    1,200
+state  finished
+
+name   long name
+Elo    5"""
+    )
+    assert table(HEADER, ROWS, align="lr", stream=Stream(is_terminal=False)) == PLAIN
+
+
 @pytest.mark.process
 def test_importing_the_console_is_cheap() -> None:
     code = "import train.console, sys; print([m for m in ('numba', 'numpy', 'tqdm', 'rich') if m in sys.modules])"
@@ -369,3 +404,20 @@ Progress(total=10, unit="games")
 print("tqdm" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_a_command_to_type_from_another_folder(tmp_path: Path, monkeypatch: Any) -> None:
+    """A program that is not on the PATH is named in full, unless it lies below this folder."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "bin" / "rlgo").touch(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for folder, program in (
+        ("elsewhere", tmp_path / "bin" / "rlgo"),
+        (".", "bin/rlgo"),
+        ("bin", tmp_path / "bin" / "rlgo"),
+    ):
+        monkeypatch.chdir(tmp_path / folder)
+        assert command("rlgo", "weights", "info", "a b", 7) == f"{program} weights info 'a b' 7"
+    assert command("tensorboard") == "tensorboard"

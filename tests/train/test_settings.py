@@ -19,9 +19,13 @@ from train.settings import (
     Section,
     Sizes,
     expected,
+    nested_spec,
     parse_count,
+    read_spec_value,
     section,
     shorten,
+    spec_value,
+    split_spec,
     unknown_key,
 )
 
@@ -70,7 +74,7 @@ def test_every_integer_is_a_count_as_python_writes_it(n: int) -> None:
     ("key", "text"),
     [
         ("games", "an integer of at least 1"),
-        ("pairs", "an even number of at least 0"),
+        ("pairs", "an even number from 0 to 10,000,000"),
         ("bits", "an integer from 4 to 2,800"),
         ("depth", "an integer from 1 to 9, or none"),
         ("alpha", "a positive number"),
@@ -154,3 +158,30 @@ def test_an_unknown_key_names_the_nearest_only_if_one_is_near() -> None:
     assert unknown_key("xyz", known) == "unknown key xyz; expected one of games, alpha, lambda"
     with pytest.raises(RlgoError, match=r"^unknown key gmaes; did you mean games\?$"):
         Sample(gmaes=3)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("plain.npz", "plain.npz"),
+        ("a,b.npz", '"a,b.npz"'),
+        ("a;b", '"a;b"'),
+        ('say "a, b"', '"say ""a, b"""'),
+        (" x ", '" x "'),
+        ('"', '""""'),
+        ("", ""),
+    ],
+)
+def test_a_value_in_a_spec(value: str, written: str) -> None:
+    assert spec_value(value) == written
+    assert read_spec_value(written) == value
+    name, key, last = split_spec(f"greedy, weights={written},epsilon=0")
+    assert (name, read_spec_value(key.partition("=")[2]), last) == ("greedy", value, "epsilon=0")
+    assert nested_spec(f"dyna2;long={written};sims=5") == f"dyna2,long={written},sims=5"
+
+
+def test_counts_end_somewhere() -> None:
+    assert Sample(games=10**12).games == 10**12
+    for value in (10**12 + 1, 10**400, 1e15):
+        with pytest.raises(RlgoError, match=r"expected at most 1,000,000,000,000$"):
+            Sample(games=value)  # type: ignore[arg-type]

@@ -16,8 +16,8 @@ from rlgo.jit import compiling
 from rlgo.player import Player
 from rlgo.settings import SIZES
 from rlgo.shapes import FeatureSet, extend, make_features, unshare
-from rlgo.weights import Weights, load_weights
-from train.players.keys import weights_file
+from rlgo.weights import Weights
+from train.players.keys import weights_for
 from train.players.spec import parse_spec
 
 
@@ -78,4 +78,4 @@ def fast_weights(player: str | Player, size: int) -> Weights | None:
         return None
     if spec is None or spec.name != "greedy" or spec.values.get("epsilon"):
         raise RlgoError(f"player {player}: a fast match takes greedy (without epsilon) and random players only")
-    return load_weights(weights_file(spec.values.get("weights", ""), size), size)
+    return weights_for(spec.values.get("weights", ""), size)

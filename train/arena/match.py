@@ -22,6 +22,7 @@ import numpy as np
 
 from rlgo.clock import TimeSettings
 from rlgo.errors import RlgoError
+from rlgo.files import make_folder
 from rlgo.player import Player
 from rlgo.resources import version
 from train import console
@@ -275,7 +276,7 @@ class _Match:
 
     def _make_sgf_folder(self, kept: Results) -> None:
         if self.sgf is not None:
-            self.sgf.mkdir(parents=True, exist_ok=True)
+            make_folder(self.sgf)
             if not kept.games and any(self.sgf.glob("game-*.sgf")):
                 raise RlgoError(f"{self.sgf}: contains records of another match: expected a new or empty folder")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rlgo.errors import RlgoError
 from train.arena.tournament import Standing
-from train.plots import FIRST, light_frame, make_figure
+from train.plots import FIRST, light_frame, make_figure, save_figure
 
 
 def tournament_picture(path: str | Path, standing: Standing) -> None:
@@ -37,4 +37,4 @@ def tournament_picture(path: str | Path, standing: Standing) -> None:
     s = standing.plan.settings
     ax.set_title(f"{s.name}: {s.kind}, {s.size}x{s.size}, {standing.games:,} games", fontsize=10, loc="left")
     light_frame(ax, "x")
-    figure.savefig(path, format="png")
+    save_figure(figure, path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import sys
 import traceback
@@ -26,6 +27,7 @@ from train.players import make_player
 
 _MOST_DEATHS = 3  # deaths of processes during one game, after which the game itself must be at fault
 _START_SECONDS = 300.0  # for the processes of a cluster
+_SAFE_PATH = "PYTHONSAFEPATH"  # keeps the current folder, whose names may hide ours, out of a new process
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class GameTask:
 
     number: int  # from 1, unique in a match or tournament
     black: str  # player specs
-    white: str
+    white: str  # "": the player of Black plays both sides
     opening: tuple[int, ...]  # moves played before the players take over
     seed: int  # seed of players whose specs set none
     rules: GameRules
@@ -58,12 +60,13 @@ class GameWorker:
         """Play one game. RlgoError for a bad spec, and for an engine that cannot be started."""
         kept = self._engines
         # Two equal specs get an engine each.
-        wanted = [(task.black, 0), (task.white, int(task.black == task.white))]
+        wanted = [(task.black, 0)] + [(task.white, int(task.black == task.white))] * (task.white != "")
         self._engines = {key: kept.pop(key) for key in wanted if key in kept}
         for engine in kept.values():
             engine.close()
-        black, white = (self._player(key, side, task) for side, key in enumerate(wanted))
-        names = task.names or (task.black, task.white)
+        players = [self._player(key, side, task) for side, key in enumerate(wanted)]
+        black, white = players[0], players[-1]
+        names = task.names or (task.black, task.white or task.black)
         return play_game(black, white, task.opening, task.rules, comment=task.comment, names=names)
 
     def _player(self, key: tuple[str, int], side: int, task: GameTask) -> Player:
@@ -211,8 +214,9 @@ class ProcessPool(GamePool):
 
     def _spawn(self) -> tuple[Any, Connection]:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs,), daemon=True)
-        process.start()
+        process = self._context.Process(target=_serve, args=(theirs, os.environ.get(_SAFE_PATH)), daemon=True)
+        with _environment(_SAFE_PATH, "1"):
+            process.start()
         theirs.close()
         return process, ours
 
@@ -254,8 +258,31 @@ class ProcessPool(GamePool):
                 process.kill()
 
 
-def _serve(connection: Connection) -> None:
-    """Play the games that come over a connection, until its other end is closed."""
+@contextlib.contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """Set a variable of the environment for a while."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        _restore(name, before)
+
+
+def _restore(name: str, value: str | None) -> None:
+    """Set a variable of the environment; None: delete it."""
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def _serve(connection: Connection, safe_path: str | None) -> None:
+    """Play the games that come over a connection, until its other end is closed.
+
+    safe_path : PYTHONSAFEPATH for the engines that this process starts
+    """
+    _restore(_SAFE_PATH, safe_path)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent process, which then ends this one
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     worker = GameWorker()
@@ -297,7 +324,7 @@ class RayPool(GamePool):
             raise RlgoError(f"{name}: none of its CPUs is free")
         self.places = min(n or free, free)
         self._kind = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")
-        self.actors = [self._kind.remote() for _ in range(self.places)]
+        self.actors = [self._kind.remote(os.getcwd()) for _ in range(self.places)]
         try:
             fingerprints = self._ray.get([actor.fingerprint.remote() for actor in self.actors], timeout=_START_SECONDS)
         except self._ray.exceptions.RayError as error:
@@ -329,7 +356,7 @@ class RayPool(GamePool):
 
     def replace(self, place: int) -> None:
         """Start a new actor in a place."""
-        self.actors[place] = self._kind.remote()
+        self.actors[place] = self._kind.remote(os.getcwd())
 
     def close(self) -> None:
         """End all actors, and the connection if it is ours."""
@@ -341,7 +368,15 @@ class RayPool(GamePool):
 
 
 class _Actor(GameWorker):
-    """A `GameWorker` on any machine of a cluster."""
+    """A `GameWorker` on any machine of a cluster.
+
+    folder : the current folder of the process that asks for games, which specs may name files in
+    """
+
+    def __init__(self, folder: str) -> None:
+        super().__init__()
+        with contextlib.suppress(OSError):  # another machine need not have it
+            os.chdir(folder)
 
     def fingerprint(self) -> str:
         """Return what must be equal on all machines."""

@@ -5,6 +5,7 @@ Matches and tournaments share these.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,10 +17,11 @@ from rlgo.board import PASS
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import Player
+from rlgo.weights import find_weights
 from train import provenance
 from train.players import make_player
-from train.players.keys import weights_file
-from train.players.spec import nested_spec, parse_spec
+from train.players.spec import parse_spec
+from train.settings import nested_spec
 
 
 def try_players(players: Sequence[str | Player], size: int, komi: float) -> dict[str, str]:
@@ -76,16 +78,16 @@ def programs_of(specs: Sequence[str]) -> dict[str, Any]:
     """
     files: dict[str, Path] = {}
     for name in itertools.chain.from_iterable(map(_named_files, specs)):
-        path = weights_file(name, 0)
-        if path.is_file():
-            files[name] = path
+        with contextlib.suppress(RlgoError):  # it may also be a player, or the word none
+            files[name] = find_weights(name)
     return provenance.programs(files)
 
 
 def _named_files(spec: str) -> list[str]:
     """Return the possible file names in a player's spec, including that of its `prior_search` player."""
-    if "@" in spec:  # the name of a player object
+    try:
+        values = parse_spec(spec).values
+    except RlgoError:  # the name of a player object
         return []
-    values = parse_spec(spec).values
     names = [text for key in ("weights", "long_term", "prior_search") if (text := str(values.get(key, "")))]
     return names + (_named_files(nested_spec(values["prior_search"])) if values.get("prior_search") else [])

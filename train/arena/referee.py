@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rlgo.board import BLACK, WHITE
 from rlgo.clock import Clock, TimeSettings
@@ -34,6 +35,15 @@ class GameRules:
     time: TimeSettings | None = None  # for each side; None: no clock
     check_scores: bool = False  # also ask engines for their final_score
     sgf: bool = False  # write an SGF record
+    opinions: bool = False  # keep what the players thought of each position
+
+
+class Opinion(NamedTuple):
+    """What a player thought of a position that it moved in."""
+
+    value: float  # P(Black wins) by its best move
+    moves: tuple[int, ...]  # points or passes, best first
+    visits: tuple[int, ...]  # simulations behind each
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,7 @@ class GameRecord:
     longest: tuple[float, float] = (0.0, 0.0)  # longest move of Black and of White, in seconds
     scores: dict[str, str] = field(default_factory=dict)  # what engines report as the final score, by colour
     sgf: bytes = b""
+    opinions: dict[int, Opinion] = field(default_factory=dict)  # by the number of moves before; see `GameRules`
 
 
 def play_game(
@@ -107,6 +118,7 @@ class _Referee:
         self.seconds, self.longest = {BLACK: 0.0, WHITE: 0.0}, {BLACK: 0.0, WHITE: 0.0}
         self.scores: dict[str, str] = {}
         self.comments: dict[int, str] = {}  # by number of moves: what the player reported about the last one
+        self.opinions: dict[int, Opinion] = {}  # by number of moves before
         for p in opening:
             self.game.play(p)
 
@@ -131,6 +143,8 @@ class _Referee:
         try:
             p = int(player.genmove(self.game))
             self._spend(player, color, time.monotonic() - start, budget)
+            if self.rules.opinions:
+                self._ask_opinion(player)
             if p != RESIGN:
                 self.game.play(p)
         except EngineError as error:
@@ -147,6 +161,13 @@ class _Referee:
         finally:
             player.limit = None
         return p
+
+    def _ask_opinion(self, player: Player) -> None:
+        """Keep what a player thinks of the position in which it has just chosen a move, if it has an opinion."""
+        candidates = player.candidates(self.game)
+        if candidates:
+            moves, visits = tuple(c.move for c in candidates), tuple(c.visits for c in candidates)
+            self.opinions[len(self.game.moves)] = Opinion(candidates[0].value, moves, visits)
 
     def _spend(self, player: Player, color: int, seconds: float, budget: float | None) -> None:
         """Count the time of a move. Raises _Forfeit if it was too long."""
@@ -201,6 +222,7 @@ class _Referee:
             longest=(self.longest[BLACK], self.longest[WHITE]),
             scores=self.scores,
             sgf=sgf,
+            opinions=self.opinions,
         )
 
 

@@ -1,7 +1,8 @@
 """Results of games in a JSONL file, from which an interrupted match continues.
 
-Start reading at `open_results`. The first line describes what is being played; every other line is a game. A line
-that was being written when the process or the machine went down is dropped, and its game is played again.
+Start reading at `open_results`. The first line describes what is being played; every other line is a game. Each has
+a checksum (`seals.seal`). A line that was being written when the process or the machine went down is dropped, and its
+game is played again.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlgo.archive import write_atomically
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
+from rlgo.files import append, read_file, unwritable, write_atomically
 from train import console
 from train.arena.pool import GamePool, GameTask
 from train.arena.referee import GameRecord
+from train.seals import seal, unseal
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,7 @@ class Results:
         """Keep a game. It is on the disk when this returns."""
         self.games.append(game)
         if self._path is not None:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(game.to_json(self._size)) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
+            append(self._path, _line(game.to_json(self._size)))
 
 
 def play_into(
@@ -146,11 +145,15 @@ def open_results(path: Path | None, header: dict[str, Any], size: int) -> Iterat
         return
     from filelock import FileLock, Timeout  # only matches that keep their results need it
 
+    lock = FileLock(f"{path}.lock", timeout=0)
     try:
-        with FileLock(f"{path}.lock", timeout=0):
-            yield Results(size, path, read_results(path, header, size, repair=True))
+        held = lock.acquire()
     except Timeout:
         raise RlgoError(f"{path}: another process is writing to it") from None
+    except OSError as error:
+        raise unwritable(path, error) from None
+    with held:
+        yield Results(size, path, read_results(path, header, size, repair=True))
 
 
 def read_results(path: Path, header: dict[str, Any], size: int, *, repair: bool = False) -> list[PlayedGame]:
@@ -169,18 +172,18 @@ def read_results(path: Path, header: dict[str, Any], size: int, *, repair: bool 
     """
     header = {"format": FORMAT, **header}
     if repair and (not path.exists() or path.stat().st_size == 0):
-        write_atomically(path, (json.dumps(header) + "\n").encode())
+        write_atomically(path, _line(header))
         return []
-    data = path.read_bytes()
+    data = read_file(path)
     # A last line without its end was being written when the process or the machine went down.
     whole = data[: data.rfind(b"\n") + 1]
     lines = _check_header(path, whole, header)
     games = []
     for number, line in enumerate(lines, 2):
         try:
-            games.append(PlayedGame.from_json(json.loads(line), size))
+            games.append(PlayedGame.from_json(unseal(json.loads(line)), size))
         except (ValueError, KeyError, TypeError, AttributeError, RlgoError):
-            raise RlgoError(f"{path}, line {number}: not the result of a game") from None
+            raise RlgoError(f"{path}, line {number}: damaged, or not the result of a game") from None
     repeated = len(games) - len({game.number for game in games})
     if repeated:
         raise RlgoError(f"{path}: {repeated} games appear twice")
@@ -189,15 +192,17 @@ def read_results(path: Path, header: dict[str, Any], size: int, *, repair: bool 
     return games
 
 
+def _line(data: dict[str, Any]) -> bytes:
+    return f"{json.dumps(seal(data))}\n".encode()
+
+
 def _check_header(path: Path, data: bytes, header: dict[str, Any]) -> list[str]:
     """Compare the header of a results file; returns its other lines. RlgoError as in `open_results`."""
     try:
         first, *lines = data.decode("utf-8").split("\n")[:-1]
-        found = json.loads(first)
-        if not isinstance(found, dict) or "format" not in found:
-            raise ValueError
+        found = unseal(json.loads(first))
     except ValueError:
-        raise RlgoError(f"{path}: not a results file") from None
+        raise RlgoError(f"{path}: damaged, or not a results file of this version of rlgo") from None
     for key, value in json.loads(json.dumps(header)).items():
         if found.get(key) != value:
             was, now = _short(found.get(key)), _short(value)
@@ -211,9 +216,9 @@ def read_versions(path: Path) -> dict[str, str]:
     """Return the versions of external engines that a results file names. RlgoError if it is not a results file."""
     try:
         with path.open(encoding="utf-8") as file:
-            versions: dict[str, str] = json.loads(file.readline())["versions"]
+            versions: dict[str, str] = unseal(json.loads(file.readline()))["versions"]
     except (ValueError, KeyError, TypeError):
-        raise RlgoError(f"{path}: not a results file") from None
+        raise RlgoError(f"{path}: damaged, or not a results file of this version of rlgo") from None
     return versions
 
 

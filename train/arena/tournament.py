@@ -34,9 +34,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.archive import write_atomically
 from rlgo.clock import parse_time
 from rlgo.errors import RlgoError
+from rlgo.files import make_folder, read_file, write_atomically
 from rlgo.resources import config_path
 from train import console
 from train.arena.elo import PairResult, Ratings, rate, table
@@ -242,10 +242,10 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
     """
     s = plan.settings
     engines = try_players(list(plan.players.values()), s.size, s.komi)
-    plan.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(plan.folder)
     interrupted = False
     with open_results(plan.folder / RESULTS, plan.header(engines), s.size) as kept:
-        write_atomically(plan.folder / "tournament.toml", plan.path.read_bytes())
+        write_atomically(plan.folder / "tournament.toml", read_file(plan.path))
         left = plan.total_games - len(kept.first(plan.total_games))
         with contextlib.closing(make_pool(jobs or s.jobs, s.cluster, left)) as pool:
             try:
@@ -266,7 +266,7 @@ def _play_rounds(plan: Plan, pool: GamePool, kept: Results, *, progress: bool) -
     openings = make_openings(s.size, s.games // 2, min(s.opening_plies, plan.rules.max_moves), s.seed)
     sgf = plan.folder / "sgf" / "game-{:06}.sgf" if s.sgf else None
     if sgf is not None:
-        sgf.parent.mkdir(exist_ok=True)
+        make_folder(sgf.parent)
     # A Swiss round begins when the one before is over, so that pairings do not depend on how long games take.
     # The rounds of other tournaments need not wait for each other.
     batches: Iterator[list[Pairing]] = rounds(plan, kept.games)

@@ -1,4 +1,4 @@
-"""Commands that put a player behind an interface: play, gtp, cgos, analyze."""
+"""Commands that put a player behind an interface: play, web, gtp, cgos, analyze."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from rlgo.errors import RlgoError
 from train.cli.options import (
     ENGINE,
+    MOST_SEED,
     Force,
     JsonFile,
     Komi,
@@ -26,7 +27,7 @@ from train.cli.options import (
     one_of,
     write_json,
 )
-from train.console import interruptible, message, stoppable, timestamped, unicode_output
+from train.console import LogFile, interruptible, message, stoppable, unicode_output
 
 app = typer.Typer()
 
@@ -52,7 +53,7 @@ _Time = Annotated[
 ]
 _GameSeed = Annotated[
     int | None,
-    typer.Option("--seed", parser=count(0), metavar="N", show_default="random", help="Seed of the engine."),
+    typer.Option("--seed", parser=count(0, MOST_SEED), metavar="N", show_default="random", help="Seed of the engine."),
 ]
 
 
@@ -98,6 +99,73 @@ def play(
 
 
 # ---------------------------------------------------------------------------------------------
+# rlgo web
+# ---------------------------------------------------------------------------------------------
+
+_Port = Annotated[
+    int | None,
+    typer.Option(
+        "--port", parser=count(0), metavar="P", show_default="8000, or any free one", help="Port; 0: any free one."
+    ),
+]
+_Host = Annotated[
+    str, typer.Option("--host", metavar="H", help="Address to listen on; by default, this computer alone can connect.")
+]
+_Runs = Annotated[
+    Path | None,
+    typer.Option("--runs", metavar="DIR", show_default="runs, if it exists", help="Training runs to show."),
+]
+_WeightFolders = Annotated[
+    list[Path] | None,
+    typer.Option("--weights", metavar="DIR", help="Weight files that the page may use, next to the shipped ones."),
+]
+_SgfFolders = Annotated[
+    list[Path] | None,
+    typer.Option("--sgf", metavar="DIR", help="Game records that the page may read; it saves to the first folder."),
+]
+
+
+@app.command("web")
+def web(
+    *,
+    player: Player = ENGINE,
+    size: Size = 9,
+    komi: Komi = 7.5,
+    port: _Port = None,
+    host: _Host = "127.0.0.1",
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    runs: _Runs = None,
+    weights: _WeightFolders = None,
+    sgf: _SgfFolders = None,
+    tensorboard: Annotated[
+        str | None, typer.Option("--tensorboard", metavar="URL", help="Link runs to the TensorBoard at this address.")
+    ] = None,
+) -> None:
+    """Play, watch searches and look inside the value function, in a browser (needs rlgo[web]).
+
+    The page is at the address that is printed. Whoever knows it can use this computer's processor. Ctrl-C ends the
+    server.
+    """
+    checked = board(size, komi)
+
+    from train.play.web.options import Options
+    from train.play.web.serve import serve
+    from train.runs.history import RunHistory
+
+    folder = runs if runs is not None or not Path("runs").is_dir() else Path("runs")
+    options = Options(
+        player=player,
+        size=checked.size,
+        komi=checked.komi,
+        host=host,
+        weights=tuple(weights or ()),
+        sgf=tuple(sgf or ()),
+        tensorboard=tensorboard,
+    )
+    serve(options, port, runs=None if folder is None else RunHistory(folder), opens_browser=not no_browser)
+
+
+# ---------------------------------------------------------------------------------------------
 # rlgo gtp, rlgo cgos
 # ---------------------------------------------------------------------------------------------
 
@@ -136,7 +204,7 @@ def gtp(
     from train.players.spec import make_player
 
     with contextlib.ExitStack() as stack:
-        options = {"log": timestamped(stack.enter_context(log.open("a", 1, encoding="utf-8")))} if log else {}
+        options = {"log": stack.enter_context(LogFile(log))} if log else {}
         engine = GtpEngine(
             make_player(player, checked.size),
             checked.size,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from train.cli.options import count, number, shipped
-from train.console import message, stoppable
+from train.cli.options import MOST_JOBS, count, number, shipped
+from train.console import command, message, stoppable
+
+if TYPE_CHECKING:
+    from train.experiments.model import Experiment
 
 app = typer.Typer(help="Reproduce the papers' tables and figures.")
 
@@ -26,7 +30,7 @@ _Results = Annotated[
     typer.Option(
         "--results",
         metavar="DIR",
-        show_default="docs/experiments if it exists, at scale 1 in the default folder; else results below --out",
+        show_default="results below --out",
         help="Folder of raw results and pictures.",
     ),
 ]
@@ -53,7 +57,11 @@ def run(
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", parser=count(1), metavar="N", show_default="one per processor", help="Runs or games at a time."
+            "--jobs",
+            parser=count(1, MOST_JOBS),
+            metavar="N",
+            show_default="one per processor",
+            help="Runs or games at a time.",
         ),
     ] = None,
     played: Annotated[
@@ -78,7 +86,7 @@ def run(
             try:
                 run_experiment(e, folder, jobs, play=not played)
             except KeyboardInterrupt:
-                message(f"interrupted; continue with: {e.command}")
+                message(f"interrupted; continue with: {_again(e, out, results)}")
                 raise
             print(show(e, folder), flush=True)
     write_report(folder, _report(folder))
@@ -119,15 +127,19 @@ def report(
     print(path)
 
 
+def _again(e: Experiment, out: str, results: str | None) -> str:
+    """Return the command that continues an experiment."""
+    places = {"--out": None if out == "experiments" else out, "--results": results}
+    options = [text for option, place in places.items() if place is not None for text in (option, place)]
+    return command(*shlex.split(e.command), *options)
+
+
 def _report(results: Path) -> Path:
     return results.parent / "results.md"
 
 
 def _folder(scale: float, out: str, results: str | None) -> Path:
-    """Return the folder of raw results: the one named, or the published ones in a source tree, or one below `out`."""
+    """Return the folder of raw results: the one named, or one below `out`. The published ones have to be named."""
     if results is not None:
         return Path(results)
-    docs = Path("docs", "experiments")
-    if out == "experiments" and scale == 1 and docs.is_dir():
-        return docs
     return Path(out, *([] if scale == 1 else [f"scale-{scale:g}"]), "results")

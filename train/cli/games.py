@@ -9,6 +9,8 @@ import typer
 
 from rlgo.errors import RlgoError
 from train.cli.options import (
+    MOST_GAMES,
+    MOST_JOBS,
     JsonFile,
     Komi,
     Seed,
@@ -28,7 +30,7 @@ app = typer.Typer()
 # rlgo match
 # ---------------------------------------------------------------------------------------------
 
-_Games = Annotated[int, typer.Option("--games", parser=count(1), metavar="N", help="Number of games.")]
+_Games = Annotated[int, typer.Option("--games", parser=count(1, MOST_GAMES), metavar="N", help="Number of games.")]
 _OpeningPlies = Annotated[
     int, typer.Option("--opening-plies", parser=count(0), metavar="N", help="Random moves at the start of each game.")
 ]
@@ -46,7 +48,7 @@ _Time = Annotated[
     str | None,
     typer.Option("--time", metavar="T", help="Time of each side: 60 s, 60+30/5 (5 moves in 30 s) or 60+3x10."),
 ]
-_Jobs = Annotated[int, typer.Option("--jobs", parser=count(1), metavar="N", help="Games at a time.")]
+_Jobs = Annotated[int, typer.Option("--jobs", parser=count(1, MOST_JOBS), metavar="N", help="Games at a time.")]
 _Cluster = Annotated[
     str, typer.Option("--cluster", metavar="C", help="Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).")
 ]
@@ -142,7 +144,9 @@ def tournament(
     ],
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", parser=count(1), metavar="N", show_default="from the config", help="Games at a time."),
+        typer.Option(
+            "--jobs", parser=count(1, MOST_JOBS), metavar="N", show_default="from the config", help="Games at a time."
+        ),
     ] = None,
     out: Annotated[
         str | None,

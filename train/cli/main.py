@@ -17,8 +17,8 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
-from train.cli import bench, engine, experiments, games, listing, training, weights
-from train.console import exit_status
+from train.cli import bench, engine, experiments, games, knowledge, listing, training, weights
+from train.console import exit_status, prepare_process
 
 app = typer.Typer(
     name="rlgo",
@@ -31,6 +31,7 @@ app.add_typer(training.app)
 app.add_typer(weights.app, name="weights")
 app.add_typer(listing.app)
 app.add_typer(games.app)
+app.add_typer(knowledge.games_app, name="games")
 app.add_typer(engine.app)
 app.add_typer(experiments.app, name="experiment")
 app.add_typer(bench.app)
@@ -56,6 +57,8 @@ def rlgo(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: the process's own), and return the exit status; see `exit_status`."""
+    if argv is None:
+        prepare_process()
     return exit_status(lambda: _run(sys.argv[1:] if argv is None else argv))
 
 

@@ -7,13 +7,13 @@ An option's value is parsed by a function made here (`count`, `number`, `one_of`
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rlgo import files
 from rlgo.errors import RlgoError
 
 if TYPE_CHECKING:
@@ -26,8 +26,12 @@ ENGINE = "heuristic_mc_rave"  # the default player
 # ---------------------------------------------------------------------------------------------
 
 
-def count(low: int) -> Callable[[Any], int]:
-    """Make a parser of whole numbers of at least `low`. They may be written 20_000 or 2e4."""
+# Upper bounds. The openings of a match are drawn before it begins, hence the limit on games.
+MOST_GAMES, MOST_JOBS, MOST_SHAPES, MOST_SEED = 10**7, 1_000, 1_000, 2**63 - 1
+
+
+def count(low: int, high: int = 10**12) -> Callable[[Any], int]:
+    """Make a parser of whole numbers from `low` to `high`. They may be written 20_000 or 2e4."""
 
     def parse(text: Any) -> int:
         from train.settings import parse_count  # pydantic, which --help does not need
@@ -38,6 +42,8 @@ def count(low: int) -> Callable[[Any], int]:
             value = low - 1
         if value < low:
             raise typer.BadParameter(f"{text}: expected an integer of at least {low}")
+        if value > high:
+            raise typer.BadParameter(f"{text}: expected an integer of at most {high:,}")
         return value
 
     return parse
@@ -94,10 +100,16 @@ def player_names() -> list[str]:
 
 Size = Annotated[int, typer.Option("--size", parser=integer, metavar="N", help="Board size, 5 to 19.")]
 Komi = Annotated[float, typer.Option("--komi", parser=number, metavar="K", help="White's bonus.")]
-Seed = Annotated[int, typer.Option("--seed", parser=count(0), metavar="N", help="Seed of the random numbers.")]
+Seed = Annotated[
+    int, typer.Option("--seed", parser=count(0, MOST_SEED), metavar="N", help="Seed of the random numbers.")
+]
 Player = Annotated[str, typer.Option("--player", metavar="SPEC", autocompletion=player_names, help="Who plays.")]
-PairGames = Annotated[int, typer.Option("--games", parser=count(2), metavar="N", help="Games of each pair.")]
-Top = Annotated[int, typer.Option("--top", parser=count(0), metavar="N", help="Shapes to draw of each block.")]
+PairGames = Annotated[
+    int, typer.Option("--games", parser=count(2, MOST_GAMES), metavar="N", help="Games of each pair.")
+]
+Top = Annotated[
+    int, typer.Option("--top", parser=count(0, MOST_SHAPES), metavar="N", help="Shapes to draw of each block.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
 JsonFile = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Also write the result to this file as JSON.")
@@ -121,24 +133,31 @@ def board(size: int, komi: float) -> BoardConfig:
 
 def check_writable(path: Path | None, option: str = "--json") -> None:
     """Raise RlgoError now if `path` cannot be written, rather than after hours of work."""
-    if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
-        raise RlgoError(f"{option} {path}: expected a file that can be written")
+    if path is not None:
+        files.check_writable(path, f"{option} ")
 
 
 def check_picture(path: Path | None, option: str = "--png") -> None:
     """Raise RlgoError now if no picture can be drawn to `path`, rather than after hours of work."""
     if path is not None:
-        check_writable(path, option)
+        check_png(path, option)
 
         from train.plots import need_matplotlib
 
         need_matplotlib()
 
 
+def check_png(path: Path, option: str = "--png") -> None:
+    """Raise RlgoError unless `path` can be written and may be a PNG picture by its name."""
+    if path.suffix.lower() not in (".png", ""):
+        raise RlgoError(f"{option} {path}: expected a name that ends in .png: pictures are PNG files")
+    check_writable(path, option)
+
+
 def write_json(path: Path | None, data: Any) -> None:
     """Write `data` to `path` as JSON, if there is a path."""
     if path is not None:
-        path.write_text(as_json(data) + "\n", "utf-8")
+        files.write_atomically(path, f"{as_json(data)}\n".encode())
 
 
 def as_json(data: Any) -> str:

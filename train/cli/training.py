@@ -15,6 +15,8 @@ from typer.core import TyperCommand
 
 from rlgo.errors import RlgoError
 from train.cli.options import (
+    MOST_GAMES,
+    MOST_JOBS,
     JsonFile,
     PairGames,
     PngFile,
@@ -154,8 +156,10 @@ def runs(
 
 @app.command("compare")
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="A run's folder or a weight file; the results are A's.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another run's folder or weight file.")],
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="A run's folder, a weight file, or shipped weights; the results are A's.")
+    ],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another run's folder or weights.")],
     games: PairGames = 1_000,
     seed: Seed = 1,
     json_file: JsonFile = None,
@@ -183,7 +187,10 @@ def compare(
 
 @app.command("eval")
 def evaluate(
-    targets: Annotated[list[str], typer.Argument(metavar="RUN|FILE", help="Folders of runs, or weight files.")],
+    targets: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN|FILE", help="Folders of runs, weight files, or names of shipped weights."),
+    ],
     games: PairGames = 1_000,
     seed: Seed = 1,
     komi: Annotated[
@@ -196,7 +203,7 @@ def evaluate(
         int,
         typer.Option(
             "--gnugo",
-            parser=count(0),
+            parser=count(0, MOST_GAMES),
             metavar="N",
             help="Games against GNU Go level 0, for each file and each run's last weights.",
         ),
@@ -234,7 +241,11 @@ def sweep(
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", parser=count(1), metavar="N", show_default="one a processor", help="Runs to train at a time."
+            "--jobs",
+            parser=count(1, MOST_JOBS),
+            metavar="N",
+            show_default="one a processor",
+            help="Runs to train at a time.",
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Only continue a sweep; refuse to start one.")] = False,

@@ -8,13 +8,15 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
-from train.cli.options import Force, Komi, Top, check_writable, count, integer, one_of
+from train.cli.options import MOST_SHAPES, Force, Komi, Top, check_png, count, integer, one_of
 from train.console import unicode_output
 
 app = typer.Typer(help="Inspect, compare and convert weight files.")
 
-_OwnFile = Annotated[Path, typer.Argument(metavar="FILE", help="A weight file of rlgo.")]
-_AnyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A weight file of rlgo, or a .w file.")]
+_File = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="A weight file of rlgo, a .w file, or the name of shipped weights: 9x9-1M."),
+]
 _NewSize = Annotated[
     int | None, typer.Option("--size", parser=integer, metavar="N", help="Board size, 5 to 19; checked if FILE has it.")
 ]
@@ -25,30 +27,36 @@ def _out(default: str) -> typer.models.OptionInfo:
 
 
 @app.command("info")
-def info(file: _OwnFile) -> None:
+def info(file: _File) -> None:
     """Print the contents and provenance of a weight file."""
-    from rlgo.weights import describe, load_weights
+    from rlgo.exchange import load_any
+    from rlgo.weights import describe
 
-    print(describe(load_weights(file)))
+    print(describe(load_any(file)))
 
 
 @app.command("show")
 def show(
-    file: _OwnFile,
-    top: Annotated[int, typer.Option("--top", parser=count(1), metavar="N", help="Shapes to draw of each block.")] = 10,
+    file: _File,
+    top: Annotated[
+        int, typer.Option("--top", parser=count(1, MOST_SHAPES), metavar="N", help="Shapes to draw of each block.")
+    ] = 10,
     png: Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw them into this file, too.")] = None,
 ) -> None:
     """Draw the strongest shapes of each block."""
-    check_writable(png, "--png")
+    if png is not None:
+        check_png(png)
 
     from rlgo.draw import png as encode_png
-    from rlgo.weights import load_weights, show_image
+    from rlgo.exchange import load_any
+    from rlgo.files import write_atomically
     from rlgo.weights import show as show_text
+    from rlgo.weights import show_image
 
-    weights = load_weights(file)
+    weights = load_any(file)
     print(show_text(weights, top, unicode_output()))
     if png is not None:
-        png.write_bytes(encode_png(show_image(weights, top)))
+        write_atomically(png, encode_png(show_image(weights, top)))
 
 
 @app.command("import")
@@ -89,7 +97,7 @@ def import_weights(
 
 @app.command("export")
 def export(
-    file: _AnyFile,
+    file: _File,
     out: Annotated[Path | None, _out("FILE.w in this folder")] = None,
     force: Force = False,
     unshared: Annotated[
@@ -116,7 +124,7 @@ def export(
 
 @app.command("convert")
 def convert(
-    file: _AnyFile,
+    file: _File,
     out: Annotated[Path | None, _out("FILE-SIZE-SHARING.npz in this folder")] = None,
     force: Force = False,
     size: Annotated[
@@ -157,8 +165,8 @@ def convert(
 
 @app.command("diff")
 def diff(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A weight file of rlgo, or a .w file.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another weight file.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="A weight file, a .w file, or the name of shipped weights.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Other weights.")],
     top: Top = 0,
 ) -> int:
     """Print what differs between two weight files.

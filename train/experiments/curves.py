@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rlgo.fast_games import play_fast
+from rlgo.files import make_folder
 from rlgo.jit import compiling
 from train.arena.fast import on_common_features
 from train.arena.match import play_match
@@ -22,6 +23,7 @@ from train.experiments.model import GNUGO_0, RANDOM, REFERENCE, Experiment
 from train.experiments.raw import pair_line
 from train.experiments.training import Point, TrainedRun, labelled_runs, train_runs
 from train.runs.strength import GNUGO, has_gnugo
+from train.settings import spec_value
 
 _NEIGHBOURS = 2  # number of earlier checkpoints of its own run that each one plays
 _RING = 3  # number of other runs that each run plays at equal numbers of games
@@ -118,14 +120,14 @@ def play(e: Experiment, points: Sequence[Point], jobs: int, progress: bool) -> l
 def _play_gnugo(e: Experiment, runs: Sequence[TrainedRun], jobs: int, progress: bool) -> list[dict[str, Any]]:
     """Play the last weights of each run against GNU Go level 0; finished games are kept."""
     folder = e.folder / "games" / e.name
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     lines, games = [], e.scaled(e.settings.gnugo_games)
     for trained in runs:
         if not trained.points:
             continue
         spec, last = trained.status.spec, trained.points[-1]
         match = play_match(
-            f"greedy,weights={last.path}",
+            f"greedy,weights={spec_value(last.path)}",
             f"gtp:{GNUGO}",
             games,
             size=spec.config.board.size,

@@ -33,7 +33,7 @@ ANCHOR = {GNUGO_10: 1800.0}  # TD paper, Section 3.3
 LINK_EXPERIMENT, SCALE_EXPERIMENT = "gnugo", "learning_runs"
 # Verdicts on a claim.
 HELD, NOT_HELD, OPEN = "holds", "does not hold", "undecided"
-NOT_MEASURED, NOT_RUN = "not measured", "not run"
+NOT_MEASURED = "not measured"
 _PAPER_SCATTER = 35.0  # Elo, see `Repeats`
 _DRAWS = 20_000  # random numbers for the interval of a spread
 

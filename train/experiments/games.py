@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rlgo.errors import RlgoError
+from rlgo.files import make_folder
 from train.arena.match import play_match
 from train.arena.results import PlayedGame, read_results, read_versions
 from train.arena.tournament import RESULTS, Plan, run_tournament
@@ -55,7 +56,7 @@ def run(e: Experiment, jobs: int, progress: bool, play: bool = True) -> list[dic
     """
     lines = train_runs(e, labelled_runs(e), jobs, progress)[1] if e.runs else []
     if play:
-        games_folder(e).mkdir(parents=True, exist_ok=True)
+        make_folder(games_folder(e))
         if e.settings.pairing == "swiss":
             if run_tournament(_plan(e), jobs, progress=progress).interrupted:
                 raise KeyboardInterrupt

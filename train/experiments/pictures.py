@@ -15,7 +15,7 @@ from typing import Any
 from train.experiments.counts import BINS_A_DECADE
 from train.experiments.findings import Analysis, Measured
 from train.experiments.model import GNUGO_0, GNUGO_10, Contestant, Experiment
-from train.plots import INK, light_frame, make_figure, percent
+from train.plots import INK, light_frame, make_figure, percent, save_figure
 
 _LONGEST_PALETTE = 6  # panels with more labels use shades of one colour map
 
@@ -39,7 +39,7 @@ def experiment_picture(path: str | Path, e: Experiment, analysis: Analysis) -> N
     else:
         figure = _series(e, analysis)
     figure.suptitle(f"{e.settings.title}\n({e.settings.source})", fontsize=10)
-    figure.savefig(path, format="png")
+    save_figure(figure, path)
 
 
 def _curves(e: Experiment, analysis: Analysis) -> Any:

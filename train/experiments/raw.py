@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.files import make_folder, read_file, write_atomically
+from train.seals import seal, unseal
 
 FORMAT = "rlgo-experiment-1"
 
@@ -24,7 +25,8 @@ class RawResults:
 
     Attributes
     ----------
-    header : name, kind, scale, date, machine and versions
+    header : name, kind, scale, date, machine and versions; for an experiment of the user's own, its file, relative to
+        the folder of results
     lines : the results; the first key of each says what it is: "run", "pair", "number" or "histogram"
     """
 
@@ -41,28 +43,42 @@ def write_raw(path: Path, raw: RawResults) -> None:
 
     Raises RlgoError if the file cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [{"format": FORMAT, **raw.header}, *raw.lines]
-        write_atomically(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+    make_folder(path.parent)
+    lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in raw.lines).encode()
+    header = seal({"format": FORMAT, **raw.header}, lines)
+    write_atomically(path, f"{json.dumps(header)}\n".encode() + lines)
 
 
 def read_raw(path: Path) -> RawResults | None:
     """Read raw results; return None if there is no such file.
 
-    Raises RlgoError for any other file.
+    Raises RlgoError for any other file, and for one that was changed: the checksum in its header covers all lines.
     """
+    if not path.exists():
+        return None
+    first, _, rest = read_file(path).partition(b"\n")
     try:
-        header, *lines = map(json.loads, path.read_text("utf-8").splitlines())
+        header = unseal(json.loads(first), rest)
         if header.pop("format") != FORMAT:
             raise ValueError
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        raise RlgoError(f"{path}: not the raw results of an experiment") from None
-    return RawResults(header, lines)
+        return RawResults(header, [json.loads(line) for line in rest.decode().split("\n")[:-1]])
+    except (ValueError, KeyError):
+        raise RlgoError(f"{path}: not the raw results of an experiment, or damaged") from None
+
+
+def own_experiments(results: Path) -> dict[str, Path]:
+    """Return the files of the user's own experiments that have results in a folder, by name."""
+    headers = {path.stem: read_header(path) for path in sorted(results.glob("*.jsonl"))}
+    return {name: results / header["file"] for name, header in headers.items() if "file" in header}
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Return the header of raw results; nothing for any other file."""
+    try:
+        raw = read_raw(path)
+    except RlgoError:
+        return {}
+    return {} if raw is None else raw.header
 
 
 def pair_line(a: str, b: str, scores: Iterable[Sequence[float]], **more: Any) -> dict[str, Any]:

@@ -50,6 +50,7 @@ from train.experiments.model import LOGGING_KEYS, MEASURES, REFERENCE, Claim, Co
 from train.players.spec import parse_spec
 from train.runs.fleet import RunSpec, run_name
 from train.runs.folder import next_checkpoint
+from train.settings import spec_value
 
 OUT = "experiments"
 # Shipped experiments in the order of the papers; any others follow by name.
@@ -270,7 +271,7 @@ def _with_weights(e: Experiment, name: str, spec: str) -> str:
     def path(match: re.Match[str]) -> str:
         if match[1] not in e.runs:
             raise RlgoError(f"{e.path}: {name}: {match[0]}: expected one of [runs]: {', '.join(e.runs) or 'none'}")
-        return str(e.runs[match[1]][0].folder.weights)
+        return spec_value(e.runs[match[1]][0].folder.weights)
 
     return re.sub(r"\{weights ([^}]*)\}", path, spec)
 

@@ -10,19 +10,19 @@ import json
 import math
 import os
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.files import read_file, write_atomically
 from train.console import optional_picture, table
 from train.experiments.findings import (
     HELD,
     LINK_EXPERIMENT,
     NOT_HELD,
     NOT_MEASURED,
-    NOT_RUN,
     OPEN,
     SCALE_EXPERIMENT,
     Analysis,
@@ -31,7 +31,7 @@ from train.experiments.findings import (
     analyze,
 )
 from train.experiments.model import GNUGO_0, GNUGO_10, Claim, Experiment
-from train.experiments.raw import read_raw, scores_of
+from train.experiments.raw import own_experiments, read_header, read_raw, scores_of
 from train.experiments.reading import list_experiments, read_experiment
 from train.experiments.tables import markdown, results_table
 from train.stats import clustered_interval, in_percent
@@ -45,8 +45,8 @@ training runs come out bit-identical on the same type of CPU, and so do games wi
 
 **How to read it.** A claim is a number within bounds. It *holds* if the whole 95 % interval lies within the bounds, and
 *does not hold* if the whole interval lies outside; otherwise it is *undecided*. Ratings are Bradley-Terry ratings in
-Elo, on a scale where GNU Go 3.8 level 10 has 1800 (the papers used 3.7.10): the runs of [{scale}](#{scale}) play
-against level 0, which plays against level 10 in [{link}](#{link}). All other runs are placed on this scale by the
+Elo, on a scale where GNU Go 3.8 level 10 has 1800 (the papers used 3.7.10): the runs of {scale} play
+against level 0, which plays against level 10 in {link}. All other runs are placed on this scale by the
 first of those runs. Intervals allow for the fact that another seed gives another run: {scatter}.
 
 Ratings from games between related programs exaggerate the differences, because each program has learned what to expect
@@ -65,27 +65,43 @@ def report(results: Path, path: Path) -> str:
 
     Raises RlgoError for files that are not raw results.
     """
-    experiments = [read_experiment(name) for name in list_experiments()]
-    analyses = {e.name: analyze(results, e.name) for e in experiments}
+    known = experiments_of(results)
+    found = {e.name: analyze(results, e.name) for e in known}
+    analyses = {name: analysis for name, analysis in found.items() if analysis is not None}
+    experiments = [e for e in known if e.name in analyses]
+    missing = [f"`{e.name}`" for e in known if e.name not in analyses]
     here = Path(os.path.relpath(results, path.parent))
     repeated = analyses.get(SCALE_EXPERIMENT)
     repeats = repeated.repeats if repeated is not None else Repeats()
     scatter = (
-        f"the standard deviation between the eight runs of [{SCALE_EXPERIMENT}](#{SCALE_EXPERIMENT}) is "
+        f"the standard deviation between the eight runs of {_link(SCALE_EXPERIMENT, analyses)} is "
         f"{repeats.deviation(1_000):.0f} Elo after a thousand games and {repeats.deviation(1_000_000):.0f} after a "
         "million, and is used for all settings"
         if repeats.elo
         else f"{repeats.deviation(1):.0f} Elo, as in the paper, because {SCALE_EXPERIMENT} has not run here"
     )
+    link, scale = _link(LINK_EXPERIMENT, analyses), _link(SCALE_EXPERIMENT, analyses)
     parts = [
-        _INTRODUCTION.format(results=here.as_posix(), link=LINK_EXPERIMENT, scale=SCALE_EXPERIMENT, scatter=scatter),
+        _INTRODUCTION.format(results=here.as_posix(), link=link, scale=scale, scatter=scatter),
         "## Summary\n",
         _summary(experiments, analyses),
         "## Experiments\n",
         _status(experiments, analyses),
+        *([f"Not run here: {', '.join(missing)}.\n"] if missing else []),
         *(section(e, analyses[e.name], results, here) for e in experiments),
     ]
     return "\n".join(parts)
+
+
+def experiments_of(results: Path) -> list[Experiment]:
+    """Return the experiments that ship with rlgo, then the user's own that have results in the folder."""
+    own = [str(path) for path in own_experiments(results).values() if path.is_file()]
+    return [read_experiment(name) for name in [*list_experiments(), *own]]
+
+
+def _link(name: str, analyses: Mapping[str, Analysis]) -> str:
+    """Name an experiment, with a link to its section if it has one."""
+    return f"[{name}](#{name})" if name in analyses else f"`{name}`"
 
 
 def write_report(results: Path, path: Path) -> None:
@@ -94,14 +110,11 @@ def write_report(results: Path, path: Path) -> None:
     Raises RlgoError if `path` cannot be written, or is a file that is not such a report.
     """
     text = report(results, path)
-    try:
-        if path.exists():
-            first = path.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
-            if first != text.partition("\n")[0]:
-                raise RlgoError(f"{path}: not a report on experiments; name another file")
-        write_atomically(path, text.encode())
-    except OSError as error:
-        raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+    if path.exists():
+        first = read_file(path).partition(b"\n")[0].decode("utf-8", "replace")
+        if first != text.partition("\n")[0]:
+            raise RlgoError(f"{path}: not a report on experiments; name another file")
+    write_atomically(path, text.encode())
 
 
 # ---------------------------------------------------------------------------------------------
@@ -109,24 +122,20 @@ def write_report(results: Path, path: Path) -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-def _summary(experiments: list[Experiment], analyses: dict[str, Analysis | None]) -> str:
-    """Return all claims with their verdicts."""
+def _summary(experiments: list[Experiment], analyses: Mapping[str, Analysis]) -> str:
+    """Return all claims of the experiments that have run, with their verdicts."""
     rows, verdicts = [("claim", "expected", "found", "verdict", "experiment")], Counter[str]()
     for e in experiments:
-        analysis = analyses[e.name]
         for claim in e.claims:
-            measured = None if analysis is None else analysis.measure(claim)
-            absent = NOT_RUN if analysis is None else NOT_MEASURED
-            verdict = absent if measured is None else measured.verdict(claim.low, claim.high)
+            measured = analyses[e.name].measure(claim)
+            verdict = NOT_MEASURED if measured is None else measured.verdict(claim.low, claim.high)
             verdicts[verdict] += 1
             value = "" if measured is None else _format(claim, measured)
             strong = f"**{verdict}**" if verdict == NOT_HELD else verdict
             rows.append((claim.text, _expected(claim), value, strong, f"[{e.name}](#{e.name})"))
-    counts = ", ".join(
-        f"{verdict}: {verdicts[verdict]}"
-        for verdict in (HELD, NOT_HELD, OPEN, NOT_MEASURED, NOT_RUN)
-        if verdicts[verdict]
-    )
+    if not verdicts:
+        return "No claims.\n"
+    counts = ", ".join(f"{name}: {verdicts[name]}" for name in (HELD, NOT_HELD, OPEN, NOT_MEASURED) if verdicts[name])
     return f"{sum(verdicts.values())} claims; {counts}.\n\n{markdown(rows)}"
 
 
@@ -157,16 +166,13 @@ def _format(claim: Claim, m: Measured) -> str:
     return f"{_number(claim, m.value)}{interval}{unit}"
 
 
-def _status(experiments: list[Experiment], analyses: dict[str, Analysis | None]) -> str:
-    """Return which experiments have run, and with how many games."""
+def _status(experiments: list[Experiment], analyses: Mapping[str, Analysis]) -> str:
+    """Return the experiments that have run, and with how many games."""
     note = "Time adds up the training runs and the players' thinking. The machine had other work to do meanwhile.\n"
     rows = [("experiment", "source", "games", "run", "time")]
     for e in experiments:
         analysis = analyses[e.name]
         link = f"[{e.name}](#{e.name})"
-        if analysis is None:
-            rows.append((link, e.settings.source, "", "**has not run**", ""))
-            continue
         h = analysis.raw.header
         scale = "" if h["scale"] == 1 else f", **scale {h['scale']:g}**"
         games, time = games_behind(analysis), _duration(h["seconds"])
@@ -195,42 +201,45 @@ def _duration(seconds: float) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
-def section(e: Experiment, analysis: Analysis | None, results: Path, here: Path) -> str:
+def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str:
     """Return the section on an experiment, in Markdown: the paper's claims and the results.
 
     Parameters
     ----------
-    analysis : its results; None if it has not run
+    analysis : its results
     results, here : folder of raw results and pictures, and how links name it
     """
-    parts = [f"\n## {e.name}\n", f"*{e.settings.title}* ({e.settings.source})\n", f"**Paper.** {e.settings.paper}\n"]
-    if analysis is None:
-        parts.append(f"**Not run.** `{e.command}`\n")
-    else:
-        if (results / f"{e.name}.png").is_file():
-            parts.append(f"![{e.settings.title}]({(here / f'{e.name}.png').as_posix()})\n")
-        h = analysis.raw.header
-        if h["scale"] != 1:
-            parts.append(f"**Scale {h['scale']:g}**: this fraction of the games; not comparable with the paper.\n")
-        parts.append(f"**Found.** {results_table(e, analysis)}")
-        parts.append(
-            f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {h['machine']}, "
-            f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({(here / f'{e.name}.jsonl').as_posix()})\n"
-        )
+    title, source, paper = e.settings.title, e.settings.source, e.settings.paper
+    parts = [f"\n## {e.name}\n"]
+    parts += [f"*{title}*" + (f" ({source})\n" if source else "\n")] if title else []
+    parts += [f"**Paper.** {paper}\n"] if paper else []
+    if (results / f"{e.name}.png").is_file():
+        parts.append(f"![{title}]({(here / f'{e.name}.png').as_posix()})\n")
+    h = analysis.raw.header
+    if h["scale"] != 1:
+        parts.append(f"**Scale {h['scale']:g}**: this fraction of the games; not comparable with the paper.\n")
+    parts.append(f"**Found.** {results_table(e, analysis)}")
+    parts.append(
+        f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {h['machine']}, "
+        f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({(here / f'{e.name}.jsonl').as_posix()})\n"
+    )
     if e.settings.remarks:
         parts.append(f"**Remarks.** {e.settings.remarks}\n")
     return "\n".join(parts)
 
 
 def show(e: Experiment, results: Path) -> str:
-    """Return the results of an experiment for the terminal; also draw its picture if matplotlib is installed."""
+    """Return the results of an experiment for the terminal; also draw its picture if matplotlib is installed.
+
+    Raises RlgoError if there are no results.
+    """
     if e.has_picture:
         with optional_picture():
             plot(e, results)
-    analysis = analyze(results, e.name)
+    analysis = _analysis_of(e, results)
     claims = [("claim", "expected", "found", "verdict")]
     for claim in e.claims:
-        measured = None if analysis is None else analysis.measure(claim)
+        measured = analysis.measure(claim)
         if measured is not None:
             verdict = measured.verdict(claim.low, claim.high)
             claims.append((claim.text, _expected(claim), _format(claim, measured), verdict))
@@ -244,9 +253,7 @@ def plot(e: Experiment, results: Path) -> Path:
     """
     from train.experiments.pictures import experiment_picture  # needed only for drawing
 
-    analysis = analyze(results, e.name)
-    if analysis is None:
-        raise RlgoError(f"{results / e.name}.jsonl: no such file: {e.name} has not run ({e.command})")
+    analysis = _analysis_of(e, results)
     if not e.has_picture:
         raise RlgoError(f"{e.name}: has no picture")
     path = results / f"{e.name}.png"
@@ -254,8 +261,17 @@ def plot(e: Experiment, results: Path) -> Path:
     return path
 
 
+def _analysis_of(e: Experiment, results: Path) -> Analysis:
+    analysis = analyze(results, e.name)
+    if analysis is None:
+        raise RlgoError(f"{results / e.name}.jsonl: no such file: {e.name} has not run ({e.command})")
+    return analysis
+
+
 def overview(results: Path, stream: TextIO | None = None) -> str:
-    """Return a table of all shipped experiments: whether they have run, and what they are about.
+    """Return a table of the experiments: whether they have run, and what they are about.
+
+    They are those that ship with rlgo, and the user's own with results in the folder, whose files it names.
 
     stream : where it will be printed, see `console.table`
     """
@@ -266,6 +282,8 @@ def overview(results: Path, stream: TextIO | None = None) -> str:
         if raw is not None and raw.header["scale"] != 1:
             state += f", scale {raw.header['scale']:g}"
         rows.append((name, state, f"{e.settings.title} ({e.settings.source})"))
+    for name, path in own_experiments(results).items():
+        rows.append((name, f"run on {read_header(results / f'{name}.jsonl')['finished']}", f"your own: {path}"))
     return table(("experiment", "state", "about"), rows, stream=stream)
 
 

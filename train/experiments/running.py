@@ -11,11 +11,13 @@ run again.
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any
 
 from rlgo.errors import RlgoError
+from rlgo.files import make_folder
 from train.experiments import counts, curves, games
 from train.experiments.model import Experiment
 from train.experiments.raw import RawResults, read_raw, write_raw
@@ -46,12 +48,15 @@ def run_experiment(
     before = read_raw(path)
     if before is not None and before.header["scale"] != e.scale:
         raise RlgoError(f"{path}: has results at scale {before.header['scale']:g}; use another --results folder")
-    e.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(e.folder)
     begun = time.time()
     jobs = jobs or jobs_for(spec for runs in e.runs.values() for spec in runs)
     lines = _run(e, jobs, progress, play)
     timed = [line["seconds"] for line in lines if "seconds" in line]
-    raw = RawResults(_header(e, sum(timed) if timed else time.time() - begun), lines)
+    header = _header(e, sum(timed) if timed else time.time() - begun)
+    if e.argument != e.name:  # one of the user's own, which lists and reports find by this
+        header["file"] = Path(os.path.relpath(e.path, path.parent)).as_posix()
+    raw = RawResults(header, lines)
     write_raw(path, raw)
     return raw
 

@@ -9,7 +9,7 @@ from rlgo.game import COLOR_NAMES
 from rlgo.player import RESIGN
 from rlgo.weights import strongest
 from train.play.analyze import Analysis, describe_map
-from train.plots import make_figure
+from train.plots import make_figure, save_figure
 
 
 def analysis_picture(path: str | Path, analysis: Analysis, top: int = 10) -> None:
@@ -36,4 +36,4 @@ def analysis_picture(path: str | Path, analysis: Analysis, top: int = 10) -> Non
         ax.set_title(f"learned most, {block.name}: up to {largest:.2f}", fontsize=10, loc="left")
     title = f"{COLOR_NAMES[analysis.game.to_play]} to play; {analysis.player} plays {analysis.name_of(analysis.move)}"
     figure.suptitle("\n".join([title, *analysis.report]), fontsize=11)
-    figure.savefig(path, format="png")
+    save_figure(figure, path)

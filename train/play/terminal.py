@@ -7,20 +7,22 @@ The engine is a `GameSession`, which manages its time, knows when to pass, and d
 from __future__ import annotations
 
 import contextlib
-import difflib
 import io
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from rlgo.archive import write_atomically
+import numpy as np
+
 from rlgo.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.clock import parse_time
 from rlgo.coords import from_vertex, to_vertex
-from rlgo.draw import board_ansi, board_text, values_text
-from rlgo.errors import RlgoError
+from rlgo.draw import board_ansi, board_narrow, board_text, values_narrow, values_text
+from rlgo.errors import RlgoError, nearest
+from rlgo.files import write_atomically
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.ownership import PLAYOUTS, Ownership
 from rlgo.player import RESIGN, Candidate, won_by
@@ -32,7 +34,8 @@ from train.players.spec import make_player
 _HUMAN = "human"  # in game records
 _CANDIDATES = 5  # shown by a hint
 _LINE_MOVES = 8  # shown of a principal variation
-_MOVES_PER_ROW = 8
+_MOVE_CHARACTERS = 10  # in the list of moves
+_BOARD_CHARACTERS, _MAP_CHARACTERS, _MARGIN = 2, 4, 7  # of a drawing: for each column, and for the coordinates
 _LIKE_VERTEX = re.compile("[A-Za-z][0-9]+")
 _WHY = {
     "occupied": "there is a stone already",
@@ -200,8 +203,8 @@ class TerminalGame:
         elif _LIKE_VERTEX.fullmatch(word) and not argument:
             self._play(word)
         elif word:
-            near = _nearest(word.lower(), list(self._commands))
-            raise RlgoError(f"{line.strip()[:20]!r}: expected a move, such as D4, or a command; the nearest is {near}")
+            hint = nearest(word.lower(), self._commands, "expected a move, such as D4, or a command; help lists them")
+            raise RlgoError(f"{line.strip()[:20]!r}: {hint}")
 
     # --- moves ---
 
@@ -309,13 +312,11 @@ class TerminalGame:
             raise RlgoError(f"{self._name} has no map")
         name = name or next(iter(maps))
         if name not in maps:
-            raise RlgoError(
-                f"map {name!r}: expected one of {', '.join(maps)}; the nearest is {_nearest(name, [*maps])}"
-            )
+            raise RlgoError(f"map {name!r}: {nearest(name, maps)}")
         others = [other for other in maps if other != name]
         rest = f"; others: {', '.join(others)}" if others else ""
-        self.write(f"{name}: {describe_map(name)}, in per cent{rest}")
-        self.write(values_text(self.game.board, maps[name], None, self.style.unicode))
+        self.write(f"{name}: {describe_map(name)}, {self._unit()}{rest}")
+        self.write(self._draw_map(maps[name]))
 
     def _think(self) -> int:
         """Return what the engine would play here. The same position is searched only once."""
@@ -331,8 +332,8 @@ class TerminalGame:
 
     def _ownership(self, _: str) -> None:
         ownership = self.session.ownership()
-        self.write("How often Black owns each point at the end, in per cent")
-        self.write(values_text(self.game.board, (ownership.map + 1) / 2, None, self.style.unicode))
+        self.write(f"How often Black owns each point at the end, {self._unit()}")
+        self.write(self._draw_map((ownership.map + 1) / 2))
         self.write(self._dead(ownership))
 
     def _score(self, _: str) -> None:
@@ -363,7 +364,8 @@ class TerminalGame:
         moves = [
             f"{n:3} {COLOR_NAMES[color][0]} {to_vertex(p, game.size):4}" for n, (color, p) in enumerate(game.moves, 1)
         ]
-        rows = [" ".join(moves[i : i + _MOVES_PER_ROW]).rstrip() for i in range(0, len(moves), _MOVES_PER_ROW)]
+        n = min(8, max(1, (shutil.get_terminal_size().columns + 1) // (_MOVE_CHARACTERS + 1)))
+        rows = [" ".join(moves[i : i + n]).rstrip() for i in range(0, len(moves), n)]
         self.write("\n".join(rows) or "No moves yet.")
 
     def _save(self, name: str) -> None:
@@ -388,10 +390,7 @@ class TerminalGame:
         data = self.session.to_sgf(_HUMAN, self.human, self._result, self._comments)
         if self._saved.get(path) == data:
             return
-        try:
-            write_atomically(path, data)
-        except OSError as error:
-            raise RlgoError(f"{path}: cannot be written: {error.strerror}") from None
+        write_atomically(path, data)
         self._saved[path] = data
 
     # --- beginning and leaving ---
@@ -421,11 +420,24 @@ class TerminalGame:
         self.write(f"\n{self._draw(self.game, self.game.last_move)}\n")
 
     def _draw(self, game: Game, last: int | None) -> str:
+        if not self._fits(_BOARD_CHARACTERS):
+            return board_narrow(game.board, last, self.style.unicode)
         return board_ansi(game.board, last) if self.style.colors else board_text(game.board, last, self.style.unicode)
+
+    def _draw_map(self, values: np.ndarray) -> str:
+        draw = values_text if self._fits(_MAP_CHARACTERS) else values_narrow
+        return draw(self.game.board, values, unicode=self.style.unicode)
+
+    def _unit(self) -> str:
+        return "in per cent" if self._fits(_MAP_CHARACTERS) else "in tenths"
+
+    def _fits(self, characters: int) -> bool:
+        """Return whether the window has room for this many characters a column, and for the coordinates."""
+        return shutil.get_terminal_size().columns >= characters * self.game.size + _MARGIN
 
     def _prompt(self) -> str:
         if self.game.is_over():
-            return f"{self._result}> "
+            return f"{self._result} (new, undo, save or quit)> "
         return f"{len(self.game.moves) + 1} {COLOR_NAMES[self.game.to_play]}> "
 
 
@@ -443,10 +455,6 @@ def _vertices(points: Iterable[int], game: Game) -> str:
 
 def _phrase(point: int, size: int) -> str:
     return "resign" if point == RESIGN else "pass" if point == PASS else f"play {to_vertex(point, size)}"
-
-
-def _nearest(word: str, names: list[str]) -> str:
-    return difflib.get_close_matches(word, names, 1, 0.0)[0]
 
 
 def _beside(path: Path) -> Path:

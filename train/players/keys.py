@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -17,22 +18,34 @@ from pydantic import Field
 
 from rlgo import alphabeta, dyna2, table_search, td_search
 from rlgo.board import new_board
+from rlgo.bounds import Choice, Number, bound
+from rlgo.exchange import load_any
 from rlgo.jit import seed_sequence
 from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
-from rlgo.resources import checkpoints_dir
 from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
-from rlgo.settings import EPSILON_GREEDY, SHARINGS, STEP_SCHEDULES, VALUES, Learning, Policy
+from rlgo.settings import (
+    AT_LEAST_0,
+    COUNT,
+    COUNT_OR_0,
+    EPSILON_GREEDY,
+    PROBABILITY,
+    SHARINGS,
+    STEP_SCHEDULES,
+    THREADS,
+    VALUES,
+    Learning,
+    Policy,
+)
 from rlgo.td_search import ALL_PLIES, THROUGHOUT, Simulation, TdSearch
 from rlgo.two_phase import TwoPhase
 from rlgo.value import ValueFunction
-from rlgo.weights import Weights, load_weights, shipped_weights
+from rlgo.weights import Weights, find_weights
 from train import settings
-from train.settings import Count, Liberties, OneOf, Section, Sizes, SizesOrNone, name_of, section
+from train.settings import Count, Liberties, OneOf, Section, Sizes, SizesOrNone, Within, name_of, section
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-_MOST = 10**9  # simulations, plies and other counts
 _Settings = TypeVar("_Settings", bound=NamedTuple)
 
 
@@ -47,6 +60,17 @@ def key(default: Any, meaning: str, *experiments: str, **bounds: Any) -> Any:
     bounds : keywords of pydantic's `Field`, such as ``ge=0``
     """
     return Field(default=default, description=meaning, json_schema_extra={"experiments": list(experiments)}, **bounds)
+
+
+def setting(start: NamedTuple, name: str, meaning: str, *experiments: str) -> Any:
+    """Declare a key that is one of an algorithm's own settings: its default and its bounds are read from there.
+
+    start : the settings with the player's defaults, such as `td_search.LEARNING`
+    """
+    kind, default = bound(type(start), name), getattr(start, name)
+    if isinstance(kind, Choice):
+        default = name_of(default, kind.codes)
+    return key(default, meaning, *experiments, **(kind.limits if isinstance(kind, Number) else {}))
 
 
 def default_of(function: Callable[..., Any], argument: str) -> Any:
@@ -113,10 +137,12 @@ class Keys(Section):
 
 
 # Lists and words that several players share.
-CountOrNone = Annotated[Count, Field(ge=1, le=_MOST)] | Literal["none"]
-PliesOrNever = Annotated[Count, Field(ge=0, le=_MOST)] | Literal["never"]
-PliesOrAll = Annotated[Count, Field(ge=1, le=_MOST)] | Literal["all"]
-Workers = Annotated[int, Field(ge=1, le=64)]
+CountOrNone = Annotated[Count, Within(COUNT)] | Literal["none"]
+PliesOrNever = Annotated[Count, Within(COUNT_OR_0)] | Literal["never"]
+PliesOrAll = Annotated[Count, Within(COUNT)] | Literal["all"]
+Workers = Annotated[int, Within(THREADS)]
+Probability = Annotated[float, Within(PROBABILITY)]
+Seconds = Annotated[float, Within(AT_LEAST_0)]
 
 SECONDS = "Seconds per move; 0: only the other limits apply."
 SIMULATIONS = "Simulations per move; none: as many as the time allows, which is the default if `seconds` is given."
@@ -154,18 +180,16 @@ def plies_or(plies: int | str, code: int) -> int:
     return code if isinstance(plies, str) else plies
 
 
-def weights_file(text: str, size: int) -> Path:
-    """Find the weight file that a spec names: a path, or the name of shipped weights, ``9x9-1M``; empty: the best."""
-    if not text:
-        return shipped_weights(size)
-    shipped = checkpoints_dir() / f"{text}.npz"
-    return shipped if shipped.is_file() and not Path(text).is_file() else Path(text)
-
-
 def weights_for(text: str, size: int) -> Weights:
-    """Load the weights of `weights_file`; RlgoError if they are for another board."""
-    file = weights_file(text, size)
-    return load_weights(file).for_board(size, str(file))
+    """Load the weights that a spec names (see `weights.find_weights`); RlgoError if they are for another board."""
+    file = find_weights(text, size)
+    return _load_once(file, file.stat().st_mtime_ns, size)
+
+
+@lru_cache(maxsize=4)
+def _load_once(file: Path, changed: int, size: int) -> Weights:  # noqa: ARG001 - a file that changed is loaded anew
+    """Load weights, or return those of the last call: a player is made for each game."""
+    return load_any(file, size)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -187,7 +211,7 @@ class GreedyKeys(Keys):
     """One-ply search on learned weights (TD paper, Section 3.2)."""
 
     weights: settings.Path = key("", WEIGHTS)
-    epsilon: float = key(default_of(GreedyPlayer, "epsilon"), "Probability of a uniformly random move.", ge=0, le=1)
+    epsilon: Probability = key(default_of(GreedyPlayer, "epsilon"), "Probability of a uniformly random move.")
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the greedy player; its kernels are compiled now, not while a clock runs."""
@@ -223,7 +247,7 @@ class TdSearchKeys(Keys):
     }
 
     simulations: CountOrNone = key(default_of(TdSearch, "simulations"), SIMULATIONS)
-    seconds: float = key(0.0, SECONDS, ge=0)
+    seconds: Seconds = key(0.0, SECONDS)
     sizes: Sizes = key(
         default_of(TdSearch, "sizes"), "Window sizes of the local shape features, such as 1+2.", "tdsearch_shapes"
     )
@@ -239,39 +263,40 @@ class TdSearchKeys(Keys):
         "all" if _SIMULATION.learn_plies == ALL_PLIES else _SIMULATION.learn_plies,
         "Learn from the states of this many plies; all: also from those that the default policy reaches.",
     )
-    alpha: float = key(
-        _LEARNING.alpha,
+    alpha: float = setting(
+        _LEARNING,
+        "alpha",
         "Step size. If it is given and `schedule` is not, it is constant.",
         "tdsearch_alpha",
         "step_lambda",
-        gt=0,
     )
-    schedule: Annotated[str, OneOf(*STEP_SCHEDULES)] = key(
-        name_of(_LEARNING.schedule, STEP_SCHEDULES),
+    schedule: Annotated[str, OneOf(*STEP_SCHEDULES)] = setting(
+        _LEARNING,
+        "schedule",
         "How alpha falls with the simulations of a move: harmonic, to one half by simulation `alpha_half`; linear and "
         "exponential, to `alpha_final` within `schedule_games` simulations.",
         "tdsearch_alpha",
         "step_lambda",
     )
-    alpha_final: float = key(
-        _LEARNING.alpha_final, "The last alpha of a linear or exponential schedule; implies linear.", gt=0
+    alpha_final: float = setting(
+        _LEARNING, "alpha_final", "The last alpha of a linear or exponential schedule; implies linear."
     )
-    alpha_half: float = key(
-        _LEARNING.alpha_half, "The simulation by which a harmonic alpha has halved; implies harmonic.", gt=0
+    alpha_half: float = setting(
+        _LEARNING, "alpha_half", "The simulation by which a harmonic alpha has halved; implies harmonic."
     )
-    schedule_games: Count = key(_LEARNING.games, "Simulations that a linear or exponential schedule spans.", ge=1)
-    epsilon: float = key(
-        td_search.POLICY.epsilon,
+    schedule_games: Count = setting(_LEARNING, "games", "Simulations that a linear or exponential schedule spans.")
+    epsilon: float = setting(
+        td_search.POLICY,
+        "epsilon",
         "Probability of a uniformly random move in the first T plies of a simulation.",
         "tdsearch_policy",
-        ge=0,
-        le=1,
     )
-    lambda_: float = key(
-        _LEARNING.lambda_, "Trace decay: 0 is TD(0), 1 is Monte-Carlo.", "tdsearch_lambda", "step_lambda", ge=0, le=1
+    lambda_: float = setting(
+        _LEARNING, "lambda_", "Trace decay: 0 is TD(0), 1 is Monte-Carlo.", "tdsearch_lambda", "step_lambda"
     )
-    value: Annotated[str, OneOf(*VALUES)] = key(
-        name_of(_LEARNING.value, VALUES),
+    value: Annotated[str, OneOf(*VALUES)] = setting(
+        _LEARNING,
+        "value",
         "Whether V is logistic or linear in the features. With a long-term memory, its file decides.",
     )
     default_policy: Annotated[str, OneOf(*DEFAULT_POLICIES)] = key(DEFAULT_KIND, DEFAULT_POLICY)
@@ -280,18 +305,21 @@ class TdSearchKeys(Keys):
     capture: bool = rule("capture")
     self_atari: bool = rule("self_atari")
     mercy: bool = rule("mercy")
-    max_moves: Count = key(_SIMULATION.max_moves, "Abandon a longer simulation; 0: 3 * size * size plies.", ge=0)
+    max_moves: Count = setting(_SIMULATION, "max_moves", "Abandon a longer simulation; 0: 3 * size * size plies.")
     reset: bool = key(default_of(TdSearch, "reset"), "Forget everything before each move.", "temporality")
     delay: int = key(
-        default_of(TdSearch, "delay"), "Play by the value function of this many own moves ago.", "temporality", ge=0
+        default_of(TdSearch, "delay"),
+        "Play by the value function of this many own moves ago.",
+        "temporality",
+        **td_search.DELAY.limits,
     )
     workers: Workers = key(default_of(TdSearch, "workers"), "Threads.")
     merge_every: Count = key(
         default_of(TdSearch, "merge_every"),
         "Simulations of each thread between two merges. With many more, updates overshoot and play gets worse.",
-        ge=1,
+        **COUNT.limits,
     )
-    resign: float = key(default_of(TdSearch, "resign"), RESIGN, ge=0, le=1)
+    resign: Probability = key(default_of(TdSearch, "resign"), RESIGN)
 
     def _search(self) -> dict[str, Any]:
         """Return the arguments that `TdSearch` and `Dyna2` share."""
@@ -329,16 +357,14 @@ class TableSearchKeys(Keys):
 
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations", "lambda": "lambda_", "default": "default_policy"}
 
-    simulations: Annotated[Count, Field(ge=1)] = key(
-        default_of(table_search.TableSearch, "simulations"), "Simulations per move."
+    simulations: Count = key(
+        default_of(table_search.TableSearch, "simulations"), "Simulations per move.", **table_search.SIMULATIONS.limits
     )
-    alpha: float = key(
-        float(table_search.MONTE_CARLO.alpha), "Step size; 0: 1 / N(s, a), so that values are means.", ge=0
+    alpha: float = setting(table_search.MONTE_CARLO, "alpha", "Step size; 0: 1 / N(s, a), so that values are means.")
+    epsilon: float = setting(
+        table_search.GREEDY, "epsilon", "Probability of a uniformly random move in states of the table."
     )
-    epsilon: float = key(
-        table_search.GREEDY.epsilon, "Probability of a uniformly random move in states of the table.", ge=0, le=1
-    )
-    lambda_: float = key(table_search.MONTE_CARLO.lambda_, "Trace decay: 1 is Monte-Carlo.", ge=0, le=1)
+    lambda_: float = setting(table_search.MONTE_CARLO, "lambda_", "Trace decay: 1 is Monte-Carlo.")
     default_policy: Annotated[str, OneOf(*DEFAULT_POLICIES)] = key(
         DEFAULT_KIND, "The default policy, which plays beyond the table: MoGo's, or uniformly random moves."
     )
@@ -380,10 +406,10 @@ class Dyna2Keys(TdSearchKeys):
         "", "The long-term memory: a weight file; empty: the best shipped weights; none: no long-term memory.", "dyna2"
     )
     long_learn: bool = key(False, "Let the long-term memory learn from each game that is played.")
-    long_alpha: float = key(_LONG.alpha, "Step size of the long-term memory.", gt=0)
-    long_lambda: float = key(_LONG.lambda_, "Trace decay of the long-term memory.", ge=0, le=1)
-    long_epsilon: float = key(
-        default_of(dyna2.Dyna2, "long_epsilon"), "Probability of a random move in the real game.", ge=0, le=1
+    long_alpha: float = setting(_LONG, "alpha", "Step size of the long-term memory.")
+    long_lambda: float = setting(_LONG, "lambda_", "Trace decay of the long-term memory.")
+    long_epsilon: Probability = key(
+        default_of(dyna2.Dyna2, "long_epsilon"), "Probability of a random move in the real game."
     )
     long_save: settings.Path = key(
         "", "A weight file to write the long-term memory to after each game it learned from; empty: none."
@@ -422,14 +448,16 @@ _OPTIONS = alphabeta.Options()
 class AlphaBetaPhase(Keys):
     """The keys shared by alpha-beta and two-phase search."""
 
-    depth: Annotated[int, Field(ge=1, le=alphabeta.MAX_DEPTH - 1)] | Literal["none"] = key(
+    depth: Annotated[int, Within(alphabeta.DEPTH)] | Literal["none"] = key(
         default_of(alphabeta.AlphaBeta, "depth"),
         "Plies; none: as deep as the time allows, which is the default if `seconds` is given.",
         "alphabeta_depth",
     )
     table: bool = key(_OPTIONS.table, "Transposition table.")
     table_bits: int = key(
-        default_of(alphabeta.AlphaBeta, "table_bits"), "The transposition table has 2^table_bits entries.", ge=4, le=28
+        default_of(alphabeta.AlphaBeta, "table_bits"),
+        "The transposition table has 2^table_bits entries.",
+        **alphabeta.TABLE_BITS.limits,
     )
     killers: bool = key(_OPTIONS.killers, "Killer moves.")
     history: bool = key(_OPTIONS.history, "History heuristic.")
@@ -452,7 +480,7 @@ class AlphaBetaKeys(AlphaBetaPhase):
     limits: ClassVar[tuple[str, ...]] = ("depth", "seconds")
 
     weights: settings.Path = key("", WEIGHTS)
-    seconds: float = key(0.0, SECONDS, ge=0)
+    seconds: Seconds = key(0.0, SECONDS)
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the alpha-beta player."""

@@ -287,5 +287,7 @@ A player is written `NAME[,KEY=VALUE...]`: `random`, `dyna2,sims=5_000`, `mc_rav
 - A key may have a shorter spelling, listed next to its name.
 - If you give `seconds`, other limits apply only if you give them, too.
 - A player within a spec (`prior_search`) has semicolons in place of commas.
+- A value with commas or semicolons stands in double quotes, `weights="a,b.npz"`, which a shell wants quoted as a whole:
+  `'greedy,weights="a,b.npz"'`.
 - `rlgo players NAME` shows the keys of one player in the terminal.
 """

@@ -6,7 +6,8 @@ Start reading at `parse_spec`, then `make_player`. A spec is written
     FILE.toml[,key=value...]  the same from a file: `player = "NAME"` and keys, as in configs/players
     gtp:COMMAND               an external engine, for instance  gtp:gnugo --mode gtp --level 0
 
-A player within a spec (`prior_search`) has semicolons in place of commas. Lists are written with plus signs, 1+2+3;
+A player within a spec (`prior_search`) has semicolons in place of commas. A value with commas or semicolons stands in
+double quotes: weights="a,b.npz"; a double quote within it is written twice. Lists are written with plus signs, 1+2+3;
 switches are on or off; 10_000 and 1e4 are integers. ``gtp:COMMAND`` is split as a shell would, but no shell runs it.
 The keys themselves are declared in `keys.py` and `tree_keys.py`.
 """
@@ -14,18 +15,17 @@ The keys themselves are declared in `keys.py` and `tree_keys.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, nearest
 from rlgo.player import Player, Seed
 from rlgo.resources import config_path
 from train.config import read_toml
 from train.players.engines import GtpClient
 from train.players.keys import PLAYERS, Keys
-from train.settings import accepted_types, parse_count, refusal, spelled, unknown_key
+from train.settings import accepted_types, parse_count, read_spec_value, refusal, spelled, split_spec, unknown_key
 
 _SWITCHES = {"on": True, "true": True, "off": False, "false": False}
 
@@ -46,7 +46,8 @@ def parse_spec(text: str) -> Spec:
     """
     if text.startswith("gtp:"):
         return Spec("gtp", {"command": text.removeprefix("gtp:")})
-    name, *parts = (part.strip() for part in text.split(","))
+    name, *parts = split_spec(text)
+    name = read_spec_value(name)
     values: dict[str, Any] = {}
     if name.endswith(".toml"):
         name, values = _read_file(name)
@@ -56,11 +57,12 @@ def parse_spec(text: str) -> Spec:
     return Spec(name, values | given)
 
 
-def make_player(spec: str, size: int, seed: Seed = None, key: tuple[int, ...] = ()) -> Player:
+def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, ...] = ()) -> Player:
     """Make the player of a spec, for boards of one size.
 
     Parameters
     ----------
+    spec : as text, or parsed
     seed : seed for players whose spec sets none; None draws a fresh one each time
     key : number of the game, if there are many: each game then has different random numbers, whatever the seed
 
@@ -68,7 +70,8 @@ def make_player(spec: str, size: int, seed: Seed = None, key: tuple[int, ...] = 
     ------
     RlgoError : for a bad spec, for missing weights, and for an engine that does not start or rejects the size.
     """
-    name, values = parse_spec(spec)
+    name, values = parse_spec(spec) if isinstance(spec, str) else spec
+    values = dict(values)
     if name == "gtp":
         return GtpClient(values["command"], size)
     kind = PLAYERS[name]
@@ -85,16 +88,10 @@ def make_player(spec: str, size: int, seed: Seed = None, key: tuple[int, ...] = 
         raise RlgoError(f"player {name}: {error}") from None
 
 
-def nested_spec(text: str) -> str:
-    """Read a spec within another one, with semicolons in place of commas."""
-    return text.replace(";", ",")
-
-
 def find_player(name: str) -> type[Keys]:
-    """Find the keys of a player by its name; for an unknown name, the RlgoError suggests the nearest one."""
+    """Find the keys of a player by its name. RlgoError for an unknown name."""
     if name not in PLAYERS:
-        near = get_close_matches(name, PLAYERS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(PLAYERS)}, gtp:COMMAND or FILE.toml"
+        hint = nearest(name, PLAYERS, f"expected {', '.join(PLAYERS)}, gtp:COMMAND or FILE.toml")
         raise RlgoError(f"unknown player {name or repr(name)}; {hint}")
     return PLAYERS[name]
 
@@ -118,7 +115,7 @@ def _read_part(part: str, name: str) -> tuple[str, Any]:
     field = _field(key, name)
     if not equals or not value:
         raise RlgoError(f"player {name}: {part}: expected {spelled(field)}=VALUE")
-    return key, _parse(value, accepted_types(PLAYERS[name].fields()[field]))
+    return key, _parse(read_spec_value(value), accepted_types(PLAYERS[name].fields()[field]))
 
 
 def _read_file(file: str) -> tuple[str, dict[str, Any]]:

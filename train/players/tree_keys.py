@@ -10,23 +10,22 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from mcts.player import TreeSearch
 from mcts.settings import (
     ALGORITHMS,
     HEURISTICS,
-    LEARNED,
-    MOST_PRIOR,
     NO_TRUNCATION,
     RAVE_SCHEDULES,
     Resources,
     Settings,
 )
+from rlgo.bounds import bound
 from rlgo.errors import RlgoError
 from rlgo.jit import seed_sequence
 from rlgo.player import Player, Seed
-from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
+from rlgo.rollout import TREE_DEFAULT_POLICIES, DefaultPolicy
 from rlgo.td_search import TdSearch
 from train import settings
 from train.players.keys import (
@@ -37,6 +36,8 @@ from train.players.keys import (
     CountOrNone,
     Keys,
     PliesOrNever,
+    Probability,
+    Seconds,
     Workers,
     count_or_none,
     default_of,
@@ -46,25 +47,17 @@ from train.players.keys import (
     register,
     rule,
     seconds_or_none,
+    setting,
     weights_for,
     with_default,
 )
-from train.players.spec import make_player, nested_spec
-from train.settings import Count, Expected, OneOf, name_of, section
+from train.players.spec import make_player
+from train.settings import Count, OneOf, Within, name_of, nested_spec, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
 _CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name
-_TREE_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}
-PriorCount = Annotated[Count, Field(ge=0, le=MOST_PRIOR)]
 
-
-def _none_or_above_1(factor: float) -> float:
-    if 0 < factor <= 1:
-        raise ValueError("not above 1")
-    return factor
-
-
-Growth = Annotated[float, Field(ge=0), AfterValidator(_none_or_above_1), Expected("0, or a number above 1")]
+Growth = Annotated[float, Within(bound(Settings, "widening"))]
 
 
 @section
@@ -75,16 +68,13 @@ class SimulationKeys(Keys):
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations", "default": "default_policy"}
 
     simulations: CountOrNone = key(default_of(TreeSearch, "simulations"), SIMULATIONS)
-    seconds: float = key(0.0, SECONDS, ge=0)
-    default_policy: Annotated[str, OneOf(*_TREE_POLICIES)] = key(
+    seconds: Seconds = key(0.0, SECONDS)
+    default_policy: Annotated[str, OneOf(*TREE_DEFAULT_POLICIES)] = key(
         DEFAULT_KIND,
         "The default policy, which plays simulations to the end: MoGo's, uniformly random moves, or by the weights.",
     )
-    epsilon: float = key(
-        default_of(TreeSearch, "epsilon"),
-        "Default policy rlgo: the probability of a uniformly random move.",
-        ge=0,
-        le=1,
+    epsilon: Probability = key(
+        default_of(TreeSearch, "epsilon"), "Default policy rlgo: the probability of a uniformly random move."
     )
     save: bool = rule("save")
     pattern: bool = rule("pattern")
@@ -99,11 +89,14 @@ class SimulationKeys(Keys):
         "", "The weights, where needed: a file, or the name of shipped weights; empty: the best shipped ones."
     )
     workers: Workers = key(_RESOURCES.workers, "Threads.")
-    root_parallel: bool = key(_RESOURCES.root_parallel, "Give each thread its own tree, and add up the roots.")
+    root_parallel: bool = setting(_RESOURCES, "root_parallel", "Give each thread its own tree, and add up the roots.")
     virtual_loss: int = key(
-        1, "Losses that a thread adds on its way down a shared tree, to keep others off its path.", ge=1, le=1_000
+        1,
+        "Losses that a thread adds on its way down a shared tree, to keep others off its path.",
+        ge=1,
+        le=bound(Settings, "virtual_loss").le,
     )
-    resign: float = key(default_of(TreeSearch, "resign"), RESIGN, ge=0, le=1)
+    resign: Probability = key(default_of(TreeSearch, "resign"), RESIGN)
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the tree search."""
@@ -115,7 +108,7 @@ class SimulationKeys(Keys):
             count_or_none(self.simulations),
             seconds_or_none(self.seconds),
             resources=filled(_RESOURCES, self),
-            default_policy=filled(DefaultPolicy(), self, kind=_TREE_POLICIES[self.default_policy]),
+            default_policy=filled(DefaultPolicy(), self, kind=TREE_DEFAULT_POLICIES[self.default_policy]),
             epsilon=self.epsilon,
             weights=weights_for(self.weights, size) if self._needs_weights() else None,
             prior_search=self._make_prior_search(size, sequence),
@@ -136,13 +129,13 @@ class SimulationKeys(Keys):
 class McKeys(SimulationKeys):
     """Flat Monte-Carlo: no tree, the same number of simulations for every move (MC-RAVE paper, Section 2.3)."""
 
-    temperature: float = key(
-        _SETTINGS.temperature, "Simulate moves in proportion to exp(Q / temperature); 0: all equally often.", ge=0
+    temperature: float = setting(
+        _SETTINGS, "temperature", "Simulate moves in proportion to exp(Q / temperature); 0: all equally often."
     )
-    pruning: float = key(
-        _SETTINGS.pruning,
+    pruning: float = setting(
+        _SETTINGS,
+        "pruning",
         "Progressive pruning: drop a move if its value is this many standard errors of both below the best; 0: none.",
-        ge=0,
     )
 
 
@@ -162,49 +155,48 @@ class TreeKeys(SimulationKeys):
         "first": "prior_search",
     }
 
-    c: float = key(_SETTINGS.c, "Exploration constant of UCB1.", "exploration", ge=0)
-    first_play_urgency: float = key(
-        _SETTINGS.first_play_urgency, "The value of an action without any statistics.", ge=0
+    c: float = setting(_SETTINGS, "c", "Exploration constant of UCB1.", "exploration")
+    first_play_urgency: float = setting(
+        _SETTINGS, "first_play_urgency", "The value of an action without any statistics."
     )
-    schedule: Annotated[str, OneOf(*RAVE_SCHEDULES)] = key(
-        name_of(_SETTINGS.schedule, RAVE_SCHEDULES),
+    schedule: Annotated[str, OneOf(*RAVE_SCHEDULES)] = setting(
+        _SETTINGS,
+        "schedule",
         "How MC and AMAF values are combined: with the least squared error, by `rave_bias`, or hand-selected, by "
         "`rave_k`.",
         "rave_schedule",
     )
-    rave_k: float = key(
-        _SETTINGS.rave_k, "k, the equivalence parameter; implies the hand-selected schedule.", "rave_k", gt=0
+    rave_k: float = setting(
+        _SETTINGS, "rave_k", "k, the equivalence parameter; implies the hand-selected schedule.", "rave_k"
     )
-    rave_bias: float = key(_SETTINGS.rave_bias, "b, the bias of AMAF values.", "rave_bias", ge=0)
-    learn_bias: bool = key(
-        _SETTINGS.learn_bias, "Learn the biases of near and far moves from the trees of the game.", "rave_bias"
+    rave_bias: float = setting(_SETTINGS, "rave_bias", "b, the bias of AMAF values.", "rave_bias")
+    learn_bias: bool = setting(
+        _SETTINGS, "learn_bias", "Learn the biases of near and far moves from the trees of the game.", "rave_bias"
     )
-    expand_after: Count = key(_SETTINGS.expand_after, "Visits of an action before its position becomes a node.", ge=1)
-    heuristic: Annotated[str, OneOf(*HEURISTICS)] = key(
-        name_of(_SETTINGS.heuristic, HEURISTICS),
-        "H, the prior knowledge of new nodes; both: rlgo and handcrafted.",
-        "heuristics",
+    expand_after: Count = setting(_SETTINGS, "expand_after", "Visits of an action before its position becomes a node.")
+    heuristic: Annotated[str, OneOf(*HEURISTICS)] = setting(
+        _SETTINGS, "heuristic", "H, the prior knowledge of new nodes; both: rlgo and handcrafted.", "heuristics"
     )
-    prior_n: PriorCount = key(_SETTINGS.prior_n, "C, the confidence in H as an MC value, in visits.", "heuristics")
-    prior_n_amaf: PriorCount = key(
-        _SETTINGS.prior_n_amaf, "M (C~), the confidence in H as an AMAF value, in visits.", "heuristics"
+    prior_n: Count = setting(_SETTINGS, "prior_n", "C, the confidence in H as an MC value, in visits.", "heuristics")
+    prior_n_amaf: Count = setting(
+        _SETTINGS, "prior_n_amaf", "M (C~), the confidence in H as an AMAF value, in visits.", "heuristics"
     )
-    adapt_m: bool = key(_SETTINGS.adapt_m, "Use M for H = 1/2, and more the further H is from it.")
+    adapt_m: bool = setting(_SETTINGS, "adapt_m", "Use M for H = 1/2, and more the further H is from it.")
     prior_search: settings.Path = key(
         "",
         "Two phases: a td_search or dyna2 player that learns before each search, whose value is the heuristic rlgo. "
         "Its file, or its spec with semicolons in place of commas.",
         "two_phase_mcts",
     )
-    progressive_bias: float = key(
-        _SETTINGS.progressive_bias, "Progressive bias: adds H * progressive_bias / (N + 1) to a move's value.", ge=0
+    progressive_bias: float = setting(
+        _SETTINGS, "progressive_bias", "Progressive bias: adds H * progressive_bias / (N + 1) to a move's value."
     )
     widening: Growth = key(
         _SETTINGS.widening,
         "Progressive widening: try the best moves by H, one more whenever N(s) has grown by this factor; 0: all moves.",
     )
-    reuse: bool = key(_RESOURCES.reuse, "Keep the part of the tree below the next position.")
-    memory_mb: float = key(_RESOURCES.memory_mb, "Memory of the tree; when it is full, the tree stops growing.", gt=0)
+    reuse: bool = setting(_RESOURCES, "reuse", "Keep the part of the tree below the next position.")
+    memory_mb: float = setting(_RESOURCES, "memory_mb", "Memory of the tree; when it is full, the tree stops growing.")
 
     def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:
         if not self.prior_search:
@@ -247,7 +239,7 @@ class OpenSpielKeys(Keys):
 
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations"}
 
-    simulations: Annotated[Count, Field(ge=1)] = key(1_000, "Simulations per move.")
+    simulations: Annotated[Count, Field(ge=1, le=10_000_000)] = key(1_000, "Simulations per move.")
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make OpenSpiel's player."""

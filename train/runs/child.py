@@ -1,4 +1,4 @@
-"""The process of one run of a fleet: ``python -m train.runs.child train ...``.
+"""The process of one run of a fleet: what ``python -m train.runs.child train ...`` runs.
 
 It takes the arguments of `rlgo train` that start or resume a run, and ends like it, with the same last
 line on standard error and the same exit status. Unlike `rlgo train`, it saves the run and stops when its standard
@@ -16,7 +16,7 @@ import threading
 from collections.abc import Sequence
 
 from train.config import load_config
-from train.console import exit_status
+from train.console import exit_status, prepare_process
 from train.runs.run import resume, train
 
 
@@ -53,4 +53,5 @@ def _watch_stdin() -> None:
 
 
 if __name__ == "__main__":
+    prepare_process()
     sys.exit(main(sys.argv[1:]))

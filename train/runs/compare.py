@@ -136,7 +136,7 @@ def _side(path: str | Path) -> Side:
         # Read as plain TOML, because another version of rlgo may have written it.
         config = settings(folder.config.read_text("utf-8"))
         return Side(str(path), weights, folder.saved(), config, _metrics(folder.metrics))
-    if not folder.path.is_file():
+    if folder.path.is_dir():
         raise RlgoError(f"{path}: expected the folder of a training run, or a weight file")
     weights = load_any(path)
     f = weights.features

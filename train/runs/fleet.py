@@ -22,6 +22,7 @@ from typing import Any
 
 from rlgo.errors import RlgoError
 from rlgo.fast_games import play_fast
+from rlgo.files import make_folder
 from rlgo.jit import compiling
 from train.config import Config, flat, load_config, overrides
 from train.console import Progress, message
@@ -31,6 +32,8 @@ from train.runs.run import SAVED, make_learner
 from train.runs.status import DAMAGED, FINISHED, INTERRUPTED, inspect
 
 FAILED = "failed"
+# Not -m, which looks in the current folder first, where a train.py of the user's would hide ours.
+_START = "import runpy, sys; sys.path[:] = {path!r}; runpy.run_module({child!r}, run_name='__main__', alter_sys=True)"
 CHILD = "train.runs.child"  # the module that each process runs; it imports this package, never the reverse
 _LONGEST_NAME = 150  # file systems allow 255 characters
 _POLL_SECONDS = 0.05
@@ -108,7 +111,7 @@ def check_folders(specs: Iterable[RunSpec], hint: str, besides: Sequence[str] = 
         if not spec.folder.exists():
             continue
         try:
-            found = flat(load_config(spec.folder.config))
+            found = flat(spec.folder.read_config())
         except RlgoError:
             continue  # damaged: `train_all` reports it
         expected = flat(spec.config)
@@ -142,7 +145,7 @@ def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool
     progress : show progress on standard error
     """
     logs = folder / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
+    make_folder(logs)
     pending = [run for run in runs if not _is_over(run)]
     n_finished = sum(run.state == FINISHED for run in runs)
     message(f"{len(runs)} runs in {folder}, {n_finished} finished; {jobs} at a time")
@@ -253,7 +256,7 @@ class _Process:
             self._log_start = log.tell()
             # In its own session, so that Ctrl-C in the terminal does not reach it as a second, forceful signal.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", CHILD, *argv],
+                [sys.executable, "-P", "-c", _START.format(path=sys.path, child=CHILD), *argv],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,

@@ -9,10 +9,9 @@ files as an uninterrupted one.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import shlex
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.archive import TEMPORARY, read_archive, write_archive
+from rlgo.archive import read_archive, write_archive
 from rlgo.errors import RlgoError
+from rlgo.files import TEMPORARY, read_text, write_atomically
+from train.config import Config, load_config, to_toml
+from train.console import command
+from train.seals import seal, seal_text, unseal, unseal_text
 
 FORMAT, VERSION = "rlgo-run", 1
 _SERIES = (1, 2, 5)
@@ -68,9 +71,35 @@ class RunFolder:
         """Return whether the folder contains a run, finished or not."""
         return self.config.is_file()
 
+    def write_config(self, config: Config) -> None:
+        """Write config.toml, with a checksum. Raises RlgoError if it cannot be written."""
+        write_atomically(self.config, seal_text(to_toml(config)).encode())
+
+    def read_config(self) -> Config:
+        """Read config.toml. Raises RlgoError if it is missing, damaged or no config."""
+        try:
+            unseal_text(read_text(self.config))
+        except ValueError:
+            raise RlgoError(
+                f"{self.config}: damaged or edited: its checksum does not match (to edit it, remove its last line)"
+            ) from None
+        return load_config(self.config)
+
+    def write_about(self, about: dict[str, Any]) -> None:
+        """Write run.json, with a checksum. Raises RlgoError if it cannot be written."""
+        write_atomically(self.run_json, f"{json.dumps(seal(about), indent=2)}\n".encode())
+
+    def read_about(self) -> dict[str, Any]:
+        """Read run.json. Raises RlgoError if it is missing or damaged."""
+        text = read_text(self.run_json)
+        try:
+            return unseal(json.loads(text))
+        except ValueError:
+            raise RlgoError(f"{self.run_json}: damaged: its checksum is missing or does not match") from None
+
     def resume_command(self) -> str:
         """Return the command that resumes the run."""
-        return f"{command_prefix()}rlgo train --resume {shlex.quote(str(self.path))}"
+        return command("rlgo", "train", "--resume", self.path)
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
@@ -189,13 +218,6 @@ class RunFolder:
         if not self.exists():
             raise RlgoError(f"{self.path}: expected the folder of a training run")
         return read_archive(self.state, "run state", FORMAT, VERSION)
-
-
-def command_prefix() -> str:
-    """Return what must precede `rlgo` in a command to type: its folder and "/" if it is not on the PATH, else ""."""
-    here = Path(sys.executable).parent  # scripts are installed next to the interpreter
-    hidden = shutil.which("rlgo") is None and (here / "rlgo").is_file()
-    return f"{shlex.quote(os.path.relpath(here))}/" if hidden else ""
 
 
 def next_checkpoint(games: int) -> int:

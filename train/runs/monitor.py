@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.archive import write_atomically
 from rlgo.board import new_board
 from rlgo.draw import png, values_image
 from rlgo.errors import RlgoError
+from rlgo.files import write_atomically
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, show_image
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from train.plots import FIRST, INK, SECOND, light_frame, make_figure, percent
+from train.plots import FIRST, INK, SECOND, light_frame, make_figure, percent, save_figure
 from train.runs.compare import Comparison, Side
 from train.runs.evaluate import RANDOM, Evaluation
 from train.runs.sweep import METRICS, Outcome, Sweep
@@ -47,7 +47,7 @@ def comparison_picture(path: str | Path, found: Comparison) -> None:
     for ax in axes[1]:
         ax.set_xlabel("games of self-play")
     figure.suptitle(f"A  {found.a.name}          B  {found.b.name}", fontsize=11)
-    figure.savefig(path, format="png")
+    save_figure(figure, path)
 
 
 def _draw_curve(ax: Any, found: Comparison) -> None:
@@ -98,7 +98,7 @@ def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -
         for ax in axes.flat[len(keys) :]:
             ax.set_visible(False)
     figure.suptitle(f"{sweep.folder.name}: {METRICS[sweep.metric]}, of {sweep.games:,} games each", fontsize=11)
-    figure.savefig(path, format="png")
+    save_figure(figure, path)
 
 
 class _Scale:
@@ -248,4 +248,4 @@ def ratings_picture(path: str | Path, found: Evaluation) -> None:
     light_frame(ax)
     if len(drawn) > 1:
         ax.legend(frameon=False, fontsize=9, loc="lower right")
-    figure.savefig(path, format="png")
+    save_figure(figure, path)

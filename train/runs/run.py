@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
-import json
+import importlib.util
 import platform
 import shlex
 import signal
@@ -26,20 +26,21 @@ from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
-from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
+from rlgo.exchange import load_any
 from rlgo.jit import compiling
 from rlgo.learner import Learner
 from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import step_size
-from rlgo.weights import Weights, load_weights, save_weights
-from train.config import Config, config_from_dict, flat, load_config, overrides, to_toml
-from train.console import Progress, StopRequest, message
+from rlgo.weights import Weights, save_weights
+from train.config import Config, config_from_dict, flat, overrides, to_toml
+from train.console import Progress, StopRequest, command, message
 from train.provenance import commit, versions
-from train.runs.folder import RunFolder, command_prefix, next_checkpoint
+from train.runs.folder import RunFolder, next_checkpoint
 from train.runs.monitor import Monitor
 from train.runs.strength import Strength, against_gnugo, elo, has_gnugo, seeds, win_rates
+from train.settings import spec_value
 
 SLICE_SECONDS = 0.2  # between two checks for Ctrl-C
 SAVE_SECONDS = 10.0  # between two saved states
@@ -150,8 +151,8 @@ def train(config: Config, progress: bool = True) -> Result:
     folder = RunFolder(Path(config.run.out) / config.run.name)
     with _learner_of(config, _initial_weights(config)) as learner:
         with folder.build() as new:
-            write_atomically(new.config, to_toml(config).encode())
-            write_json(new.run_json, _provenance(config))
+            new.write_config(config)
+            new.write_about(_provenance(config))
             new.save(learner.state(), asdict(_Progress(config=to_toml(config))), {})
         return _go(folder, config, learner, progress)
 
@@ -160,7 +161,7 @@ def _initial_weights(config: Config) -> np.ndarray | None:
     """Return the weights that a new run starts from: those of `run.start`, or None."""
     if not config.run.start:
         return None
-    weights, expected = load_weights(config.run.start, config.board.size), features_of(config)
+    weights, expected = load_any(config.run.start, config.board.size), features_of(config)
     if weights.features is not expected:
         raise RlgoError(
             f"run.start = {config.run.start}: expected weights for {expected.name}, "
@@ -212,7 +213,7 @@ def _config_of(folder: RunFolder, games: int | None = None, cluster: str | None 
     length. Raises RlgoError if anything else was changed.
     """
     _, saved = folder.load()
-    config = load_config(folder.config)
+    config = folder.read_config()
     if games is not None:
         config = replace(config, run=replace(config.run, games=games))
     if cluster is not None:
@@ -247,8 +248,8 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> 
         done.sessions += 1
         done.finished = False
         try:
-            write_atomically(folder.config, to_toml(config).encode())
-            write_json(folder.run_json, {**provenance, "config": to_toml(config)})
+            folder.write_config(config)
+            folder.write_about({**provenance, "config": to_toml(config)})
             with Monitor(folder.path, done.sessions) as monitor, folder.log.open("a", encoding="utf-8") as log_file:
                 run = _Run(config, folder, learner, monitor, stop, log_file, done)
                 return run.go(progress)
@@ -472,7 +473,7 @@ class _Run:
         done = self.done
         end: dict[str, Any] = {"seconds": round(done.seconds, 1), "sessions": done.sessions, "lost": done.lost}
         end |= {"strength": done.strength, "elo": done.elo}
-        write_json(self.folder.run_json, {**_read_provenance(self.folder), **end})
+        self.folder.write_about({**_read_provenance(self.folder), **end})
         self.monitor.hparams(flat(self.config), is_finished=True)
         lost = f", and {done.lost:,} lost with workers that died" if done.lost else ""
         n = self.config.run.eval_games
@@ -542,25 +543,18 @@ def _provenance(config: Config) -> dict[str, Any]:
 
 def _read_provenance(folder: RunFolder) -> dict[str, Any]:
     """Return run.json without the results that the end of the run adds."""
-    try:
-        data = json.loads(folder.run_json.read_text("utf-8"))
-        return {key: value for key, value in data.items() if key not in _RESULTS}
-    except (OSError, ValueError, AttributeError):
-        raise RlgoError(f"{folder.run_json}: missing or damaged; it is written at the start of the run") from None
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Write indented JSON atomically."""
-    write_atomically(path, (json.dumps(data, indent=2) + "\n").encode())
+    return {key: value for key, value in folder.read_about().items() if key not in _RESULTS}
 
 
 def _next_steps(folder: RunFolder, size: int) -> str:
     """Return commands to try on a finished run."""
-    weights, prefix = folder.weights, command_prefix()
-    return (
-        f"next:\n"
-        f"  {prefix}rlgo weights show {weights}\n"
-        f"  {prefix}rlgo match greedy,weights={weights} random --size {size} --games 100\n"
-        f"  {prefix}rlgo gtp --player greedy,weights={weights} --size {size}\n"
-        f"  {prefix}tensorboard --logdir {folder.path.parent}"
-    )
+    player = f"greedy,weights={spec_value(folder.weights)}"
+    commands = [
+        command("rlgo", "weights", "show", folder.weights),
+        command("rlgo", "match", player, "random", "--size", size, "--games", 100),
+        command("rlgo", "gtp", "--player", player, "--size", size),
+        command("tensorboard", "--logdir", folder.path.parent),
+    ]
+    if importlib.util.find_spec("tensorboard") is None:
+        commands.insert(3, "pip install 'rlgo[tensorboard]', then:")
+    return "\n  ".join(["next:", *commands])

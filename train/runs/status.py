@@ -6,7 +6,6 @@ wait.
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, TextIO
 
 from rlgo.errors import RlgoError
 from train import console
-from train.config import Config, load_config
+from train.config import Config
 from train.runs.folder import RunFolder
 
 RUNNING, INTERRUPTED, FINISHED, DAMAGED = "running", "interrupted", "finished", "damaged"
@@ -64,7 +63,7 @@ def inspect(path: str | Path) -> RunInfo:
         running = folder.in_use()
         config = _config(folder)
         _, progress = folder.load()
-        started = _started(folder)
+        started = str(folder.read_about().get("started", ""))
         games, seconds, strength = progress["games"], progress["seconds"], progress["strength"]
         elo = progress.get("elo") if strength else None
         finished = progress["finished"] and games >= config.run.games
@@ -79,14 +78,7 @@ def inspect(path: str | Path) -> RunInfo:
 def _config(folder: RunFolder) -> Config:
     if not folder.exists():
         raise RlgoError(f"{folder.config}: missing")
-    return load_config(folder.config)
-
-
-def _started(folder: RunFolder) -> str:
-    try:
-        return str(json.loads(folder.run_json.read_text("utf-8"))["started"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise RlgoError(f"{folder.run_json}: damaged: {type(error).__name__}: {error}") from None
+    return folder.read_config()
 
 
 def find_runs(path: str | Path) -> list[RunInfo]:
@@ -163,6 +155,12 @@ def _row(run: RunInfo, top: Path) -> tuple[str, ...]:
         f"{run.elo:,.0f}" if run.elo is not None else "",
         ", ".join(f"{key} {s['win_rate']:.0%}" for key, s in run.strength.items()),
         f"{c.board.size}x{c.board.size}",
-        ", ".join(["+".join(map(str, c.features.sizes)) + f" {c.features.sharing}", *c.features.liberties]),
+        features_text(c),
         run.started[:16].replace("T", " "),
     )
+
+
+def features_text(config: Config) -> str:
+    """Describe the features of a run in a few characters: ``1+2+3 LI+LD``."""
+    plain = "+".join(map(str, config.features.sizes)) + " " + config.features.sharing
+    return ", ".join([plain, *config.features.liberties])

@@ -24,7 +24,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import shlex
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,18 +33,18 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.archive import write_atomically
 from rlgo.errors import RlgoError
 from rlgo.fast_games import play_fast
+from rlgo.files import make_folder, read_file, write_atomically
 from rlgo.jit import compiling
 from rlgo.resources import config_path
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train import console
 from train.arena.fast import on_common_features
 from train.config import Config, SweepConfig, canonical_key, change, flat, load_config, read_toml, section_from
-from train.console import Progress, message
+from train.console import Progress, command, message
 from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, jobs_for, run_name, train_all
-from train.runs.folder import RunFolder, command_prefix
+from train.runs.folder import RunFolder
 from train.runs.status import FINISHED, inspect
 from train.stats import clustered_interval, in_percent
 
@@ -112,8 +111,7 @@ def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
     folder = Path(shared.run.out if out is None else out) / s.name
     return Sweep(
         path=file,
-        resume_command=f"{command_prefix()}rlgo sweep "
-        + shlex.join([str(path), *([] if out is None else ["--out", out])]),
+        resume_command=command("rlgo", "sweep", path, *([] if out is None else ["--out", out])),
         folder=folder,
         base=base,
         kind=s.kind,
@@ -312,9 +310,9 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
     check_folders(sweep.runs, "give the sweep another name")
     jobs = jobs or jobs_for(sweep.runs)
     try:
-        sweep.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(sweep.folder)
         with RunFolder(sweep.folder).lock():
-            write_atomically(sweep.folder / "sweep.toml", sweep.path.read_bytes())
+            write_atomically(sweep.folder / "sweep.toml", read_file(sweep.path))
             outcomes = [Outcome(spec) for spec in sweep.runs]
             train_all(outcomes, sweep.folder, jobs, progress)
             _play_all(sweep, outcomes, jobs, progress)
@@ -326,8 +324,6 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
         done = sum(inspect(spec.folder.path).state == FINISHED for spec in sweep.runs)
         message(f"interrupted: {done} of {len(sweep.runs)} runs are finished; resume with: {sweep.resume_command}")
         raise
-    except OSError as error:
-        raise RlgoError(f"{error.filename or sweep.folder}: cannot be written: {error.strerror}") from None
     if all(outcome.state == FAILED for outcome in outcomes):
         raise RlgoError(f"{sweep.folder}: all runs failed; the first one: {outcomes[0].reason}")
     return outcomes

@@ -17,7 +17,8 @@ from stand_ins import SMALL_ENGINE, write_gated_engine
 from rlgo.clock import TimeSettings
 from rlgo.errors import RlgoError
 from train.arena.match import play_match
-from train.arena.results import open_results
+from train.arena.results import FORMAT, open_results
+from train.seals import seal
 
 ROOT = Path(__file__).resolve().parents[3]
 FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
@@ -66,11 +67,13 @@ def test_a_game_that_was_being_written_is_played_again(tmp_path: Path, torn: byt
     ("content", "message"),
     [
         ("", None),
-        ("hello\n", "not a results file"),
-        ("[]\n", "not a results file"),
-        ("{}\n", "not a results file"),
-        ("\x00\xff" * 40 + "\n", "not a results file"),
-        ('{"format": 1}\n', "results of another match: a is null, not"),
+        ("hello\n", "damaged, or not a results file"),
+        ("[]\n", "damaged, or not a results file"),
+        ("{}\n", "damaged, or not a results file"),
+        ("\x00\xff" * 40 + "\n", "damaged, or not a results file"),
+        ('{"format": 1}\n', "damaged, or not a results file"),
+        (json.dumps(seal({"format": FORMAT})) + "\n", "results of another match: a is null, not"),
+        (json.dumps(seal({"format": 1})) + "\n", "results of another match: format is 1, not"),
     ],
 )
 def test_files_that_are_no_results(tmp_path: Path, content: str, message: str | None) -> None:
@@ -111,9 +114,11 @@ def test_broken_lines_in_the_middle_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     play_match("random", "random", 4, results=path, **FIVE)
     lines = path.read_text().splitlines()
-    for broken in ("{}", "nonsense", lines[2][:-9]):
+    for broken in ("{}", "nonsense", lines[2][:-9], lines[2].replace("B+", "W+"), lines[2].replace("W+", "B+")):
+        if broken == lines[2]:
+            continue
         path.write_text("\n".join([*lines[:2], broken, *lines[3:]]) + "\n")
-        with pytest.raises(RlgoError, match=r"results\.jsonl, line 3: not the result of a game"):
+        with pytest.raises(RlgoError, match=r"results\.jsonl, line 3: damaged, or not the result of a game"):
             play_match("random", "random", 4, results=path, **FIVE)
     path.write_text("\n".join([*lines, lines[2]]) + "\n")
     with pytest.raises(RlgoError, match="1 games appear twice"):

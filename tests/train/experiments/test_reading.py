@@ -298,10 +298,11 @@ def test_a_bad_scale(scale, capsys):
 def test_unknown_experiments_and_bases(tmp_path, capsys):
     assert cli.main(["experiment", "run", "shape_count"]) == 2
     err = capsys.readouterr().err
-    assert "shape_count: no such config file; shipped configs: alphabeta_depth" in err
-    assert err.endswith("(did you mean shape_counts?)\n")
+    assert err.endswith("shape_count: no such config file; did you mean shape_counts?\n")
+    assert cli.main(["experiment", "run", "nonsense"]) == 2
+    assert "nonsense: no such config file; shipped configs: alphabeta_depth" in capsys.readouterr().err
     path = write(tmp_path, CURVES.replace("[runs.a]", '[runs.a]\nbase = "defualt"'))
-    with pytest.raises(RlgoError, match=r"defualt: no such config file; .* \(did you mean default"):
+    with pytest.raises(RlgoError, match=r"defualt: no such config file; did you mean default\?"):
         read_experiment(path)
 
 

@@ -84,9 +84,27 @@ def test_list_says_what_has_run(tmp_path, capsys):
         assert read_experiment(name).settings.title in line
 
 
-def test_where_results_go(tmp_path, monkeypatch, capsys):
-    """In a source tree to its docs, elsewhere below the folder; at another scale, always next to its runs."""
+def test_experiments_of_ones_own_are_listed_and_reported(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    shutil.copy(config_path("shape_counts", "experiments"), "mine.toml")
+    assert cli.main(["experiment", "run", "mine.toml", "--results", "some"]) == 0
+    assert cli.main(["experiment", "list", "--results", "some"]) == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last.split()[:4] == ["mine", "run", "on", last.split()[3]]
+    assert last.endswith("your own: some/../mine.toml")
+    report = (tmp_path / "results.md").read_text("utf-8")
+    assert re.search(r"^\d+ claims; holds: \d+\.$", report, re.MULTILINE)
+    assert "\n## mine\n" in report
+    assert "has not run" not in report.replace("learning_runs has not run", "")
+    (tmp_path / "mine.toml").unlink()
+    assert cli.main(["experiment", "report", "--results", "some"]) == 0
+    assert "\n## mine\n" not in (tmp_path / "results.md").read_text("utf-8")
+
+
+def test_where_results_go(tmp_path, monkeypatch, capsys):
+    """Next to the experiment's runs, even in a source tree, whose published results stay as they are."""
+    monkeypatch.chdir(tmp_path)
+    Path("docs/experiments").mkdir(parents=True)
     name = "shape_counts"
     for argv, path in (
         ([], "experiments/results"),
@@ -97,11 +115,10 @@ def test_where_results_go(tmp_path, monkeypatch, capsys):
         assert cli.main(["experiment", "run", name, *argv]) == 0
         assert Path(path, f"{name}.jsonl").is_file()
         Path(path, f"{name}.jsonl").unlink()
-    Path("docs/experiments").mkdir(parents=True)
-    assert cli.main(["experiment", "run", name]) == 0
-    assert Path("docs/experiments", f"{name}.jsonl").is_file()
+    assert not any(Path("docs/experiments").iterdir())
+    assert cli.main(["experiment", "run", name, "--results", "docs/experiments"]) == 0
     capsys.readouterr()
-    assert cli.main(["experiment", "report"]) == 0
+    assert cli.main(["experiment", "report", "--results", "docs/experiments"]) == 0
     assert capsys.readouterr().out == "docs/results.md\n"
     assert Path("docs/results.md").read_text("utf-8").startswith("# The papers, reproduced\n")
 
@@ -140,7 +157,9 @@ def test_plot_needs_results_and_something_to_draw(tmp_path, capsys):
     shutil.copy(ROOT / "docs" / "experiments" / "shape_counts.jsonl", tmp_path)
     assert refused("shape_counts") == "rlgo: error: shape_counts: has no picture\n"
     (tmp_path / "plies.jsonl").write_text('{"format": "another"}\n')
-    assert refused("plies") == (f"rlgo: error: {tmp_path}/plies.jsonl: not the raw results of an experiment\n")
+    assert refused("plies") == (
+        f"rlgo: error: {tmp_path}/plies.jsonl: not the raw results of an experiment, or damaged\n"
+    )
     assert config_path("plies", "experiments").is_file()
 
 

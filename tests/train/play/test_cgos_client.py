@@ -252,7 +252,7 @@ def test_a_move_off_the_board_is_no_reason_to_stop(tmp_path: Path, capsys: pytes
         assert talk.ask("gameover 2026-11-21 B+Resign") == "quit"
 
     run_client(script, sgf=str(tmp_path))
-    assert "1.sgf: cannot be written: vertex 'T19': not on the 5x5 board" in capsys.readouterr().err
+    assert "no record of this game: vertex 'T19': not on the 5x5 board" in capsys.readouterr().err
 
 
 def test_a_player_that_cannot_be_made_loses_one_game_and_no_more() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import signal
 import sys
 import time
@@ -89,6 +90,19 @@ def names(game: Game) -> str:
     return " ".join(f"{'?BW'[color]}:{to_vertex(p, game.size)}" for color, p in game.moves)
 
 
+def test_a_narrow_terminal_gets_narrow_boards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "16")
+    player = Scripted("D4 B4 B2")
+    player.maps = {"value": np.full((5, 5), 0.25)}
+    played = Played("c3", "map", "ownership", "moves", player=player)
+    rows = [line for text in played.written for line in text.splitlines() if re.match(" [1-5] ", line)]
+    assert len(rows) == 4 * 5
+    assert max(map(len, rows)) == 10
+    assert "last move: D4" in played.text
+    assert "in tenths" in played.text
+    assert "  1 B C3\n  2 W D4" in played.text
+
+
 def test_moves_and_what_the_engine_thinks() -> None:
     played = Played("c3", " D3 ", player="C4 b4")
     assert played.moves == "B:C3 W:C4 B:D3 W:B4"
@@ -127,7 +141,7 @@ def test_handicap() -> None:
         ("A1", "A1 is illegal: suicide: the stone would have no liberty"),
         ("E9", "vertex 'E9': not on the 5x5 board (A1 to E5)"),
         ("I3", "vertex 'I3': expected a letter (no I)"),
-        ("hnt", "'hnt': expected a move, such as D4, or a command; the nearest is hint"),
+        ("hnt", "'hnt': did you mean hint?"),
         ("d 4", "'d 4': expected a move"),
         ("d4 e4", "'d4 e4': expected a move"),
         ("pass now", "pass: expected no argument, found 'now'"),
@@ -165,7 +179,7 @@ def test_undo_to_the_start_and_through_the_end() -> None:
     assert "Black resigns: W+R" in played.written
     assert "the game is over (W+R): expected new, undo, save or quit" in played.written
     assert played.moves == "B:C3 W:C4 B:E3 W:D4"
-    assert "W+R> " in played.prompts
+    assert "W+R (new, undo, save or quit)> " in played.prompts
     played = Played("C3", "undo", player="resign")
     assert "White resigns: B+R" in played.written
     assert played.moves == ""
@@ -185,7 +199,7 @@ def test_hint_and_map_search_a_position_once() -> None:
     assert "value: P(Black wins) after each move, in per cent; others: visits" in played.written
     assert " 5  25  25  25  25  25 5" in played.text
     assert " 5  50  50  50  50  50 5" in played.text
-    assert "map 'vist': expected one of value, visits; the nearest is visits" in played.written
+    assert "map 'vist': did you mean visits?" in played.written
 
 
 def test_a_hint_is_of_the_position_on_the_board() -> None:
@@ -225,7 +239,7 @@ def test_who_disagrees_plays_on_with_all_stones_alive() -> None:
     played = dead_stone("what", "no", "pass", "quit")
     assert len([p for p in played.prompts if p.endswith("[yes/no] ")]) == 2
     assert "Both have passed: B+18.5, all stones alive." in played.written
-    assert played.prompts[-1] == "B+18.5> "
+    assert played.prompts[-1] == "B+18.5 (new, undo, save or quit)> "
     # Another game asks again.
     played = dead_stone("no", "pass", "new", "pass", "yes")
     assert played.session.early_pass

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, LEARNED, ActionValue, Heuristic, RaveSchedule, Settings
+from mcts.settings import ALGORITHMS, ActionValue, Heuristic, RaveSchedule, Settings
 from rlgo.alphabeta import AlphaBeta, AlphaBetaSearch, Options
 from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
+from rlgo.rollout import LEARNED
 from rlgo.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
 from rlgo.table_search import TableSearch
 from rlgo.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch

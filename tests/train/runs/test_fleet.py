@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_runs import contents, metrics, tiny
+from tiny_runs import contents, edit, metrics, tiny
 
 from rlgo.errors import RlgoError
 from rlgo.weights import load_weights
@@ -135,8 +135,7 @@ def test_a_child_resumes(tmp_path: Path) -> None:
     path = tmp_path / "short.toml"
     path.write_text(to_toml(tiny(tmp_path, run={"games": 100, "eval_every": 0})), "utf-8")
     assert begin("train", str(path)).wait(SECONDS) == 0
-    config = tmp_path / "tiny" / "config.toml"
-    config.write_text(config.read_text("utf-8").replace("games = 100\n", "games = 200\n"), "utf-8")
+    edit(tmp_path / "tiny" / "config.toml", "games = 100\n", "games = 200\n")
     assert begin("train", "--resume", str(tmp_path / "tiny")).wait(SECONDS) == 0
     assert metrics(tmp_path / "tiny")[-1]["games"] == 200
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rlgo.errors import RlgoError
-from train.runs.folder import RunFolder, command_prefix, next_checkpoint
+from train.runs.folder import RunFolder, next_checkpoint
 
 
 @pytest.fixture
@@ -165,7 +165,6 @@ def test_a_command_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (tmp_path / "bin dir" / name).touch(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bin dir" / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert command_prefix() == "'bin dir'/"
-    assert RunFolder("runs/some run").resume_command() == "'bin dir'/rlgo train --resume 'runs/some run'"
+    assert RunFolder("runs/some run").resume_command() == "'bin dir/rlgo' train --resume 'runs/some run'"
     monkeypatch.setenv("PATH", os.pathsep.join([str(tmp_path), str(tmp_path / "bin dir")]))
-    assert command_prefix() == ""
+    assert RunFolder("runs/some run").resume_command() == "rlgo train --resume 'runs/some run'"

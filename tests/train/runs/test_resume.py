@@ -26,11 +26,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+from tiny_runs import edit
 
 from rlgo.archive import read_archive, write_archive
 from rlgo.learner import Learner
 from rlgo.weights import load_weights
 from train.cli import main as cli
+from train.config import to_toml
 from train.runs import run
 from train.runs.folder import FORMAT, VERSION, RunFolder
 
@@ -111,7 +113,7 @@ def often() -> None:
 
 # What a run calls to write, and where.
 WRITING = {"write", "print", "flush", "fsync", "fstat", "replace", "rename", "open", "truncate", "mkdir", "chmod"}
-OURS = {"run.py", "folder.py", "monitor.py", "archive.py", "record_writer.py", "tempfile.py", "pathlib.py"}
+OURS = {"run.py", "folder.py", "monitor.py", "files.py", "record_writer.py", "tempfile.py", "pathlib.py"}
 
 
 def at_call(n: int, act: Callable[[], None], writing: bool = False) -> Fault:
@@ -159,17 +161,20 @@ def no_space() -> NoReturn:
 
 def full_disk(room: int) -> Fault:
     """A disk with room for this many bytes, and for none thereafter."""
-    opened, left = io.open, room
+    opened, written, left = io.open, os.write, room
+
+    def fitting(data: Any) -> bytes:
+        nonlocal left
+        data = bytes(data)
+        n = min(left, len(data))
+        left -= n
+        if data and n == 0:
+            no_space()
+        return data[:n]
 
     class Full(io.FileIO):
         def write(self, data: Any) -> int:
-            nonlocal left
-            data = bytes(data)
-            n = min(left, len(data))
-            left -= n
-            if data and n == 0:
-                no_space()
-            return super().write(data[:n])
+            return super().write(fitting(data))
 
     def open_(file: Any, mode: str = "r", buffering: int = -1, encoding: str | None = None, *more: Any, **named: Any):
         if not set(mode) & set("wxa+"):
@@ -179,6 +184,7 @@ def full_disk(room: int) -> Fault:
 
     def fault() -> None:
         io.open = builtins.open = open_  # type: ignore[assignment]
+        os.write = lambda file, data: written(file, fitting(data))
 
     return fault
 
@@ -498,12 +504,6 @@ def refused(argv: list[str], capsys: Any, *words: str) -> None:
     assert contents(Path()) == before
 
 
-def replace(path: Path, old: str, new: str) -> None:
-    text = path.read_text("utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), "utf-8")
-
-
 def cut(path: Path) -> None:
     os.truncate(path, path.stat().st_size - 1)
 
@@ -535,16 +535,18 @@ def log_of_events(folder: RunFolder) -> Path:
         (lambda f: cut(f.metrics), ["metrics.jsonl: missing or damaged: expected at least "]),
         (lambda f: log_of_events(f).unlink(), ["events.out.tfevents.", "missing or damaged"]),
         (lambda f: cut(log_of_events(f)), ["events.out.tfevents.", "missing or damaged"]),
-        (lambda f: f.run_json.unlink(), ["run.json: missing or damaged"]),
-        (lambda f: f.run_json.write_text("{"), ["run.json: missing or damaged"]),
-        (lambda f: f.run_json.write_text("[]"), ["run.json: missing or damaged"]),
+        (lambda f: f.run_json.unlink(), ["run.json: cannot be read: No such file"]),
+        (lambda f: f.run_json.write_text("{"), ["run.json: damaged"]),
+        (lambda f: f.run_json.write_text("[]"), ["run.json: damaged"]),
+        (lambda f: flip(f.run_json, 500), ["run.json: damaged"]),
+        (lambda f: flip(f.config, 500), ["config.toml: damaged or edited: its checksum does not match"]),
         (lambda f: f.config.unlink(), ["tiny: expected the folder of a training run"]),
         (lambda f: f.config.write_text("x"), ["config.toml: not valid TOML"]),
-        (lambda f: replace(f.config, "alpha =", "alhpa ="), ["config.toml: unknown key learning.alhpa"]),
-        (lambda f: replace(f.config, "seed = 1", "seed = 2"), ["config.toml: expected run.seed=1 as at the start"]),
-        (lambda f: replace(f.config, "[1, 2]", "[1, 2, 3]"), ["config.toml: expected features.sizes=[1, 2] as"]),
-        (lambda f: replace(f.config, "workers = 1", "workers = 2"), ["config.toml: expected run.workers=1 as"]),
-        (lambda f: replace(f.config, "games = 1000", "games = 90"), ["tiny: expected run.games of at least the "]),
+        (lambda f: edit(f.config, "alpha =", "alhpa ="), ["config.toml: unknown key learning.alhpa"]),
+        (lambda f: edit(f.config, "seed = 1", "seed = 2"), ["config.toml: expected run.seed=1 as at the start"]),
+        (lambda f: edit(f.config, "[1, 2]", "[1, 2, 3]"), ["config.toml: expected features.sizes=[1, 2] as"]),
+        (lambda f: edit(f.config, "workers = 1", "workers = 2"), ["config.toml: expected run.workers=1 as"]),
+        (lambda f: edit(f.config, "games = 1000", "games = 90"), ["tiny: expected run.games of at least the "]),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -584,7 +586,7 @@ def test_going_on_with_more_games(whole: Any, tmp_path: Path, monkeypatch: Any, 
     assert attempt(config(tmp_path, run__games=450), tmp_path)[0] == 0
     refused(RESUME, capsys, "tiny: finished at 450 games; to continue, --set run.games=N")
     assert attempt([*RESUME, "--set", "run.games=900"], tmp_path)[0] == 0
-    replace(folder.config, "games = 900", "games = 1000")  # does the same
+    edit(folder.config, "games = 900", "games = 1000")  # does the same
     assert attempt(RESUME, tmp_path)[0] == 0
     refused(RESUME, capsys, "tiny: finished at 1,000 games; to continue, --set run.games=N")
     found, expected = outcome(folder.path), whole[1]
@@ -593,7 +595,7 @@ def test_going_on_with_more_games(whole: Any, tmp_path: Path, monkeypatch: Any, 
     extra = [point for point in found["metrics"] if point not in expected["metrics"]]
     assert [point["games"] for point in extra] == [450]
     assert [point for point in found["metrics"] if point not in extra] == expected["metrics"]
-    assert json.loads(folder.run_json.read_text("utf-8"))["config"] == folder.config.read_text("utf-8")
+    assert folder.read_about()["config"] == to_toml(folder.read_config())
 
 
 def test_a_schedule_that_ends_with_the_run(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tiny_runs import interrupt, interrupt_before_the_first_game, metrics, tiny
+from tiny_runs import edit, interrupt, interrupt_before_the_first_game, metrics, tiny
 
 from train.cli import main as cli
 from train.config import Config
@@ -94,8 +94,7 @@ def test_elo_is_what_the_run_reported_last(tmp_path, monkeypatch):
 
 def test_more_games_asked_for(runs):
     """As after `rlgo train --resume DIR --set run.games=N` and Ctrl-C."""
-    config = runs / "done" / "config.toml"
-    config.write_text(config.read_text("utf-8").replace(f"games = {GAMES}\n", f"games = {2 * GAMES}\n"), "utf-8")
+    edit(runs / "done" / "config.toml", f"games = {GAMES}\n", f"games = {2 * GAMES}\n")
     assert inspect(runs / "done").state == "interrupted"
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from rlgo.errors import RlgoError
+from rlgo.files import write_atomically
 from rlgo.resources import version
 from rlgo.session import GameSession
 from train.console import signals_to
@@ -258,9 +259,10 @@ class CgosClient:
         if self._sgf is not None:
             file = self._sgf / f"{game.id}.sgf"
             try:
-                file.write_bytes(to_sgf(game, result, reason, date, self._config.host, self._log.censor))
-            except (OSError, ValueError, RlgoError) as error:
-                self._log.note(f"{file}: cannot be written: {error}")
+                record = to_sgf(game, result, reason, date, self._config.host, self._log.censor)
+                write_atomically(file, record)
+            except (ValueError, RlgoError) as error:
+                self._log.note(f"no record of this game: {error}")
 
     def _go_on(self, connection: Connection, answer: str) -> None:
         """Continue after a game: ask for the next one, or quit."""

@@ -20,7 +20,7 @@ from train.config import BoardSize, check_keys, read_toml, section_from
 from train.players.spec import parse_spec
 from train.settings import Count, Expected, Line, Section, SpecText, expected, section
 
-_SECRET = "a string of at least 3 ASCII characters, no spaces"
+_SECRET = "a string of at least 3 ASCII characters, no spaces"  # nosec B105  # in words
 
 Secret = Annotated[str, Field(pattern=r"^([!-~]{3,100})?$"), Expected(_SECRET)]
 AnyPath = Annotated[Line, Expected("a path, or nothing")]
@@ -92,7 +92,7 @@ def load_cgos(path: str | Path) -> CgosConfig:
     secret_file = Path(config.password_file).expanduser()
     password = _read_secret(secret_file, f"{file}: password_file = {config.password_file}")
     _warn_if_readable(secret_file)
-    return dataclasses.replace(config, password=password, password_file="")
+    return dataclasses.replace(config, password=password, password_file="")  # nosec B106
 
 
 def _read_secret(file: Path, where: str) -> str:

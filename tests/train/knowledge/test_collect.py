@@ -1,0 +1,145 @@
+"""Collecting games: self-play that goes on after an interruption, and other people's SGF files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.sgf import load_sgf, write_sgf
+from train.arena.pool import InProcess
+from train.cli.main import main
+from train.knowledge.collect import GamesPlan, import_games, play_games
+from train.knowledge.shards import read_collection, unpack
+
+SEARCH = GamesPlan("mc_rave,sims=30,memory_mb=1", 6, size=5, komi=2.5)
+RANDOM = GamesPlan("random", 6, size=5, komi=2.5)
+
+
+def arrays_of(path: Path) -> dict[str, Any]:
+    return {name: column.tolist() for name, column in read_collection([path]).arrays.items()}
+
+
+def test_a_search_plays_itself_and_its_opinions_are_kept(tmp_path: Path) -> None:
+    assert play_games(SEARCH, tmp_path / "games", sgf=tmp_path / "sgf", progress=False) == 6
+    games = unpack(read_collection([tmp_path / "games"]).arrays)
+    for game in games:
+        record = load_sgf(tmp_path / "sgf" / f"game-{game.number:06}.sgf")
+        assert record.moves == game.moves
+        assert record.outcome == game.z
+        assert min(game.opinions) == SEARCH.opening_plies
+        for i, opinion in game.opinions.items():
+            assert opinion.moves[0] == game.moves[i][1]
+            assert list(opinion.visits) == sorted(opinion.visits, reverse=True)
+            assert 0 <= opinion.value <= 1
+    assert len({tuple(game.moves) for game in games}) == 6
+
+
+def test_games_do_not_depend_on_interruptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play_games(SEARCH, tmp_path / "whole", progress=False)
+    play = InProcess.result
+
+    def interrupted(self: InProcess, task: Any) -> Any:
+        if task.number == 4:
+            raise KeyboardInterrupt
+        return play(self, task)
+
+    monkeypatch.setattr(InProcess, "result", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        play_games(SEARCH, tmp_path / "part", progress=False)
+    assert arrays_of(tmp_path / "part")["number"] == [1, 2, 3]
+    monkeypatch.setattr(InProcess, "result", play)
+    assert play_games(SEARCH, tmp_path / "part", progress=False) == 3
+    assert play_games(SEARCH, tmp_path / "part", progress=False) == 0
+    np.testing.assert_equal(arrays_of(tmp_path / "part"), arrays_of(tmp_path / "whole"))
+
+
+@pytest.mark.process
+def test_games_do_not_depend_on_the_workers(tmp_path: Path) -> None:
+    play_games(RANDOM, tmp_path / "one", progress=False)
+    play_games(RANDOM, tmp_path / "two", jobs=2, progress=False)
+    one, two = arrays_of(tmp_path / "one"), arrays_of(tmp_path / "two")
+    np.testing.assert_equal(two, one)  # also NaN: a random player has no opinion
+    assert sum(one["n_visited"]) == 0
+
+
+def test_another_plan_is_refused(tmp_path: Path) -> None:
+    play_games(RANDOM, tmp_path, progress=False)
+    with pytest.raises(RlgoError, match="seed is 1, not 2"):
+        play_games(GamesPlan("random", 6, size=5, komi=2.5, seed=2), tmp_path, progress=False)
+
+
+def record(moves: int, seed: int, size: int = 5) -> bytes:
+    game, rng = Game(size), np.random.default_rng(seed)
+    for _ in range(moves):
+        game.play(int(rng.choice(game.sensible_moves())))
+    return write_sgf(game, "a", "b", "W+R")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    folder = tmp_path / "sgf"
+    (folder / "more").mkdir(parents=True)
+    contents = {
+        "a.sgf": record(8, 1), "more/b.SGF": record(9, 2), "copy.sgf": record(8, 1), "nine.sgf": record(3, 1, 9),
+        "no.sgf": b"hello", "empty.sgf": record(0, 1), "illegal.sgf": b"(;SZ[5];B[aa];W[aa])",
+        "unknown.sgf": b"(;SZ[5]AB[cc]AW[dd];W[aa])", "note.txt": b"(;SZ[5];B[aa])",
+    }  # fmt: skip
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def test_sgf_files_are_read_and_bad_ones_listed(files: Path, tmp_path: Path) -> None:
+    result = import_games(files, tmp_path / "games", size=5, progress=False)
+    assert (result.games, result.copies) == (3, 1)
+    assert result.bad == {
+        "empty.sgf": "no moves",
+        "illegal.sgf": "move 2: illegal move White A5: occupied",
+        "nine.sgf": "9x9: expected 5x5",
+        "no.sgf": result.bad["no.sgf"],
+    }
+    assert "not an SGF game record of Go" in result.bad["no.sgf"]
+    games = unpack(read_collection([tmp_path / "games"]).arrays)
+    np.testing.assert_equal([game.z for game in games], [0.0, 0.0, np.nan])
+    assert list(games[2].setup) == [(2, 16), (1, 21)] or list(games[2].setup) == [(1, 21), (2, 16)]
+    assert games[2].moves == [(2, 31)]
+    assert import_games(files, tmp_path / "games", size=5, progress=False).copies == 4
+
+
+def test_the_commands(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "played")
+    assert main(["games", "random", "--games", "3", "--size", "5", "--out", out]) == 0
+    assert "random against itself, seed 1\n3 games, " in capsys.readouterr().out
+    assert main(["games", "info", out, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["games"] == 3
+    assert main(["games", "import", str(files), "--size", "5", "--out", str(tmp_path / "read")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].endswith("3 games added; 1 were there already, 4 left out")
+    assert "empty.sgf: no moves" in lines
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["games", "nobody", "--games", "1"], "unknown player nobody"),
+        (["games", "random"], "missing --games"),
+        (["games", "import", "nowhere"], "nowhere: expected a folder with SGF files"),
+        (["games", "info", "nowhere"], "nowhere: expected a folder of games"),
+        (["games", "random", "--games", "1", "--size", "4"], "board.size = 4"),
+    ],
+)
+def test_bad_input_is_one_line(
+    argv: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(argv) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,132 @@
+"""Shards: what goes in comes out, and what is damaged is noticed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rlgo.archive import write_archive
+from rlgo.errors import RlgoError
+from train.arena.referee import Opinion
+from train.knowledge.shards import (
+    FORMAT,
+    VERSION,
+    StudyGame,
+    is_held_out,
+    open_folder,
+    pack,
+    read_collection,
+    read_shard,
+    shard_paths,
+    take_games,
+    unpack,
+)
+
+RECIPE = {"kind": "imported", "size": 5}
+GAMES = [
+    StudyGame(1, 1.0, [(1, 7), (2, 8), (1, 0)], opinions={1: Opinion(0.25, (8, 9, 0), (300, 7, 1))}),
+    StudyGame(2, math.nan, [(2, 40)], setup=[(1, 7), (1, 35)]),
+    StudyGame(3, 0.5, [(1, 8), (1, 9)], opinions={0: Opinion(0.5, (8,), (1,)), 1: Opinion(0.0, (9, 8), (2, 1))}),
+]
+
+
+def fill(path: Path, games: list[StudyGame]) -> None:
+    with open_folder(path, RECIPE, {}) as folder:
+        for game in games:
+            folder.add(game)
+
+
+def test_games_come_back() -> None:
+    for given, found in zip(GAMES, unpack(pack(GAMES)), strict=True):
+        assert (found.number, found.moves, list(found.setup)) == (given.number, given.moves, list(given.setup))
+        assert found.opinions == given.opinions
+        assert found.id == given.id
+        np.testing.assert_equal(found.z, given.z)
+
+
+def test_numbers_are_stored_in_few_bytes() -> None:
+    arrays = pack(GAMES)
+    assert {name: arrays[name].itemsize for name in ("move", "visits", "value", "id")} == {
+        "move": 1, "visits": 2, "value": 2, "id": 8,
+    }  # fmt: skip
+
+
+def test_a_tenth_is_held_out_and_copies_stay_together() -> None:
+    ids = np.array([StudyGame(i, 1.0, [(1, i % 1000), (2, i // 1000)]).id for i in range(5000)], np.uint64)
+    assert 400 < is_held_out(ids).sum() < 600
+    assert StudyGame(1, 1.0, [(1, 7)]).id == StudyGame(9, 0.0, [(1, 7)]).id != StudyGame(1, 1.0, [(1, 8)]).id
+
+
+def test_a_folder_grows_over_several_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("train.knowledge.shards._GAMES_PER_SHARD", 2)
+    fill(tmp_path, GAMES[:1])
+    fill(tmp_path, GAMES[1:])
+    fill(tmp_path, [StudyGame(4, 1.0, [(1, 40)])])
+    assert [path.name for path in shard_paths(tmp_path)] == ["000001.npz", "000002.npz"]
+    games = read_collection([tmp_path])
+    assert games.arrays["number"].tolist() == [1, 2, 3, 4]
+    assert [game.opinions for game in unpack(games.arrays)][:3] == [game.opinions for game in GAMES]
+
+
+def test_games_are_selected_with_all_that_belongs_to_them(tmp_path: Path) -> None:
+    fill(tmp_path, GAMES)
+    chosen = unpack(take_games(read_collection([tmp_path]).arrays, np.array([2, 0])))
+    assert [(game.number, game.moves, game.opinions) for game in chosen] == [
+        (game.number, game.moves, game.opinions) for game in (GAMES[2], GAMES[0])
+    ]
+
+
+def test_a_game_in_two_folders_counts_once(tmp_path: Path) -> None:
+    fill(tmp_path / "a", GAMES)
+    fill(tmp_path / "b", [*GAMES[1:], StudyGame(7, 0.0, [(1, 40)])])
+    assert len(read_collection([tmp_path / "a", tmp_path / "b"])) == 4
+
+
+def test_another_recipe_is_refused(tmp_path: Path) -> None:
+    fill(tmp_path, GAMES)
+    with (
+        pytest.raises(RlgoError, match="games of another run: size is 5, not 9; choose another folder"),
+        open_folder(tmp_path, {"kind": "imported", "size": 9}, {}),
+    ):
+        pass
+
+
+def test_a_folder_has_one_writer(tmp_path: Path) -> None:
+    with (
+        open_folder(tmp_path, RECIPE, {}),
+        pytest.raises(RlgoError, match="another process is writing to it"),
+        open_folder(tmp_path, RECIPE, {}),
+    ):
+        pass
+
+
+def test_damage_is_noticed(tmp_path: Path) -> None:
+    fill(tmp_path, GAMES)
+    path = shard_paths(tmp_path)[0]
+    whole = path.read_bytes()
+    for data in (whole[:-1], whole[:99], bytes([whole[0] ^ 1]) + whole[1:], b""):
+        path.write_bytes(data)
+        with pytest.raises(RlgoError, match=r"000001\.npz"):
+            read_shard(path)
+
+
+@pytest.mark.parametrize("name", ["visits", "move", "number"])
+def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, name: str) -> None:
+    arrays = pack(GAMES)
+    arrays[name] = arrays[name][:-1]
+    write_archive(tmp_path / "000001.npz", {"format": FORMAT, "version": VERSION, "recipe": RECIPE}, arrays)
+    with pytest.raises(RlgoError, match="not the arrays of a shard of games"):
+        read_collection([tmp_path])
+
+
+def test_folders_without_games_and_mixed_sizes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RlgoError, match="expected a folder of games"):
+        read_collection([tmp_path])
+    fill(tmp_path / "a", GAMES)
+    with open_folder(tmp_path / "b", {"kind": "imported", "size": 9}, {}) as folder:
+        folder.add(GAMES[0])
+    with pytest.raises(RlgoError, match="games on boards of size 5 and 9: expected one size"):
+        read_collection([tmp_path / "a", tmp_path / "b"])

@@ -1,0 +1,234 @@
+"""Where games to learn from come from: a player that plays itself, or SGF files.
+
+Start reading at `play_games` and `import_games`. Both fill a folder of shards (`shards.py`), and go on where an earlier
+call ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlgo.errors import RlgoError
+from rlgo.files import make_folder, write_atomically
+from rlgo.sgf import load_sgf, winner_of
+from train import console, provenance
+from train.arena.pool import GameTask, make_pool
+from train.arena.prepare import make_openings, programs_of, try_players
+from train.arena.referee import GameRecord, GameRules
+from train.knowledge.shards import HELD_OUT, Collection, StudyGame, is_held_out, open_folder
+
+
+@dataclass(frozen=True)
+class GamesPlan:
+    """Everything that determines the games that a player plays against itself.
+
+    Raises
+    ------
+    RlgoError : for values out of range.
+    """
+
+    player: str  # a spec
+    games: int
+    size: int = 9
+    komi: float = 7.5
+    seed: int = 1  # of the openings, and of players whose specs set none
+    opening_plies: int = 2  # uniformly random sensible moves at the start of each game, which nobody learns
+    max_moves: int | None = None  # plies after which a game is scored as it stands; None: 3 for each point
+
+    def __post_init__(self) -> None:
+        for name, low in (("games", 1), ("opening_plies", 0), ("longest", 1)):
+            if getattr(self, name) < low:
+                raise RlgoError(f"{name} = {getattr(self, name)}: expected at least {low}")
+
+    @property
+    def longest(self) -> int:
+        """`max_moves`, by default 3 for each point."""
+        return 3 * self.size * self.size if self.max_moves is None else self.max_moves
+
+    def recipe(self) -> dict[str, Any]:
+        """Return what determines each game; the number of games does not."""
+        return {
+            "kind": "self-play",
+            "player": self.player,
+            "size": self.size,
+            "komi": self.komi,
+            "seed": self.seed,
+            "opening_plies": self.opening_plies,
+            "max_moves": self.longest,
+            **programs_of([self.player]),
+        }
+
+    def tasks(self, finished: set[int], sgf: bool) -> Iterable[GameTask]:
+        """Yield the games that are left to play."""
+        rules = GameRules(self.size, self.komi, self.longest, sgf=sgf, opinions=True)
+        openings = make_openings(self.size, self.games, min(self.opening_plies, self.longest), self.seed)
+        for number, opening in enumerate(openings, 1):
+            if number not in finished:
+                yield GameTask(number, self.player, "", opening, self.seed, rules, opening_number=number)
+
+
+def play_games(
+    plan: GamesPlan, out: Path, *, jobs: int = 1, cluster: str = "", sgf: Path | None = None, progress: bool = True
+) -> int:
+    """Let a player play itself, and keep its games with what it thought of each position.
+
+    A game depends only on the plan and its number, not on which process plays it. Games that the folder holds already
+    are not played again.
+
+    Parameters
+    ----------
+    plan : the games
+    out : folder of the shards, new or begun with the same plan
+    jobs, cluster : see `arena.pool.make_pool`
+    sgf : a folder for a record of every game
+    progress : show progress on standard error
+
+    Returns
+    -------
+    the number of games that were played.
+
+    Raises
+    ------
+    RlgoError : for a bad spec or pool, or a folder with other games; the games played so far are kept.
+    KeyboardInterrupt : after Ctrl-C; the games finished so far are kept.
+    """
+    versions = try_players([plan.player], plan.size, plan.komi)
+    origin = {"versions": provenance.versions(versions), "commit": provenance.commit()}
+    with open_folder(out, plan.recipe(), origin) as folder:
+        done = sum(number <= plan.games for number in folder.numbers)
+        if sgf is not None:
+            make_folder(sgf)
+        with (
+            contextlib.closing(make_pool(jobs, cluster, plan.games - done)) as pool,
+            console.Progress(plan.games, "games", initial=done, enabled=progress) as bar,
+        ):
+            for task, record in pool.run(plan.tasks(folder.numbers, sgf is not None)):
+                if record.forfeit:
+                    raise RlgoError(f"game {task.number}: {record.forfeit}")
+                if sgf is not None:
+                    write_atomically(sgf / f"game-{task.number:06}.sgf", record.sgf)
+                folder.add(_study_game(task.number, record))
+                bar.update()
+    return plan.games - done
+
+
+def _study_game(number: int, record: GameRecord) -> StudyGame:
+    """Return a finished game without a handicap as a game to learn from."""
+    moves = [(1 + i % 2, p) for i, p in enumerate(record.moves)]
+    return StudyGame(number, record.z, moves, opinions=record.opinions)
+
+
+# ---------------------------------------------------------------------------------------------
+# SGF files
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Imported:
+    """What `import_games` did."""
+
+    games: int = 0  # added
+    copies: int = 0  # of games that the folder holds already
+    bad: dict[str, str] = field(default_factory=dict)  # why files were left out, by their names
+
+
+def import_games(source: Path, out: Path, *, size: int = 9, komi: float = 7.5, progress: bool = True) -> Imported:
+    """Read all SGF files below a folder, and add their main lines to a folder of shards.
+
+    Files that cannot be read, or are of another board size, are listed in the result. A game that the folder holds
+    already is not added again, so the call may be repeated.
+
+    Parameters
+    ----------
+    source : the folder
+    out : folder of the shards, new or with imported games of the same size
+    size : board size of the games
+    komi : of files that do not state it
+    progress : show progress on standard error
+
+    Raises
+    ------
+    RlgoError : for a source without SGF files, or a folder with other games.
+    """
+    paths = sorted(path for path in source.rglob("*") if path.suffix.lower() == ".sgf")
+    if not paths:
+        raise RlgoError(f"{source}: expected a folder with SGF files")
+    result = Imported()
+    origin = {"versions": provenance.versions(), "commit": provenance.commit(), "source": source.name}
+    with (
+        open_folder(out, {"kind": "imported", "size": size}, origin) as folder,
+        console.Progress(len(paths), "files", enabled=progress) as bar,
+    ):
+        for path in bar.track(paths):
+            try:
+                game = _read_game(path, size, komi, max(folder.numbers, default=0) + 1)
+            except RlgoError as error:
+                name = str(path.relative_to(source))
+                result.bad[name] = str(error).removeprefix(f"{str(path)!r}: ")
+                continue
+            if game.id in folder.ids:
+                result.copies += 1
+            else:
+                folder.add(game)
+                result.games += 1
+    return result
+
+
+def _read_game(path: Path, size: int, komi: float, number: int) -> StudyGame:
+    """Read a game. RlgoError if it cannot be learned from."""
+    game = load_sgf(path, komi)
+    if game.size != size:
+        raise RlgoError(f"{game.size}x{game.size}: expected {size}x{size}")
+    if not game.moves:
+        raise RlgoError("no moves")
+    return StudyGame(number, winner_of(path.read_bytes()), game.moves, game.setup)
+
+
+# ---------------------------------------------------------------------------------------------
+# What there is
+# ---------------------------------------------------------------------------------------------
+
+
+def summary(games: Collection) -> dict[str, Any]:
+    """Return the numbers that describe a collection."""
+    a = games.arrays
+    z = a["z"][~np.isnan(a["z"])]
+    return {
+        "recipes": games.recipes,
+        "provenance": games.provenance,
+        "games": len(games),
+        "held_out": int(is_held_out(a["id"]).sum()),
+        "moves": len(a["move"]),
+        "searched": int((a["n_visited"] > 0).sum()),
+        "mean_moves": float(a["n_moves"].mean()),
+        "known_results": len(z),
+        "black_wins": float(z.mean()) if len(z) else None,
+        "mean_visits": float(a["visits"].sum() / max(1, (a["n_visited"] > 0).sum())),
+    }
+
+
+def describe(games: Collection) -> str:
+    """Describe a collection in a few lines."""
+    s = summary(games)
+    lines = [_origin(recipe) for recipe in s["recipes"]]
+    lines.append(f"{s['games']:,} games, {s['moves']:,} moves, {s['mean_moves']:.1f} a game")
+    lines.append(f"{s['held_out']:,} games held out (one in {HELD_OUT} by the digest of its moves)")
+    lines.append(f"{s['searched']:,} positions with a search, {s['mean_visits']:,.0f} visits each")
+    if s["black_wins"] is not None:
+        lines.append(f"Black won {s['black_wins']:.1%} of {s['known_results']:,} games with a result")
+    made = s["provenance"]
+    lines.append(f"rlgo {made['versions']['rlgo']}" + (f", commit {made['commit']}" if made["commit"] else ""))
+    return "\n".join(lines)
+
+
+def _origin(recipe: Mapping[str, Any]) -> str:
+    board = f"{recipe['size']}x{recipe['size']}"
+    if recipe["kind"] == "imported":
+        return f"{board}, imported"
+    return f"{board}, komi {recipe['komi']:g}: {recipe['player']} against itself, seed {recipe['seed']}"

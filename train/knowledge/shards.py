@@ -1,0 +1,318 @@
+"""Shards: files of games to learn from, each position with what a search thought of it.
+
+Start reading at `StudyGame`, then `ShardFolder`. A shard is an archive (see `rlgo.archive`) with a few hundred games of
+one board size. Its arrays hold one number after another: for each game, for each stone set up, for each move, and for
+each move that a search visited. Whole numbers are stored in the smallest unsigned type that holds them.
+
+========== ==================================================================================================
+game       `number`, `id`, `z` (NaN: not known), `n_setup`, `n_moves`
+setup      `setup_color`, `setup_point`
+move       `color`, `move` (points of the padded board, or PASS), `value` (P(Black wins) before the move by the
+           search's best move; NaN: no search), `n_visited`
+visited    `visited_move`, `visits`, the most visited first
+========== ==================================================================================================
+
+A tenth of all games is *held out*: never learned from, only used to measure. A game's id is a digest of its moves, so
+copies of a game in several collections are held out everywhere or nowhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlgo.archive import read_archive, write_archive
+from rlgo.errors import RlgoError
+from rlgo.files import make_folder
+from train.arena.referee import Opinion
+
+FORMAT, VERSION = "rlgo-games", 1
+HELD_OUT = 10  # one game in this many is held out
+_GAMES_PER_SHARD = 500
+_SAVE_SECONDS = 10.0
+_NO_OPINION = Opinion(math.nan, (), ())
+
+# The arrays by what they have one number for, as in the table above.
+_OF_GAMES = ("number", "id", "z", "n_setup", "n_moves")
+_OF_SETUP = ("setup_color", "setup_point")
+_OF_MOVES = ("color", "move", "value", "n_visited")
+_OF_VISITED = ("visited_move", "visits")
+ARRAYS = (*_OF_GAMES, *_OF_SETUP, *_OF_MOVES, *_OF_VISITED)
+
+
+@dataclass(frozen=True)
+class StudyGame:
+    """A game to learn from.
+
+    Attributes
+    ----------
+    number : its number in the collection, from 1
+    z : 1 Black won, 0 White won, 0.5 a draw, NaN not known
+    moves : (colour, point or PASS) each
+    setup : stones set up at the start, (colour, point) each
+    opinions : what a search thought, by the number of moves before
+    """
+
+    number: int
+    z: float
+    moves: Sequence[tuple[int, int]]
+    setup: Sequence[tuple[int, int]] = ()
+    opinions: Mapping[int, Opinion] = field(default_factory=dict)
+
+    @property
+    def id(self) -> int:
+        """A digest of the stones set up and the moves, 64 bits."""
+        text = json.dumps([[list(map(int, stone)) for stone in self.setup], [list(map(int, m)) for m in self.moves]])
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
+def is_held_out(ids: np.ndarray) -> np.ndarray:
+    """Return which games are held out, bool[n], by their ids, uint64[n]."""
+    return ids % np.uint64(HELD_OUT) == 0
+
+
+def pack(games: Sequence[StudyGame]) -> dict[str, np.ndarray]:
+    """Return the arrays of a shard."""
+    columns: dict[str, list[Any]] = {name: [] for name in ARRAYS}
+
+    def add(names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
+        for row in rows:
+            for name, number in zip(names, row, strict=True):
+                columns[name].append(number)
+
+    for game in games:
+        add(_OF_GAMES, [(game.number, game.id, game.z, len(game.setup), len(game.moves))])
+        add(_OF_SETUP, list(game.setup))
+        for i, (color, p) in enumerate(game.moves):
+            opinion = game.opinions.get(i, _NO_OPINION)
+            add(_OF_MOVES, [(color, p, opinion.value, len(opinion.moves))])
+            add(_OF_VISITED, list(zip(opinion.moves, opinion.visits, strict=True)))
+    return {name: _compact(name, numbers) for name, numbers in columns.items()}
+
+
+def _compact(name: str, numbers: list[Any]) -> np.ndarray:
+    if name == "z":
+        return np.array(numbers, np.float32)
+    if name == "value":
+        return np.array(numbers, np.float16)
+    if name == "id":
+        return np.array(numbers, np.uint64)
+    return np.array(numbers, np.min_scalar_type(max(numbers, default=0)))
+
+
+def unpack(arrays: Mapping[str, np.ndarray]) -> list[StudyGame]:
+    """Return the games of a shard; the inverse of `pack` but for the precision of values."""
+    a = {name: arrays[name].tolist() for name in ARRAYS}
+    setup, moves = zip(a["setup_color"], a["setup_point"], strict=True), zip(*(a[n] for n in _OF_MOVES), strict=True)
+    visited = zip(a["visited_move"], a["visits"], strict=True)
+    games = []
+    for number, z, n_setup, n_moves in zip(a["number"], a["z"], a["n_setup"], a["n_moves"], strict=True):
+        stones, played, opinions = [next(setup) for _ in range(n_setup)], [], {}
+        for i in range(n_moves):
+            color, p, value, n_visited = next(moves)
+            played.append((color, p))
+            pairs = [next(visited) for _ in range(n_visited)]
+            if pairs:
+                opinions[i] = Opinion(value, tuple(m for m, _ in pairs), tuple(n for _, n in pairs))
+        games.append(StudyGame(number, z, played, stones, opinions))
+    return games
+
+
+# ---------------------------------------------------------------------------------------------
+# Folders
+# ---------------------------------------------------------------------------------------------
+
+
+class ShardFolder:
+    """A folder of shards that grows; open it with `open_folder`.
+
+    Attributes
+    ----------
+    numbers, ids : of all games in it
+    """
+
+    def __init__(self, path: Path, recipe: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+        self.path = path
+        self._recipe = dict(recipe)
+        self._meta = {"format": FORMAT, "version": VERSION, "recipe": self._recipe, "provenance": dict(provenance)}
+        self.numbers: set[int] = set()
+        self.ids: set[int] = set()
+        self._games: list[StudyGame] = []  # of the last shard
+        self._n_shards = 1
+        self._saved = time.monotonic()
+        self._is_saved = True
+        self._read()
+
+    def _read(self) -> None:
+        """Read what is there. RlgoError for a damaged shard, or games of another recipe."""
+        for path in shard_paths(self.path):
+            meta, arrays = read_shard(path)
+            check_recipe(path, meta["recipe"], self._recipe)
+            self.numbers |= set(arrays["number"].tolist())
+            self.ids |= set(arrays["id"].tolist())
+            self._n_shards = int(path.stem)
+            self._games = unpack(arrays)
+        self._start_next()
+
+    def add(self, game: StudyGame) -> None:
+        """Add a game. It is on the disk some ten seconds later at most, or after `save`."""
+        self._games.append(game)
+        self.numbers.add(game.number)
+        self.ids.add(game.id)
+        self._is_saved = False
+        if len(self._games) >= _GAMES_PER_SHARD or time.monotonic() - self._saved > _SAVE_SECONDS:
+            self.save()
+            self._start_next()
+
+    def save(self) -> None:
+        """Write the last shard, atomically. RlgoError if it cannot be written; the old one is left as it was."""
+        if not self._is_saved:
+            write_archive(self.path / f"{self._n_shards:06}.npz", self._meta, pack(self._games))
+            self._saved, self._is_saved = time.monotonic(), True
+
+    def _start_next(self) -> None:
+        if len(self._games) >= _GAMES_PER_SHARD:
+            self._games = []
+            self._n_shards += 1
+
+
+@contextmanager
+def open_folder(path: Path, recipe: Mapping[str, Any], provenance: Mapping[str, Any]) -> Iterator[ShardFolder]:
+    """Open a folder of shards, new or begun, for this process alone; it is saved at the end, even after an error.
+
+    Parameters
+    ----------
+    path : the folder
+    recipe : what determines its games; an existing folder must have the same
+    provenance : versions and so on, written into new shards
+
+    Raises
+    ------
+    RlgoError : for games of another recipe, a damaged shard, or a folder that another process is writing to.
+    """
+    from filelock import FileLock, Timeout  # only folders that grow need it
+
+    make_folder(path)
+    try:
+        with FileLock(path / ".lock", timeout=0):
+            folder = ShardFolder(path, recipe, provenance)
+            try:
+                yield folder
+            finally:
+                folder.save()
+    except Timeout:
+        raise RlgoError(f"{path}: another process is writing to it") from None
+
+
+def check_recipe(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raise an RlgoError that names the first difference between two recipes."""
+    for key, value in json.loads(json.dumps(wanted)).items():
+        if found.get(key) != value:
+            was, now = json.dumps(found.get(key)), json.dumps(value)
+            raise RlgoError(f"{path.parent}: games of another run: {key} is {was}, not {now}; choose another folder")
+
+
+def shard_paths(folder: Path) -> list[Path]:
+    """List the shards of a folder, in order."""
+    return sorted(path for path in folder.glob("*.npz") if path.stem.isdecimal())
+
+
+def read_shard(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read a shard: its metadata and its arrays. RlgoError if it is missing, damaged, or no shard."""
+    meta, arrays = read_archive(path, "shard of games", FORMAT, VERSION)
+    try:
+        lengths = {len(arrays[name]) for name in _OF_GAMES}, {len(arrays[name]) for name in _OF_MOVES}
+        sums = [(arrays["n_moves"].sum(), arrays["move"]), (arrays["n_setup"].sum(), arrays["setup_point"])]
+        sums.append((arrays["n_visited"].sum(), arrays["visits"]))
+        whole = all(len(kind) == 1 for kind in lengths) and all(n == len(column) for n, column in sums)
+        if not whole or not isinstance(meta["recipe"]["size"], int):
+            raise ValueError
+    except (KeyError, TypeError, ValueError):
+        raise RlgoError(f"{path}: damaged: not the arrays of a shard of games") from None
+    return meta, arrays
+
+
+@dataclass(frozen=True)
+class Collection:
+    """All games of a folder.
+
+    Attributes
+    ----------
+    recipes : what determined the games, one for each kind
+    provenance : of the last shard
+    arrays : as in a shard, of all games by their numbers; whole numbers are int64, or uint64 for ids
+    """
+
+    recipes: list[dict[str, Any]]
+    provenance: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+    @property
+    def size(self) -> int:
+        """The board size."""
+        return int(self.recipes[0]["size"])
+
+    def __len__(self) -> int:
+        return len(self.arrays["number"])
+
+
+def read_collection(folders: Sequence[Path]) -> Collection:
+    """Read all games of some folders, each game once.
+
+    Raises
+    ------
+    RlgoError : for a damaged shard, a folder without games, or games of different board sizes.
+    """
+    metas, parts = [], []
+    for folder in folders:
+        paths = shard_paths(folder)
+        if not paths:
+            raise RlgoError(f"{folder}: expected a folder of games, as rlgo games writes them")
+        for path in paths:
+            meta, arrays = read_shard(path)
+            metas.append(meta)
+            parts.append(arrays)
+    sizes = sorted({meta["recipe"]["size"] for meta in metas})
+    if len(sizes) > 1:
+        raise RlgoError(f"games on boards of size {' and '.join(map(str, sizes))}: expected one size")
+    recipes = []
+    for meta in metas:
+        if meta["recipe"] not in recipes:
+            recipes.append(meta["recipe"])
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in ARRAYS}
+    for name, column in joined.items():
+        if column.dtype.kind in "iu" and name != "id":
+            joined[name] = column.astype(np.int64)
+    return Collection(recipes, metas[-1]["provenance"], _each_once(joined))
+
+
+def _each_once(a: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Sort games by number, and keep the first of those with the same id."""
+    order = np.argsort(a["number"], kind="stable")
+    _, first = np.unique(a["id"][order], return_index=True)
+    return take_games(a, order[np.sort(first)])
+
+
+def take_games(a: Mapping[str, np.ndarray], games: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the arrays of some of the games, by their indices, in that order."""
+    moves = _rows(a["n_moves"], games)
+    rows = {_OF_GAMES: games, _OF_SETUP: _rows(a["n_setup"], games), _OF_MOVES: moves}
+    rows[_OF_VISITED] = _rows(a["n_visited"], moves)
+    return {name: a[name][index] for names, index in rows.items() for name in names}
+
+
+def _rows(lengths: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return the indices of the rows that belong to some owners; owner i has lengths[i] rows, one after another."""
+    ends = np.cumsum(lengths)
+    n = lengths[wanted]
+    shift = np.repeat(ends[wanted] - lengths[wanted] - (np.cumsum(n) - n), n)
+    return np.arange(n.sum()) + shift

@@ -1,0 +1,391 @@
+"""What the server answers: every message of the WebSocket and every answer to an HTTP request, for the documentation.
+
+Start reading at `Game` and `Search`. Tests hold what the server really sends against these.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from train.play.web.requests import Color, Model, Role, Setup
+
+Map = list[list[float]]
+ValueOrNone = float | None
+
+# ---------------------------------------------------------------------------------------------
+# The WebSocket
+# ---------------------------------------------------------------------------------------------
+
+
+class Ok(Model):
+    """The request was carried out."""
+
+    type: Literal["ok"]
+    id: int | None
+
+
+class Error(Model):
+    """A request that is impossible or malformed, or a search that failed."""
+
+    type: Literal["error"]
+    id: int | None
+    message: str
+    role: Role | None = Field(None, description="of a search that failed")
+
+
+class LimitsOf(Model):
+    """What a tab may use; see `train.play.web.options.Limits`."""
+
+    tabs: int
+    players: int
+    analyses: int
+    seconds: float
+    memory_mb: float
+    message_bytes: int
+    frames: int
+    moves_factor: int
+
+
+class Hello(Model):
+    """The first message."""
+
+    type: Literal["hello"]
+    version: str
+    size: int
+    komi: float
+    player: str = Field(description="the spec that seats and searches have by default")
+    sizes: tuple[int, int] = Field(description="the smallest and the largest board")
+    limits: LimitsOf
+    has_runs: bool
+    has_sgf: bool
+    tensorboard: str | None
+
+
+class ClockOf(Model):
+    """What an engine has left."""
+
+    seconds: float
+    stones: int = Field(description="moves to make in that time, or periods left; 0 in main time")
+
+
+class Sides(Model):
+    """A number for each colour."""
+
+    black: int
+    white: int
+
+
+class Game(Model):
+    """The game, after every change."""
+
+    type: Literal["game"]
+    size: int
+    komi: float
+    setup: Setup
+    first: Color = Field(description="who played first")
+    moves: list[tuple[Color, str]]
+    at: int = Field(description="moves shown")
+    to_play: Color
+    last_move: str | None
+    ko: str | None
+    stones: Setup
+    captures: Sides = Field(description="stones that each colour has taken")
+    legal: list[str]
+    is_over: bool
+    resigned: Color | None
+    result: str | None
+    seats: dict[Color, str]
+    clocks: dict[Color, ClockOf | None]
+    paused: bool
+
+
+class State(Model):
+    """What a role is doing."""
+
+    type: Literal["state"]
+    role: Role
+    doing: Literal["preparing", "waiting", "searching", "idle"]
+
+
+class Depth(Model):
+    """A finished depth of alpha-beta."""
+
+    depth: int
+    value: float
+    move: str
+    line: list[str]
+    positions: int
+    seconds: float
+
+
+class Search(Model):
+    """What a search believes so far, or in the end."""
+
+    type: Literal["search"]
+    id: int | None = None
+    role: Role
+    number: int
+    player: str
+    at: int
+    to_play: Color
+    final: bool
+    chosen: str | None
+    kind: Literal["tree", "memory", "depth", "values"]
+    unit: Literal["simulations", "positions"]
+    count: int
+    seconds: float
+    per_second: float
+    depth: int
+    size: int
+    bytes: int
+    report: list[str]
+    moves: list[str]
+    columns: dict[str, list[ValueOrNone]]
+    lines: dict[str, list[str]]
+    depths: list[Depth]
+
+
+class Score(Model):
+    """The score of the position shown."""
+
+    type: Literal["score"]
+    id: int | None
+    result: str
+    score: float
+    dead: list[list[str]]
+    ownership: Map
+    wins: float
+
+
+class Sgf(Model):
+    """The game as a record."""
+
+    type: Literal["sgf"]
+    id: int | None
+    sgf: str
+    file: str | None
+
+
+class CurvePoint(Model):
+    """The best moves at one moment of a search."""
+
+    count: int
+    seconds: float
+    best: list[tuple[str, ValueOrNone]]
+
+
+class Frames(Model):
+    """The curve of the last search."""
+
+    type: Literal["frames"]
+    id: int | None
+    role: Role
+    number: int
+    frames: list[CurvePoint]
+
+
+MESSAGES = (Ok, Error, Hello, Game, State, Search, Score, Sgf, Frames)
+
+# ---------------------------------------------------------------------------------------------
+# HTTP
+# ---------------------------------------------------------------------------------------------
+
+
+class Refusal(Model):
+    """Why a request was refused."""
+
+    error: str
+
+
+class SliderRange(Model):
+    """The range of a key that is worth trying."""
+
+    low: float
+    high: float
+    scale: Literal["linear", "log"]
+    default: float | None
+
+
+class Key(Model):
+    """A setting of a player."""
+
+    name: str
+    aliases: list[str]
+    default: str
+    expected: str
+    meaning: str
+    kind: Literal["number", "integer", "switch", "choice", "sizes", "weights", "text"]
+    choices: list[str]
+    range: SliderRange | None
+
+
+class PlayerOf(Model):
+    """A player."""
+
+    name: str
+    summary: str
+    keys: list[Key]
+
+
+class Players(Model):
+    """All players."""
+
+    players: list[PlayerOf]
+
+
+class WeightFileOf(Model):
+    """A weight file."""
+
+    name: str
+    size: int
+    komi: float
+    value: Literal["logistic", "linear"]
+    games: int
+    features: str
+    blocks: list[str]
+    is_default: bool
+
+
+class WeightFilesOf(Model):
+    """The weight files that requests may name."""
+
+    weights: list[WeightFileOf]
+
+
+class Files(Model):
+    """The game records that requests may name."""
+
+    files: list[str]
+
+
+class WindowOf(Model):
+    """What a window adds to the logit."""
+
+    vertex: str
+    row: int
+    col: int
+    size: int
+    kind: Literal["LI", "LD", "inversion", "none"]
+    weight: float
+    cells: list[list[int]]
+
+
+class BlockOf(Model):
+    """What the windows of a block add to the logit."""
+
+    block: str
+    size: int
+    kind: Literal["LI", "LD", "inversion", "none"]
+    sum: float
+    windows: int
+    in_use: int
+    top: list[WindowOf]
+
+
+class Probe(Model):
+    """V of a position, opened up."""
+
+    weights: str
+    value: float
+    logit: float
+    kind: Literal["logistic", "linear"]
+    blocks: list[BlockOf]
+    moves: dict[str, float]
+
+
+class ValueOf(Model):
+    """V of a position."""
+
+    value: float
+    logit: float
+
+
+class WindowChange(Model):
+    """A window that a move changes."""
+
+    vertex: str
+    row: int
+    col: int
+    size: int
+    kind: Literal["LI", "LD", "inversion", "none"]
+    before: float
+    after: float
+    difference: float
+    cells_before: list[list[int]]
+    cells_after: list[list[int]]
+
+
+class LeftOut(Model):
+    """The windows that were not listed."""
+
+    windows: int
+    difference: float
+
+
+class ProbeMove(Model):
+    """What a move changes, window by window."""
+
+    weights: str
+    move: str
+    before: ValueOf
+    after: ValueOf
+    difference: float
+    windows: list[WindowChange]
+    left_out: LeftOut
+
+
+class RunOf(Model):
+    """A training run."""
+
+    name: str
+    state: Literal["running", "interrupted", "finished", "damaged"]
+    reason: str
+    games: int
+    of: int
+    games_per_s: float
+    elo: float | None
+    size: int | None
+    features: str
+    started: str
+    resume: str
+
+
+class Runs(Model):
+    """The training runs of a folder."""
+
+    folder: str
+    tensorboard: str | None
+    runs: list[RunOf]
+
+
+class Curves(Model):
+    """The logged numbers of a run."""
+
+    run: str
+    after: int
+    next: int
+    curves: dict[str, list[tuple[int, ValueOrNone]]]
+
+
+class ShapeOf(Model):
+    """A learned shape."""
+
+    weight: float
+    occurrences: int | None
+    vertex: str
+    row: int
+    col: int
+    cells: list[list[int]]
+
+
+class Shapes(Model):
+    """The shapes of a block."""
+
+    run: str | None
+    weights: str | None
+    blocks: list[str]
+    block: str
+    sort: Literal["weight", "occurrences"]
+    shapes: list[ShapeOf]

@@ -1,0 +1,175 @@
+"""The HTTP half of the API: one method for each request.
+
+Start reading at `Endpoints.routes`. Whatever takes longer than a moment runs in worker threads, a few at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from rlgo.errors import RlgoError
+from rlgo.weights import Weights
+from train.play.web import requests as ask
+from train.play.web.files import Records, WeightFiles
+from train.play.web.openapi import openapi
+from train.play.web.options import Options
+from train.play.web.positions import game_of
+from train.play.web.probe import probe, probe_move, shapes
+from train.play.web.searcher import Commons, analyze
+from train.play.web.specs import players_menu
+from train.play.web.threads import Workers
+
+_Json = dict[str, Any]
+
+
+class RunSource(Protocol):
+    """Where training runs come from; `train.runs.history.RunHistory` is one."""
+
+    def describe(self) -> _Json:
+        """Return the answer to ``GET /api/runs``."""
+        ...
+
+    def curves(self, name: str, after: int = 0) -> _Json:
+        """Return the numbers that a run has logged from byte `after` of its log on."""
+        ...
+
+    def learned(self, name: str) -> tuple[Weights, np.ndarray]:
+        """Return the weights of a run, and how often each one's shapes occurred."""
+        ...
+
+
+class BusyError(RlgoError):
+    """Too many requests compute at the same time."""
+
+
+class Endpoints:
+    """The answers to HTTP requests.
+
+    Parameters
+    ----------
+    options : of the server
+    commons : what searches share
+    weights, records : the files that requests may name
+    runs : the training runs to show, if any
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        commons: Commons,
+        weights: WeightFiles,
+        records: Records,
+        runs: RunSource | None,
+    ) -> None:
+        self._options, self._commons, self._weights = options, commons, weights
+        self._records, self._runs = records, runs
+        self._workers = Workers("http", options.limits.analyses)
+        self._places = threading.BoundedSemaphore(4 * options.limits.analyses)
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        gets: dict[str, Callable[[Request], _Json]] = {
+            "/api/openapi.json": lambda _: openapi(),
+            "/api/players": lambda _: {"players": players_menu()},
+            "/api/weights": self._list_weights,
+            "/api/sgf": lambda _: {"files": self._records.list()},
+            "/api/runs": lambda _: self._need_runs().describe() | {"tensorboard": self._options.tensorboard},
+            "/api/runs/curves": self._curves,
+            "/api/runs/shapes": self._shapes,
+        }
+        posts: dict[str, tuple[type[ask.Model], Callable[[Any], _Json]]] = {
+            "/api/analysis": (ask.Analysis, self._analyze),
+            "/api/probe": (ask.Probe, self._probe),
+            "/api/probe/move": (ask.ProbeMove, self._probe_move),
+        }
+        return [
+            *(Route(path, self._get(answer), methods=["GET"]) for path, answer in gets.items()),
+            *(Route(path, self._post(model, answer), methods=["POST"]) for path, (model, answer) in posts.items()),
+        ]
+
+    def _get(self, answer: Callable[[Request], _Json]) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            return JSONResponse(await self._compute(lambda: answer(request)))
+
+        return endpoint
+
+    def _post(self, model: type[ask.Model], answer: Callable[[Any], _Json]) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            body = ask.read_body(model, await request.body())
+            return JSONResponse(await self._compute(lambda: answer(body)))
+
+        return endpoint
+
+    async def _compute(self, function: Callable[[], _Json]) -> _Json:
+        """Run a function in a worker thread. BusyError if many are waiting."""
+        if not self._places.acquire(blocking=False):
+            raise BusyError("the server is busy: try again")
+        future = self._workers.submit(function)
+        future.add_done_callback(lambda _: self._places.release())
+        return await asyncio.wrap_future(future)
+
+    # --- files ---
+
+    def _list_weights(self, request: Request) -> _Json:
+        size = ask.read_query(ask.SizeQuery, dict(request.query_params)).size
+        return {
+            "weights": [
+                {
+                    "name": file.name,
+                    "size": file.weights.features.size,
+                    "komi": file.weights.komi,
+                    "value": file.weights.value,
+                    "games": file.weights.games,
+                    "features": file.weights.features.name,
+                    "blocks": [block.name for block in file.weights.features.blocks],
+                    "is_default": file.is_default,
+                }
+                for file in self._weights.list(size)
+            ]
+        }
+
+    # --- positions ---
+
+    def _probe(self, body: ask.Probe) -> _Json:
+        game = game_of(body.position)
+        return probe(self._weights.find(body.weights or "", game.size), game, body.top)
+
+    def _probe_move(self, body: ask.ProbeMove) -> _Json:
+        game = game_of(body.position)
+        return probe_move(self._weights.find(body.weights or "", game.size), game, body.move, body.top)
+
+    def _analyze(self, body: ask.Analysis) -> _Json:
+        """Search, and return the last message of the search."""
+        game = game_of(body.position)
+        return analyze(self._commons, body.player or self._options.player, game, body.seconds)
+
+    # --- runs ---
+
+    def _need_runs(self) -> RunSource:
+        if self._runs is None:
+            raise RlgoError("expected a server with a folder of runs (rlgo web --runs DIR)")
+        return self._runs
+
+    def _curves(self, request: Request) -> _Json:
+        query = ask.read_query(ask.CurvesQuery, dict(request.query_params))
+        return {"run": query.run, **self._need_runs().curves(query.run, query.after)}
+
+    def _shapes(self, request: Request) -> _Json:
+        query = ask.read_query(ask.ShapesQuery, dict(request.query_params))
+        if (query.run is None) == (query.weights is None):
+            raise RlgoError("expected either run or weights")
+        occurrences: np.ndarray | None = None
+        if query.run is not None:
+            weights, occurrences = self._need_runs().learned(query.run)
+        else:
+            weights = self._weights.find(query.weights or "").weights
+        found = shapes(weights, occurrences, query.block, query.sort, query.top)
+        return {"run": query.run, "weights": query.weights, **found}

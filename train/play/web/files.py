@@ -1,0 +1,154 @@
+"""Files that the page may use: weight files and game records, in folders that the command named.
+
+Start reading at `confined`. A request never contains a path that is used as it is: names are looked up below a folder,
+and what a link leads out of it does not count as below.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from rlgo.errors import RlgoError
+from rlgo.files import make_folder, write_atomically
+from rlgo.resources import checkpoints_dir
+from rlgo.sgf import read_sgf
+from rlgo.weights import Weights, load_weights, shipped_weights
+
+_MOST_FILES = 1_000  # listed of a folder
+
+
+def confined(folder: Path, name: str) -> Path:
+    """Return the path of `name` below `folder`; RlgoError if it is not a relative path that stays there."""
+    try:
+        top, path = folder.resolve(), (folder / name).resolve()
+    except (OSError, ValueError, RuntimeError):  # a null byte, a circle of links
+        raise RlgoError(f"{name!r}: expected the name of a file") from None
+    if not name or Path(name).is_absolute() or not path.is_relative_to(top) or path == top:
+        raise RlgoError(f"{name!r}: expected a name below the folder {folder}")
+    return path
+
+
+def names_below(folder: Path, suffix: str) -> list[str]:
+    """List the files below a folder by their relative names, sorted; hidden ones are left out."""
+    names = []
+    for path in sorted(folder.rglob(f"*{suffix}")):
+        name = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith(".") for part in name.parts):
+            names.append(name.as_posix())
+            if len(names) == _MOST_FILES:
+                break
+    return names
+
+
+# ---------------------------------------------------------------------------------------------
+# Weights
+# ---------------------------------------------------------------------------------------------
+
+
+class WeightFile(NamedTuple):
+    """A weight file under the name that requests use."""
+
+    name: str
+    path: Path
+    weights: Weights
+    is_default: bool = False  # whether it is the best shipped file of its board size
+
+
+class WeightFiles:
+    """The shipped weight files, by names such as ``9x9-1M``, and those of some folders, by relative paths.
+
+    folders : searched in order
+    """
+
+    def __init__(self, folders: tuple[Path, ...] = ()) -> None:
+        self.folders = folders
+
+    def list(self, size: int | None = None) -> list[WeightFile]:
+        """List the files that can be read, for boards of one size or of all."""
+        names = [path.stem for path in sorted(checkpoints_dir().glob("*.npz"))]
+        names += [name for folder in self.folders for name in names_below(folder, ".npz")]
+        found = []
+        for name in dict.fromkeys(names):
+            try:
+                file = self.find(name)
+            except RlgoError:  # another kind of archive, or one that is being written
+                continue
+            if size in (None, file.weights.features.size):
+                found.append(file)
+        best: dict[int, WeightFile] = {}
+        for file in found:
+            n = file.weights.features.size
+            if file.path.parent == checkpoints_dir() and (n not in best or file.weights.games > best[n].weights.games):
+                best[n] = file
+        defaults = {file.name for file in best.values()}
+        return [file._replace(is_default=file.name in defaults) for file in found]
+
+    def find(self, name: str, size: int | None = None) -> WeightFile:
+        """Read the file of a name; the empty name is the best shipped file of a size.
+
+        Raises RlgoError if there is no such file, or if it is for another board size.
+        """
+        path = self._path(name, size)
+        weights = _load(path, path.stat().st_mtime_ns)
+        return WeightFile(name or path.stem, path, weights if size is None else weights.for_board(size, name))
+
+    def _path(self, name: str, size: int | None) -> Path:
+        if not name and size is not None:
+            return shipped_weights(size)
+        shipped = {path.stem: path for path in checkpoints_dir().glob("*.npz")}
+        if name in shipped:
+            return shipped[name]
+        for folder in self.folders:
+            path = confined(folder, name)
+            if path.is_file() and path.suffix == ".npz":
+                return path
+        raise RlgoError(f"weights {name!r}: expected a name that GET /api/weights lists")
+
+
+@lru_cache(maxsize=16)
+def _load(path: Path, modified: int) -> Weights:  # noqa: ARG001  # a file that was written again is read again
+    return load_weights(path)
+
+
+# ---------------------------------------------------------------------------------------------
+# Game records
+# ---------------------------------------------------------------------------------------------
+
+
+class Records:
+    """Game records in some folders; the first one takes new ones."""
+
+    def __init__(self, folders: tuple[Path, ...] = ()) -> None:
+        self.folders = folders
+
+    def list(self) -> list[str]:
+        """List the names of all records."""
+        return list(dict.fromkeys(name for folder in self.folders for name in names_below(folder, ".sgf")))
+
+    def read(self, name: str, most_bytes: int) -> bytes:
+        """Read a record. RlgoError if there is none of this name, or if it is too large."""
+        for folder in self.folders:
+            path = confined(folder, name)
+            if path.is_file() and path.suffix == ".sgf":
+                if path.stat().st_size > most_bytes:
+                    raise RlgoError(f"{name}: expected at most {most_bytes:,} bytes")
+                return path.read_bytes()
+        raise RlgoError(f"file {name!r}: expected a name that GET /api/sgf lists")
+
+    def write(self, name: str, record: bytes, overwrite: bool) -> None:
+        """Write a record to the first folder. RlgoError if it exists and `overwrite` is false."""
+        if not self.folders:
+            raise RlgoError("file: expected a server with a folder for records (rlgo web --sgf DIR)")
+        path = confined(self.folders[0], name)
+        if path.suffix != ".sgf" or any(part.startswith(".") for part in Path(name).parts):
+            raise RlgoError(f"file {name!r}: expected a name that ends with .sgf")
+        if path.is_dir() or (path.exists() and not overwrite):
+            raise RlgoError(f"file {name!r}: exists already; send overwrite = true to replace it")
+        read_sgf(record)  # whatever is written can be read again
+        try:
+            make_folder(path.parent)
+            write_atomically(path, record)
+        except RlgoError:  # which names the folder, too
+            raise RlgoError(f"file {name!r}: cannot be written") from None

@@ -1,0 +1,45 @@
+"""What the command line decides, and what a tab may use.
+
+Start reading at `Options`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Limits(NamedTuple):
+    """Bounds that keep one tab from taking the machine from the others."""
+
+    tabs: int = 32  # connections at a time
+    players: int = 48  # players at a time, of all tabs together
+    analyses: int = 4  # HTTP requests that compute, at a time
+    seconds: float = 120.0  # of a search
+    memory_mb: float = 64.0  # of a player's tree
+    message_bytes: int = 1_000_000  # of a request
+    frames: int = 200  # kept of a search
+    moves_factor: int = 4  # engines stop moving after this many moves for each point of the board
+
+
+class Options(NamedTuple):
+    """The settings of a server.
+
+    Attributes
+    ----------
+    player : the spec that seats and searches have by default. It is trusted: only the page's own specs are checked
+    size, komi : of the first game
+    host : the address that the server is bound to, or the name that it is known by
+    weights, sgf : folders whose weight files and game records the page may use; saved records go to the first of `sgf`
+    tensorboard : the address of a TensorBoard that shows the runs, for links
+    limits : see `Limits`
+    """
+
+    player: str = "heuristic_mc_rave"
+    size: int = 9
+    komi: float = 7.5
+    host: str = "127.0.0.1"
+    weights: tuple[Path, ...] = ()
+    sgf: tuple[Path, ...] = ()
+    tensorboard: str | None = None
+    limits: Limits = Limits()

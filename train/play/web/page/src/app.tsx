@@ -1,0 +1,129 @@
+// The page's frame: head, the view shown, and what is said on top of it.
+
+import { effect, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { JSX } from "preact";
+import { CompareView } from "./compare";
+import { Button, Icon } from "./controls";
+import { capital } from "./go";
+import { KeysButton, KeysDialog } from "./keys";
+import { dismiss, spoken, toasts } from "./notices";
+import { PlayView } from "./play";
+import { ProbeView } from "./probe";
+import { RunsView } from "./runs";
+import { hello, isConnected, request } from "./server";
+import { openSgf } from "./table";
+import { nextTheme, theme } from "./theme";
+import { view, VIEWS, type View } from "./views";
+import { WatchView } from "./watch";
+
+const CONTENT: Record<View, () => JSX.Element> = {
+  play: PlayView,
+  watch: WatchView,
+  probe: ProbeView,
+  compare: CompareView,
+  runs: RunsView,
+};
+
+const THEME_SIGNS = { system: "◐", light: "○", dark: "●" };
+
+const isDropping = signal(false);
+
+// The server sends what a search believes only while somebody looks.
+effect(() => {
+  const on = view.value === "watch" || view.value === "compare";
+  if (isConnected.value) request("watch", { on }).catch(() => undefined);
+});
+
+export function App(): JSX.Element {
+  const Content = CONTENT[view.value];
+  useEffect(() => {
+    document.title = `${capital(view.value)} · rlgo`;
+  }, [view.value]);
+  useEffect(acceptDrops, []);
+  return (
+    <>
+      <a class="skip" href={`#${view.value}`} onClick={() => document.querySelector("main")?.focus()}>
+        To the content
+      </a>
+      <Head />
+      <main id="main" tabIndex={-1} aria-label={capital(view.value)}>
+        <h1 class="hidden">{capital(view.value)}</h1>
+        <Content />
+      </main>
+      <KeysDialog />
+      <div class="hidden" role="status" aria-live="polite" id="live">
+        {spoken.value}
+      </div>
+      <div class="toasts" role="alert">
+        {toasts.value.map(({ id, text, kind }) => (
+          <div key={id} class={`toast ${kind}`}>
+            <span>{text}</span>
+            <Button onClick={() => dismiss(id)} label="Close the message">
+              <Icon name="close" />
+            </Button>
+          </div>
+        ))}
+      </div>
+      {isDropping.value && <div class="drop">Drop the SGF file to open it</div>}
+    </>
+  );
+}
+
+function Head(): JSX.Element {
+  const status = isConnected.value ? "connected" : hello.value ? "reconnecting …" : "connecting …";
+  return (
+    <header class="head">
+      <div class="brand" title={hello.value ? `rlgo ${hello.value.version}` : undefined}>
+        <svg viewBox="0 0 24 24" aria-hidden="true">
+          <path class="mark-lines" d="M8 0V24M16 0V24M0 8H24M0 16H24" />
+          <circle class="mark-black" cx="8" cy="16" r="5.6" />
+          <circle class="mark-white" cx="16" cy="8" r="5.3" />
+        </svg>
+        rlgo
+      </div>
+      <nav aria-label="Views">
+        {VIEWS.map((name) => (
+          <a key={name} href={`#${name}`} aria-current={name === view.value ? "page" : undefined}>
+            {capital(name)}
+          </a>
+        ))}
+      </nav>
+      <div class="end">
+        <span class={isConnected.value ? "status" : "status lost"} role="status">
+          {status}
+        </span>
+        <KeysButton />
+        <Button onClick={nextTheme} label={`Colours: ${theme.value}`} shortcut="t">
+          {THEME_SIGNS[theme.value]}
+        </Button>
+      </div>
+    </header>
+  );
+}
+
+/** An SGF file may be dropped anywhere. */
+function acceptDrops(): () => void {
+  const control = new AbortController();
+  const { signal } = control;
+  const hasFile = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
+  const over = (event: DragEvent): void => {
+    if (!hasFile(event)) return;
+    event.preventDefault();
+    isDropping.value = true;
+  };
+  addEventListener("dragover", over, { signal });
+  addEventListener("dragleave", (event) => event.relatedTarget === null && (isDropping.value = false), { signal });
+  addEventListener(
+    "drop",
+    (event) => {
+      if (!hasFile(event)) return;
+      event.preventDefault();
+      isDropping.value = false;
+      const file = event.dataTransfer?.files[0];
+      if (file) void openSgf(file);
+    },
+    { signal },
+  );
+  return () => control.abort();
+}

@@ -1,0 +1,133 @@
+// Keys: one list, which is what they do and what the help shows.
+
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { compareBoth } from "./compare";
+import { Button } from "./controls";
+import { openNewGame } from "./play";
+import { game } from "./server";
+import * as table from "./table";
+import { nextTheme } from "./theme";
+import { show, view, VIEWS } from "./views";
+import { toggleSearch } from "./watch";
+
+interface Shortcut {
+  keys: string[]; // as in KeyboardEvent.key
+  text: string;
+  run: () => void;
+}
+
+const stored = localStorage.getItem("keys");
+const areOn = signal(stored !== "off");
+
+/** Space runs whatever this view is about. */
+function startOrStop(): void {
+  if (view.value === "watch") toggleSearch();
+  else if (view.value === "compare") compareBoth();
+  else void table.togglePause();
+}
+
+const focus = (id: string): void => document.getElementById(id)?.focus();
+
+const SHORTCUTS: Shortcut[] = [
+  { keys: ["ArrowLeft", "ArrowRight"], text: "one move back, one move on", run: () => undefined },
+  { keys: ["ArrowUp", "ArrowDown"], text: "ten moves back, ten moves on", run: () => undefined },
+  { keys: ["Home"], text: "to the beginning", run: () => table.goTo(0) },
+  { keys: ["End"], text: "to the last move", run: () => table.goTo(Infinity) },
+  { keys: ["u"], text: "undo", run: () => void table.undo() },
+  { keys: ["p"], text: "pass", run: () => void table.pass() },
+  { keys: ["g"], text: "let the engine play this move", run: () => void table.ask("genmove") },
+  { keys: ["s"], text: "score", run: () => void table.askScore() },
+  { keys: ["n"], text: "new game", run: () => inPlay(openNewGame) },
+  { keys: ["m"], text: "write a move", run: () => inPlay(() => focus("move")) },
+  { keys: ["o"], text: "open an SGF file", run: () => inPlay(() => document.getElementById("sgf-file")?.click()) },
+  { keys: ["w"], text: "save the game as SGF", run: () => void table.saveSgf() },
+  { keys: ["r"], text: "resign", run: () => void table.resign() },
+  { keys: [" "], text: "pause the engines; in Watch and Compare, start or stop a search", run: startOrStop },
+  ...VIEWS.map((name, i): Shortcut => ({ keys: [String(i + 1)], text: name, run: () => show(name) })),
+  { keys: ["t"], text: "light, dark, or as the system", run: nextTheme },
+  { keys: ["?"], text: "this list", run: () => openKeys() },
+];
+
+const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -10, ArrowDown: 10 };
+
+/** Some things are only there in Play. */
+function inPlay(action: () => void): void {
+  show("play");
+  setTimeout(action, 50); // after the view has been drawn
+}
+
+export function listen(): void {
+  addEventListener("keydown", (event) => {
+    if (!areOn.value || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+    if (event.key === " " && event.target instanceof HTMLButtonElement) return;
+    const moves = STEPS[event.key];
+    const shortcut = SHORTCUTS.find(({ keys }) => keys.includes(event.key));
+    if (!shortcut || !game.value) return;
+    event.preventDefault();
+    if (moves) table.step(moves);
+    else shortcut.run();
+  });
+}
+
+/** In a field, keys write; in a dialog, they are the dialog's. */
+function isWriting(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest("input, select, textarea, dialog, [role=region]:focus") !== null;
+}
+
+export function openKeys(): void {
+  (document.getElementById("keys") as HTMLDialogElement).showModal();
+}
+
+const NAMES: Record<string, string> = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", " ": "Space" };
+
+export function KeysDialog(): JSX.Element {
+  return (
+    <dialog id="keys" aria-labelledby="keys-title">
+      <form method="dialog" class="stack">
+        <h2 id="keys-title">Keys</h2>
+        <div class="keys">
+          {SHORTCUTS.map(({ keys, text }) => (
+            <KeyRow key={text} keys={keys} text={text} />
+          ))}
+          <KeyRow keys={["Tab"]} text="on to the board: arrows move a cursor there, Enter plays" />
+        </div>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={areOn.value}
+            onChange={(event) => {
+              areOn.value = event.currentTarget.checked;
+              localStorage.setItem("keys", areOn.value ? "on" : "off");
+            }}
+          />
+          keys are on
+        </label>
+        <button type="submit" class="primary">
+          Close
+        </button>
+      </form>
+    </dialog>
+  );
+}
+
+function KeyRow({ keys, text }: { keys: string[]; text: string }): JSX.Element {
+  return (
+    <>
+      <span>
+        {keys.map((key) => (
+          <kbd key={key}>{NAMES[key] ?? key}</kbd>
+        ))}
+      </span>
+      <span>{text}</span>
+    </>
+  );
+}
+
+export function KeysButton(): JSX.Element {
+  return (
+    <Button onClick={openKeys} label="Keys" shortcut="?">
+      ?
+    </Button>
+  );
+}

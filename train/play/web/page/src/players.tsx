@@ -1,0 +1,162 @@
+// Players: which there are, their settings, and a field to choose one.
+
+import { signal } from "@preact/signals";
+import { useId, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import { Field, Select } from "./controls";
+import { showError } from "./notices";
+import { get } from "./server";
+import type { PlayerInfo, PlayerKey, WeightFile } from "./types";
+
+export const players = signal<PlayerInfo[]>([]);
+export const weightFiles = signal<WeightFile[]>([]);
+
+export async function loadPlayers(): Promise<void> {
+  try {
+    players.value = (await get<{ players: PlayerInfo[] }>("/api/players")).players;
+    weightFiles.value = (await get<{ weights: WeightFile[] }>("/api/weights")).weights;
+  } catch (error) {
+    showError(error);
+  }
+}
+
+/** A spec such as "mc_rave,sims=1000", taken apart. */
+export interface Spec {
+  name: string;
+  settings: [key: string, value: string][];
+}
+
+export function parseSpec(text: string): Spec {
+  const [name = "", ...rest] = text.split(",");
+  const settings = rest.filter(Boolean).map((part): [string, string] => {
+    const [key = "", ...value] = part.split("=");
+    return [key.trim(), value.join("=").trim()];
+  });
+  return { name: name.trim(), settings };
+}
+
+export const formatSpec = ({ name, settings }: Spec): string => [name, ...settings.map(([key, value]) => `${key}=${value}`)].join(",");
+
+const isKey = (key: PlayerKey, name: string): boolean => key.name === name || key.aliases.includes(name);
+
+/** The value that a spec gives to a key, or the key's default. */
+export const settingOf = (spec: Spec, key: PlayerKey): string => spec.settings.find(([name]) => isKey(key, name))?.[1] ?? key.default;
+
+/** The spec with another value for a key; the default is left out. */
+export function withSetting(spec: Spec, key: PlayerKey, value: string): Spec {
+  const settings = spec.settings.filter(([name]) => !isKey(key, name));
+  if (value !== key.default) settings.push([key.name, value]);
+  return { ...spec, settings };
+}
+
+/** The paper's letter if there is one, for labels. */
+export function shortName(key: PlayerKey): string {
+  return [key.name, ...key.aliases].reduce((a, b) => (b.length < a.length ? b : a));
+}
+
+interface PlayerFieldProps {
+  label: string;
+  value: string;
+  onChange: (spec: string) => void;
+  withHuman?: boolean;
+}
+
+/** A menu of players, and a line for their settings. */
+export function PlayerField({ label, value, onChange, withHuman }: PlayerFieldProps): JSX.Element {
+  const spec = parseSpec(value);
+  const names = players.value.map((player) => player.name);
+  const known = names.includes(spec.name) || spec.name === "human" ? names : [...names, spec.name];
+  const options: [string, string][] = known.map((name) => [name, name]);
+  const settings = formatSpec({ name: "", settings: spec.settings }).slice(1);
+  return (
+    <div class="player-field">
+      <Select
+        label={label}
+        value={spec.name}
+        options={withHuman ? [["human", "human"], ...options] : options}
+        onChange={(name) => onChange(name)}
+      />
+      <Field label="Settings" hint="such as sims=2000,M=50; rlgo players NAME lists them all">
+        {(id) => (
+          <input
+            id={id}
+            type="text"
+            aria-label={`Settings of ${label}`}
+            autocomplete="off"
+            spellcheck={false}
+            disabled={spec.name === "human"}
+            placeholder={spec.name === "human" ? "" : "sims=2000"}
+            value={settings}
+            onChange={(event) => onChange(formatSpec(parseSpec(`${spec.name},${event.currentTarget.value}`)))}
+          />
+        )}
+      </Field>
+    </div>
+  );
+}
+
+const STEPS = 200; // positions of a slider
+
+interface SettingsProps {
+  value: string;
+  onChange: (spec: string) => void;
+}
+
+/** A slider, menu or switch for each setting that suits one. */
+export function SettingSliders({ value, onChange }: SettingsProps): JSX.Element {
+  const spec = parseSpec(value);
+  const keys = players.value.find((player) => player.name === spec.name)?.keys ?? [];
+  const shown = keys.filter((key) => key.range || key.kind === "switch" || (key.kind === "choice" && key.choices.length > 1));
+  const set = (key: PlayerKey, text: string): void => onChange(formatSpec(withSetting(spec, key, text)));
+  return (
+    <div class="settings">
+      {shown.map((key) =>
+        key.range ? (
+          <Slider key={key.name} setting={key} value={settingOf(spec, key)} onChange={(text) => set(key, text)} />
+        ) : (
+          <Select
+            key={key.name}
+            label={shortName(key)}
+            value={settingOf(spec, key)}
+            options={(key.kind === "switch" ? ["on", "off"] : key.choices).map((choice) => [choice, choice])}
+            onChange={(text) => set(key, text)}
+          />
+        ),
+      )}
+      {shown.length === 0 && <p class="muted">This player has no settings to slide.</p>}
+    </div>
+  );
+}
+
+function Slider({ setting, value, onChange }: { setting: PlayerKey; value: string; onChange: (text: string) => void }): JSX.Element {
+  const id = useId();
+  const [dragged, setDragged] = useState<string | null>(null); // until the slider is let go
+  const { low, high, scale } = setting.range!;
+  const number = Number(value.replaceAll("_", ""));
+  const share = (n: number): number => (scale === "log" ? Math.log(n / low) / Math.log(high / low) : (n - low) / (high - low));
+  const at = (position: number): number => {
+    const s = position / STEPS;
+    return scale === "log" ? low * (high / low) ** s : low + (high - low) * s;
+  };
+  const text = (n: number): string => String(setting.kind === "integer" ? Math.round(n) : Number(n.toPrecision(2)));
+  const position = Number.isFinite(number) && value !== "" ? Math.round(share(Math.min(high, Math.max(low, number))) * STEPS) : STEPS;
+  return (
+    <div class="slider" title={setting.meaning}>
+      <label for={id}>{shortName(setting)}</label>
+      <output for={id}>{dragged ?? (value.replaceAll("_", "") || "–")}</output>
+      <input
+        id={id}
+        type="range"
+        min={0}
+        max={STEPS}
+        value={position}
+        aria-valuetext={dragged ?? value}
+        onInput={(event) => setDragged(text(at(event.currentTarget.valueAsNumber)))}
+        onChange={(event) => {
+          setDragged(null);
+          onChange(text(at(event.currentTarget.valueAsNumber)));
+        }}
+      />
+    </div>
+  );
+}

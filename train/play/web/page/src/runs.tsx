@@ -1,0 +1,194 @@
+// Runs: training runs, live, and the shapes that they have learned.
+
+import { effect, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { JSX } from "preact";
+import { Chart, type Line } from "./chart";
+import { type Column, percent, Segments, Select, signed, Table, whole } from "./controls";
+import { showError } from "./notices";
+import { weightFiles } from "./players";
+import { get, hello, isConnected } from "./server";
+import { Shape } from "./shape";
+import type { Curves, Run, Runs, Shapes } from "./types";
+import { isShown } from "./views";
+
+const POLL_MS = 2_000;
+const TOP_SHAPES = 60;
+
+const runs = signal<Runs | null>(null);
+const chosen = signal<string | null>(null); // a run; null: the newest
+const curves = signal<Curves | null>(null);
+const source = signal<{ run: string } | { weights: string } | null>(null); // of the shapes
+const block = signal<string | null>(null);
+const sort = signal<Shapes["sort"]>("weight");
+const shapes = signal<Shapes | null>(null);
+
+async function poll(): Promise<void> {
+  try {
+    runs.value = await get<Runs>("/api/runs");
+    const name = chosen.value ?? runs.value.runs[0]?.name;
+    if (!name) return;
+    if (chosen.value === null) chosen.value = name;
+    const known = curves.value?.run === name ? curves.value : null;
+    const news = await get<Curves>("/api/runs/curves", { run: name, after: known?.next ?? 0 });
+    if (chosen.value === name) curves.value = known ? joined(known, news) : news;
+  } catch (error) {
+    showError(error);
+  }
+}
+
+function joined(old: Curves, news: Curves): Curves {
+  const names = new Set([...Object.keys(old.curves), ...Object.keys(news.curves)]);
+  const both = [...names].map((name): [string, [number, number][]] => [name, [...(old.curves[name] ?? []), ...(news.curves[name] ?? [])]]);
+  return { ...news, curves: Object.fromEntries(both) };
+}
+
+effect(() => {
+  if (!isShown("runs") || !isConnected.value) return;
+  const from = source.value ?? (weightFiles.value[0] ? { weights: weightFiles.value[0].name } : null);
+  const query = { ...from, block: block.value, sort: sort.value, top: TOP_SHAPES };
+  if (from) get<Shapes>("/api/runs/shapes", query).then((answer) => (shapes.value = answer), showError);
+});
+
+export function RunsView(): JSX.Element {
+  const hasRuns = hello.value?.has_runs ?? false;
+  useEffect(() => {
+    if (!hasRuns) return;
+    void poll();
+    const timer = setInterval(() => isConnected.value && !document.hidden && void poll(), POLL_MS);
+    return () => clearInterval(timer);
+  }, [hasRuns]);
+  return (
+    <div class="view">
+      <section class="card wide" aria-label="Training runs">
+        <div class="row spread">
+          <h2>Training runs{runs.value ? ` in ${runs.value.folder}` : ""}</h2>
+          <TensorBoard />
+        </div>
+        <RunTable />
+      </section>
+      {chosen.value && curves.value && <RunCurves />}
+      <ShapesCard />
+    </div>
+  );
+}
+
+function TensorBoard(): JSX.Element {
+  const address = runs.value?.tensorboard ?? hello.value?.tensorboard ?? null;
+  return address ? (
+    <a href={address} target="_blank" rel="noreferrer">
+      Open TensorBoard
+    </a>
+  ) : (
+    <span class="muted">More curves: make tensorboard</span>
+  );
+}
+
+const RUN_COLUMNS: Column<Run>[] = [
+  { key: "name", title: "Run", value: (run) => run.name, isText: true },
+  { key: "state", title: "State", value: (run) => run.state, show: (run) => <span title={run.reason}>{run.state}</span>, isText: true },
+  { key: "games", title: "Games", value: (run) => run.games, show: (run) => `${whole(run.games)} of ${whole(run.of)}` },
+  { key: "done", title: "%", value: (run) => run.games / run.of, show: (run) => percent(run.games / run.of, 0) },
+  { key: "rate", title: "Games/s", value: (run) => run.games_per_s, show: (run) => whole(run.games_per_s) },
+  { key: "elo", title: "Elo", value: (run) => run.elo, show: (run) => whole(run.elo) },
+  { key: "size", title: "Board", value: (run) => run.size, show: (run) => `${run.size}×${run.size}` },
+  { key: "features", title: "Features", value: (run) => run.features, isText: true },
+  { key: "started", title: "Started", value: (run) => run.started, show: (run) => run.started.slice(0, 16).replace("T", " "), isText: true },
+];
+
+function RunTable(): JSX.Element {
+  const isMissing = hello.value !== null && !hello.value.has_runs;
+  return (
+    <Table
+      label="Training runs"
+      columns={RUN_COLUMNS}
+      rows={runs.value?.runs ?? []}
+      rowKey={(run) => run.name}
+      isMarked={(run) => run.name === chosen.value}
+      onHover={() => undefined}
+      onPick={(run) => {
+        [chosen.value, curves.value] = [run.name, null];
+        [source.value, block.value] = [{ run: run.name }, null];
+        void poll();
+      }}
+      empty={isMissing ? "No folder of runs: start with “rlgo web --runs FOLDER”." : "No runs in this folder yet: “rlgo train quick” makes one."}
+    />
+  );
+}
+
+const CURVES = [
+  ["strength/elo", "Elo", whole],
+  ["speed/games_per_s", "Games per second", whole],
+  ["learning/mean_abs_delta", "Mean |δV|", (y: number) => y.toPrecision(3)],
+] as const;
+
+function RunCurves(): JSX.Element {
+  return (
+    <section class="card wide" aria-label="Curves">
+      <h2>{chosen.value}</h2>
+      <div class="three">
+        {CURVES.map(([key, title, format]) => {
+          const line: Line = { name: title, points: curves.value?.curves[key] ?? [] };
+          return <Chart key={key} label={`${title} by games`} lines={[line]} xLabel="games" height={190} format={format} />;
+        })}
+      </div>
+    </section>
+  );
+}
+
+function ShapesCard(): JSX.Element {
+  const now = shapes.value;
+  const from = source.value;
+  const value = from === null ? `w ${weightFiles.value[0]?.name ?? ""}` : "run" in from ? `r ${from.run}` : `w ${from.weights}`;
+  const options = [
+    ...(runs.value?.runs ?? []).map(({ name }): [string, string] => [`r ${name}`, `run ${name}`]),
+    ...weightFiles.value.map(({ name }): [string, string] => [`w ${name}`, name]),
+  ];
+  return (
+    <section class="card wide" aria-label="Strongest shapes">
+      <h2>Strongest shapes</h2>
+      <div class="fields">
+        <Select
+          label="Learned by"
+          value={value}
+          options={options}
+          onChange={(text) => {
+            const name = text.slice(2);
+            [source.value, block.value] = [text.startsWith("r") ? { run: name } : { weights: name }, null];
+          }}
+        />
+        <Select
+          label="Block"
+          value={now?.block ?? ""}
+          options={(now?.blocks ?? []).map((name) => [name, name])}
+          onChange={(name) => (block.value = name)}
+        />
+        <Segments<Shapes["sort"]>
+          label="Sorted by"
+          value={sort.value}
+          options={[
+            ["weight", "by weight"],
+            ["occurrences", "by frequency"],
+          ]}
+          onChange={(key) => (sort.value = key)}
+        />
+      </div>
+      <div class="shapes">
+        {now?.shapes.map((shape, i) => (
+          <figure key={i} class="shape">
+            <Shape cells={shape.cells} />
+            <figcaption>
+              <b>{signed(shape.weight)}</b>
+              <br />
+              <span class="muted">
+                {shape.occurrences === null ? " " : `${whole(shape.occurrences)}×`}
+                {now.block.endsWith("LD") ? ` ${shape.vertex}` : ""}
+              </span>
+            </figcaption>
+          </figure>
+        ))}
+      </div>
+      <p class="muted">Colours are exchanged where that makes the weight positive: every shape is good for Black.</p>
+    </section>
+  );
+}

@@ -1,0 +1,149 @@
+// The connection to the server: one WebSocket for the game and its searches, and a few HTTP requests.
+
+import { batch, signal } from "@preact/signals";
+import type { Doing, Frames, Game, Hello, Role, Score, Search, State } from "./types";
+
+export const isConnected = signal(false);
+export const hello = signal<Hello | null>(null);
+export const game = signal<Game | null>(null);
+export const doing = signal<Record<Role, Doing>>({ game: "idle", analysis: "idle", a: "idle", b: "idle" });
+export const searches = signal<Partial<Record<Role, Search>>>({});
+
+const IDLE: Record<Role, Doing> = { game: "idle", analysis: "idle", a: "idle", b: "idle" };
+const GAME_KEY = "rlgo-game";
+const RETRY_MS = [250, 500, 1_000, 2_000, 4_000];
+
+type Answer = { type: string; id?: number | null; message?: string };
+type Message = Hello | Game | State | Search | (Score & { id: number }) | Answer;
+
+interface Waiting {
+  resolve: (answer: never) => void;
+  reject: (error: Error) => void;
+}
+
+let socket: WebSocket | null = null;
+let failures = 0;
+let lastId = 0;
+let skipsGame = false; // the next game is the empty one of a new connection: the old one is on its way back
+const waiting = new Map<number, Waiting>();
+const listeners: ((search: Search) => void)[] = [];
+let onUnasked: (text: string) => void = () => undefined;
+
+/** Calls back with every search message. */
+export function onSearch(listener: (search: Search) => void): void {
+  listeners.push(listener);
+}
+
+/** onProblem is called with errors that answer no request. */
+export function connect(onProblem: (text: string) => void): void {
+  onUnasked = onProblem;
+  open();
+}
+
+function open(): void {
+  const scheme = location.protocol === "https:" ? "wss" : "ws";
+  socket = new WebSocket(`${scheme}://${location.host}/api/session`);
+  socket.onmessage = (event) => receive(JSON.parse(event.data as string) as Message);
+  socket.onclose = () => {
+    batch(() => {
+      isConnected.value = false;
+      doing.value = IDLE;
+    });
+    for (const { reject } of waiting.values()) reject(new Error("The connection was lost; the page tries to get it back."));
+    waiting.clear();
+    setTimeout(open, RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
+  };
+}
+
+function receive(message: Message): void {
+  if (message.type === "hello") {
+    batch(() => {
+      hello.value = message as Hello;
+      isConnected.value = true;
+    });
+    failures = 0;
+    void restore();
+  } else if (message.type === "game") {
+    const isSkipped = skipsGame;
+    skipsGame = false;
+    if (isSkipped) return;
+    game.value = message as Game;
+    sessionStorage.setItem(GAME_KEY, JSON.stringify(message));
+  } else if (message.type === "state") {
+    const { role, doing: now } = message as State;
+    doing.value = { ...doing.value, [role]: now };
+  } else if (message.type === "search" && !("id" in message && message.id !== null)) {
+    const search = message as Search;
+    searches.value = { ...searches.value, [search.role]: search };
+    for (const listener of listeners) listener(search);
+  } else {
+    answer(message as Answer);
+  }
+}
+
+function answer(message: Answer): void {
+  const request = waiting.get(message.id ?? 0);
+  if (!request) {
+    if (message.type === "error") onUnasked(message.message ?? "The server reports an error.");
+    return;
+  }
+  waiting.delete(message.id!);
+  if (message.type === "error") request.reject(new Error(message.message));
+  else request.resolve(message as never);
+}
+
+/** After a lost connection or a reload, give the server the game back. */
+async function restore(): Promise<void> {
+  const stored = sessionStorage.getItem(GAME_KEY);
+  const last = game.value ?? (stored ? (JSON.parse(stored) as Game) : null);
+  if (!last) return;
+  skipsGame = true;
+  try {
+    await giveBack(last);
+  } catch (error) {
+    sessionStorage.removeItem(GAME_KEY);
+    onUnasked((error as Error).message);
+  }
+}
+
+async function giveBack(last: Game): Promise<void> {
+  const { size, komi, setup, first, moves, seats, at, result, is_over } = last;
+  const resigned = is_over && result?.endsWith("+R");
+  await request("new", { size, komi, setup, to_play: first, moves, ...seats, paused: true });
+  if (resigned) await request("resign");
+  if (at < moves.length) await request("goto", { at });
+  if (!last.paused) await request("resume");
+}
+
+/** Ask the server; the promise fails with its error message. */
+export function request<T = Answer>(type: string, fields: object = {}): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    if (socket?.readyState !== WebSocket.OPEN) {
+      reject(new Error("There is no connection to the server; the page tries to get it back."));
+      return;
+    }
+    const id = ++lastId;
+    waiting.set(id, { resolve, reject });
+    socket.send(JSON.stringify({ type, id, ...fields }));
+  });
+}
+
+export const framesOf = (role: Role): Promise<Frames> => request<Frames>("frames", { role });
+export const frameOf = (role: Role, index: number): Promise<Search> => request<Search>("frame", { role, index });
+
+export async function get<T>(path: string, query: Record<string, string | number | null | undefined> = {}): Promise<T> {
+  const known = Object.entries(query).filter(([, value]) => value !== null && value !== undefined);
+  const text = new URLSearchParams(known.map(([key, value]) => [key, String(value)])).toString();
+  return read<T>(await fetch(text ? `${path}?${text}` : path));
+}
+
+export async function post<T>(path: string, body: object, signal?: AbortSignal): Promise<T> {
+  const headers = { "Content-Type": "application/json" };
+  return read<T>(await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal }));
+}
+
+async function read<T>(response: Response): Promise<T> {
+  const body = (await response.json().catch(() => ({ error: `The server answers ${response.status}.` }))) as T & { error?: string };
+  if (!response.ok) throw new Error(body.error ?? `The server answers ${response.status}.`);
+  return body;
+}

@@ -1,0 +1,126 @@
+// What happens at the table: the game shown, what is drawn over it, and everything people can do with it.
+
+import { computed, effect, signal } from "@preact/signals";
+import { capital, fromVertex, toColor, toStones, type ColorName } from "./go";
+import { say, showError, toast } from "./notices";
+import { game, onSearch, request } from "./server";
+import type { Game, Position, Score } from "./types";
+
+export const stones = computed(() => toStones(game.value?.size ?? 9, game.value?.stones ?? { black: [], white: [] }));
+export const lastPoint = computed(() => fromVertex(game.value?.last_move ?? null, game.value?.size ?? 9));
+export const isHumanTurn = computed(() => game.value !== null && !game.value.is_over && game.value.seats[game.value.to_play] === "human");
+
+/** The score of the position shown, once somebody has asked for it. */
+export const score = signal<Score | null>(null);
+
+/** P(Black wins) by the number of moves played, as the engines saw it before they moved. */
+export const chances = signal<ReadonlyMap<number, number>>(new Map());
+
+export const position = computed<Position | null>(() => {
+  const now = game.value;
+  if (!now) return null;
+  const { size, komi, setup, first, moves, at } = now;
+  return { size, komi, setup, to_play: first, moves: moves.slice(0, at) };
+});
+
+let before: Game | null = null;
+
+effect(() => {
+  const now = game.value;
+  if (now && before !== now) announce(now, before);
+  before = now;
+});
+
+onSearch((search) => {
+  const value = search.columns.value?.[0];
+  if (search.role !== "game" || !search.final || value === null || value === undefined) return;
+  chances.value = new Map([...chances.peek(), [search.at, value]]);
+});
+
+/** Say what has changed, and drop what no longer fits the position. */
+function announce(now: Game, then: Game | null): void {
+  score.value = null;
+  if (!then) return;
+  const isSameGame = JSON.stringify(now.moves.slice(0, then.moves.length)) === JSON.stringify(then.moves.slice(0, now.moves.length));
+  if (!isSameGame || now.size !== then.size) chances.value = new Map();
+  if (now.at > 0 && now.at === then.at + 1) {
+    say(describeMove(now.moves[now.at - 1]!));
+  } else if (now.at !== then.at) {
+    say(`Move ${now.at} of ${now.moves.length}. ${capital(now.to_play)} to play.`);
+  }
+  if (now.is_over && !then.is_over) {
+    say(`${now.at === then.at + 1 ? describeMove(now.moves[now.at - 1]!) : ""} The game is over: ${describeResult(now.result)}.`);
+    if (now.result && !now.result.endsWith("+R")) void askScore();
+  }
+}
+
+function describeMove([color, move]: [ColorName, string]): string {
+  return move === "pass" ? `${capital(color)} passes.` : `${capital(color)} plays ${move}.`;
+}
+
+/** "B+3.5" in words. */
+export function describeResult(result: string | null): string {
+  if (result === null) return "no result";
+  if (result === "0") return "a draw";
+  const winner = result.startsWith("B") ? "Black" : "White";
+  const margin = result.slice(2);
+  return margin === "R" ? `${winner} wins by resignation` : margin === "T" ? `${winner} wins on time` : `${winner} wins by ${margin}`;
+}
+
+/** Ask the server, and show its error if there is one. Returns whether it went well. */
+export async function ask(type: string, fields: object = {}): Promise<boolean> {
+  try {
+    await request(type, fields);
+    return true;
+  } catch (error) {
+    showError(error);
+    return false;
+  }
+}
+
+export const playMove = (move: string): Promise<boolean> => ask("play", { move });
+export const undo = (): Promise<boolean> => ask("undo");
+export const pass = (): Promise<boolean> => playMove("pass");
+export const resign = (): Promise<boolean> => ask("resign");
+export const togglePause = (): Promise<boolean> => ask(game.value?.paused ? "resume" : "pause");
+
+export function goTo(at: number): void {
+  const now = game.value;
+  if (!now) return;
+  const within = Math.min(now.moves.length, Math.max(0, at));
+  if (within !== now.at) void ask("goto", { at: within });
+}
+
+export const step = (moves: number): void => goTo((game.value?.at ?? 0) + moves);
+
+export async function askScore(): Promise<void> {
+  try {
+    const answer = await request<Score>("score");
+    score.value = answer;
+    say(`Score: ${describeResult(answer.result)}.`);
+  } catch (error) {
+    showError(error);
+  }
+}
+
+export async function saveSgf(): Promise<void> {
+  try {
+    const { sgf } = await request<{ type: string; sgf: string }>("save");
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([sgf], { type: "application/x-go-sgf" }));
+    link.download = `game-${new Date().toISOString().slice(0, 16).replace(/[:T]/g, "-")}.sgf`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    toast(`Saved ${link.download}.`);
+  } catch (error) {
+    showError(error);
+  }
+}
+
+export async function openSgf(file: File): Promise<void> {
+  if (await ask("load", { sgf: await file.text() })) toast(`Opened ${file.name}.`);
+}
+
+/** Whose stone follows the pointer. */
+export const turn = computed(() => (game.value && !game.value.is_over ? toColor(game.value.to_play) : 0));
+

@@ -1,0 +1,237 @@
+// What the API says: see docs/web-api.md, and /api/openapi.json for every field.
+
+import type { ColorName } from "./go";
+
+export interface Hello {
+  type: "hello";
+  version: string;
+  size: number;
+  komi: number;
+  player: string;
+  sizes: [number, number];
+  limits: { seconds: number; simulations: number; memory_mb: number; message_bytes: number; frames: number };
+  has_runs: boolean;
+  has_sgf: boolean;
+  tensorboard: string | null;
+}
+
+export type Stones = Record<ColorName, string[]>;
+
+/** What a probe or an analysis is about. */
+export interface Position {
+  size: number;
+  komi: number;
+  setup: Stones;
+  to_play: ColorName;
+  moves: [ColorName, string][];
+}
+
+export interface Game {
+  type: "game";
+  size: number;
+  komi: number;
+  setup: Stones;
+  first: ColorName;
+  moves: [ColorName, string][];
+  at: number;
+  to_play: ColorName;
+  last_move: string | null;
+  ko: string | null;
+  stones: Stones;
+  captures: Record<ColorName, number>;
+  legal: string[];
+  is_over: boolean;
+  result: string | null;
+  seats: Record<ColorName, string>;
+  clocks: Record<ColorName, { seconds: number; stones: number } | null>;
+  paused: boolean;
+}
+
+export type Role = "game" | "analysis" | "a" | "b";
+export type Doing = "preparing" | "waiting" | "searching" | "idle";
+
+export interface State {
+  type: "state";
+  role: Role;
+  doing: Doing;
+}
+
+/** A number for each move, or null where there is none. */
+export type Values = (number | null)[];
+
+export interface Depth {
+  depth: number;
+  value: number;
+  move: string;
+  line: string[];
+  positions: number;
+  seconds: number;
+}
+
+export interface Search {
+  type: "search";
+  role: Role;
+  number: number;
+  player: string;
+  at: number;
+  to_play: ColorName;
+  final: boolean;
+  chosen: string | null;
+  kind: "tree" | "memory" | "depth" | "values";
+  unit: string;
+  count: number;
+  seconds: number;
+  per_second: number;
+  depth: number | null;
+  size: number | null;
+  bytes: number | null;
+  report: string[];
+  moves: string[];
+  columns: Record<string, Values | null>;
+  lines: Record<string, string[]>;
+  depths: Depth[];
+}
+
+export interface Frame {
+  count: number;
+  seconds: number;
+  best: [string, number][];
+}
+
+export interface Frames {
+  type: "frames";
+  role: Role;
+  number: number;
+  frames: Frame[];
+}
+
+export interface Score {
+  type: "score";
+  result: string;
+  score: number;
+  dead: string[][];
+  ownership: number[][];
+  wins: number;
+  area: Record<ColorName, number>;
+}
+
+export interface PlayerKey {
+  name: string;
+  aliases: string[];
+  default: string;
+  expected: string;
+  meaning: string;
+  kind: "number" | "integer" | "switch" | "choice" | "sizes" | "weights" | "text";
+  choices: string[];
+  range: { low: number; high: number; scale: "log" | "linear"; default: number } | null;
+}
+
+export interface PlayerInfo {
+  name: string;
+  summary: string;
+  keys: PlayerKey[];
+}
+
+export interface WeightFile {
+  name: string;
+  size: number;
+  komi: number;
+  games: number;
+  features: string;
+  blocks: string[];
+  is_default: boolean;
+}
+
+export interface ProbeWindow {
+  vertex: string;
+  row: number;
+  col: number;
+  size: number;
+  kind: string;
+  weight: number;
+  cells: number[][];
+}
+
+export interface ProbeBlock {
+  block: string;
+  size: number;
+  kind: string;
+  sum: number;
+  windows: number;
+  in_use: number;
+  top: ProbeWindow[];
+}
+
+export interface Probe {
+  weights: string;
+  value: number;
+  logit: number;
+  kind: "logistic" | "linear";
+  blocks: ProbeBlock[];
+  moves: Record<string, number>;
+}
+
+export interface ChangedWindow {
+  vertex: string;
+  row: number;
+  col: number;
+  size: number;
+  kind: string;
+  before: number;
+  after: number;
+  difference: number;
+  cells_before: number[][];
+  cells_after: number[][];
+}
+
+export interface ProbedMove {
+  weights: string;
+  move: string;
+  before: { value: number; logit: number };
+  after: { value: number; logit: number };
+  difference: number;
+  windows: ChangedWindow[];
+  left_out: { windows: number; difference: number };
+}
+
+export interface Run {
+  name: string;
+  state: "running" | "interrupted" | "finished" | "damaged";
+  reason: string;
+  games: number;
+  of: number;
+  games_per_s: number | null;
+  elo: number | null;
+  size: number;
+  features: string;
+  started: string;
+  resume: string;
+}
+
+export interface Runs {
+  folder: string;
+  tensorboard: string | null;
+  runs: Run[];
+}
+
+export interface Curves {
+  run: string;
+  next: number;
+  curves: Record<string, [number, number][]>;
+}
+
+export interface Shape {
+  weight: number;
+  occurrences: number | null;
+  vertex: string;
+  row: number;
+  col: number;
+  cells: number[][];
+}
+
+export interface Shapes {
+  blocks: string[];
+  block: string;
+  sort: "weight" | "occurrences";
+  shapes: Shape[];
+}

@@ -1,0 +1,18 @@
+// Which view is shown: the part of the address after #.
+
+import { signal } from "@preact/signals";
+
+export const VIEWS = ["play", "watch", "probe", "compare", "runs"] as const;
+export type View = (typeof VIEWS)[number];
+
+const fromAddress = (): View => VIEWS.find((view) => location.hash === `#${view}`) ?? "play";
+
+export const view = signal<View>(fromAddress());
+
+addEventListener("hashchange", () => (view.value = fromAddress()));
+
+export const isShown = (name: View): boolean => view.value === name;
+
+export function show(name: View): void {
+  location.hash = name;
+}

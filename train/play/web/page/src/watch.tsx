@@ -1,0 +1,345 @@
+// Watch: what a search believes while it runs, and afterwards, simulation by simulation.
+
+import { batch, computed, effect, signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { Board, type Ghost } from "./board";
+import { Chart, compact, type Line } from "./chart";
+import { Button, type Column, Fact, NumberField, percent, Segments, Table, whole } from "./controls";
+import { capital, fromVertex, otherName, toColor, toVertex } from "./go";
+import { heatOf, Legend, QUANTITIES, quantitiesOf } from "./heat";
+import { showError } from "./notices";
+import { Navigation } from "./play";
+import { PlayerField } from "./players";
+import { doing, frameOf, framesOf, game, hello, onSearch, searches } from "./server";
+import * as table from "./table";
+import type { Depth, Frame, Role, Search } from "./types";
+
+const MOST_ROWS = 60;
+const BEST_MOVES = 3;
+const LONGEST_LINE = 10;
+
+const player = signal("");
+const seconds = signal(5);
+const chosenQuantity = signal("value");
+const hoveredMove = signal<string | null>(null);
+
+/** The role watched: whichever searched last. */
+const role = signal<Role>("analysis");
+const frames = signal<Frame[]>([]);
+const frameIndex = signal<number | null>(null); // null: the end
+const frameShown = signal<Search | null>(null);
+
+export const isSearching = computed(() => doing.value.analysis !== "idle" || doing.value.game !== "idle");
+const shown = computed(() => frameShown.value ?? searches.value[role.value] ?? null);
+const isCurrent = computed(() => shown.value !== null && shown.value.at === game.value?.at);
+
+effect(() => {
+  if (hello.value && !player.peek()) player.value = hello.value.player;
+});
+
+let number = -1; // of the search whose frames we have
+
+onSearch((search) => {
+  if (search.role !== "game" && search.role !== "analysis") return;
+  const values = search.columns.value ?? [];
+  const best = search.moves.slice(0, BEST_MOVES).flatMap((move, i): [string, number][] => {
+    const value = values[i];
+    return value === null || value === undefined ? [] : [[move, value]];
+  });
+  batch(() => {
+    const isNew = search.number !== number || search.role !== role.peek();
+    if (isNew) {
+      number = search.number;
+      role.value = search.role;
+      frameIndex.value = frameShown.value = null;
+    }
+    const frame = { count: search.count, seconds: search.seconds, best };
+    frames.value = isNew ? [frame] : [...frames.peek(), frame];
+  });
+  if (search.final) void fetchFrames(search.role);
+});
+
+/** The server's frames are finer than what arrived ten times a second. */
+async function fetchFrames(of: Role): Promise<void> {
+  try {
+    const answer = await framesOf(of);
+    if (answer.number === number && answer.frames.length) frames.value = answer.frames;
+  } catch {
+    // The search is gone: what arrived while it ran is all there is.
+  }
+}
+
+async function showFrame(index: number): Promise<void> {
+  const isLast = index >= frames.value.length - 1;
+  frameIndex.value = isLast ? null : index;
+  if (isLast) {
+    frameShown.value = null;
+    return;
+  }
+  try {
+    const frame = await frameOf(role.value, index);
+    if (frameIndex.value === index) frameShown.value = frame;
+  } catch (error) {
+    showError(error);
+  }
+}
+
+export function toggleSearch(): void {
+  if (isSearching.value) void table.ask("stop");
+  else void table.ask("search", { role: "analysis", player: player.value, seconds: seconds.value });
+}
+
+export function WatchView(): JSX.Element {
+  const search = shown.value;
+  const quantities = quantitiesOf(search);
+  const quantity = quantities.includes(chosenQuantity.value) ? chosenQuantity.value : (quantities[0] ?? "value");
+  return (
+    <div class="view board-first">
+      <div class="stack">
+        <HeatBoard quantity={quantity} />
+        <Legend quantity={quantity} heat={heatOf(isCurrent.value ? search : null, quantity, game.value?.size ?? 9)} />
+        <Navigation />
+      </div>
+      <div class="stack">
+        <section class="card" aria-label="Search">
+          <Setup />
+          <Facts search={search} />
+        </section>
+        <section class="card" aria-label="Candidates">
+          <Segments
+            label="Shown on the board"
+            value={quantity}
+            options={(quantities.length ? quantities : ["value"]).map((key) => [key, QUANTITIES[key]!.title] as const)}
+            onChange={(key) => (chosenQuantity.value = key)}
+          />
+          <Candidates search={search} quantities={quantities} />
+        </section>
+      </div>
+      {search?.kind === "memory" && <Memories search={search} />}
+      {search && search.depths.length > 0 && <Depths depths={search.depths} />}
+      <section class="card wide" aria-label="Course of the search">
+        <Course />
+      </section>
+    </div>
+  );
+}
+
+function Setup(): JSX.Element {
+  const most = hello.value?.limits.seconds ?? 60;
+  return (
+    <>
+      <div class="setup">
+        <PlayerField label="Player" value={player.value} onChange={(spec) => (player.value = spec)} />
+        <NumberField label="Seconds" value={seconds.value} min={0.1} max={most} step={0.5} onChange={(n) => (seconds.value = n)} />
+        <Button onClick={toggleSearch} shortcut="Space" primary>
+          {isSearching.value ? "Stop" : "Search"}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function Facts({ search }: { search: Search | null }): JSX.Element {
+  const { unit = "simulations", kind = "tree" } = search ?? {};
+  const sizeName = { tree: "Tree nodes", memory: "Weights in use", depth: "Table entries", values: "Size" }[kind];
+  const value = search?.columns.value?.[0];
+  return (
+    <>
+      <dl class="numbers">
+        <Fact name={capital(unit)} value={whole(search?.count)} />
+        <Fact name="Per second" value={search ? compact(Math.round(search.per_second)) : "–"} />
+        <Fact name="Seconds" value={search ? search.seconds.toFixed(2) : "–"} />
+        <Fact name="Depth" value={whole(search?.depth)} />
+        <Fact name={sizeName} value={search?.size === null || !search ? "–" : compact(search.size)} hint={bytesText(search)} />
+        <Fact name="Best move" value={search?.chosen ?? search?.moves[0] ?? "–"} />
+        <Fact name="P(Black wins)" value={`${percent(value)} %`} />
+      </dl>
+      <p class="muted line" title={search?.report.join("\n")}>
+        {describeSearch(search)}
+      </p>
+    </>
+  );
+}
+
+const bytesText = (search: Search | null): string | undefined => (search?.bytes ? `${compact(search.bytes)}B of memory` : undefined);
+
+function describeSearch(search: Search | null): string {
+  const state = doing.value[role.value];
+  if (state === "preparing") return "The player gets ready; the first time, it is compiled …";
+  if (state === "waiting") return "Other tabs are searching: this one waits for its turn …";
+  if (!search) return "Choose a player and search, or let an engine move in Play.";
+  if (!isCurrent.value) return `The last search was after move ${search.at}.`;
+  return `${capital(search.to_play)} to play after move ${search.at}; ${search.player}`;
+}
+
+/** The line of a move, as ghost stones. */
+export function ghostsOf(search: Search | null, move: string | null, size: number): Ghost[] {
+  if (!search || move === null) return [];
+  let color = search.to_play;
+  const ghosts: Ghost[] = [];
+  for (const [i, vertex] of (search.lines[move] ?? [move]).slice(0, LONGEST_LINE).entries()) {
+    const point = fromVertex(vertex, size);
+    const isFree = point >= 0 && ghosts.every((ghost) => ghost.point !== point);
+    if (isFree) ghosts.push({ point, color: toColor(color), label: String(i + 1) });
+    color = otherName(color);
+  }
+  return ghosts;
+}
+
+function HeatBoard({ quantity }: { quantity: string }): JSX.Element {
+  const now = game.value;
+  const size = now?.size ?? 9;
+  const search = isCurrent.value ? shown.value : null;
+  const isHovered = hoveredMove.value !== null && search !== null;
+  return (
+    <Board
+      size={size}
+      stones={table.stones.value}
+      label={`Go board, ${size} by ${size}, with ${QUANTITIES[quantity]?.name ?? "values"} of the moves`}
+      last={table.lastPoint.value}
+      turn={isHovered ? 0 : table.turn.value}
+      marks={isHovered ? [] : heatOf(search, quantity, size).marks}
+      ghosts={isHovered ? ghostsOf(search, hoveredMove.value, size) : []}
+      onPoint={(point) => void table.playMove(toVertex(point, size))}
+    />
+  );
+}
+
+interface Row {
+  move: string;
+  index: number;
+}
+
+function Candidates({ search, quantities }: { search: Search | null; quantities: string[] }): JSX.Element {
+  const columns: Column<Row>[] = [
+    { key: "move", title: "Move", value: (row) => row.move, isText: true },
+    ...quantities.map(
+      (key): Column<Row> => ({
+        key,
+        title: QUANTITIES[key]!.title,
+        hint: QUANTITIES[key]!.hint,
+        value: (row) => search?.columns[key]?.[row.index] ?? null,
+        show: (row) => QUANTITIES[key]!.show(search?.columns[key]?.[row.index]),
+      }),
+    ),
+    {
+      key: "line",
+      title: "Line",
+      hint: "principal variation",
+      value: (row) => search?.lines[row.move]?.length ?? 0,
+      show: (row) => search?.lines[row.move]?.slice(1).join(" ") ?? "",
+      isText: true,
+    },
+  ];
+  return (
+    <Table
+      label="Candidates, best first"
+      columns={columns}
+      rows={(search?.moves ?? []).slice(0, MOST_ROWS).map((move, index) => ({ move, index }))}
+      rowKey={(row) => row.move}
+      isMarked={(row) => row.index === 0}
+      onHover={(row) => (hoveredMove.value = row?.move ?? null)}
+      onPick={(row) => void (isCurrent.value && table.playMove(row.move))}
+      empty="No search yet."
+    />
+  );
+}
+
+/** The value of the moves that are best in the end, over the search. */
+function courseOf(all: Frame[]): Line[] {
+  const moves = (all.at(-1)?.best ?? []).slice(0, BEST_MOVES).map(([move]) => move);
+  return moves.map((move) => ({
+    name: move,
+    points: all.flatMap(({ count, best }): [number, number][] => best.filter(([m]) => m === move).map(([, value]) => [count, value])),
+  }));
+}
+
+function Course(): JSX.Element {
+  const all = frames.value;
+  const index = frameIndex.value ?? Math.max(0, all.length - 1);
+  const search = searches.value[role.value];
+  const isRunning = search !== undefined && !search.final;
+  const unit = search?.unit ?? "simulations";
+  const nearest = (count: number): number =>
+    all.reduce((best, frame, i) => (Math.abs(frame.count - count) < Math.abs(all[best]!.count - count) ? i : best), 0);
+  return (
+    <>
+      <div class="row spread">
+        <h2>The best three moves over the search</h2>
+        <span class="muted">
+          {all.length ? `${whole(all[index]?.count)} of ${whole(all.at(-1)?.count)} ${unit}` : "P(Black wins)"}
+        </span>
+      </div>
+      <Chart
+        label="P(Black wins) of the best three moves"
+        lines={courseOf(all)}
+        xLabel={unit}
+        height={210}
+        format={(y) => `${percent(y)} %`}
+        at={frameIndex.value === null ? undefined : all[index]?.count}
+        onPick={(count) => !isRunning && void showFrame(nearest(count))}
+      />
+      <input
+        type="range"
+        aria-label="Moment of the search"
+        aria-valuetext={`${whole(all[index]?.count ?? 0)} ${unit}`}
+        min={0}
+        max={Math.max(1, all.length - 1)}
+        value={index}
+        disabled={isRunning || all.length < 2}
+        onInput={(event) => void showFrame(event.currentTarget.valueAsNumber)}
+      />
+    </>
+  );
+}
+
+/** Long-term memory, short-term memory, and both. */
+function Memories({ search }: { search: Search }): JSX.Element {
+  const size = game.value?.size ?? 9;
+  const kinds = [
+    ["long_term", "Long-term memory"],
+    ["short_term", "Short-term memory"],
+    ["value", "Both together"],
+  ] as const;
+  return (
+    <section class="card wide" aria-label="Memories">
+      <div class="three">
+        {kinds.map(([key, title]) => {
+          const heat = heatOf(isCurrent.value ? search : null, key, size);
+          return (
+            <figure key={key} class="stack">
+              <h2>{title}</h2>
+              <Board size={size} stones={table.stones.value} label={title} last={table.lastPoint.value} marks={heat.marks} />
+              <Legend quantity={key} heat={heat} />
+            </figure>
+          );
+        })}
+      </div>
+    </section>
+  );
+}
+
+const DEPTH_COLUMNS: Column<Depth>[] = [
+  { key: "depth", title: "Depth", value: (row) => row.depth },
+  { key: "value", title: "V", hint: "P(Black wins), in per cent", value: (row) => row.value, show: (row) => percent(row.value) },
+  { key: "positions", title: "Positions", value: (row) => row.positions, show: (row) => whole(row.positions) },
+  { key: "seconds", title: "Seconds", value: (row) => row.seconds, show: (row) => row.seconds.toFixed(3) },
+  { key: "move", title: "Move", value: (row) => row.move, isText: true },
+  { key: "line", title: "Line", value: (row) => row.line.length, show: (row) => row.line.slice(1).join(" "), isText: true },
+];
+
+function Depths({ depths }: { depths: Depth[] }): JSX.Element {
+  return (
+    <section class="card wide" aria-label="Depth by depth">
+      <h2>Depth by depth</h2>
+      <Table
+        label="Depth by depth"
+        columns={DEPTH_COLUMNS}
+        rows={depths}
+        rowKey={(row) => String(row.depth)}
+        isMarked={(row) => row === depths.at(-1)}
+        empty="No depth finished yet."
+      />
+    </section>
+  );
+}

@@ -1,0 +1,307 @@
+"""What a tab and other programs may ask: every request of the WebSocket and every body of an HTTP request.
+
+Start reading at `read_request`. Types are strict, unknown fields are refused, and every text and list has a largest
+length. docs/web-api.md says what each request does.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from rlgo.errors import RlgoError
+from rlgo.settings import MAX_SIZE, MIN_SIZE
+
+MOST_MOVES = 3_000
+
+Color = Literal["black", "white"]
+Role = Literal["game", "analysis", "a", "b"]
+LookRole = Literal["analysis", "a", "b"]
+Vertex = Annotated[str, Field(min_length=2, max_length=4)]
+Seat = Annotated[str, Field(min_length=1, max_length=1_000, description='"human" or a player spec')]
+PlayerSpec = Annotated[str, Field(min_length=1, max_length=1_000)]
+FileName = Annotated[str, Field(min_length=1, max_length=500)]
+WeightName = Annotated[str, Field(max_length=500)]
+Size = Annotated[int, Field(ge=MIN_SIZE, le=MAX_SIZE)]
+Komi = Annotated[float, Field(ge=-1_000, le=1_000)]
+Seconds = Annotated[float, Field(gt=0, le=3_600)]
+Top = Annotated[int, Field(ge=0, le=2_000)]
+Moves = Annotated[list[tuple[Color, Vertex]], Field(max_length=MOST_MOVES)]
+HUMAN = "human"
+
+
+class Model(BaseModel):
+    """A strict object without surprises."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class Setup(Model):
+    """Stones that a position begins with."""
+
+    black: list[Vertex] = Field([], max_length=MAX_SIZE**2)
+    white: list[Vertex] = Field([], max_length=MAX_SIZE**2)
+
+
+class Position(Model):
+    """A position: stones, and moves after them."""
+
+    size: Size = 9
+    komi: Komi = 7.5
+    setup: Setup | None = None
+    to_play: Color | None = Field(None, description="who plays first; by default Black, or White after a handicap")
+    moves: Moves = []
+
+
+# ---------------------------------------------------------------------------------------------
+# The WebSocket
+# ---------------------------------------------------------------------------------------------
+
+
+class Request(Model):
+    """A request of a tab."""
+
+    id: int | None = Field(None, ge=0, le=2**53, description="repeated in the answer")
+
+
+class New(Request, Position):
+    """Begin a game."""
+
+    type: Literal["new"]
+    handicap: int = Field(0, ge=0, le=9)
+    black: Seat = HUMAN
+    white: Seat | None = Field(None, description="by default the server's player")
+    time: str | None = Field(None, max_length=40)
+    paused: bool = False
+
+
+class Seats(Request):
+    """Replace players."""
+
+    type: Literal["seats"]
+    black: Seat | None = None
+    white: Seat | None = None
+
+
+class Play(Request):
+    """Play a move for the side to play."""
+
+    type: Literal["play"]
+    move: Vertex
+
+
+class Genmove(Request):
+    """Let the engine play one move for the side to play."""
+
+    type: Literal["genmove"]
+
+
+class Pause(Request):
+    """Stop engines from moving by themselves."""
+
+    type: Literal["pause"]
+
+
+class Resume(Request):
+    """Let engines move by themselves."""
+
+    type: Literal["resume"]
+
+
+class Undo(Request):
+    """Take moves back."""
+
+    type: Literal["undo"]
+    moves: int | None = Field(None, ge=1, le=MOST_MOVES)
+
+
+class Goto(Request):
+    """Show the position after some moves."""
+
+    type: Literal["goto"]
+    at: int = Field(ge=0, le=MOST_MOVES)
+
+
+class Resign(Request):
+    """Resign for the side to play."""
+
+    type: Literal["resign"]
+
+
+class Score(Request):
+    """Score the position shown."""
+
+    type: Literal["score"]
+
+
+class Load(Request):
+    """Load a game record."""
+
+    type: Literal["load"]
+    sgf: str | None = Field(None, max_length=1_000_000)
+    file: FileName | None = None
+
+
+class Save(Request):
+    """Write the game as SGF."""
+
+    type: Literal["save"]
+    file: FileName | None = None
+    overwrite: bool = False
+
+
+class Search(Request):
+    """Search the position shown without playing."""
+
+    type: Literal["search"]
+    role: LookRole = "analysis"
+    player: PlayerSpec | None = Field(None, description="by default the server's player")
+    seconds: Seconds | None = None
+
+
+class Stop(Request):
+    """End a search, or all of them."""
+
+    type: Literal["stop"]
+    role: Role | None = None
+
+
+class Watch(Request):
+    """Send `search` messages while searches run, or only their results."""
+
+    type: Literal["watch"]
+    on: bool = True
+
+
+class Frames(Request):
+    """Ask for the curve of the last search."""
+
+    type: Literal["frames"]
+    role: Role = "game"
+
+
+class Frame(Request):
+    """Ask for one frame of the last search."""
+
+    type: Literal["frame"]
+    role: Role = "game"
+    index: int = Field(ge=0, le=1_000_000)
+
+
+AnyRequest = (
+    New
+    | Seats
+    | Play
+    | Genmove
+    | Pause
+    | Resume
+    | Undo
+    | Goto
+    | Resign
+    | Score
+    | Load
+    | Save
+    | Search
+    | Stop
+    | Watch
+    | Frames
+    | Frame
+)
+REQUESTS: TypeAdapter[AnyRequest] = TypeAdapter(Annotated[AnyRequest, Field(discriminator="type")])
+
+
+def read_request(text: str) -> AnyRequest:
+    """Read a request of the WebSocket. RlgoError if it is malformed."""
+    return _read(REQUESTS, text)
+
+
+# ---------------------------------------------------------------------------------------------
+# HTTP
+# ---------------------------------------------------------------------------------------------
+
+
+class Analysis(Model):
+    """Ask for a player's opinion of a position."""
+
+    position: Position
+    player: PlayerSpec | None = Field(None, description="by default the server's player")
+    seconds: Seconds | None = None
+
+
+class Probe(Model):
+    """Ask for the value of a position, opened up."""
+
+    position: Position
+    weights: WeightName | None = Field(None, description="by default the best shipped file of that size")
+    top: Top = 10
+
+
+class ProbeMove(Model):
+    """Ask what a move changes, window by window."""
+
+    position: Position
+    move: Vertex
+    weights: WeightName | None = None
+    top: Top = 500
+
+
+class CurvesQuery(Model):
+    """Ask for the logged numbers of a run."""
+
+    model_config = ConfigDict(strict=False)
+    run: FileName
+    after: int = Field(0, ge=0)
+
+
+class ShapesQuery(Model):
+    """Ask for the strongest or most frequent shapes of a run or of a weight file."""
+
+    model_config = ConfigDict(strict=False)
+    run: FileName | None = None
+    weights: WeightName | None = None
+    block: str = Field("", max_length=20)
+    sort: Literal["weight", "occurrences"] = "weight"
+    top: Top = 50
+
+
+class SizeQuery(Model):
+    """Ask for the weight files of one board size."""
+
+    model_config = ConfigDict(strict=False)
+    size: Size | None = None
+
+
+_Model = Any
+
+
+def read_body(model: type[_Model], body: bytes) -> _Model:
+    """Read the body of an HTTP request. RlgoError if it is malformed."""
+    return _read(TypeAdapter(model), body)
+
+
+def read_query(model: type[_Model], query: dict[str, str]) -> _Model:
+    """Read the query of an HTTP request; the token is not part of it. RlgoError if it is malformed."""
+    try:
+        return model.model_validate({key: value for key, value in query.items() if key != "token"})
+    except ValidationError as error:
+        raise MalformedError(_first_mistake(error)) from None
+
+
+class MalformedError(RlgoError):
+    """A request that is not what it should be, whatever the state of the game."""
+
+
+def _read(adapter: TypeAdapter[Any], text: str | bytes) -> Any:
+    try:
+        return adapter.validate_json(text)
+    except ValidationError as error:
+        raise MalformedError(_first_mistake(error)) from None
+
+
+def _first_mistake(error: ValidationError) -> str:
+    """Describe the first of several mistakes in one line, without repeating what was sent."""
+    mistake = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(str(part) for part in mistake["loc"])
+    text = " ".join(mistake["msg"].split())
+    return f"{place[:100]}: {text[:200]}" if place else text[:200]

@@ -1,0 +1,274 @@
+"""A thread that searches: for an engine's move, or for people who want to know.
+
+Start reading at `Searcher._run`. A tab has one searcher for each role. The newest job replaces an older one: its search
+ends between two slices, and nobody hears of its result.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from rlgo.clock import TimeSettings
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.session import GameSession, print_bug
+from train.play.web.options import Limits
+from train.play.web.specs import Specs
+from train.play.web.threads import Worker
+from train.play.web.turns import Turn, Turns
+from train.play.web.watch import Frame, Subject, Watch
+
+
+class Commons:
+    """What all tabs of a server share.
+
+    Attributes
+    ----------
+    specs : makes players
+    limits, turns : see `options.Limits` and `turns.Turns`
+    places : taken by each player that is alive
+    """
+
+    def __init__(self, specs: Specs, limits: Limits, turns: Turns) -> None:
+        self.specs, self.limits, self.turns = specs, limits, turns
+        self.places = threading.BoundedSemaphore(limits.players)
+
+
+class Job:
+    """One search.
+
+    Parameters
+    ----------
+    spec : the player
+    game : the position; it must not change
+    number : of the search, within its tab
+    plays : whether a move is wanted, against the clock, rather than an opinion
+    seconds : limit of the search
+    new_game : the number of the game, and its time settings; a player forgets the last game when it changes
+    """
+
+    def __init__(
+        self,
+        spec: str,
+        game: Game,
+        number: int,
+        *,
+        plays: bool = False,
+        seconds: float | None = None,
+        game_number: int = 0,
+        time_settings: TimeSettings | None = None,
+    ) -> None:
+        self.spec, self.game, self.number, self.plays = spec, game, number, plays
+        self.seconds, self.game_number, self.time_settings = seconds, game_number, time_settings
+        self.is_ended = self.is_cancelled = False
+
+    def end(self) -> None:
+        """End the search with the best move so far."""
+        self.is_ended = True
+
+    def cancel(self) -> None:
+        """End the search, and forget its result."""
+        self.is_cancelled = self.is_ended = True
+
+
+class Listener(NamedTuple):
+    """Who hears of a searcher; called from its thread.
+
+    Attributes
+    ----------
+    send : a message as JSON, and a key: a later message of the same key may replace it. None: it must arrive
+    done : the job and its move, once the search is over
+    """
+
+    send: Callable[[str, str | None], None]
+    done: Callable[[Job, int], None]
+
+
+class Searcher:
+    """The search of one role of a tab.
+
+    Parameters
+    ----------
+    role : game, analysis, a or b
+    commons : what all tabs share
+    listener : who hears of it
+    """
+
+    def __init__(self, role: str, commons: Commons, listener: Listener) -> None:
+        self.role, self._commons, self._listener = role, commons, listener
+        self._worker = Worker(f"search-{role}")
+        self._job: Job | None = None
+        self._session: GameSession | None = None
+        self._made: tuple[Any, ...] = ()  # spec and board size of the session's player
+        self._game_number: int | None = None
+        self._watches = True
+        self._watch: Watch | None = None  # of the last search, or of the one that runs
+
+    @property
+    def job(self) -> Job | None:
+        """The job in hand, or None."""
+        return self._job
+
+    @property
+    def number(self) -> int:
+        """The number of the last search; 0 before the first."""
+        return 0 if self._watch is None else self._watch.subject.number
+
+    def start(self, job: Job) -> None:
+        """Begin a job; an earlier one is cancelled."""
+        self.cancel()
+        self._job = job
+        self._worker.submit(lambda: self._try(job, self._run))
+
+    def prepare(self, job: Job) -> None:
+        """Make the player of a job in advance, so that its first move need not wait for a compiler."""
+        self._job = job
+        self._worker.submit(lambda: self._try(job, self._session_of))
+
+    def end(self) -> None:
+        """End the search in hand with the best move so far."""
+        if self._job is not None:
+            self._job.end()
+
+    def cancel(self) -> None:
+        """End the search in hand, and forget its result."""
+        if self._job is not None:
+            self._job.cancel()
+            self._job = None
+
+    def watch(self, on: bool) -> None:
+        """Take and send frames, or do not."""
+        self._watches = on
+        if self._watch is not None:
+            self._watch.is_on = on
+
+    def frames(self) -> list[Frame]:
+        """Return the frames of the last search, or of the one that runs."""
+        return [] if self._watch is None else list(self._watch.frames)
+
+    def subject(self) -> Subject | None:
+        """Return what the frames are about."""
+        return None if self._watch is None else self._watch.subject
+
+    def clock_left(self, color: int) -> tuple[float, int] | None:
+        """Return what the player has left on its clock, (seconds, stones); None without a clock."""
+        session = self._session
+        return None if session is None or session.clock.settings is None else session.clock.left(color)
+
+    def close(self) -> None:
+        """Cancel the search, and let thread and player go."""
+        self.cancel()
+        self._worker.submit(self._drop_player)
+        self._worker.close()
+
+    # --- in the thread ---
+
+    def _try(self, job: Job, run: Callable[[Job], object]) -> None:
+        """Run a job, and tell of what went wrong."""
+        try:
+            if not job.is_cancelled:
+                run(job)
+        except RlgoError as error:
+            self._fail(job, str(error))
+        except Exception as error:
+            print_bug()
+            self._fail(job, f"internal error: {type(error).__name__}: {error}")
+        finally:
+            if self._job is job:
+                self._job = None
+            if self._job is None:
+                self._say("idle")
+
+    def _fail(self, job: Job, message: str) -> None:
+        if not job.is_cancelled:
+            self._listener.send(json.dumps({"type": "error", "id": None, "role": self.role, "message": message}), None)
+
+    def _say(self, doing: str) -> None:
+        self._listener.send(json.dumps({"type": "state", "role": self.role, "doing": doing}), f"state {self.role}")
+
+    def _run(self, job: Job) -> None:
+        session = self._session_of(job)
+        session.follow(job.game)
+        subject = Subject(self.role, job.number, job.spec, session.game.copy())
+        self._say("waiting")
+        with Turn(self._commons.turns, lambda: job.is_ended) as turn:
+            watch = Watch(subject, session.player, self._send_frame, self._commons.limits.frames)
+            watch.is_on = self._watches
+            self._watch = watch
+            self._say("searching")
+            session.stop = self._stop_of(job, watch, turn)
+            move = session.genmove() if job.plays else session.suggest()
+        if job.is_cancelled:
+            return
+        self._listener.send(json.dumps(watch.finish(move)), None)
+        self._listener.done(job, move)
+
+    def _stop_of(self, job: Job, watch: Watch, turn: Turn) -> Callable[[], bool]:
+        """Return what the search asks between two slices."""
+        most = self._commons.limits.seconds
+        ends = time.monotonic() + min(most, job.seconds or most)
+
+        def stop() -> bool:
+            if job.is_ended or time.monotonic() >= ends:
+                return True
+            watch.look()
+            turn.offer()
+            return job.is_ended
+
+        return stop
+
+    def _send_frame(self, text: str) -> None:
+        self._listener.send(text, f"search {self.role}")
+
+    def _session_of(self, job: Job) -> GameSession:
+        """Return the session of the job's player, and begin its game if that is new."""
+        key = job.spec, job.game.size
+        if self._session is None or key != self._made:
+            self._say("preparing")
+            self._drop_player()
+            self._session = self._make(job)
+            self._made, self._game_number = key, None
+        if job.game_number != self._game_number:
+            self._session.new_game(job.game.size, job.game.komi)
+            self._session.set_time(job.time_settings)
+            self._game_number = job.game_number
+        return self._session
+
+    def _make(self, job: Job) -> GameSession:
+        if not self._commons.places.acquire(blocking=False):
+            most = self._commons.limits.players
+            raise RlgoError(f"the server has all of its {most} players in use: close another tab")
+        try:
+            player = self._commons.specs.make(job.spec, job.game.size)
+            return GameSession(player, job.game.size, job.game.komi, early_pass=True)
+        except BaseException:
+            self._commons.places.release()
+            raise
+
+    def _drop_player(self) -> None:
+        if self._session is not None:
+            self._session.player.close()
+            self._session = None
+            self._made = ()
+            self._commons.places.release()
+
+
+def analyze(commons: Commons, spec: str, game: Game, seconds: float | None) -> dict[str, Any]:
+    """Search a position, and return the last message of the search. RlgoError if the search fails."""
+    news: queue.SimpleQueue[str] = queue.SimpleQueue()
+    listener = Listener(lambda text, key: None if key else news.put(text), lambda *_: None)
+    searcher = Searcher("analysis", commons, listener)
+    searcher.watch(False)
+    searcher.start(Job(spec, game, 1, seconds=seconds))
+    try:
+        last: dict[str, Any] = json.loads(news.get())
+    finally:
+        searcher.close()
+    if last["type"] == "error":
+        raise RlgoError(last["message"])
+    return last

@@ -1,0 +1,122 @@
+"""The WebSocket of a tab: requests in, answers and news out.
+
+Start reading at `serve_tab`. Reading, handling and sending are three tasks, so that a request is read while another is
+handled, and a slow browser holds up nobody but itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import deque
+from functools import partial
+from typing import Any
+
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from rlgo.errors import RlgoError
+from rlgo.session import print_bug
+from train.play.web.requests import read_request
+from train.play.web.tab import Tab
+from train.play.web.threads import Worker
+
+_MOST_WAITING = 1_000  # messages that a browser has not taken yet
+TOO_LARGE, TRY_LATER, POLICY = 1009, 1013, 1008  # WebSocket close codes
+
+
+class Outbox:
+    """Messages on their way to the browser, from any thread.
+
+    loop : of the WebSocket
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._messages: deque[tuple[str, str | None]] = deque()
+        self._filled = asyncio.Event()
+        self.is_overfull = False
+
+    def send(self, text: str, key: str | None = None) -> None:
+        """Send a message; one of the same key that still waits is replaced. From any thread, at any time."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the server has ended
+            self._loop.call_soon_threadsafe(self._put, text, key)
+
+    def _put(self, text: str, key: str | None) -> None:
+        if key is not None:
+            self._messages = deque((old, known) for old, known in self._messages if known != key)
+        self._messages.append((text, key))
+        self.is_overfull = len(self._messages) > _MOST_WAITING
+        self._filled.set()
+
+    async def next(self) -> str:
+        """Wait for the next message."""
+        while not self._messages:
+            self._filled.clear()
+            await self._filled.wait()
+        return self._messages.popleft()[0]
+
+
+async def serve_tab(socket: WebSocket, most_bytes: int, make_tab: Any) -> None:
+    """Serve a tab until its connection ends.
+
+    Parameters
+    ----------
+    socket : not accepted yet
+    most_bytes : of a request
+    make_tab : makes the `Tab`, given what sends messages
+    """
+    await socket.accept()
+    outbox = Outbox(asyncio.get_running_loop())
+    tab: Tab = make_tab(outbox.send)
+    worker = Worker("tab")
+    sender = asyncio.create_task(_send_all(socket, outbox))
+    try:
+        await asyncio.wrap_future(worker.submit(tab.open))
+        await _receive_all(socket, most_bytes, tab, outbox, worker)
+    except WebSocketDisconnect:
+        pass
+    finally:
+        sender.cancel()
+        worker.submit(tab.close)
+        worker.close()
+
+
+async def _send_all(socket: WebSocket, outbox: Outbox) -> None:
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser has gone
+        while True:
+            await socket.send_text(await outbox.next())
+            if outbox.is_overfull:
+                await socket.close(POLICY)
+                return
+
+
+async def _receive_all(socket: WebSocket, most_bytes: int, tab: Tab, outbox: Outbox, worker: Worker) -> None:
+    while socket.application_state == WebSocketState.CONNECTED:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        text = message.get("text")
+        if text is None or len(text) > most_bytes:
+            why = "expected text" if text is None else f"expected at most {most_bytes:,} bytes"
+            outbox.send(_error(None, why))
+            continue
+        outbox.send(await asyncio.wrap_future(worker.submit(partial(answer, tab, text))))
+
+
+def answer(tab: Tab, text: str) -> str:
+    """Answer a request, as JSON: what was asked for, ok, or an error in one line."""
+    number = None
+    try:
+        request = read_request(text)
+        number = request.id
+        return json.dumps(tab.handle(request))
+    except RlgoError as error:
+        return _error(number, str(error))
+    except Exception as error:
+        print_bug()
+        return _error(number, f"internal error: {type(error).__name__}: {error}")
+
+
+def _error(number: int | None, message: str) -> str:
+    return json.dumps({"type": "error", "id": number, "message": message})

@@ -1,0 +1,343 @@
+"""A browser tab: a game, its players, and the searches that run for it.
+
+Start reading at `Tab.handle`, which answers one request. It runs in the tab's own thread; searches run in theirs, and
+report back through `_searched`. One lock guards the game.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rlgo.board import BLACK, WHITE
+from rlgo.clock import TimeSettings, parse_time
+from rlgo.coords import from_vertex
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.ownership import Ownership
+from rlgo.player import RESIGN
+from rlgo.resources import version
+from rlgo.settings import MAX_SIZE, MIN_SIZE
+from rlgo.sgf import read_sgf, write_sgf
+from train.play.web import requests as ask
+from train.play.web.files import Records
+from train.play.web.options import Options
+from train.play.web.positions import COLORS, NAMES, describe_game, game_of, vertices_of
+from train.play.web.requests import HUMAN
+from train.play.web.searcher import Commons, Job, Listener, Searcher
+from train.play.web.watch import describe, describe_curve
+
+Answer = dict[str, Any]
+_PACE_SECONDS = 0.2  # between two moves of engines that play each other, so that people can follow
+
+
+class Tab:
+    """One browser tab.
+
+    Parameters
+    ----------
+    options : of the server
+    commons : what all tabs share
+    records : the game records that it may use
+    send : called with a message as JSON, and a key: a later message of the same key may replace it. From any thread
+    has_runs : whether the server has training runs to show
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        commons: Commons,
+        records: Records,
+        send: Callable[[str, str | None], None],
+        *,
+        has_runs: bool = False,
+    ) -> None:
+        self._options, self._commons, self._records, self._send = options, commons, records, send
+        self._has_runs = has_runs
+        self._lock = threading.RLock()
+        self._searchers: dict[str, Searcher] = {}
+        self._watches = True
+        self._searches = self._games = 0  # how many there have been
+        self._moved = 0.0  # when the game last changed
+        self._handlers: dict[type, Callable[[Any], Answer | None]] = {
+            ask.New: self._new,
+            ask.Seats: self._seat,
+            ask.Play: self._play,
+            ask.Genmove: self._genmove,
+            ask.Pause: lambda _: self._pause(True),
+            ask.Resume: lambda _: self._pause(False),
+            ask.Undo: self._undo,
+            ask.Goto: self._goto,
+            ask.Resign: self._resign,
+            ask.Score: self._score,
+            ask.Load: self._load,
+            ask.Save: self._save,
+            ask.Search: self._search,
+            ask.Stop: self._stop,
+            ask.Watch: self._watch,
+            ask.Frames: self._frames,
+            ask.Frame: self._frame,
+        }
+
+    def open(self) -> None:
+        """Greet the tab, begin its first game, and make the engine in advance."""
+        options, limits = self._options, self._options.limits
+        hello = {
+            "type": "hello",
+            "version": version(),
+            "size": options.size,
+            "komi": options.komi,
+            "player": options.player,
+            "sizes": [MIN_SIZE, MAX_SIZE],
+            "limits": limits._asdict(),
+            "has_runs": self._has_runs,
+            "has_sgf": bool(self._records.folders),
+            "tensorboard": options.tensorboard,
+        }
+        self._send(json.dumps(hello), None)
+        self._send(json.dumps({"type": "state", "role": "game", "doing": "preparing"}), None)  # the rules may compile
+        with self._lock:
+            self._begin(Game(options.size, options.komi), {BLACK: HUMAN, WHITE: options.player})
+            self._searcher("white").prepare(self._job(options.player, self.game))
+
+    def handle(self, request: ask.AnyRequest) -> Answer:
+        """Answer a request. RlgoError if that is impossible; then nothing has changed."""
+        with self._lock:
+            answer = self._handlers[type(request)](request) or {"type": "ok"}
+        return {"type": answer["type"], "id": request.id, **answer}
+
+    def close(self) -> None:
+        """End all searches."""
+        with self._lock:
+            for searcher in self._searchers.values():
+                searcher.close()
+            self._searchers = {}
+
+    # --- the game ---
+
+    def _begin(
+        self, game: Game, seats: dict[int, str], time_settings: TimeSettings | None = None, paused: bool = False
+    ) -> None:
+        self.game, self.at, self.seats, self.paused = game, len(game.moves), seats, paused
+        self._time_settings = time_settings
+        self._games += 1
+        self._changed()
+
+    def _new(self, request: ask.New) -> None:
+        black, white = request.black, request.white or self._options.player
+        settings = None if request.time is None else parse_time(request.time)
+        game = game_of(request, request.handicap)
+        self._check_seats(game, black, white)
+        self._begin(game, {BLACK: black, WHITE: white}, settings, request.paused)
+
+    def _seat(self, request: ask.Seats) -> None:
+        given = {BLACK: request.black, WHITE: request.white}
+        seats = {color: spec or self.seats[color] for color, spec in given.items()}
+        self._check_seats(self.game, *seats.values())
+        self.seats = seats
+        self._changed()
+
+    def _check_seats(self, game: Game, *specs: str) -> None:
+        for spec in specs:
+            if spec != HUMAN:
+                self._commons.specs.check(spec, game.size)
+
+    def _play(self, request: ask.Play) -> None:
+        game = self._shown()
+        p = from_vertex(request.move, game.size)
+        why = game.why_illegal(p)
+        if why is not None:
+            raise RlgoError(f"illegal move: {why}")
+        self._put(game, p)
+
+    def _put(self, game: Game, p: int) -> None:
+        """Play a legal move in the position of `game`, from which the game then goes on."""
+        game.play(p)
+        self.game, self.at = game, len(game.moves)
+        self._changed()
+
+    def _genmove(self, _: ask.Genmove) -> None:
+        if self._is_over():
+            raise RlgoError("the game is over")
+        self.game = self._shown()
+        self._start_move()
+
+    def _pause(self, paused: bool) -> None:
+        self.paused = paused
+        self._changed()
+
+    def _undo(self, request: ask.Undo) -> None:
+        n = request.moves
+        if n is None:
+            shown = self.game.moves[: self.at][::-1]
+            of_human = (i for i, (color, _) in enumerate(shown, 1) if self.seats[color] == HUMAN)
+            n = 0 if self.game.resigned else next(of_human, 1)
+        if n > self.at:
+            raise RlgoError("cannot undo")
+        self.game = self.game.after(self.at - n)
+        self.at = len(self.game.moves)
+        # Otherwise the engine would play the same move again.
+        self.paused = self.paused or self.seats[self.game.to_play] != HUMAN
+        self._changed()
+
+    def _goto(self, request: ask.Goto) -> None:
+        if request.at > len(self.game.moves):
+            raise RlgoError(f"at = {request.at}: expected at most {len(self.game.moves)}, the number of moves")
+        self.at = request.at
+        self._changed()
+
+    def _resign(self, _: ask.Resign) -> None:
+        game = self._shown()
+        if self._is_over():
+            raise RlgoError("the game is over")
+        game.resign()
+        self.game = game
+        self._changed()
+
+    def _shown(self) -> Game:
+        """Return a copy of the game up to the position shown."""
+        return self.game.copy() if self.at == len(self.game.moves) else self.game.after(self.at)
+
+    def _is_over(self) -> bool:
+        return self.at == len(self.game.moves) and self.game.is_over()
+
+    def _changed(self) -> None:
+        """Tell the tab about the game as it is now, and let the next engine move."""
+        for name in COLORS:
+            if name in self._searchers:
+                self._searchers[name].cancel()
+        self._moved = time.monotonic()
+        self._tell()
+        may_move = not self.paused and self.seats[self.game.to_play] != HUMAN and not self.game.is_over()
+        is_short = len(self.game.moves) < self._options.limits.moves_factor * self.game.size**2
+        if may_move and is_short and self.at == len(self.game.moves):
+            self._start_move()
+
+    def _tell(self) -> None:
+        game = self.game
+        result = None
+        if game.is_over():
+            result = game.result if game.resigned else Ownership.of(game).without_dead().result
+        message = {
+            "type": "game",
+            **describe_game(game, self._shown()),
+            "result": result,
+            "seats": {NAMES[color]: spec for color, spec in self.seats.items()},
+            "clocks": {NAMES[color]: self._clock(color) for color in (BLACK, WHITE)},
+            "paused": self.paused,
+        }
+        self._send(json.dumps(message), None)
+
+    def _clock(self, color: int) -> Answer | None:
+        if self._time_settings is None or self.seats[color] == HUMAN:
+            return None
+        left = self._searcher(NAMES[color]).clock_left(color)
+        seconds, stones = left or (self._time_settings.main or self._time_settings.period, 0)
+        return {"seconds": round(seconds, 1), "stones": stones}
+
+    # --- searches ---
+
+    def _searcher(self, key: str) -> Searcher:
+        """Return the searcher of a colour, or of another role; those of both colours have the role "game"."""
+        if key not in self._searchers:
+            role = "game" if key in COLORS else key
+            searcher = Searcher(role, self._commons, Listener(self._send, self._searched))
+            searcher.watch(self._watches)
+            self._searchers[key] = searcher
+        return self._searchers[key]
+
+    def _of_role(self, role: str | None) -> list[Searcher]:
+        """Return the searchers of a role, or all, the one with the last search first."""
+        found = [searcher for searcher in self._searchers.values() if role in (None, searcher.role)]
+        return sorted(found, key=lambda searcher: -searcher.number)
+
+    def _job(self, spec: str, game: Game, **settings: Any) -> Job:
+        self._searches += 1
+        return Job(spec, game, self._searches, game_number=self._games, time_settings=self._time_settings, **settings)
+
+    def _start_move(self) -> None:
+        """Let the engine of the side to play move; on a human's seat, the server's own player."""
+        seat = self.seats[self.game.to_play]
+        spec = self._options.player if seat == HUMAN else seat
+        self._searcher(NAMES[self.game.to_play]).start(self._job(spec, self.game.copy(), plays=True))
+
+    def _searched(self, job: Job, move: int) -> None:
+        """Play what an engine has chosen, unless the game has changed meanwhile."""
+        while HUMAN not in self.seats.values() and time.monotonic() < self._moved + _PACE_SECONDS:
+            time.sleep(0.01)
+        with self._lock:
+            if not job.plays or job.is_cancelled:
+                return
+            if move == RESIGN:
+                self.game.resign()
+                self._changed()
+            else:
+                self._put(self._shown(), move)
+
+    def _search(self, request: ask.Search) -> None:
+        spec = request.player or self._options.player
+        game = self._shown()
+        self._commons.specs.check(spec, game.size)
+        self._searcher(request.role).start(self._job(spec, game, seconds=request.seconds))
+
+    def _stop(self, request: ask.Stop) -> None:
+        for searcher in self._of_role(request.role):
+            searcher.end()
+
+    def _watch(self, request: ask.Watch) -> None:
+        self._watches = request.on
+        for searcher in self._searchers.values():
+            searcher.watch(request.on)
+
+    def _frames(self, request: ask.Frames) -> Answer:
+        searcher = next(iter(self._of_role(request.role)), None)
+        subject = None if searcher is None else searcher.subject()
+        if searcher is None or subject is None:
+            raise RlgoError(f"role {request.role}: nothing has been searched")
+        curve = describe_curve(searcher.frames(), subject.game.size)
+        return {"type": "frames", "role": request.role, "number": subject.number, "frames": curve}
+
+    def _frame(self, request: ask.Frame) -> Answer:
+        searcher = next(iter(self._of_role(request.role)), None)
+        subject = None if searcher is None else searcher.subject()
+        frames = [] if searcher is None else searcher.frames()
+        if subject is None or request.index >= len(frames):
+            raise RlgoError(f"index = {request.index}: expected less than {len(frames)}, the number of frames")
+        return describe(subject, frames[request.index])
+
+    # --- the end, and records ---
+
+    def _score(self, _: ask.Score) -> Answer:
+        return {"type": "score", **score(self._shown())}
+
+    def _load(self, request: ask.Load) -> None:
+        if (request.sgf is None) == (request.file is None):
+            raise RlgoError("load: expected either sgf or file")
+        if request.sgf is not None:
+            record = request.sgf.encode()
+        else:
+            record = self._records.read(str(request.file), self._options.limits.message_bytes)
+        game = read_sgf(record, self.game.komi)
+        self._begin(game, self.seats, None, paused=True)
+
+    def _save(self, request: ask.Save) -> Answer:
+        record = write_sgf(self.game, self.seats[BLACK], self.seats[WHITE])
+        if request.file is not None:
+            self._records.write(request.file, record, request.overwrite)
+        return {"type": "sgf", "sgf": record.decode(), "file": request.file}
+
+
+def score(game: Game) -> Answer:
+    """Score a position: its dead stones by playouts, the owners of all points, and the result without the dead."""
+    ownership = Ownership.of(game)
+    rest = ownership.without_dead()
+    return {
+        "result": game.result if game.resigned else rest.result,
+        "score": rest.score(),
+        "dead": [vertices_of(chain, game.size) for chain in ownership.dead()],
+        "ownership": ownership.map.round(3).tolist(),
+        "wins": round(ownership.wins, 4),
+    }

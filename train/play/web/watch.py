@@ -1,0 +1,165 @@
+"""What people see of a search: ten looks a second, and a history for the slider.
+
+Start reading at `Watch.look`. Looking costs the search time, because it happens between two of its slices. So the next
+look waits until this one has cost less than two per cent of the time since.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlgo.alphabeta import AlphaBetaResult, sigmoid
+from rlgo.game import Game
+from rlgo.player import Insight, Player
+from train.play.web.positions import NAMES, name_of_move, vertices_of
+
+SEND_SECONDS = 0.1  # between two messages
+LOOK_SECONDS = 0.01  # between two frames at the start of a search
+_COST_SHARE = 0.02  # of the search's time
+_LONGEST_WAIT = 1.0  # seconds
+_LINES, _LINE_MOVES = 10, 30
+_BEST = 3  # moves of a curve
+_COUNTS = ("visits", "n_amaf")  # columns of whole numbers
+_DIGITS = 4
+
+
+class Frame(NamedTuple):
+    """What a search believed at one moment."""
+
+    insight: Insight
+    seconds: float
+
+
+class Subject(NamedTuple):
+    """What is searched, and for whom."""
+
+    role: str
+    number: int  # of the search, within its tab
+    spec: str
+    game: Game
+
+
+class Watch:
+    """Looks at a search, and keeps what it saw.
+
+    Parameters
+    ----------
+    subject : what is searched
+    player : who searches
+    send : called with each message, as JSON
+    most : frames to keep; when there are more, every second one is dropped
+    clock : tells the seconds
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        player: Player,
+        send: Callable[[str], None],
+        most: int,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.subject, self._player, self._send, self._most, self._clock = subject, player, send, most, clock
+        self.frames: list[Frame] = []
+        self.is_on = True
+        self._began = clock()
+        self._due, self._sent, self._every = self._began, -SEND_SECONDS, LOOK_SECONDS
+
+    def look(self) -> None:
+        """Take a frame if it is time for one, and send it if it is time for that."""
+        now = self._clock()
+        if not self.is_on or now < self._due:
+            return
+        insight = self._player.insight(self.subject.game)
+        seconds = now - self._began
+        if insight is not None and insight.moves:
+            self._keep(Frame(_compact(insight), seconds))
+            if seconds - self._sent >= SEND_SECONDS:
+                self._sent = seconds
+                self._send(json.dumps(describe(self.subject, self.frames[-1])))
+        end = self._clock()
+        self._due = end + min(_LONGEST_WAIT, max(self._every, (end - now) / _COST_SHARE))
+
+    def finish(self, move: int) -> dict[str, Any]:
+        """Take the last frame; return its message, with the move that was chosen."""
+        insight = self._player.insight(self.subject.game) or Insight("values", [], {}, [])
+        frame = Frame(_compact(insight), self._clock() - self._began)
+        self.frames.append(frame)
+        chosen = name_of_move(move, self.subject.game.size)
+        return {**describe(self.subject, frame), "final": True, "chosen": chosen, "report": self._player.report()}
+
+    def _keep(self, frame: Frame) -> None:
+        self.frames.append(frame)
+        if len(self.frames) >= self._most:
+            self.frames = self.frames[::2]
+            self._every *= 2
+
+
+def _compact(insight: Insight) -> Insight:
+    """Copy an insight into little memory: hundreds are kept."""
+    columns = {name: column.astype(np.float32) for name, column in insight.columns.items()}
+    return insight._replace(columns=columns, lines=[line[:_LINE_MOVES] for line in insight.lines[:_LINES]])
+
+
+def describe(subject: Subject, frame: Frame) -> dict[str, Any]:
+    """Return a frame as a ``search`` message."""
+    game, insight = subject.game, frame.insight
+    size = game.size
+    return {
+        "type": "search",
+        "role": subject.role,
+        "number": subject.number,
+        "player": subject.spec,
+        "at": len(game.moves),
+        "to_play": NAMES[game.to_play],
+        "final": False,
+        "chosen": None,
+        "kind": insight.kind,
+        "unit": insight.unit,
+        "count": insight.done,
+        "seconds": round(frame.seconds, 4),
+        "per_second": round(insight.done / max(frame.seconds, 1e-3), 1),
+        "depth": insight.depth,
+        "size": insight.size,
+        "bytes": insight.n_bytes,
+        "report": [],
+        "moves": vertices_of(insight.moves, size),
+        "columns": {name: _numbers(column, name in _COUNTS) for name, column in insight.columns.items()},
+        "lines": {name_of_move(line[0], size): vertices_of(line, size) for line in insight.lines if line},
+        "depths": [_describe_depth(result, size) for result in insight.depths],
+    }
+
+
+def _describe_depth(result: AlphaBetaResult, size: int) -> dict[str, Any]:
+    return {
+        "depth": result.depth,
+        "value": round(sigmoid(result.x), _DIGITS),
+        "move": name_of_move(result.move, size),
+        "line": vertices_of(result.line[:_LINE_MOVES], size),
+        "positions": result.nodes,
+        "seconds": round(result.seconds, _DIGITS),
+    }
+
+
+def _numbers(column: np.ndarray, is_count: bool) -> list[float | int | None]:
+    """Return a column as JSON: rounded, and None where there is no number."""
+    if is_count:
+        return [int(number) for number in column]
+    finite = np.isfinite(column)
+    rounded = np.round(column.astype(np.float64), _DIGITS).tolist()
+    return [number if known else None for number, known in zip(rounded, finite.tolist(), strict=True)]
+
+
+def describe_curve(frames: list[Frame], size: int) -> list[dict[str, Any]]:
+    """Return the value of the best moves of each frame, for the curve and the slider."""
+    curve = []
+    for insight, seconds in frames:
+        values = _numbers(insight.columns["value"][:_BEST], False) if insight.columns else []
+        best = [[move, value] for move, value in zip(vertices_of(insight.moves[:_BEST], size), values, strict=True)]
+        curve.append({"count": insight.done, "seconds": round(seconds, _DIGITS), "best": best})
+    return curve

@@ -1,0 +1,141 @@
+"""What a folder of training runs has logged, for people to look at while it grows.
+
+Start reading at `RunHistory`. Nothing is written, and a run that trains does not notice.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlgo.errors import RlgoError
+from rlgo.shapes import make_features
+from rlgo.weights import Weights
+from train.config import load_config
+from train.runs.folder import RunFolder
+from train.runs.status import RunInfo, features_text, inspect
+
+_MOST_BYTES = 4_000_000  # of a log, read at a time
+
+
+class RunHistory:
+    """The training runs in a folder and in its sweeps.
+
+    Parameters
+    ----------
+    folder : may be a run itself, whose name is then that of the folder
+
+    Raises
+    ------
+    RlgoError : if there is no such folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise RlgoError(f"{folder}: expected a folder of training runs")
+        self.folder = folder
+        self._known: dict[Path, tuple[tuple[Any, ...], RunInfo]] = {}  # reading a state takes a while
+        self._lock = threading.Lock()
+
+    def folders(self) -> dict[str, RunFolder]:
+        """Return the runs' folders by name; a run of a sweep is called SWEEP/RUN."""
+        top = self.folder
+        if RunFolder(top).exists():
+            return {top.resolve().name: RunFolder(top)}
+        configs = [*top.glob("*/config.toml"), *top.glob("*/*/config.toml")]
+        paths = sorted(path.parent for path in configs if not any(p.startswith(".") for p in path.parts))
+        return {path.relative_to(top).as_posix(): RunFolder(path) for path in paths}
+
+    def find(self, name: str) -> RunFolder:
+        """Return the folder of a run. RlgoError if there is no run of this name."""
+        try:
+            return self.folders()[name]
+        except KeyError:
+            raise RlgoError(f"run {name!r}: no such run in {self.folder}") from None
+
+    def runs(self) -> dict[str, RunInfo]:
+        """Return the status of every run by name."""
+        with self._lock:
+            return {name: self._inspect(folder) for name, folder in self.folders().items()}
+
+    def _inspect(self, folder: RunFolder) -> RunInfo:
+        written = tuple(path.stat().st_mtime_ns for path in (folder.state, folder.run_json) if path.exists())
+        key = (*written, _in_use(folder))
+        if self._known.get(folder.path, (None,))[0] != key:
+            self._known[folder.path] = key, inspect(folder.path)
+        return self._known[folder.path][1]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the status of every run as plain data, for JSON."""
+        return {"folder": str(self.folder), "runs": [_describe(name, run) for name, run in self.runs().items()]}
+
+    def curves(self, name: str, after: int = 0) -> dict[str, Any]:
+        """Return the numbers that a run has logged from byte `after` of its log on.
+
+        Returns
+        -------
+        ``curves``, by metric: a list of [games, value]; ``after``, the byte where they begin: 0 if the log is shorter
+        than it was; and ``next``, the byte where to continue.
+        """
+        metrics = self.find(name).metrics
+        curves: dict[str, list[list[float]]] = {}
+        try:
+            after = after if after <= metrics.stat().st_size else 0
+            with metrics.open("rb") as file:
+                file.seek(after)
+                data = file.read(_MOST_BYTES)
+        except FileNotFoundError:
+            return {"after": 0, "next": 0, "curves": {}}
+        data = data[: data.rfind(b"\n") + 1]  # the last line may not be complete
+        for line in data.splitlines():
+            try:
+                numbers = json.loads(line)
+                games = numbers.pop("games")
+            except (ValueError, KeyError, AttributeError):
+                continue
+            for metric, value in numbers.items():
+                curves.setdefault(metric, []).append([games, value])
+        return {"after": after, "next": after + len(data), "curves": curves}
+
+    def learned(self, name: str) -> tuple[Weights, np.ndarray]:
+        """Return the weights of a run as it was last saved, and how often each one's shapes occurred.
+
+        Returns
+        -------
+        (weights, int64[n_weights + 1])
+        """
+        folder = self.find(name)
+        config = load_config(folder.config)
+        arrays, progress = folder.load()
+        f = config.features
+        features = make_features(config.board.size, f.sizes, f.sharing)
+        value, games = config.learning.value, progress["games"]
+        return Weights(features, arrays["theta"], config.board.komi, value, games), arrays["occurrences"]
+
+
+def _in_use(folder: RunFolder) -> bool:
+    try:
+        return folder.in_use()
+    except OSError:
+        return False
+
+
+def _describe(name: str, run: RunInfo) -> dict[str, Any]:
+    config = run.config
+    return {
+        "name": name,
+        "state": run.state,
+        "reason": run.reason,
+        "games": run.games,
+        "of": 0 if config is None else config.run.games,
+        "games_per_s": run.games_per_s,
+        "elo": run.elo,
+        "size": None if config is None else config.board.size,
+        "features": "" if config is None else features_text(config),
+        "started": run.started,
+        "resume": run.resume_command,
+    }
