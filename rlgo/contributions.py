@@ -14,6 +14,7 @@ from rlgo.board import BORDER
 from rlgo.coords import from_row_col
 from rlgo.errors import RlgoError
 from rlgo.settings import SHARINGS, VALUES
+from rlgo.shapes import inside
 from rlgo.value import new_shapes, reset, squash
 from rlgo.weights import Weights
 
@@ -64,6 +65,7 @@ def contributions(weights: Weights, board: np.record) -> list[Window]:
         cells = np.full((form.height, form.width), BORDER, np.uint8)
         for j, i in form.cells:
             cells[j, i] = board.color[from_row_col(row + j, col + i, f.size)]
+        row, col, cells = inside(row, col, cells, f.size)
         kinds = SHARINGS[f.liberty_sharing if k in f.liberties else f.sharing]
         for kind in kinds:
             start = int(g.li_base[w] if kind == "LI" and (k not in f.liberties or len(kinds) == 2) else g.ld_base[w])

@@ -123,6 +123,12 @@ def colors_of(states: np.ndarray, kind: Kind) -> np.ndarray:
     return color_of[states]
 
 
+def inside(row: int, col: int, cells: np.ndarray, size: int) -> tuple[int, int, np.ndarray]:
+    """Cut off what lies over the edge of the board from the cells of a window with this anchor."""
+    cells = cells[max(0, -row) : size - row, max(0, -col) : size - col]
+    return max(0, row), max(0, col), cells
+
+
 class Block(NamedTuple):
     """The weights of one kind of window under one kind of sharing: theta[start:stop]."""
 
@@ -437,7 +443,8 @@ class FeatureSet:
 
         Returns (block, row, col, states): the window's anchor (0, 0 for LI) and the states of its cells, uint8[height,
         width] with rows from the bottom of the board: EMPTY, BLACK or WHITE for a window that sees no liberties, see
-        `Kind`; 255 for what does not belong to the window, or hangs over the edge.
+        `Kind`; 255 for what does not belong to the window, or hangs over the edge. Only LI shapes show rows and columns
+        over the edge.
         """
         block = next(b for b in self.blocks if b.start <= weight < b.stop)
         place = int(self._canonical[weight])
@@ -446,7 +453,7 @@ class FeatureSet:
         states = np.full((form.height, form.width), 255, np.uint8)
         for d, (j, i) in enumerate(form.cells):
             states[j, i] = (place - part.start) // n_states**d % n_states
-        return block, part.row, part.col, states
+        return (block, 0, 0, states) if part.kind == "LI" else (block, *inside(part.row, part.col, states, self.size))
 
 
 class _Part(NamedTuple):
