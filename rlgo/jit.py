@@ -223,9 +223,10 @@ def has_field(record, name):
     return name in record.dtype.names
 
 
-def overload_inline(function: Any) -> Any:
-    """Decorate what chooses a function's implementation by the types of its arguments; it is always inlined."""
-    return overload(function, jit_options={"error_model": "numpy", "_nrt": False, "forceinline": True})
+def by_type(function: Any) -> Any:
+    """Decorate what chooses the implementation of a function by the numba types of its arguments."""
+    # Not "forceinline": numba would hand it down to everything that the implementation calls.
+    return overload(function, jit_options={"error_model": "numpy", "_nrt": False})
 
 
 @overload(has_field, prefer_literal=True)

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from rlgo.board import BLACK, EMPTY, WHITE
-from rlgo.jit import has_field, inline, njit, overload_inline
+from rlgo.jit import by_type, has_field, inline, njit
 from rlgo.shapes import padded_points
 
 _MOST_CLASSES = 3
@@ -130,14 +130,14 @@ def gain_at(sh, g, c, p):
     return (sh.total if sees_liberties(g) else sh.gain)[c, np.uint64(p)]
 
 
-@overload_inline(is_plain)
+@by_type(is_plain)
 def _overload_is_plain(g, w):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda g, w: w < g.n_plain
     return lambda g, w: True  # noqa: ARG005  # numba matches names
 
 
-@overload_inline(has_two_weights)
+@by_type(has_two_weights)
 def _overload_has_two_weights(g, w):  # noqa: ARG001  # numba matches names
     if "one_table" in g.fields:
         return lambda g, w: False  # noqa: ARG005  # numba matches names
@@ -146,49 +146,49 @@ def _overload_has_two_weights(g, w):  # noqa: ARG001  # numba matches names
     return lambda g, w: True  # noqa: ARG005  # numba matches names
 
 
-@overload_inline(follow_liberties)
+@by_type(follow_liberties)
 def _overload_follow_liberties(b, sh, g, n):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda b, sh, g, n: _follow_liberties(b, sh, g, n)
     return lambda b, sh, g, n: n  # noqa: ARG005  # numba matches names
 
 
-@overload_inline(reset_liberties)
+@by_type(reset_liberties)
 def _overload_reset_liberties(b, sh, g):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda b, sh, g: _reset_liberties(b, sh, g)
     return lambda b, sh, g: None  # noqa: ARG005  # numba matches names
 
 
-@overload_inline(forget_gains)
+@by_type(forget_gains)
 def _overload_forget_gains(sh, g):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda sh, g: _forget_gains(sh, g)
     return lambda sh, g: None  # noqa: ARG005  # numba matches names
 
 
-@overload_inline(liberty_gain)
+@by_type(liberty_gain)
 def _overload_liberty_gain(b, sh, table, p):  # noqa: ARG001  # numba matches names
     if sees_liberties(table.types[0]):
         return lambda b, sh, table, p: _liberty_gain(b, sh, table, p)
     return lambda b, sh, table, p: 0.0  # noqa: ARG005  # numba matches names
 
 
-@overload_inline(renew_liberty_window)
+@by_type(renew_liberty_window)
 def _overload_renew_liberty_window(sh, table, w):  # noqa: ARG001  # numba matches names
     if sees_liberties(table.types[0]):
         return lambda sh, table, w: _renew_liberty_window(sh, table, w)
     return lambda sh, table, w: None  # noqa: ARG005  # numba matches names
 
 
-@overload_inline(renew_gains)
+@by_type(renew_gains)
 def _overload_renew_gains(b, sh, table):  # noqa: ARG001  # numba matches names
     if sees_liberties(table.types[0]):
         return lambda b, sh, table: _renew_gains(b, sh, table)
     return lambda b, sh, table: None  # noqa: ARG005  # numba matches names
 
 
-@overload_inline(gain_at)
+@by_type(gain_at)
 def _overload_gain_at(sh, g, c, p):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda sh, g, c, p: sh.total[c, np.uint64(p)]  # noqa: ARG005  # numba matches names

@@ -33,7 +33,7 @@ from rlgo.board import (
     last_liberty,
 )
 from rlgo.errors import RlgoError, shown
-from rlgo.jit import compiling, has_field, inline, njit, overload_inline, random_below
+from rlgo.jit import by_type, compiling, has_field, inline, njit, random_below
 from rlgo.liberties import (
     follow_liberties,
     forget_gains,
@@ -518,7 +518,7 @@ def _best_of_all(sh, g, c):
     return _best_quiet(sh.total if sees_liberties(g) else sh.gain, sh.mask, c)
 
 
-@overload_inline(_best_of_all)
+@by_type(_best_of_all)
 def _overload_best_of_all(sh, g, c):  # noqa: ARG001  # numba matches names
     if sees_liberties(g):
         return lambda sh, g, c: _best_quiet(sh.total, sh.mask, c)  # noqa: ARG005  # numba matches names
