@@ -225,8 +225,8 @@ def has_field(record, name):
 
 def by_type(function: Any) -> Any:
     """Decorate what chooses the implementation of a function by the numba types of its arguments."""
-    # Not "forceinline": numba would hand it down to everything that the implementation calls.
-    return overload(function, jit_options={"error_model": "numpy", "_nrt": False})
+    # Or the implementation, and all that it calls, would inherit "forceinline" from the caller, and compile for minutes.
+    return overload(function, jit_options={"error_model": "numpy", "_nrt": False, "forceinline": False})
 
 
 @overload(has_field, prefer_literal=True)
