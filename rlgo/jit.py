@@ -225,7 +225,7 @@ def has_field(record, name):
 
 def by_type(function: Any) -> Any:
     """Decorate what chooses the implementation of a function by the numba types of its arguments."""
-    # Or the implementation, and all that it calls, would inherit "forceinline" from the caller, and compile for minutes.
+    # Else the implementation and all that it calls inherit "forceinline" from an inlined caller: minutes of compiling.
     return overload(function, jit_options={"error_model": "numpy", "_nrt": False, "forceinline": False})
 
 
