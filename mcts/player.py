@@ -157,7 +157,7 @@ class TreeSearch(Player):
 
         n_trees = resources.workers if resources.root_parallel else 1
         if settings.action_value != ActionValue.FLAT:
-            announce(f"player {name}: memory_mb = {resources.memory_mb:g}", resources.memory_mb * 1e6)
+            announce(f"memory_mb = {resources.memory_mb:g}", resources.memory_mb * 1e6)
         trees = [_new_tree(size, self.settings, resources.memory_mb / n_trees) for _ in range(n_trees)]
         sequence = seed_sequence(seed)
         self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))
@@ -204,6 +204,7 @@ class TreeSearch(Player):
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Return the moves visited so far, most visits first; it may be called during a search."""
+        check_size(self, game)
         if not self.root.is_at(game):
             return [] if moves_to_try(game) else [Candidate(PASS, game.outcome, 1, [PASS])]
         result = self._read_result(0)
@@ -275,6 +276,7 @@ class TreeSearch(Player):
         budget : by default `own_budget`
         """
         check_size(self, game)
+        budget = OrNone(One(Budget)).check("budget", budget)
         self.threads.clear()
         self.root.leave()
         moves = moves_to_try(game)

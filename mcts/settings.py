@@ -13,7 +13,7 @@ from rlgo.bounds import Choice, Number, Whole, checked
 from rlgo.settings import AT_LEAST_0, COUNT, COUNT_OR_0, POSITIVE, THREADS
 
 NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
-MOST_MEMORY_MB = 50_000.0  # of a tree: beyond it, the indices of edges would not fit into 32 bits
+MOST_MEMORY_MB = 50_000  # of a tree: beyond it, the indices of edges would not fit into 32 bits
 MOST_PRIOR = 100_000  # visits of either kind that a prior may count for: the counts of a node must stay in range
 
 

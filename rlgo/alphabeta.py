@@ -425,7 +425,7 @@ class AlphaBetaSearch:
         self._order = np.random.default_rng(sequence)
         none = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32))
         n_entries = 1 << table_bits if options.table else 1
-        announce(f"alpha-beta: table_bits = {table_bits}", n_entries * entry_dtype().itemsize)
+        announce(f"table_bits = {table_bits}", n_entries * entry_dtype().itemsize)
         self._search = Search(
             new_boards(MAX_DEPTH + 1, size),
             new_shapes(MAX_DEPTH + 1, size),
@@ -637,6 +637,7 @@ class AlphaBeta(Player):
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Rank the moves by V without search; the move of the last search comes first, with its variation."""
+        check_size(self, game)
         by_value = ranked(game, self._values.afterstates(game.board))
         return led_by(by_value, self.result if self._position == position_of(game) else None)
 

@@ -30,9 +30,11 @@ What makes it fast (figures: uniform random playouts on 9x9, one core)
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
+from rlgo.errors import RlgoError, shown
 from rlgo.jit import inline, njit, random_below
 from rlgo.settings import board_size
 
@@ -115,6 +117,14 @@ def new_boards(n: int, size: int) -> np.ndarray:
 def new_board(size: int) -> np.record:
     """Make one empty board with Black to play, a record."""
     return new_boards(1, size)[0]
+
+
+def board_of(position: Any) -> Any:
+    """Return the board record of a position: a `Game`, or a board record itself. `RlgoError` for anything else."""
+    board = getattr(position, "board", position)
+    if not isinstance(board, np.void) or "board_size" not in (board.dtype.names or ()):
+        raise RlgoError(f"position = {shown(position)}: expected a Game, or a board")
+    return board
 
 
 @cache

@@ -14,6 +14,7 @@ from rlgo.errors import RlgoError
 from rlgo.settings import AT_LEAST_0, COUNT_OR_0, SECONDS, SIMULATIONS
 
 SLICE_SECONDS = 0.01
+BATCH_SECONDS = 0.1  # for batches of games, which nobody follows move by move
 
 
 def never() -> bool:
@@ -73,15 +74,18 @@ class Budget:
         """Return whether the search must end now: all simulations done, time up, or stopped."""
         return self.left() == 0 or self.seconds_left() == 0.0 or self.stop()
 
-    def slices(self, least: int = 1, most: int | None = None, is_steady: bool = False) -> Iterator[int]:
+    def slices(
+        self, least: int = 1, most: int | None = None, is_steady: bool = False, seconds: float = SLICE_SECONDS
+    ) -> Iterator[int]:
         """Cut the budget into slices: yield how many simulations to run next, until the budget ends.
 
-        There is always a first slice. Slices grow from `least` to what takes about ten milliseconds.
+        There is always a first slice. Slices grow from `least` to what takes about `seconds`.
 
         Parameters
         ----------
         least, most : bounds of a slice; the last one may be smaller
         is_steady : make every slice as large as `most`, however long it takes
+        seconds : length of a slice
         """
         n = most if is_steady and most is not None else least
         while True:
@@ -93,8 +97,8 @@ class Budget:
             if self.ends():
                 return
             if not is_steady:
-                seconds = max(time.perf_counter() - began, 1e-9)
-                n = max(least, min(4 * n, int(n * SLICE_SECONDS / seconds)))
+                took = max(time.perf_counter() - began, 1e-9)
+                n = max(least, min(4 * n, int(n * seconds / took)))
                 n = n if most is None else min(n, most)
 
 

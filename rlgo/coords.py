@@ -25,6 +25,7 @@ from typing import Any
 
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.errors import RlgoError, shown
+from rlgo.settings import board_size
 
 Place = int | str | tuple[int, int]  # a point as `point_of` takes it
 
@@ -36,6 +37,7 @@ _VERTEX = re.compile("([A-HJ-T])([1-9][0-9]?)")
 
 def to_row_col(point: int, size: int) -> tuple[int, int]:
     """Return (row, col) of a point, both counted from 0 at A1. `RlgoError` for PASS."""
+    size = board_size(size)
     row, col = divmod(int(point), size + 1) if _is_integer(point) else (0, 0)
     if not (1 <= row <= size and 1 <= col <= size):
         raise RlgoError(f"point {shown(point)}: not on the {size}x{size} board")
@@ -44,6 +46,7 @@ def to_row_col(point: int, size: int) -> tuple[int, int]:
 
 def from_row_col(row: int, col: int, size: int) -> int:
     """Return the point at (row, col). `RlgoError` off the board."""
+    size = board_size(size)
     if not (_is_integer(row) and _is_integer(col) and 0 <= row < size and 0 <= col < size):
         raise RlgoError(f"(row, col) = {shown((row, col))}: not on the {size}x{size} board")
     return (row + 1) * (size + 1) + col + 1
@@ -84,7 +87,7 @@ def _is_integer(value: object) -> bool:
 
 def to_vertex(point: int, size: int) -> str:
     """Return the GTP vertex of a point, or ``pass``."""
-    if point == PASS:
+    if _is_integer(point) and point == PASS:
         return "pass"
     row, col = to_row_col(point, size)
     return f"{COLUMNS[col]}{row + 1}"
@@ -97,8 +100,8 @@ def from_vertex(text: str, size: int) -> int:
     # Some letters of other scripts have an ASCII capital.
     match = _VERTEX.fullmatch(text.upper()) if isinstance(text, str) and text.isascii() else None
     if match is None:
-        raise RlgoError(f"vertex {text!r}: expected a letter (no I) and a number, such as D4, or pass")
-    row, col = int(match[2]) - 1, COLUMNS.index(match[1])
+        raise RlgoError(f"vertex {shown(text)}: expected a letter (no I) and a number, such as D4, or pass")
+    size, row, col = board_size(size), int(match[2]) - 1, COLUMNS.index(match[1])
     if row >= size or col >= size:
         raise RlgoError(f"vertex {text!r}: not on the {size}x{size} board (A1 to {COLUMNS[size - 1]}{size})")
     return from_row_col(row, col, size)

@@ -12,11 +12,14 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from rlgo.board import BLACK, EMPTY, PASS, WHITE
-from rlgo.coords import COLUMNS, star_points, to_row_col, to_vertex
+from rlgo.board import BLACK, EMPTY, PASS, WHITE, board_of
+from rlgo.bounds import Whole
+from rlgo.coords import COLUMNS, Place, point_of, star_points, to_row_col, to_vertex
+from rlgo.errors import RlgoError, shown
 
 _ASCII, _UNICODE = ".XO ", ".●○ "  # by colour; nothing where a shape has no cell
 
@@ -188,18 +191,25 @@ def shapes_text(
 # ---------------------------------------------------------------------------------------------
 
 
-def board_svg(board: np.record, last: int | None = None, values: np.ndarray | None = None, cell: int = 28) -> str:
+def board_svg(position: Any, last: Place | None = None, values: np.ndarray | None = None, cell: int = 28) -> str:
     """Draw a board with its coordinates as an SVG image without external fonts, scripts or style sheets.
 
     Parameters
     ----------
-    board : a board record, for instance `Game.board`
+    position : a `Game`, or a board record
     last : the point of the last move, marked by a dot; PASS or None marks nothing
     values : float[size, size], P(Black wins): a map under the stones, red towards 1, blue towards 0; NaN for no value
     cell : pixels from point to point
+
+    Raises
+    ------
+    RlgoError : for anything else
     """
-    colors = colors_of(board)
-    size = len(colors)
+    colors = colors_of(board_of(position))
+    size, cell = len(colors), Whole(ge=1, le=1_000).check("cell", cell)
+    last = None if last is None else point_of(last, size)
+    if values is not None and (not isinstance(values, np.ndarray) or values.shape != (size, size)):
+        raise RlgoError(f"values = {shown(values)}: expected an array of {size} x {size} numbers")
     side = (size + 1) * cell
     x = [(col + 1) * cell for col in range(size)]
     y = [(size - row) * cell for row in range(size)]  # the lowest row at the bottom

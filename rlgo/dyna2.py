@@ -18,6 +18,7 @@ a quarter of the speed.
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,15 @@ from typing import Any
 import numpy as np
 
 from rlgo.board import PASS
-from rlgo.bounds import One
-from rlgo.errors import RlgoError
+from rlgo.bounds import One, Switch
+from rlgo.errors import RlgoError, shown
 from rlgo.files import check_writable
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
 from rlgo.player import Insight, Seed
 from rlgo.rollout import make_rules
 from rlgo.settings import LINEAR, LOGISTIC, PROBABILITY, SOFTMAX, VALUES, Learning, board_size
-from rlgo.shapes import FeatureSet, Table, fuse, make_features, unshare
+from rlgo.shapes import FeatureSet, Table, check_sharing, check_sizes, fuse, make_features, unshare
 from rlgo.td import begin_episode, episode_dtype, learn_game, make_memory, max_plies, record_move, step_size
 from rlgo.td_search import LongTerm, TdSearch, count, play_simulation
 from rlgo.value import (
@@ -45,7 +46,7 @@ from rlgo.value import (
     squash,
     update_value,
 )
-from rlgo.weights import Weights, save_weights
+from rlgo.weights import Weights, load_weights, save_weights
 
 # How the long-term memory keeps learning from the games that are played.
 LONG_LEARNING = Learning(alpha=0.1)
@@ -103,12 +104,15 @@ class Dyna2(TdSearch):
             One(Weights).check("long_term", long_term).for_board(size, "long-term memory")
         if long_learning is not None:
             One(Learning).check("long_learning", long_learning)
+        apart, sharing = Switch().check("apart", apart), check_sharing(sharing)
+        if sizes is not None and not (isinstance(sizes, tuple | list) and not sizes):
+            sizes = check_sizes(sizes)
         if long_term is None and (apart or sharing != "none"):
             raise RlgoError("sharing and apart cannot be used without a long-term memory (long=FILE)")
         if long_term is None and sizes == ():
             raise RlgoError("sizes, long: expected a short-term memory, or a long-term memory, or both")
         if long_save is not None:
-            check_writable(long_save, "long_save = ")
+            _check_save(long_save, size)
         if long_save is not None and long_learning is None:
             raise RlgoError("long_save: expected a long-term memory that learns (long_learn=on)")
         if sizes is None:
@@ -169,6 +173,7 @@ class Dyna2(TdSearch):
         if self.long_term is not None and self.long_learning is not None and game.is_over():
             self.long_term = learn_from_game(self.long_term, game, self.long_learning)
             if self.long_save is not None:
+                _check_save(self.long_save, game.size)
                 save_weights(self.long_save, self.long_term)
 
     def analyses(self) -> dict[str, np.ndarray]:
@@ -280,3 +285,12 @@ def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights
         record_move(episode, sh, p, squash(value, sh.x[0]))
     learn_game(episode, game.outcome, learning.alpha, learning._replace(value=value), memory)
     return replace(weights, theta=memory.theta, games=weights.games + 1)
+
+
+def _check_save(path: str | Path, size: int) -> None:
+    """Raise an RlgoError if the long-term memory cannot be written here, or would replace one of another board size."""
+    if not isinstance(path, str | os.PathLike):
+        raise RlgoError(f"long_save = {shown(path)}: expected the path of a file, or None")
+    check_writable(path, "long_save = ")
+    if Path(path).exists():
+        load_weights(path).for_board(size, f"long_save = {str(path)!r}")

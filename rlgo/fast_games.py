@@ -1,16 +1,19 @@
 """Compiled games between two value functions: thousands a second.
 
-Start reading at `play_fast`. Both players are greedy. Each random opening is played twice with colours swapped.
+Start reading at `play_fast`, then `play_slices`. Both players are greedy. Each random opening is played twice with
+colours swapped.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from rlgo.board import outcome, play, random_move
 from rlgo.bounds import One, Whole
+from rlgo.budget import BATCH_SECONDS, Budget
 from rlgo.jit import copy_record, make_rng, njit, random_u64
 from rlgo.rollout import make_rules
 from rlgo.scratch import make_scratch
@@ -59,15 +62,41 @@ def play_fast(
     opening : uniformly random sensible moves before the players take over
     max_moves : plies, opening included, after which a game is scored as it stands; 0: 3 * size * size
     """
+    return joined(play_slices(features, theta_a, theta_b, games, seed, komi, opening, max_moves))
+
+
+def joined(parts: Iterable[FastGames]) -> FastGames:
+    """Join games that were played in parts, at least one."""
+    return FastGames(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def play_slices(
+    features: FeatureSet,
+    theta_a: np.ndarray,
+    theta_b: np.ndarray,
+    games: int,
+    seed: int | np.random.SeedSequence,
+    komi: float = 7.5,
+    opening: int = 4,
+    max_moves: int = 0,
+) -> Iterator[FastGames]:
+    """Play the games of `play_fast`, which has the same parameters, and yield them in order, in slices.
+
+    A slice takes about a tenth of a second. Between two, Python sees Ctrl-C, and the caller can show progress or stop.
+    """
     One(FeatureSet).check("features", features)
     size, n, komi = features.size, EVEN_COUNT.check("games", games) // 2, KOMI.check("komi", komi)
     table = Table(features.geometry, features.expand(theta_a), features.expand(theta_b))
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
     scratch = make_scratch(size, tally_dtype(), 0, 3, features.sees_liberties)
     max_moves = check_max_moves(max_moves, size)
-    opening = Whole(ge=0, le=max_moves).check("opening", opening)
-    play_pairs(scratch, table, Policy(epsilon=0.0), make_rules(size, komi), max_moves, opening, make_rng(seed), played)
-    return played
+    opening, done = Whole(ge=0, le=max_moves).check("opening", opening), 0
+    policy, rules, rng = Policy(epsilon=0.0), make_rules(size, komi), make_rng(seed)
+    for pairs in Budget(n).slices(seconds=BATCH_SECONDS):
+        part = FastGames(*(array[done : done + pairs] for array in played))
+        play_pairs(scratch, table, policy, rules, max_moves, opening, rng, part)
+        done += pairs
+        yield part
 
 
 @njit

@@ -19,7 +19,9 @@ _NAME_LENGTH = 40  # characters of its final name in a temporary one: file syste
 
 
 def read_file(path: str | Path) -> bytes:
-    """Read a whole file. Raises RlgoError if it cannot be read."""
+    """Read a whole file. Raises RlgoError if it cannot be read, and for a device or a pipe, which might never end."""
+    if is_stream(path):
+        raise RlgoError(f"{path}: expected a file, found a device or a pipe")
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -92,7 +94,7 @@ def check_writable(path: str | Path, name: str = "") -> None:
     why = ""
     if path.is_dir():
         why = "it is a folder"
-    elif not folder.exists():
+    elif not (folder.is_dir() or is_stream(path)):
         why = f"there is no folder {path.parent}"
     elif not os.access(folder, os.W_OK):
         why = f"{path.parent} is read-only"

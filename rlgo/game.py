@@ -97,6 +97,8 @@ class Game:
     setup : the stones that the game began with, such as handicap stones: (colour, point) each
     moves : the moves since then, passes included: (colour, point) each
     resigned : the colour that has resigned, or EMPTY
+    repetitions : the numbers of the moves, from 1, that repeated an earlier position; see `play`
+    allowed : the only points that `sensible_moves` may list; None: any
     """
 
     def __init__(self, size: int = 9, komi: float = 7.5) -> None:
@@ -108,6 +110,8 @@ class Game:
         self.setup: list[tuple[int, int]] = []
         self.moves: list[tuple[int, int]] = []
         self.resigned = EMPTY
+        self.repetitions: list[int] = []
+        self.allowed: frozenset[int] | None = None
         self._first = BLACK
         self._boards = new_boards(2, size)  # the position, and scratch
         self._points = np.zeros(size * size, np.int64)
@@ -130,6 +134,8 @@ class Game:
         other.setup = self.setup.copy()
         other.moves = self.moves.copy()
         other.resigned = self.resigned
+        other.repetitions = self.repetitions.copy()
+        other.allowed = self.allowed
         other._first = self._first
         other._boards[:] = self._boards
         other._seen = self._seen.copy()
@@ -159,7 +165,7 @@ class Game:
         """The point of the last move, PASS for a pass, None at the start."""
         return self.moves[-1][1] if self.moves else None
 
-    def play(self, p: Place, color: int | str | None = None) -> None:
+    def play(self, p: Place, color: int | str | None = None, *, may_repeat: bool = False) -> None:
         """Play for the side to play, or for `color`; then the other side is to play.
 
         Moves are possible after the end of the game, too.
@@ -168,6 +174,7 @@ class Game:
         ----------
         p : a vertex ("E5", "pass"), a pair (row, col), both from 0 at A1, or a point
         color : BLACK or WHITE, "black" or "white"
+        may_repeat : allow what superko forbids, for records of games under other ko rules
 
         Raises
         ------
@@ -175,7 +182,9 @@ class Game:
         """
         p, color = point_of(p, self.size), self._color(color)
         why = self.why_illegal(p, color)
-        if why is not None:
+        if why == "superko" and may_repeat:
+            self.repetitions.append(len(self.moves) + 1)
+        elif why is not None:
             name = to_vertex(p, self.size) if why != "outside" else f"point {p}"
             raise RlgoError(f"illegal move {COLOR_NAMES[color]} {name}: {why}")
         self._boards[0] = self._boards[1]  # on which `why_illegal` has played the move
@@ -190,18 +199,19 @@ class Game:
         if not self.moves:
             raise RlgoError("no move to undo")
         self.resigned = EMPTY
-        moves, self.moves = self.moves[:-1], []
+        moves, self.moves, self.repetitions = self.moves[:-1], [], []
         self._restart()
         for color, p in moves:
-            self.play(p, color)
+            self.play(p, color, may_repeat=True)
 
     def after(self, n: int) -> Game:
         """Return a copy of the game as it was after its first n moves; the colour that moved next is to play."""
+        n = Whole(ge=0, le=len(self.moves)).check("n", n)
         other = self.copy()
-        other.moves, other.resigned = [], EMPTY
+        other.moves, other.repetitions, other.resigned = [], [], EMPTY
         other._restart()
         for color, p in self.moves[:n]:
-            other.play(p, color)
+            other.play(p, color, may_repeat=True)
         if n < len(self.moves):
             other.to_play = self.moves[n][0]
         return other
@@ -245,13 +255,32 @@ class Game:
         return self._moves(sensible=False)
 
     def sensible_moves(self) -> list[int]:
-        """List the sensible moves: the legal ones outside single-point eyes of the side to play."""
+        """List the sensible moves: the legal and allowed ones outside single-point eyes of the side to play."""
         return self._moves(sensible=True)
 
     def _moves(self, sensible: bool) -> list[int]:
         n = _list_moves(self._boards, sensible, zobrist(self.size), self._points, self._hashes)
         moves = zip(self._points[:n].tolist(), self._hashes[:n].tolist(), strict=True)
-        return [p for p, after in moves if after not in self._seen]
+        allowed = self.allowed if sensible else None
+        return [p for p, after in moves if after not in self._seen and (allowed is None or p in allowed)]
+
+    # --- stones ---
+
+    def stones(self, color: int) -> list[int]:
+        """List the points where a colour has stones, ascending."""
+        return np.flatnonzero(self.board.color == color).tolist()
+
+    def liberties(self, p: int) -> list[int]:
+        """List the liberties of the chain at p, ascending."""
+        color, chains = self.board.color, self.board.chain
+        chain = np.flatnonzero((chains == chains[p]) & (color == color[p])).tolist()
+        steps = (1, -1, self.size + 1, -self.size - 1)
+        return sorted({q + d for q in chain for d in steps if color[q + d] == EMPTY})
+
+    def captures(self, color: int) -> int:
+        """Count the stones that a colour has captured: those of the other that are not on the board any more."""
+        placed = [c for c, p in (*self.setup, *self.moves) if p != PASS]
+        return placed.count(3 - color) - len(self.stones(3 - color))
 
     # --- the end ---
 
@@ -340,6 +369,8 @@ class Game:
 
         RlgoError, with the game unchanged, if the board is not empty or the points are unsuitable.
         """
+        if not isinstance(points, Sequence) or isinstance(points, str):
+            raise RlgoError(f"points = {shown(points)}: expected a list of points")
         stones = [point_of(p, self.size) for p in points]
         if not 2 <= len(stones) < self.size * self.size:
             most = self.size * self.size - 1

@@ -8,13 +8,14 @@ plays better than the last weights (`averaging_rate`).
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import numpy as np
 
 from rlgo.bounds import One
+from rlgo.budget import BATCH_SECONDS, Budget
 from rlgo.jit import njit, seed_sequence
 from rlgo.memory import announce, bytes_of
 from rlgo.rollout import make_rules
@@ -72,7 +73,10 @@ class LearnWorker:
     episode : the last game (`td.episode_dtype`)
     rng : uint64[1], the state of the random numbers
     occurrences : int64[n + 1], how often each weight's shapes occurred, see `td.UpdateScratch`
+    stopped : set from another thread, it ends `learn` and `play` within a tenth of a second
     """
+
+    stopped = False
 
     def __init__(
         self,
@@ -100,17 +104,24 @@ class LearnWorker:
     def learn(self, games: int, first: int) -> np.record:
         """Play and learn from this many games, the first of which has the number `first`; return their tally."""
         clear_tally(self._scratch.tally)
-        learn_episodes(
-            games, first, self._scratch, self.memory, self.policy, self.learning, self._rules, self.max_moves
-        )
+        for n in self._slices(games):
+            learn_episodes(
+                n, first, self._scratch, self.memory, self.policy, self.learning, self._rules, self.max_moves
+            )
+            first += n
         return self._scratch.tally.copy()
 
     def play(self, games: int) -> np.record:
         """Play this many games without learning; return their tally."""
         clear_tally(self._scratch.tally)
         self._start()
-        play_episodes(games, self._scratch, self.memory.table, self.policy, self._rules, self.max_moves)
+        for n in self._slices(games):
+            play_episodes(n, self._scratch, self.memory.table, self.policy, self._rules, self.max_moves)
         return self._scratch.tally.copy()
+
+    def _slices(self, games: int) -> Iterator[int]:
+        """Cut games into slices, between which Python sees Ctrl-C. Results do not depend on them."""
+        return Budget(games, stop=lambda: self.stopped).slices(seconds=BATCH_SECONDS)
 
     def adopt(self, theta: np.ndarray) -> None:
         """Replace the weights by these, float32[n + 1]."""
@@ -155,7 +166,14 @@ class LearnWorkers:
         if self._threads is None:
             return self.workers[0].learn(games, first)
         shares = share_out(games, first, len(self.workers))
-        tallies = list(self._threads.map(lambda worker, share: worker.learn(*share), self.workers, shares))
+        calls = [self._threads.submit(worker.learn, *share) for worker, share in zip(self.workers, shares, strict=True)]
+        try:
+            tallies = [call.result() for call in calls]
+        except BaseException:  # Ctrl-C: in the middle of a round, there is nothing to merge
+            for worker in self.workers:
+                worker.stopped = True
+            wait(calls)
+            raise
         self.theta = merged(self.theta, [worker.theta for worker in self.workers])
         list(self._threads.map(lambda worker: worker.adopt(self.theta), self.workers))
         return add_up(tallies)
@@ -178,6 +196,8 @@ class LearnWorkers:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Continue from what `state` returned."""
+        for worker in self.workers:
+            worker.stopped = False
         self.theta[:] = state["theta"]
         for i, worker in enumerate(self.workers):
             worker.theta[:] = self.theta
@@ -276,7 +296,11 @@ class Learner:
         return self.pool.theta
 
     def learn(self, games: int) -> np.record:
-        """Play and learn from this many games; return their tally (`selfplay.tally_dtype`)."""
+        """Play and learn from this many games; return their tally (`selfplay.tally_dtype`).
+
+        KeyboardInterrupt within a tenth of a second of Ctrl-C. It leaves the round that was being played unfinished: to
+        learn on, `restore` a state.
+        """
         end, tallies = self.games + COUNT_OR_0.check("games", games), []
         while self.games < end:
             wanted = min(end - self.games, self.round - self.games % self.round)

@@ -16,11 +16,12 @@ from rlgo.errors import RlgoError
 
 _GB = 10**9
 _SAID_FROM = _GB  # bytes; less is taken without a word
+_said: set[tuple[str, float]] = set()  # in a match, a player is made for each game
 _LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container on Linux
 
 
 def announce(what: str, n_bytes: float) -> None:
-    """Say on standard error that this much memory will be taken, if it is more than 1 GB.
+    """Say on standard error, once, that this much memory will be taken, if it is more than 1 GB.
 
     Parameters
     ----------
@@ -31,13 +32,14 @@ def announce(what: str, n_bytes: float) -> None:
     ------
     RlgoError : if the machine has less.
     """
-    if n_bytes < _SAID_FROM:
+    if n_bytes < _SAID_FROM or (what, n_bytes) in _said:
         return
     most = machine_bytes()
     if n_bytes > most:
         raise RlgoError(
             f"{what} takes {n_bytes / _GB:,.1f} GB: expected at most the {most / _GB:,.1f} GB of this machine"
         )
+    _said.add((what, n_bytes))
     print(f"rlgo: {what} takes up to {n_bytes / _GB:,.1f} GB of memory", file=sys.stderr, flush=True)
 
 

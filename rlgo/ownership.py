@@ -96,6 +96,14 @@ class Ownership:
         color = self._game.board.color
         return [c for c in self.chains if sign[int(color[c[0]])] * self._owned[c].mean() >= 2 * _DEAD - 1]
 
+    def territory(self, color: int) -> list[int]:
+        """List the empty points that mostly end up as a colour's; for EMPTY, those that end up as nobody's."""
+        empty = np.flatnonzero(self._game.board.color == EMPTY).tolist()
+        return [p for p in empty if self._owner(p) == color]
+
+    def _owner(self, p: int) -> int:
+        return EMPTY if abs(self._owned[p]) < 2 * _DEAD - 1 else BLACK if self._owned[p] > 0 else WHITE
+
     def without_dead(self) -> Game:
         """Return the position without its dead stones. Its score is that of a game that both sides agree to end."""
         game = self._game

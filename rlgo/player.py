@@ -308,6 +308,7 @@ class GreedyPlayer(Player):
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Rank all moves by the values of their afterstates."""
+        check_size(self, game)
         return ranked(game, self._value_function.afterstates(game.board))
 
     def value_weights(self) -> Weights | None:

@@ -21,17 +21,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rlgo.board import BLACK, PASS
+from rlgo.bounds import One, OrNone, Switch
 from rlgo.budget import never
 from rlgo.clock import Clock, TimeSettings
 from rlgo.errors import RlgoError, shown
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.ownership import CERTAIN, Ownership
 from rlgo.player import RESIGN, Candidate, Player, known_sizes, moves_to_try, won_by
-from rlgo.sgf import load_sgf, write_sgf
+from rlgo.sgf import load_sgf, repetition_note, write_sgf
 
 REPORT_SECONDS = 0.5  # between two reports of an analysis, by default
 
 Report = Callable[[list[Candidate], Game], None]
+MakePlayer = Callable[[int], Player]
 
 
 class Search(NamedTuple):
@@ -49,7 +51,7 @@ class GameSession:
 
     Attributes
     ----------
-    player : the player that thinks in this session
+    player : the player that thinks in this session; replaced when the board size changes and it plays on one size only
     game : the game so far; replaced by `new_game`, `load` and `play_all`
     clock : the time of both sides; replaced by `set_time`
     ponders : whether `ponder` thinks in the opponent's time
@@ -70,6 +72,7 @@ class GameSession:
         all_alive: bool = False,
         early_pass: bool = False,
         time_settings: TimeSettings | None = None,
+        make: MakePlayer | None = None,
         log: Callable[[str], None] | None = None,
     ) -> None:
         """Begin with an empty board, and warm the player up.
@@ -80,6 +83,7 @@ class GameSession:
         size, komi : board size, and points for White
         ponders, all_alive, early_pass : see the attributes of the same names
         time_settings : time settings of both sides; None means no clock
+        make : makes the same player for another board size, or raises an RlgoError; None: `player` is the only one
         log : called with a line of text for each event, such as a search and its result
 
         Raises
@@ -89,20 +93,20 @@ class GameSession:
         if not hasattr(player, "genmove"):
             raise RlgoError(f"player = {shown(player)}: expected a player, for instance from make_player")
         self.player = player
-        self.ponders, self.all_alive, self.early_pass = ponders, all_alive, early_pass
-        self.clock = Clock(time_settings)
+        self.ponders, self.all_alive = Switch().check("ponders", ponders), Switch().check("all_alive", all_alive)
+        self.early_pass = Switch().check("early_pass", early_pass)
+        self.clock = Clock(OrNone(One(TimeSettings)).check("time_settings", time_settings))
         self.last_search: Search | None = None
         self.stop: Callable[[], bool] = never
         self._log = log
         self._is_interrupted = False
         self._announced_end = False
         self._own_move_last = False  # whether the last change to the game was a move by the player
-        self._check_size(size)
+        self._make = make
+        self._made: dict[int, Player] = {}  # by board size: what a player has learned is there when its size returns
         self.game = Game(size, komi)
-        player.stop = self._stops
-        player.warm_up()
-        if not all_alive:
-            Ownership.of(self.game, 1)  # compile it now: it may be needed while a clock runs
+        self._made[size] = self._player_for(size)
+        self._prepare(player, size)
         self.player.new_game()
 
     def __repr__(self) -> str:
@@ -123,11 +127,20 @@ class GameSession:
     def new_game(self, size: int | None = None, komi: float | None = None) -> None:
         """Begin a new game; size and komi default to those of the last one. RlgoError for a bad size."""
         size = self.game.size if size is None else size
-        self._check_size(size)
-        self._begin(Game(size, self.game.komi if komi is None else komi))
+        player = self._player_for(size)
+        self._begin(Game(size, self.game.komi if komi is None else komi), player)
+
+    def set_up(self, stones: Iterable[tuple[int, int]], to_play: int) -> None:
+        """Add stones, (colour, point) each, to those that the game begins with. RlgoError after the first move."""
+        if self.game.moves:
+            raise RlgoError("stones are set up before the first move")
+        game = Game(self.game.size, self.game.komi)
+        game.set_up([*self.game.setup, *stones], to_play)
+        self.game = game
+        self._own_move_last = False
 
     def load(self, name: str | Path, n_moves: int | None = None) -> None:
-        """Continue from an SGF file.
+        """Continue from an SGF file. A note on standard error tells of moves that repeat an earlier position.
 
         Parameters
         ----------
@@ -139,15 +152,18 @@ class GameSession:
         RlgoError : for a file that is not a game record, and for a board size that the player does not support.
         """
         game = load_sgf(name, self.game.komi, n_moves)
-        self._check_size(game.size)
-        self._begin(game)
+        self._begin(game, self._player_for(game.size))
+        note = repetition_note(game)
+        if note:
+            print_note(f"{name}: {note}")
+            self.log(note)
 
     def follow(self, game: Game) -> None:
         """Continue from the position of a game that is kept elsewhere; the session goes on in a copy of it.
 
         The player keeps what it has learned. RlgoError for a board size that the player does not support.
         """
-        self._check_size(game.size)
+        self.player = self._player_for(game.size)
         self.game = game.copy()
         self._own_move_last = False
         self._announce_end()
@@ -166,22 +182,36 @@ class GameSession:
         black, white = (opponent, self.player.name) if color == BLACK else (self.player.name, opponent)
         return write_sgf(self.game, black, white, result, comments=comments)
 
-    def _begin(self, game: Game) -> None:
-        self.game = game
+    def _begin(self, game: Game, player: Player) -> None:
+        self.game, self.player = game, player
         self._announced_end = self._own_move_last = False
         self.last_search = None
         self.clock.restart()
         with self._player_at_work():
             self.player.new_game()
 
-    def _check_size(self, size: int) -> None:
-        sizes = self.player.sizes
-        if sizes is not None and size not in sizes:
-            raise RlgoError(f"unacceptable size: {self.player.name} plays on {known_sizes(sizes)}")
+    def _player_for(self, size: int) -> Player:
+        """Return the player for a board size, made now if need be. RlgoError if there is none."""
         try:
             Game(size)
+            if self.player.sizes is None or size in self.player.sizes:
+                return self.player
+            if size not in self._made:
+                if self._make is None or not self._made:
+                    raise RlgoError(f"{self.player.name} plays on {known_sizes(self.player.sizes)}")
+                player = self._make(size)
+                self._prepare(player, size)
+                self._made[size] = player
+            return self._made[size]
         except RlgoError as error:
             raise RlgoError(f"unacceptable size: {error}") from None
+
+    def _prepare(self, player: Player, size: int) -> None:
+        """Connect a player with this session, and compile now what it may need while a clock runs."""
+        player.stop = self._stops
+        player.warm_up()
+        if not self.all_alive:
+            Ownership.of(Game(size), 1)
 
     def set_time(self, settings: TimeSettings | None) -> None:
         """Replace the clock by one with these settings, or remove it (None)."""
@@ -235,6 +265,16 @@ class GameSession:
     def suggest(self, color: int | None = None) -> int:
         """Let the player choose a move without playing it. The clock does not run."""
         return self._search(self.game.to_play if color is None else color, self.player.genmove)
+
+    def suggest_among(self, points: Iterable[int], color: int | None = None) -> int:
+        """Let the player choose among some points without playing there. PASS if none of them is sensible."""
+        color = self.game.to_play if color is None else color
+        game = self._position(color).copy()
+        game.allowed = frozenset(points)
+        p = self._search(color, lambda _: self.player.genmove(game))
+        if p in game.allowed:
+            return p
+        return next((c.move for c in self.player.candidates(game) if c.move in game.allowed), PASS)
 
     def undo(self, n: int = 1) -> None:
         """Take n moves back. RlgoError if there are fewer."""
@@ -419,7 +459,7 @@ class GameSession:
         try:
             self.player.end_game(self.game)
         except RlgoError as error:  # the move has been played: it does not fail
-            print(f"rlgo: {error}", file=sys.stderr)
+            print_note(str(error))
         except Exception:
             print_bug()
 
@@ -437,6 +477,12 @@ class _Reporter:
             self._last = now
             self._report()
         return self._stop()
+
+
+def print_note(text: str) -> None:
+    """Print a line on standard error, if that can still be written."""
+    with contextlib.suppress(OSError, ValueError):
+        print(f"rlgo: {text}", file=sys.stderr)
 
 
 def print_bug() -> None:

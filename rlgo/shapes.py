@@ -489,14 +489,23 @@ def make_features(
     ------
     RlgoError : for other sizes, another sharing or other windows
     """
+    liberties, liberty_sharing = check_liberties(liberties), check_sharing(liberty_sharing, "liberty_sharing")
+    plain = board_size(size), check_sizes(sizes), check_sharing(sharing)
+    return _cached_features(*plain, liberties, liberty_sharing if liberties else "LI")
+
+
+def check_sizes(sizes: Any) -> tuple[int, ...]:
+    """Return window sizes as plain integers. `RlgoError` for anything but an ascending subset of (1, 2, 3)."""
     if not isinstance(sizes, tuple | list) or not sizes or list(sizes) != [k for k in SIZES if k in sizes]:
         raise RlgoError(f"sizes = {shown(sizes)}: expected an ascending subset of [1, 2, 3]")
-    for key, value in (("sharing", sharing), ("liberty_sharing", liberty_sharing)):
-        if not isinstance(value, str) or value not in SHARINGS:
-            raise RlgoError(f"{key} = {shown(value)}: expected one of {', '.join(SHARINGS)}")
-    liberties = check_liberties(liberties)
-    sizes = tuple(int(k) for k in sizes)
-    return _cached_features(board_size(size), sizes, sharing, liberties, liberty_sharing if liberties else "LI")
+    return tuple(int(k) for k in sizes)
+
+
+def check_sharing(sharing: Any, key: str = "sharing") -> str:
+    """Return the name of a kind of weight sharing. `RlgoError` for any other."""
+    if not isinstance(sharing, str) or sharing not in SHARINGS:
+        raise RlgoError(f"{key} = {shown(sharing)}: expected one of {', '.join(SHARINGS)}")
+    return sharing
 
 
 @cache

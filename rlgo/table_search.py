@@ -217,7 +217,7 @@ class TableSearch(Player):
         sequence = seed_sequence(seed)
         self._scratch, self._choice = make_scratch(size, tally_dtype(), sequence), np.random.default_rng(sequence)
         self.episode, self.tally = self._scratch.episode, self._scratch.tally
-        announce(f"{name}: simulations = {simulations}", simulations * (state_dtype(size).itemsize + 32))
+        announce(f"simulations = {simulations}", simulations * (state_dtype(size).itemsize + 32))
         places = np.full(1 << (2 * simulations).bit_length(), -1, np.int64)
         self._known = States(np.zeros(simulations, state_dtype(size)), places, np.zeros(self.max_moves, np.int64))
         self.states, self.visited = self._known.states, self._known.visited

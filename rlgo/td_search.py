@@ -20,7 +20,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from rlgo.board import PASS, outcome, play
-from rlgo.bounds import Switch, Whole, checked
+from rlgo.bounds import One, OrNone, Switch, Whole, checked
 from rlgo.budget import Budget, check_budget
 from rlgo.coords import to_row_col
 from rlgo.game import Game
@@ -268,7 +268,7 @@ class TdSearch(Player):
         self._older: deque[np.ndarray] = deque(maxlen=delay + 1)
 
         older = min(delay, 2 * size * size)  # a game has few more moves than that
-        what = f"{name}: workers = {workers}, delay = {delay}"
+        what = f"workers = {workers}, delay = {delay}"
         announce(what, (workers + older) * self.theta_bar.nbytes)
         self.workers, self.merge_every = workers, merge_every
         choice, *own = seed_sequence(seed).spawn(1 + workers)
@@ -313,6 +313,7 @@ class TdSearch(Player):
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Rank the moves by V; see `Player.candidates`."""
+        check_size(self, game)
         simulations = sum(int(scratch.tally.simulations) for scratch in self.scratch)
         return ranked(game, self.evaluate(game), max(1, simulations))
 
@@ -389,6 +390,7 @@ class TdSearch(Player):
         budget : by default the player's own, with `Player.limit` and `Player.stop`
         """
         check_size(self, game)
+        budget = OrNone(One(Budget)).check("budget", budget)
         if self.reset:
             self._forget()
         self._warm_up(game)

@@ -27,6 +27,7 @@ from rlgo.board import (
     PASS,
     WHITE,
     board_dtype,
+    board_of,
     breathes,
     is_eye,
     is_legal,
@@ -621,9 +622,7 @@ class ValueFunction:
 
     def _follow(self, position: Any) -> Any:
         """Make the shapes match a position, and return its board."""
-        board: Any = getattr(position, "board", position)  # of a `Game`, which this module is below
-        if not isinstance(board, np.void):
-            raise RlgoError(f"position = {shown(position)}: expected a Game, or a board")
+        board = board_of(position)
         if board.dtype != board_dtype(self.size):
             raise RlgoError(f"weights for board size {self.size}: expected a board of that size")
         with compiling(f"value function, {self.weights.features.kernels}"):

@@ -134,6 +134,7 @@ class Weights:
 def save_weights(path: str | Path, weights: Weights) -> None:
     """Write a weight file, atomically. Raises RlgoError if the folder cannot be written."""
     One(Weights).check("weights", weights)
+    _check_path(path)
     write_archive(path, weights.meta(), {"theta": weights.theta[1:]})
 
 
@@ -149,8 +150,7 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
     ------
     RlgoError : if the file is missing, damaged, not a weight file, of a newer version, or of another board size
     """
-    if not isinstance(path, str | os.PathLike):
-        raise RlgoError(f"path = {shown(path)}: expected the path of a file")
+    _check_path(path)
     meta, arrays = read_archive(path, "weight file", FORMAT, VERSION)
     try:
         return _weights(meta, np.concatenate([np.zeros(1, np.float32), arrays["theta"]]), size)
@@ -158,6 +158,11 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
         raise RlgoError(f"{path}: damaged: expected {error.args[0]!r} in its metadata") from None
     except (RlgoError, TypeError, ValueError) as error:
         raise RlgoError(f"{path}: {error}") from None
+
+
+def _check_path(path: Any) -> None:
+    if not isinstance(path, str | os.PathLike):
+        raise RlgoError(f"path = {shown(path)}: expected the path of a file")
 
 
 def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
@@ -179,7 +184,9 @@ def shipped_weights(size: int) -> Path:
     size = board_size(size)
     shipped = [(load_weights(p).games, p) for p in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
     if not shipped:
-        raise RlgoError(f"no shipped weights for board size {size}: expected a weight file")
+        sizes = sorted({int(p.name.partition("x")[0]) for p in checkpoints_dir().glob("*x*-*.npz")})
+        others = " or ".join(f"{n}x{n}" for n in sizes)
+        raise RlgoError(f"no shipped weights for board size {size}: expected {others}, or a weight file")
     return max(shipped)[1]
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from train.provenance import cpu_name, versions
 
 RUNS = 5
+_PLAYOUTS = 2_000  # in compiled code at a time, so that Ctrl-C is seen
 
 # What each key measures, and the fastest C++ program that does the same, on one core of a comparable machine.
 KEYS: dict[str, tuple[str, str]] = {
@@ -198,7 +199,8 @@ def _playouts(size: int, n: int, mogo: bool = False) -> Numbers:
     policy = DefaultPolicy(MOGO) if mogo else DefaultPolicy(UNIFORM, mercy=False)
 
     def run() -> tuple[float, ...]:
-        playouts(boards, policy, scratch, make_rules(size, 7.5), n, rng)
+        for first in range(0, n, _PLAYOUTS):
+            playouts(boards, policy, scratch, make_rules(size, 7.5), min(_PLAYOUTS, n - first), rng)
         return (n,)
 
     yield f"{'mogo_' if mogo else ''}playouts_{size}x{size}_per_s", _rates(run)[0]

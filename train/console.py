@@ -1,6 +1,6 @@
 """Terminal handling: Ctrl-C, messages, progress bars and tables.
 
-Start reading at `stoppable` for signals, and at `table` for output. Results go to standard output; messages and
+Start reading at `exit_status` for signals, and at `table` for output. Results go to standard output; messages and
 progress go to standard error. Nothing heavy is imported until it is needed: `tqdm` for the first bar, `rich` for
 the first table on a terminal.
 """
@@ -60,22 +60,10 @@ def signals_to(handler: Callable[[int], None], *numbers: int) -> Iterator[None]:
             signal.signal(number, old)
 
 
-def _raise_interrupt(_: int) -> None:
-    raise KeyboardInterrupt
-
-
-@contextlib.contextmanager
-def stoppable() -> Iterator[None]:
-    """Turn Ctrl-C and SIGTERM into KeyboardInterrupt.
-
-    Shells start background jobs with Ctrl-C ignored; inside this block it works for them, too.
-    """
-    with signals_to(_raise_interrupt, signal.SIGINT, signal.SIGTERM):
-        yield
-
-
 class StopRequest:
     """Let the first Ctrl-C or SIGTERM ask for an orderly end, and the second one raise KeyboardInterrupt.
+
+    Shells start background jobs with Ctrl-C ignored; inside this block it works for them, too.
 
     Use it as a context manager, and check `signal` between steps of the work.
 
@@ -83,20 +71,22 @@ class StopRequest:
     ----------
     signals : the signals that count as requests
     on_request : called with the signal's number on the first one
+    at_once : while true, the first signal raises KeyboardInterrupt, too; it can be changed at any time
 
     Attributes
     ----------
     signal : number of the last signal received; 0 if there was none
-    at_once : while true, the first signal raises KeyboardInterrupt, too
     """
 
     def __init__(
         self,
         signals: Sequence[int] = (signal.SIGINT, signal.SIGTERM),
         on_request: Callable[[int], None] | None = None,
+        *,
+        at_once: bool = False,
     ) -> None:
         self.signal = 0
-        self.at_once = False
+        self.at_once = at_once
         self._on_request = on_request
         self._handlers = signals_to(self.receive, *signals)
 
@@ -114,20 +104,20 @@ class StopRequest:
         """Take one signal: note the request, or raise KeyboardInterrupt on the second one or where `at_once` is set."""
         insisted, self.signal = bool(self), number
         if insisted or self.at_once:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(number)  # its argument becomes the exit status: see `exit_status`
         if self._on_request is not None:
             self._on_request(number)
 
 
 @contextlib.contextmanager
-def interruptible(player: Player) -> Iterator[StopRequest]:
-    """Let the first Ctrl-C end the player's search, and the second one raise KeyboardInterrupt.
+def interruptible(player: Player, signals: Sequence[int] = (signal.SIGINT,)) -> Iterator[StopRequest]:
+    """Let the first of some signals end the player's search, and the second one raise KeyboardInterrupt.
 
     A search that is ended this way returns the best move so far. `player.stop` is set inside the block and restored
     afterwards.
     """
     before = player.stop
-    with StopRequest((signal.SIGINT,)) as request:
+    with StopRequest(signals) as request:
         player.stop = lambda: bool(request) or before()
         try:
             yield request
@@ -148,8 +138,12 @@ def exit_status(run: Callable[[], int | None]) -> int:
     """Run a command, and return the exit status of its process: what `run` returns, 0 for None.
 
     Errors that the user can correct are printed on one line, and the status is 2: an `RlgoError`, any file that cannot
-    be read or written, standard output included, and a lack of memory. Ctrl-C gives 130, SIGTERM 143, a closed output
-    pipe 141. Any other exception is a bug and keeps its traceback.
+    be read or written, standard output included, and a lack of memory. A closed output pipe gives 141. Any other
+    exception is a bug and keeps its traceback.
+
+    Ctrl-C and SIGTERM become KeyboardInterrupt, with the signal's number as its argument. Where a command has something
+    to show by then, it catches it, prints that, and returns as usual. Either way, the status is 128 plus the number of
+    the signal, as shells have it: 130 after Ctrl-C, 143 after SIGTERM.
     """
     status = _status_of(run)
     try:
@@ -163,12 +157,14 @@ def exit_status(run: Callable[[], int | None]) -> int:
 
 def _status_of(run: Callable[[], int | None]) -> int:
     try:
-        return run() or 0
+        with StopRequest(at_once=True) as stop:
+            status = run() or 0
+        return 128 + stop.signal if stop else status
     except RlgoError as error:
         return _fail(str(error))
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-    except SystemExit as exit:  # SIGTERM ends a training run, or a shell asks for completions
+    except KeyboardInterrupt as interrupt:
+        return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
+    except SystemExit as exit:  # a shell asks for completions
         return exit.code if isinstance(exit.code, int) else int(exit.code is not None)
     except MemoryError as error:
         return _fail(f"not enough memory: {error}".removesuffix(": "))

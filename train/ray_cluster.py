@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from rlgo.resources import version
 
 _CONNECT_SECONDS = 5.0  # for a TCP connection to the head
 _MEBI = 2**20
+_LONGEST_FINGERPRINT = 100  # characters
 _AUTHENTICATION = (
     "RAY_AUTH_MODE=token with the cluster's token in ~/.ray/auth_token, RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
 )
@@ -30,6 +33,19 @@ _AUTHENTICATION = (
 def fingerprint() -> str:
     """Return what must be equal on all machines of a cluster: the version and a digest of the compiled sources."""
     return f"rlgo {version()} ({sources_digest()})"
+
+
+def check_fingerprint(found: str, where: str, setting: str) -> None:
+    """Raise RlgoError if a machine of a cluster has another rlgo than this one.
+
+    Parameters
+    ----------
+    found : what it says its `fingerprint` is; another program may say anything
+    where, setting : the machine and the setting that names the cluster, for the message
+    """
+    if found != fingerprint():
+        shown = "".join(c if c.isprintable() else "?" for c in str(found)[:_LONGEST_FINGERPRINT])
+        raise RlgoError(f"{setting}: {where} has {shown}: expected {fingerprint()}, as here")
 
 
 def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -> tuple[Any, bool]:
@@ -74,7 +90,7 @@ def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -
         _check_reachable(setting, os.environ.get("RAY_ADDRESS", "") if cluster == "auto" else cluster)
     try:
         # Ray has its workers look in the current folder first, where a train.py of the user's would hide ours.
-        with _quiet_stderr(), contextlib.chdir(Path(__file__).resolve().parents[1]):
+        with _quiet_stderr(), _own_sigterm(), contextlib.chdir(Path(__file__).resolve().parents[1]):
             ray.init(**options)
     except ray.exceptions.AuthenticationError as error:
         raise RlgoError(f"{setting}: {short_error(error)}: expected {_AUTHENTICATION}") from None
@@ -121,6 +137,19 @@ def _check_reachable(setting: str, address: str) -> None:
         socket.create_connection((url.hostname or "", url.port or 0), _CONNECT_SECONDS).close()
     except (OSError, ValueError) as error:
         raise RlgoError(f"{setting}: no answer from {address} ({error}): expected the head of a Ray cluster") from None
+
+
+@contextlib.contextmanager
+def _own_sigterm() -> Iterator[None]:
+    """Keep our answer to SIGTERM, which Ray replaces by one that exits with status 15."""
+    if threading.current_thread() is not threading.main_thread():  # Ray leaves signals alone, too
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

@@ -263,8 +263,9 @@ def _expected(kind: _Type) -> str:
 
 
 def _within_bounds(noun: str, notes: Iterable[Any]) -> str:
-    bounds = {name: getattr(note, name) for note in notes for name in ("gt", "ge", "le") if hasattr(note, name)}
-    return words_of(noun, bounds.get("gt"), bounds.get("ge"), bounds.get("le"))
+    found = [(name, getattr(note, name)) for note in notes for name in ("gt", "ge", "le") if hasattr(note, name)]
+    low = {name: max(bound for of, bound in found if of == name) for name, _ in found if name != "le"}
+    return words_of(noun, low.get("gt"), low.get("ge"), min((bound for of, bound in found if of == "le"), default=None))
 
 
 def choices_of(field: FieldInfo) -> list[str]:

@@ -1,7 +1,8 @@
 """The Go Text Protocol, version 2, over a `GameSession`.
 
 - `protocol`: reads a line, finds its command, formats the answer. Start reading at `GtpEngine.handle`.
-- `commands`: the commands of the standard. `gogui`, `kgs`, `cgos` and `analyze` (``lz-analyze``): those of others.
+- `commands`: the commands of the standard. `gnugo`, `gogui`, `kgs`, `cgos` and `analyze` (``lz-analyze``): those of
+  others.
 - `streams`: standard input and output, interrupts, thinking in the opponent's time.
 - `arguments`: what commands take.
 
@@ -16,11 +17,11 @@ behave as in GNU Go.
 """
 
 # isort: off
-from rlgo.gtp import commands, gogui, kgs, cgos, analyze  # in the order in which `list_commands` names them
+from rlgo.gtp import commands, gnugo, gogui, kgs, cgos, analyze  # in the order in which `list_commands` names them
 
 # isort: on
 from rlgo.gtp.protocol import GtpEngine, Stream, command
 from rlgo.gtp.streams import run
 
-DIALECTS = (commands, gogui, kgs, cgos, analyze)
+DIALECTS = (commands, gnugo, gogui, kgs, cgos, analyze)
 __all__ = ["DIALECTS", "GtpEngine", "Stream", "command", "run"]

@@ -12,8 +12,7 @@ from typing import Any
 
 from rlgo.coords import COLORS, to_vertex
 from rlgo.errors import RlgoError
-
-_MAX_KOMI = 10_000
+from rlgo.settings import ANY_KOMI
 
 
 def take(args: list[str], names: str, *parsers: Callable[[str], Any]) -> list[Any]:
@@ -55,7 +54,7 @@ def parse_count(text: str) -> int:
 
 def parse_number(text: str) -> float:
     """Read a komi: plain digits, since `float` also accepts nan, 1_0 and the digits of other scripts."""
-    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text) or abs(float(text)) > _MAX_KOMI:
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text) or not ANY_KOMI.admits(float(text)):
         raise ValueError
     return float(text)
 

@@ -1,10 +1,10 @@
-"""The commands of the GTP standard, and a few of GNU Go's, over a `GameSession`."""
+"""The commands of the GTP standard, over a `GameSession`."""
 
 from __future__ import annotations
 
 import re
-import time
 
+from rlgo.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.clock import TimeSettings
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.draw import board_text
@@ -115,14 +115,25 @@ def final_score(session: GameSession, _args: list[str]) -> str:
     return session.result()
 
 
+TERRITORY = {"black_territory": BLACK, "white_territory": WHITE}
+_STATUS = ("alive", "seki", "dead", *TERRITORY, "dame")
+
+
 @command("final_status_list")
 def final_status_list(session: GameSession, args: list[str]) -> str:
-    """List the chains that are alive or dead. Chains in seki are listed as alive: by area, there is no difference."""
+    """List the chains that are alive or dead, or the empty points of a territory, as in GNU Go.
+
+    Chains in seki are listed as alive: by area, there is no difference.
+    """
     (status,) = take(args, "STATUS", str)
-    if status not in ("alive", "seki", "dead"):
-        raise RlgoError("syntax error: expected alive, seki or dead")
+    if status not in _STATUS:
+        raise RlgoError(f"syntax error: expected one of {', '.join(_STATUS)}")
     ownership = session.ownership()
     dead = [] if session.all_alive else ownership.dead()
+    if status in TERRITORY:
+        return vertices(ownership.territory(TERRITORY[status]), session.game.size)
+    if status == "dame":
+        return vertices(ownership.territory(EMPTY), session.game.size)
     wanted = {"alive": [c for c in ownership.chains if c not in dead], "dead": dead, "seki": []}[status]
     return "\n".join(vertices(points, session.game.size) for points in wanted)
 
@@ -152,27 +163,6 @@ def showboard(session: GameSession, _args: list[str]) -> str:
     return f"\n{board_text(game.board, game.last_move)}\n{color} to play, komi {game.komi:g}"
 
 
-@command("list_stones")
-def list_stones(session: GameSession, args: list[str]) -> str:
-    """List the stones of a side."""
-    (color,) = take(args, "COLOR", parse_color)
-    board = session.game.board
-    return vertices([p for p, c in enumerate(board.color.tolist()) if c == color], session.game.size)
-
-
-@command("cputime")
-def cputime(_session: GameSession, _args: list[str]) -> str:
-    """Return the CPU time that the process has used, in seconds."""
-    return f"{time.process_time():.3f}"
-
-
-@command("gg-undo")
-def gg_undo(session: GameSession, args: list[str]) -> None:
-    """Take several moves back."""
-    (n,) = take(args or ["1"], "MOVES", parse_integer)
-    session.undo(n)
-
-
 def move_text(point: int, size: int) -> str:
-    """Format the answer to genmove: a vertex, ``pass`` or ``resign``."""
-    return "resign" if point == RESIGN else to_vertex(point, size)
+    """Format the answer to genmove: a vertex, ``PASS`` or ``resign``, as GNU Go writes them."""
+    return {PASS: "PASS", RESIGN: "resign"}.get(point) or to_vertex(point, size)

@@ -39,10 +39,28 @@ def interrupt(_session: GameSession, _args: list[str]) -> None:
 @command("gogui-play_sequence")
 def play_sequence(session: GameSession, args: list[str]) -> None:
     """Play several moves, or none if one of them is illegal."""
+    session.play_all(_moves(session, args))
+
+
+@command("gogui-setup")
+def setup(session: GameSession, args: list[str]) -> None:
+    """Set up stones before the first move."""
+    session.set_up(_moves(session, args), session.game.to_play)
+
+
+@command("gogui-setup_player")
+def setup_player(session: GameSession, args: list[str]) -> None:
+    """Set the colour that plays first."""
+    (color,) = take(args, "COLOR", parse_color)
+    session.set_up([], color)
+
+
+def _moves(session: GameSession, args: list[str]) -> list[tuple[int, int]]:
+    """Read pairs of a colour and a vertex."""
     if len(args) % 2:
         raise RlgoError("syntax error: expected COLOR VERTEX ...")
-    moves = [take(args[i : i + 2], "COLOR VERTEX ...", parse_color, str) for i in range(0, len(args), 2)]
-    session.play_all((color, from_vertex(vertex, session.game.size)) for color, vertex in moves)
+    pairs = [take(args[i : i + 2], "COLOR VERTEX ...", parse_color, str) for i in range(0, len(args), 2)]
+    return [(color, from_vertex(vertex, session.game.size)) for color, vertex in pairs]
 
 
 @command("gogui-analyze_commands")

@@ -6,7 +6,6 @@ Start reading at `GtpEngine.handle`. What commands do is in the other modules of
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from rlgo.game import Game
 from rlgo.gtp.arguments import take
 from rlgo.player import Player
 from rlgo.resources import version
-from rlgo.session import GameSession, print_bug
+from rlgo.session import GameSession, MakePlayer, print_bug, print_note
 
 Write = Callable[[str], None]
 Handler = Callable[..., str | None]
@@ -92,7 +91,7 @@ class Stream:
     def fail(self, why: str) -> str:
         """Return the rest of the answer of a failed command. If success was already announced, it just ends."""
         if self._began:
-            print(f"rlgo: {why}", file=sys.stderr)
+            print_note(why)
             return self.end()
         return format_answer("?", self._id, why)
 
@@ -122,11 +121,12 @@ class GtpEngine:
         ponders: bool = False,
         all_alive: bool = False,
         early_pass: bool = False,
+        make: MakePlayer | None = None,
         log: Callable[[str], None] | None = None,
     ) -> None:
         """Begin a session on an empty board; see `GameSession` for the parameters. RlgoError for a bad size."""
         self.session = GameSession(
-            player, size, komi, ponders=ponders, all_alive=all_alive, early_pass=early_pass, log=log
+            player, size, komi, ponders=ponders, all_alive=all_alive, early_pass=early_pass, make=make, log=log
         )
         self.session.stop = self._is_interrupted
         self.done = False
@@ -138,6 +138,7 @@ class GtpEngine:
             "version": lambda _session, _args: version(),
             "known_command": self._known_command,
             "list_commands": lambda _session, _args: "\n".join(self._commands()),
+            "help": lambda _session, _args: "\n".join(self._commands()),
             "quit": self._quit,
         }
         self._own = {name: Command(function, False) for name, function in own.items()}

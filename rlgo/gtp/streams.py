@@ -16,6 +16,7 @@ from rlgo.gtp.protocol import GtpEngine, format_answer, split_line
 
 _INTERRUPT = "# interrupt"  # GoGui sends it while a command runs
 _MAX_LINE = 1 << 20  # bytes
+_MOST_WAITING = 1_000  # lines read ahead, to see an interrupt; a controller that sends more must wait
 _TOO_LONG = b"\n\n"  # replaces a longer line; no real line looks like this
 
 
@@ -28,7 +29,7 @@ def run(engine: GtpEngine, source: BinaryIO | None = None, sink: BinaryIO | None
         # Not sys.stdin: a thread still waiting for it would block Python's shutdown.
         source = open(0, "rb", closefd=False)  # noqa: SIM115 - standard input stays open
     out = sys.stdout.buffer if sink is None else sink
-    lines: queue.SimpleQueue[tuple[int, bytes | None]] = queue.SimpleQueue()
+    lines: queue.Queue[tuple[int, bytes | None]] = queue.Queue(_MOST_WAITING)
 
     def write(text: str) -> None:
         out.write(text.encode("utf-8", "replace"))

@@ -19,7 +19,7 @@ from rlgo.settings import EPSILON_GREEDY, Policy
 from rlgo.shapes import make_features
 from rlgo.td_search import LEARNING, THROUGHOUT, Simulation, TdSearch
 from rlgo.value import ValueFunction
-from rlgo.weights import Weights, load_weights
+from rlgo.weights import Weights, load_weights, save_weights
 from train.arena.match import play_match
 from train.config import load_config
 from train.runs.run import make_learner
@@ -180,6 +180,15 @@ def test_a_match_teaches_the_long_term_memory(tmp_path):
     np.testing.assert_allclose(
         player.evaluate(game), ValueFunction(player.long_term).afterstates(game.board), atol=1e-6
     )
+
+
+def test_a_saved_memory_is_not_replaced_by_one_of_another_size(tmp_path):
+    file, features = tmp_path / "long.npz", make_features(SIZE + 1, (1,), "LI+LD")
+    save_weights(file, Weights(features, np.zeros(features.n_weights + 1, np.float32)))
+    before = file.read_bytes()
+    with pytest.raises(RlgoError, match=f"long_save = .*expected weights for {SIZE}x{SIZE}, found weights for"):
+        Dyna2(SIZE, random_weights(), simulations=10, long_learning=LONG_LEARNING, long_save=file, seed=1)
+    assert file.read_bytes() == before
 
 
 def test_real_moves_explore_with_the_epsilon_of_the_long_term_memory():

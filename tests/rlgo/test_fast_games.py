@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rlgo.budget import Budget
 from rlgo.errors import RlgoError
-from rlgo.fast_games import play_fast
+from rlgo.fast_games import joined, play_fast, play_slices
 from rlgo.learner import Learner
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
@@ -38,6 +39,20 @@ def test_games_are_reproducible_and_fair():
     alone = play_fast(features, a, a, 100, seed=6)
     np.testing.assert_array_equal(alone.digests[:, 0], alone.digests[:, 1])
     assert alone.scores.mean() == 0.5
+
+
+def test_slices_do_not_change_the_games(monkeypatch):
+    features = make_features(SIZE)
+    a, b = random_theta(features, 1), random_theta(features, 2)
+    sizes, slices = [], Budget.slices
+    for pairs in (1, 7, 1_000):
+        with monkeypatch.context() as patch:
+            patch.setattr(Budget, "slices", lambda self, n=pairs, **_: slices(self, n, n, is_steady=True))
+            parts = list(play_slices(features, a, b, 60, seed=5))
+        sizes.append([len(part.scores) for part in parts])
+        for x, y in zip(joined(parts), play_fast(features, a, b, 60, seed=5), strict=True):
+            np.testing.assert_array_equal(x, y)
+    assert sizes == [[1] * 30, [7, 7, 7, 7, 2], [30]]
 
 
 def test_cap_scores_as_it_stands():

@@ -103,3 +103,8 @@ def test_files_that_cannot_be_written_are_noticed_first(tmp_path) -> None:
     for path, why in ((tmp_path, "it is a folder"), (tmp_path / "none" / "x", f"there is no folder {tmp_path}/none")):
         with pytest.raises(RlgoError, match=f"--json {path}: expected a file that can be written: {why}"):
             check_writable(path, "--json ")
+
+
+def test_a_device_is_not_read() -> None:
+    with pytest.raises(RlgoError, match="/dev/zero: expected a file, found a device or a pipe"):
+        read_file("/dev/zero")

@@ -17,7 +17,9 @@ def test_little_is_taken_without_a_word(capsys) -> None:
 
 def test_much_is_announced(capsys, monkeypatch) -> None:
     monkeypatch.setattr(memory, "machine_bytes", lambda: 16e9)
-    announce("memory_mb = 6_600", 6.6e9)
+    monkeypatch.setattr(memory, "_said", set())
+    for _ in range(2):
+        announce("memory_mb = 6_600", 6.6e9)
     assert capsys.readouterr().err == "rlgo: memory_mb = 6_600 takes up to 6.6 GB of memory\n"
 
 

@@ -109,6 +109,89 @@ def test_wrong_values_are_refused_in_one_line(call, words):
     assert len(str(error.value).splitlines()) == 1
 
 
+NONSENSE = (
+    None, NAN, math.inf, -1, 0, 3.7, 10**30, "x", "", [], {}, (), object(), True, b"x", 1j,
+    np.zeros(3), np.zeros((2, 2)),
+)  # fmt: skip
+TREE = {"simulations": 1, "resources": mcts.Resources(memory_mb=1)}
+CALLS = {
+    "Learner": (rlgo.Learner, {"features": FEATURES, "learning": rlgo.Learning(), "policy": rlgo.Policy()}),
+    "Learner.learn": (learner().learn, {"games": 0}),
+    "Learner.play": (learner().play, {"games": 0}),
+    "make_features": (rlgo.make_features, {"size": SIZE, "sizes": (1,), "sharing": "LI"}),
+    "Weights": (rlgo.Weights, {"features": FEATURES, "theta": THETA, "komi": 0.5, "value": "linear", "games": 1}),
+    "shipped_weights": (rlgo.shipped_weights, {"size": 9}),
+    "play_fast": (rlgo.play_fast, {"features": FEATURES, "theta_a": THETA, "theta_b": THETA, "games": 0, "seed": 1}),
+    "value": (rlgo.ValueFunction(WEIGHTS).value, {"position": rlgo.Game(SIZE)}),
+    "afterstates": (rlgo.ValueFunction(WEIGHTS).afterstates, {"position": rlgo.Game(SIZE)}),
+    "Game": (rlgo.Game, {"size": SIZE, "komi": 0.5}),
+    "Game.play": (lambda **given: rlgo.Game(SIZE).play(**given), {"p": "C3", "color": 1}),
+    "Game.set_up": (lambda **given: rlgo.Game(SIZE).set_up(**given), {"stones": [], "to_play": 1}),
+    "Game.after": (rlgo.Game(SIZE).after, {"n": 0}),
+    "Game.fixed_handicap": (lambda **given: rlgo.Game(9).fixed_handicap(**given), {"n": 2}),
+    "Game.set_free_handicap": (lambda **given: rlgo.Game(9).set_free_handicap(**given), {"points": ["C3", "D4"]}),
+    "GameSession": (
+        rlgo.GameSession,
+        {"player": rlgo.RandomPlayer(1), "size": SIZE, "all_alive": True, "time_settings": None, "ponders": False},
+    ),
+    "from_vertex": (rlgo.from_vertex, {"text": "C3", "size": SIZE}),
+    "to_vertex": (rlgo.to_vertex, {"point": 0, "size": SIZE}),
+    "from_row_col": (rlgo.from_row_col, {"row": 0, "col": 0, "size": SIZE}),
+    "to_row_col": (rlgo.to_row_col, {"point": 7, "size": SIZE}),
+    "point_of": (rlgo.point_of, {"place": "C3", "size": SIZE}),
+    "new_board": (rlgo.new_board, {"size": SIZE}),
+    "board_svg": (rlgo.board_svg, {"position": rlgo.Game(SIZE), "last": None, "values": None, "cell": 28}),
+    "Budget": (rlgo.Budget, {"simulations": 1, "seconds": 1.0}),
+    "TimeSettings": (rlgo.TimeSettings, {"main": 1, "period": 1, "stones": 1, "periods": 1}),
+    "RandomPlayer": (rlgo.RandomPlayer, {"seed": 1}),
+    "GreedyPlayer": (rlgo.GreedyPlayer, {"value_function": rlgo.ValueFunction(WEIGHTS), "seed": 1, "epsilon": 0}),
+    "GreedyPlayer.candidates": (rlgo.GreedyPlayer(rlgo.ValueFunction(WEIGHTS)).candidates, {"game": rlgo.Game(SIZE)}),
+    "TdSearch": (
+        rlgo.TdSearch,
+        dict.fromkeys(("policy", "learning", "simulation", "default", "reset", "delay", "merge_every", "resign"))
+        | {"size": SIZE, "sizes": (1,), "simulations": 1, "seconds": 1, "workers": 1, "seed": 1},
+    ),
+    "Dyna2": (
+        rlgo.Dyna2,
+        dict.fromkeys(("sizes", "sharing", "apart", "long_learning", "long_epsilon", "long_save", "seed"))
+        | {"size": SIZE, "long_term": WEIGHTS, "simulations": 1},
+    ),
+    "TableSearch": (
+        rlgo.TableSearch,
+        dict.fromkeys(("policy", "learning", "default", "max_moves", "seed")) | {"size": SIZE, "simulations": 1},
+    ),
+    "AlphaBeta": (
+        rlgo.AlphaBeta,
+        dict.fromkeys(("options", "seed", "seconds")) | {"weights": WEIGHTS, "depth": 1, "table_bits": 4},
+    ),
+    "TwoPhase": (rlgo.TwoPhase, {"first": rlgo.TdSearch(SIZE, simulations=1), "depth": 1, "table_bits": 4}),
+    "TreeSearch": (
+        mcts.TreeSearch,
+        dict.fromkeys(("settings", "default_policy", "epsilon", "weights", "prior", "priors", "prior_search", "resign"))
+        | {"size": SIZE, **TREE},
+    ),
+    "TreeSearch.search": (mcts.TreeSearch(SIZE, **TREE).search, {"game": rlgo.Game(SIZE), "budget": None}),
+    "TreeSearch.genmove": (mcts.TreeSearch(SIZE, **TREE).genmove, {"game": rlgo.Game(SIZE)}),
+    "q_rlgo": (mcts.q_rlgo, {"weights": WEIGHTS, "boards": [rlgo.Game(SIZE)]}),
+}
+
+
+@pytest.mark.parametrize(("call", "good"), CALLS.values(), ids=CALLS)
+def test_any_nonsense_is_taken_or_refused_in_one_line(call, good):
+    """Every argument in turn; a None above stands for the default."""
+    given = {name: value for name, value in good.items() if value is not None}
+    messages = []
+    for name in good:
+        for value in NONSENSE:
+            try:
+                call(**(given | {name: value}))
+            except rlgo.RlgoError as error:
+                messages.append(str(error))
+    assert messages
+    assert max(len(message.splitlines()) for message in messages) == 1
+    assert max(map(len, messages)) < 300
+
+
 def test_what_a_notebook_shows():
     one = learner()
     assert repr(one) == f"<Learner {FEATURES.name}, komi 7.5: 0 games>"

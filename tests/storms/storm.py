@@ -118,12 +118,12 @@ class Tally:
 def run(storm: Storm, count: int, seed: int, path: Path | None = None, *, progress: bool = True) -> Tally:
     """Run a storm, and return its tally. What is in `path` is never more than a minute old.
 
-    Ctrl-C and SIGTERM end it early; the record has the number of trials until then.
+    Ctrl-C ends it early; the record has the number of trials until then.
     """
     tally, saved = Tally(), time.monotonic()
     trials = storm.trials(random.Random(seed))
-    assert isinstance(trials, Generator)
-    with console.stoppable(), contextlib.closing(trials), console.Progress(count, storm.unit, enabled=progress) as bar:
+    assert isinstance(trials, Generator)  # so that it can be closed
+    with contextlib.closing(trials), console.Progress(count, storm.unit, enabled=progress) as bar:
         try:
             for outcome in trials:
                 tally.add(outcome)

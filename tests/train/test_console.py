@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
@@ -28,7 +29,6 @@ from train.console import (
     interruptible,
     message,
     signals_to,
-    stoppable,
     table,
     unicode_output,
 )
@@ -70,17 +70,17 @@ def handlers() -> list[Any]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_stoppable_turns_signals_into_keyboard_interrupt(number: int) -> None:
+def test_signals_interrupt_at_once_where_asked_to_from_the_start(number: int) -> None:
     before = handlers()
-    with pytest.raises(KeyboardInterrupt), stoppable():
+    with pytest.raises(KeyboardInterrupt), StopRequest(at_once=True):
         deliver(number)
     assert handlers() == before
 
 
-def test_stoppable_works_where_a_shell_ignores_ctrl_c() -> None:
+def test_ctrl_c_works_where_a_shell_ignores_it() -> None:
     with signals_to(lambda _: None, signal.SIGINT):
         before = handlers()
-        with pytest.raises(KeyboardInterrupt), stoppable():
+        with pytest.raises(KeyboardInterrupt), StopRequest(at_once=True):
             deliver(signal.SIGINT)
         assert handlers() == before
 
@@ -89,7 +89,7 @@ def test_other_threads_leave_signals_alone() -> None:
     before, seen = handlers(), []
 
     def work() -> None:
-        with stoppable(), StopRequest() as request:
+        with StopRequest(at_once=True), StopRequest() as request:
             seen.append((handlers(), bool(request)))
 
     thread = threading.Thread(target=work)
@@ -211,6 +211,7 @@ def fail(error: BaseException) -> None:
         (lambda: fail(RlgoError("two\nlines")), 2, "rlgo: error: two lines\n"),
         (lambda: os.remove("/no/such/file"), 2, "rlgo: error: /no/such/file: No such file or directory\n"),
         (lambda: fail(KeyboardInterrupt()), 130, ""),
+        (lambda: fail(KeyboardInterrupt(signal.SIGTERM)), 143, ""),
         (lambda: fail(SystemExit(143)), 143, ""),
         (lambda: fail(SystemExit()), 0, ""),
     ],
@@ -218,6 +219,25 @@ def fail(error: BaseException) -> None:
 def test_how_a_command_ends(end: Callable[[], int | None], status: int, err: str, capsys: Any) -> None:
     assert exit_status(end) == status
     assert capsys.readouterr() == ("", err)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_command_that_a_signal_ends(number: int, status: int) -> None:
+    """One rule for all, whether a command shows what it has or not."""
+
+    def shows_what_it_has() -> int:
+        with contextlib.suppress(KeyboardInterrupt):
+            deliver(number)
+        return 0
+
+    def saves_first() -> None:
+        with StopRequest() as stop:
+            deliver(number)
+        raise KeyboardInterrupt(stop.signal)
+
+    before = handlers()
+    assert [exit_status(end) for end in (lambda: deliver(number), shows_what_it_has, saves_first)] == [status] * 3
+    assert handlers() == before
 
 
 def test_a_bug_keeps_its_traceback() -> None:

@@ -1,17 +1,20 @@
 """Compiled matches between greedy and random players: thousands of games a second.
 
-Start reading at `play_weights`. Games are played by `rlgo.fast_games.play_fast`, which takes two value functions on
-the same features; `on_common_features` brings any weights into that form.
+Start reading at `play_weights`. Games are played by `rlgo.fast_games`, which takes two value functions on the same
+features; `on_common_features` brings any weights into that form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.fast_games import FastGames, play_fast
+from rlgo.fast_games import FastGames, joined, play_slices
 from rlgo.jit import compiling
 from rlgo.player import Player
 from rlgo.settings import SIZES
@@ -19,6 +22,8 @@ from rlgo.shapes import FeatureSet, extend, make_features, unshare
 from rlgo.weights import Weights
 from train.players.keys import weights_for
 from train.players.spec import parse_spec
+
+_T = TypeVar("_T")
 
 
 def play_weights(
@@ -31,17 +36,52 @@ def play_weights(
     komi: float,
     opening_plies: int = 4,
     max_moves: int = 0,
-) -> FastGames:
-    """Play the greedy players of two sets of weights against each other; None plays at random.
+) -> Iterator[FastGames]:
+    """Play the greedy players of two sets of weights against each other, slice by slice; None plays at random.
 
     Parameters
     ----------
     a, b : weights for this board size, with any feature sets
     size, games, seed, komi, opening_plies, max_moves : see `rlgo.fast_games.play_fast`
+
+    Yields
+    ------
+    the games in order, see `rlgo.fast_games.play_slices`
     """
     features, (theta_a, theta_b) = on_common_features([a, b], size)
     with compiling(f"matches, {size}x{size}"):
-        return play_fast(features, theta_a, theta_b, games, seed, komi, opening_plies, max_moves)
+        yield from play_slices(features, theta_a, theta_b, games, seed, komi, opening_plies, max_moves)
+
+
+def side_by_side(
+    play: Callable[[_T], Iterator[FastGames]], matches: Iterable[_T], jobs: int
+) -> Generator[FastGames, None, None]:
+    """Play several matches at a time on threads, and yield the games of each, in order.
+
+    Whatever ends the iteration, such as Ctrl-C, also ends the matches that are under way, within a tenth of a second.
+
+    Parameters
+    ----------
+    play : plays a match in slices, see `play_weights`
+    matches : the arguments of `play`
+    jobs : matches at a time
+    """
+    stopped = threading.Event()
+
+    def whole(match: _T) -> FastGames:
+        parts = []
+        for part in play(match):
+            parts.append(part)
+            if stopped.is_set():
+                break
+        return joined(parts)
+
+    threads = ThreadPoolExecutor(jobs)
+    try:
+        yield from threads.map(whole, matches)
+    finally:
+        stopped.set()
+        threads.shutdown(cancel_futures=True)
 
 
 def on_common_features(weights: Sequence[Weights | None], size: int) -> tuple[FeatureSet, list[np.ndarray]]:

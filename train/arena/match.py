@@ -22,13 +22,14 @@ import numpy as np
 
 from rlgo.clock import TimeSettings
 from rlgo.errors import RlgoError
+from rlgo.fast_games import joined
 from rlgo.files import make_folder
 from rlgo.player import Player
 from rlgo.resources import version
 from train import console
 from train.arena.fast import fast_weights, play_weights
 from train.arena.pool import GamePool, GameTask, make_pool
-from train.arena.prepare import make_openings, programs_of, try_players
+from train.arena.prepare import check_opening, make_openings, programs_of, try_players
 from train.arena.referee import GameRecord, GameRules
 from train.arena.results import PlayedGame, Results, open_results, play_into
 from train.arena.sprt import Sprt, Verdict, judge
@@ -62,10 +63,7 @@ class MatchSettings:
     def __post_init__(self) -> None:
         if self.games < 2 or self.games % 2:
             raise RlgoError(f"games = {self.games}: expected an even number (each opening is played twice)")
-        if self.opening_plies < 0:
-            raise RlgoError(f"opening_plies = {self.opening_plies}: expected at least 0")
-        if self.longest < 1:
-            raise RlgoError(f"max_moves = {self.max_moves}: expected at least 1")
+        check_opening(self.opening_plies, self.size, self.max_moves)
 
     @property
     def longest(self) -> int:
@@ -174,7 +172,7 @@ def play_match(
     if fast:
         if time or jobs > 1 or cluster or results or sgf or sprt or check_scores:
             raise RlgoError("a fast match has no clocks, processes, records or tests")
-        return _play_fast(a, b, settings)
+        return _play_fast(a, b, settings, progress=progress)
     match = _Match((a, b), settings, None if sgf is None else Path(sgf))
     if match.players and (jobs > 1 or cluster):
         raise RlgoError("player objects play in this process: expected player specs with jobs or a cluster")
@@ -222,7 +220,7 @@ class _Match:
         """Return the games that are left to play. A is Black in the odd ones."""
         s = self.settings
         rules = GameRules(s.size, s.komi, s.longest, s.time, s.check_scores, self.sgf is not None)
-        openings = make_openings(s.size, s.games // 2, min(s.opening_plies, s.longest), s.seed)
+        openings = make_openings(s.size, s.games // 2, s.opening_plies, s.seed)
         tasks = []
         for n in range(1, s.games + 1):
             black, white = (0, 1) if n % 2 else (1, 0)
@@ -369,18 +367,29 @@ def _points(result: str) -> float | None:
     return float(match[2]) * (1 if match[1].upper() == "B" else -1) if match[1] else 0.0
 
 
-def _play_fast(a: str | Player, b: str | Player, s: MatchSettings) -> MatchResult:
-    """Play a match in compiled code."""
-    games = play_weights(
+def _play_fast(a: str | Player, b: str | Player, s: MatchSettings, *, progress: bool) -> MatchResult:
+    """Play a match in compiled code. KeyboardInterrupt if Ctrl-C comes before the first games are finished."""
+    slices = play_weights(
         fast_weights(a, s.size),
         fast_weights(b, s.size),
         s.size,
         s.games,
         seed=s.seed,
         komi=s.komi,
-        opening_plies=min(s.opening_plies, s.longest),
+        opening_plies=s.opening_plies,
         max_moves=s.longest,
     )
+    parts, interrupted = [], False
+    with console.Progress(s.games, "games", enabled=progress) as bar:
+        try:
+            for part in slices:
+                parts.append(part)
+                bar.update(part.scores.size)
+        except KeyboardInterrupt:
+            if not parts:
+                raise
+            interrupted = True
+    games = joined(parts)
     scores = games.scores
     return _make_result(
         (str(a), str(b)),
@@ -392,6 +401,6 @@ def _play_fast(a: str | Player, b: str | Player, s: MatchSettings) -> MatchResul
         capped=int((games.lengths < 0).sum()),
         forfeits=0,
         forfeit_reasons=[],
-        interrupted=False,
+        interrupted=interrupted,
         versions=versions(),
     )

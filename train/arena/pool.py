@@ -330,10 +330,12 @@ class RayPool(GamePool):
         except self._ray.exceptions.RayError as error:
             self.close()
             raise RlgoError(f"{name}: its processes do not start: {str(error).splitlines()[0]}") from None
-        others = set(fingerprints) - {ray_cluster.fingerprint()}
-        if others:
+        try:
+            for found in fingerprints:
+                ray_cluster.check_fingerprint(found, "a machine", name)
+        except RlgoError:
             self.close()
-            raise RlgoError(f"{name}: a machine has {others.pop()}: expected {ray_cluster.fingerprint()}, as here")
+            raise
 
     def start(self, place: int, task: GameTask) -> Any:
         """Send the game to the actor of a place."""

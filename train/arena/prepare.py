@@ -56,6 +56,19 @@ def try_players(players: Sequence[str | Player], size: int, komi: float) -> dict
     return versions
 
 
+def check_opening(plies: int, size: int, max_moves: int | None) -> None:
+    """Raise RlgoError unless random openings leave most of the game to the players.
+
+    plies, size : of the openings and the board
+    max_moves : plies, including the opening, after which a game is scored as it stands; None: no such limit
+    """
+    most = size * size // 2
+    if not 0 <= plies <= most:
+        raise RlgoError(f"opening_plies = {plies}: expected 0 to {most} on {size}x{size}, half its points")
+    if max_moves is not None and max_moves <= plies:
+        raise RlgoError(f"max_moves = {max_moves}: expected more than the {plies} moves of the opening")
+
+
 def make_openings(size: int, n: int, plies: int, seed: int) -> list[tuple[int, ...]]:
     """Return n random openings; a larger n begins with the same ones."""
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])

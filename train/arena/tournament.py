@@ -41,7 +41,7 @@ from rlgo.resources import config_path
 from train import console
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.pool import GamePool, GameTask, make_pool
-from train.arena.prepare import make_openings, programs_of, try_players
+from train.arena.prepare import check_opening, make_openings, programs_of, try_players
 from train.arena.referee import GameRules
 from train.arena.results import PlayedGame, Results, open_results, play_into, read_results, read_versions
 from train.config import TournamentConfig, read_toml, section_from
@@ -212,6 +212,10 @@ def _check_settings(settings: TournamentConfig, players: Mapping[str, Any]) -> N
     if not settings.games:
         raise RlgoError("tournament.games = 0: expected at least 2")
     try:
+        check_opening(settings.opening_plies, settings.size, settings.max_moves or None)
+    except RlgoError as error:
+        raise RlgoError(f"tournament.{error}") from None
+    try:
         settings.time and parse_time(settings.time)
     except RlgoError as error:
         raise RlgoError(f"tournament.time: {error}") from None
@@ -263,7 +267,7 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
 def _play_rounds(plan: Plan, pool: GamePool, kept: Results, *, progress: bool) -> None:
     """Play all games that are not in `kept` yet."""
     s, total = plan.settings, plan.total_games
-    openings = make_openings(s.size, s.games // 2, min(s.opening_plies, plan.rules.max_moves), s.seed)
+    openings = make_openings(s.size, s.games // 2, s.opening_plies, s.seed)
     sgf = plan.folder / "sgf" / "game-{:06}.sgf" if s.sgf else None
     if sgf is not None:
         make_folder(sgf.parent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,7 @@ from train.cli.options import (
     one_of,
     write_json,
 )
-from train.console import LogFile, interruptible, message, stoppable, unicode_output
+from train.console import LogFile, interruptible, message, unicode_output
 
 app = typer.Typer()
 
@@ -82,20 +83,19 @@ def play(
 
     from train.play.terminal import play_in_terminal
 
-    with stoppable():
-        play_in_terminal(
-            player,
-            checked.size,
-            checked.komi,
-            color=color,
-            handicap=handicap,
-            record=sgf,
-            force=force,
-            seed=seed,
-            time=time,
-            no_color=no_color,
-            quiet=quiet,
-        )
+    play_in_terminal(
+        player,
+        checked.size,
+        checked.komi,
+        color=color,
+        handicap=handicap,
+        record=sgf,
+        force=force,
+        seed=seed,
+        time=time,
+        no_color=no_color,
+        quiet=quiet,
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -212,6 +212,7 @@ def gtp(
             ponders=ponder,
             all_alive=all_alive,
             early_pass=early_pass,
+            make=lambda size: make_player(player, size),
             **options,
         )
         message(f"rlgo: {engine.player.name} is ready")
@@ -227,7 +228,7 @@ def cgos(
     """Play on a Computer Go Server (protocol e1) until stopped.
 
     The file names server, user, password and player; no address is built in. configs/cgos/example.toml explains every
-    key. Ctrl-C leaves after the current game; press it again to leave at once.
+    key. Ctrl-C or SIGTERM leaves after the current game, and the second time at once.
     """
     from train.play.cgos import main
 
@@ -243,6 +244,9 @@ def cgos(
 def analyze(
     file: Annotated[Path, typer.Argument(metavar="POSITION.sgf", help="A game record; its last position is analysed.")],
     *,
+    whole_game: Annotated[
+        bool, typer.Option("--game", help="Analyse every position: the curve of the game, and its turning points.")
+    ] = False,
     player: Player = "dyna2",
     move: Annotated[
         int | None, typer.Option("--move", parser=count(0), metavar="N", help="Analyse the position after N moves.")
@@ -252,8 +256,8 @@ def analyze(
     top: Top = 10,
     json_file: JsonFile = None,
     png: PngFile = None,
-) -> None:
-    """Show the value of every move, and what a search learned.
+) -> int:
+    """Show the value of every move, or the curve of a whole game.
 
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Dyna-2 also shows the
     values by its long-term memory alone, and the shapes whose short-term weights changed most. --komi is for records
@@ -262,24 +266,33 @@ def analyze(
     check_writable(json_file)
     check_picture(png)
 
-    from rlgo.sgf import load_sgf
+    from rlgo.sgf import load_sgf, repetition_note
     from train.config import BoardConfig
+    from train.play.analyze import Analysis
     from train.play.analyze import analyze as analyze_position
+    from train.play.curve import Curve, curve_of
     from train.players.spec import make_player
 
     game = load_sgf(file, BoardConfig(komi=komi).komi, move)
+    if game.repetitions:
+        message(f"rlgo: {file}: {repetition_note(game)}")
     if move is not None and len(game.moves) < move:
         raise RlgoError(f"--move {move}: the record has {len(game.moves)} moves")
     asked = make_player(player, game.size, seed)
     asked.warm_up()
+    result: Analysis | Curve
     try:
-        with interruptible(asked):
-            result = analyze_position(game, asked)
+        with interruptible(asked, (signal.SIGINT, signal.SIGTERM)) as stop:
+            result = curve_of(game, asked, stop) if whole_game else analyze_position(game, asked)
     finally:
         asked.close()
     print(result.text(top, unicode_output()))
     write_json(json_file, result.to_json())
     if png is not None:
-        from train.play.pictures import analysis_picture
+        from train.play.pictures import analysis_picture, curve_picture
 
-        analysis_picture(png, result, top)
+        if isinstance(result, Curve):
+            curve_picture(png, result, top)
+        else:
+            analysis_picture(png, result, top)
+    return 128 + stop.signal if stop else 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from train.cli.options import MOST_JOBS, count, number, shipped
-from train.console import command, message, stoppable
+from train.console import command, message
 
 if TYPE_CHECKING:
     from train.experiments.model import Experiment
@@ -81,14 +81,13 @@ def run(
 
     experiments = [read_experiment(name, scale, out) for name in (list_experiments() if names == ["all"] else names)]
     folder = _folder(scale, out, results)
-    with stoppable():
-        for e in experiments:
-            try:
-                run_experiment(e, folder, jobs, play=not played)
-            except KeyboardInterrupt:
-                message(f"interrupted; continue with: {_again(e, out, results)}")
-                raise
-            print(show(e, folder), flush=True)
+    for e in experiments:
+        try:
+            run_experiment(e, folder, jobs, play=not played)
+        except KeyboardInterrupt:
+            message(f"interrupted; continue with: {_again(e, out, results)}")
+            raise
+        print(show(e, folder), flush=True)
     write_report(folder, _report(folder))
 
 

@@ -19,10 +19,11 @@ from train.cli.options import (
     check_writable,
     count,
     player_names,
+    report_stop,
     shipped,
     write_json,
 )
-from train.console import optional_picture, stoppable
+from train.console import message, optional_picture
 
 app = typer.Typer()
 
@@ -95,7 +96,7 @@ def match(
     from train.arena.match import play_match
     from train.arena.sprt import parse_sprt
 
-    with stoppable():
+    with report_stop("the first game"):
         result = play_match(
             a,
             b,
@@ -116,6 +117,12 @@ def match(
         )
     print(result)
     write_json(json_file, result.to_json())
+    if result.interrupted:
+        message(
+            "interrupted; the same command starts over: with --results FILE it would continue"
+            if results is None
+            else "interrupted; the same command continues"
+        )
 
 
 def _check_files(json_file: Path | None, results: Path | None, sgf: Path | None) -> None:
@@ -168,7 +175,7 @@ def tournament(
     if table:
         print(standing_of(plan))
         return
-    with stoppable():
+    with report_stop("the first game"):
         standing = run_tournament(plan, jobs)
     if standing.ratings is not None:
         with optional_picture():

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from rlgo.errors import RlgoError
 from train.cli.options import Komi, Seed, Size, as_json, board, count, player_names
-from train.console import message, stoppable
+from train.console import message
 
 
 class _PlayByDefault(TyperGroup):
@@ -61,12 +61,11 @@ def play(
     from train.knowledge.shards import read_collection
 
     plan = GamesPlan(player, games, checked.size, checked.komi, seed, opening_plies)
-    with stoppable():
-        try:
-            play_games(plan, out, jobs=workers, cluster=cluster, sgf=sgf)
-        except KeyboardInterrupt:
-            message(f"rlgo: the finished games are in {out}; run the same command again to continue")
-            raise
+    try:
+        play_games(plan, out, jobs=workers, cluster=cluster, sgf=sgf)
+    except KeyboardInterrupt:
+        message(f"rlgo: the finished games are in {out}; run the same command again to continue")
+        raise
     print(describe(read_collection([out])))
 
 
@@ -88,8 +87,7 @@ def import_sgf(
 
     from train.knowledge.collect import import_games
 
-    with stoppable():
-        result = import_games(source, out, size=checked.size, komi=checked.komi)
+    result = import_games(source, out, size=checked.size, komi=checked.komi)
     for name, reason in result.bad.items():
         print(f"{name}: {reason}")
     left_out = f"{result.copies:,} were there already, {len(result.bad):,} left out"

@@ -10,6 +10,7 @@ once. Handlers return None for status 0, or a status: `rlgo weights diff` return
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -74,6 +75,17 @@ def _run(argv: Sequence[str]) -> int:
         return exit.exit_code
     except typer.TyperException as error:
         raise RlgoError(_explain(error)) from None
+    except RlgoError as error:
+        raise RlgoError(_name_option(str(error), argv)) from None
+
+
+def _name_option(text: str, argv: Sequence[str]) -> str:
+    """Name the option that a bad value came from: "board.komi = 999: expected ..." was given as ``--komi 999``."""
+    setting = re.match(r"(?:\w+\.)?(\w+) = (.+?): ", text)
+    option = "" if setting is None else f"--{setting[1].rstrip('_').replace('_', '-')}"
+    if setting is None or option not in (argument.partition("=")[0] for argument in argv):
+        return text
+    return f"{option} {setting[2]}: {text[setting.end() :]}"
 
 
 def _explain(error: typer.TyperException) -> str:

@@ -6,8 +6,9 @@ An option's value is parsed by a function made here (`count`, `number`, `one_of`
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ import typer
 
 from rlgo import files
 from rlgo.errors import RlgoError
+from train.console import message
 
 if TYPE_CHECKING:
     from train.config import BoardConfig
@@ -158,6 +160,16 @@ def write_json(path: Path | None, data: Any) -> None:
     """Write `data` to `path` as JSON, if there is a path."""
     if path is not None:
         files.write_atomically(path, f"{as_json(data)}\n".encode())
+
+
+@contextlib.contextmanager
+def report_stop(what: str) -> Iterator[None]:
+    """Say that Ctrl-C or SIGTERM came before anything was finished: before the end of `what`."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        message(f"interrupted before the end of {what}")
+        raise
 
 
 def as_json(data: Any) -> str:

@@ -26,6 +26,7 @@ from train.cli.options import (
     check_writable,
     count,
     number,
+    report_stop,
     shipped,
     write_json,
 )
@@ -176,7 +177,8 @@ def compare(
 
     from train.runs.compare import compare as compare_runs
 
-    comparison = compare_runs(a, b, games, seed)
+    with report_stop("the first games"):
+        comparison = compare_runs(a, b, games, seed)
     print(comparison)
     write_json(json_file, comparison.to_json())
     if png is not None:

@@ -6,17 +6,17 @@ logarithmically spaced numbers of games, and all of them play a tournament, gree
 
 from __future__ import annotations
 
+import contextlib
 import zlib
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from rlgo.fast_games import play_fast
+from rlgo.fast_games import FastGames, play_fast, play_slices
 from rlgo.files import make_folder
 from rlgo.jit import compiling
-from train.arena.fast import on_common_features
+from train.arena.fast import on_common_features, side_by_side
 from train.arena.match import play_match
 from train.console import Progress, message
 from train.experiments.model import GNUGO_0, RANDOM, REFERENCE, Experiment
@@ -102,19 +102,17 @@ def play(e: Experiment, points: Sequence[Point], jobs: int, progress: bool) -> l
     with compiling(f"matches, {size}x{size}"):
         play_fast(features, thetas[0], thetas[0], 2, 0, komi)
 
-    def play_pair(pair: tuple[Point, Point]) -> dict[str, Any]:
+    def play_pair(pair: tuple[Point, Point]) -> Iterator[FastGames]:
         a, b = pair
         seed = np.random.SeedSequence([e.settings.seed, *(zlib.crc32(point.name.encode()) for point in pair)])
-        met = play_fast(features, theta_of[a.name], theta_of[b.name], games, seed, komi, e.settings.opening_plies)
-        return pair_line(a.name, b.name, met.scores)
+        return play_slices(features, theta_of[a.name], theta_of[b.name], games, seed, komi, e.settings.opening_plies)
 
     pairs = pairings(points)
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        with Progress(len(pairs), "pairs", "games between checkpoints", enabled=progress) as bar:
-            return list(bar.track(pool.map(play_pair, pairs)))
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with (
+        Progress(len(pairs), "pairs", "games between checkpoints", enabled=progress) as bar,
+        contextlib.closing(side_by_side(play_pair, pairs, jobs)) as met,
+    ):
+        return [pair_line(a.name, b.name, two.scores) for (a, b), two in zip(pairs, bar.track(met), strict=True)]
 
 
 def _play_gnugo(e: Experiment, runs: Sequence[TrainedRun], jobs: int, progress: bool) -> list[dict[str, Any]]:

@@ -1,15 +1,17 @@
-"""A picture of an analysis: maps of the moves, and what the search has learned."""
+"""Pictures of analyses: of one position, and of a whole game."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from rlgo.board import BLACK
 from rlgo.draw import shapes_image, values_image
 from rlgo.game import COLOR_NAMES
 from rlgo.player import RESIGN
 from rlgo.weights import strongest
 from train.play.analyze import Analysis, describe_map
-from train.plots import make_figure, save_figure
+from train.play.curve import Curve
+from train.plots import light_frame, make_figure, percent, save_figure
 
 
 def analysis_picture(path: str | Path, analysis: Analysis, top: int = 10) -> None:
@@ -36,4 +38,30 @@ def analysis_picture(path: str | Path, analysis: Analysis, top: int = 10) -> Non
         ax.set_title(f"learned most, {block.name}: up to {largest:.2f}", fontsize=10, loc="left")
     title = f"{COLOR_NAMES[analysis.game.to_play]} to play; {analysis.player} plays {analysis.name_of(analysis.move)}"
     figure.suptitle("\n".join([title, *analysis.report]), fontsize=11)
+    save_figure(figure, path)
+
+
+def curve_picture(path: str | Path, curve: Curve, top: int = 10) -> None:
+    """Write a PNG of a game's curve, with its turning points named. RlgoError without matplotlib."""
+    figure, axes = make_figure(1, 1, 9, 4)
+    ax, values = axes[0, 0], curve.values
+    ax.axhline(0.5, color="0.6", linewidth=0.8)
+    ax.plot(range(len(values)), values, color="0.25", linewidth=1.5)
+    for turn in curve.turns(top):
+        value, lost_by_black = turn.step.value, turn.step.color == BLACK
+        ax.plot(turn.number, value, "o", color="black" if lost_by_black else "white", markeredgecolor="black", zorder=3)
+        ax.annotate(
+            f"{turn.number} {curve.name_of(turn.step.point)}",
+            (turn.number, value),
+            (0, -14 if lost_by_black else 8),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+        )
+    ax.set(xlabel="move", ylabel="P(Black wins)", ylim=(-0.08, 1.08), xlim=(0, max(1, len(values) - 1)))
+    percent(ax.yaxis)
+    light_frame(ax)
+    ax.set_title(
+        f"As {curve.player} sees it; circles: moves that lost much, in the colour that played them", loc="left"
+    )
     save_figure(figure, path)

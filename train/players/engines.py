@@ -1,19 +1,20 @@
 """External engines as players, over the Go Text Protocol.
 
-Start reading at `GtpClient`.
+Start reading at `GtpClient`. An engine can do no harm: it is given a limited time for each answer, no more is kept of
+what it writes than an answer can need, and it is killed together with its children.
 """
 
 from __future__ import annotations
 
-import collections
 import contextlib
+import os
 import queue
 import shlex
 import shutil
+import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
 from typing import IO, NamedTuple, NoReturn
 
 from rlgo.clock import Clock, TimeSettings
@@ -24,7 +25,11 @@ from rlgo.player import RESIGN, Player
 
 ANSWER_TIMEOUT = 60.0  # seconds that an engine may take for one answer
 GRACE_SECONDS = 5.0  # seconds that an engine may exceed its time before it is stopped; it has lost by then
+QUIT_SECONDS = 1.0  # seconds that an engine may take to quit before it is killed
 _STARTS = 3  # attempts to start a process
+_MOST_BYTES = 1 << 20  # that an engine may write before the end of its answer; real ones have some thousand
+_MOST_ERRORS = 1 << 12  # bytes kept of its standard error
+_MOST_TEXT = 200  # characters quoted of an answer
 _NO_LIMIT = TimeSettings(0, 1, 0)  # GTP's way to say that there is no clock
 
 
@@ -86,8 +91,8 @@ class GtpClient(Player):
         self.timeout = timeout
         self._known_commands: dict[str, bool] = {}
         self._has_clock = False  # whether the engine was last sent a time limit
-        self._process: subprocess.Popen[str] | None = None
-        self._readers: list[threading.Thread] = []
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_busy = False  # whether an answer is being waited for
         self._sent_game: _SentGame | None = None
         try:
             self._start()
@@ -127,7 +132,7 @@ class GtpClient(Player):
             p = from_vertex(answer, game.size)
         except RlgoError:
             self._sent_game = None
-            raise EngineError(f"{self._label}: genmove: expected a vertex, found {answer[:40]!r}") from None
+            raise EngineError(f"{self._label}: genmove: expected a vertex, found {_quoted(answer, 40)!r}") from None
         # The engine has played its move; if it is not in the game later, the whole game is sent again.
         assert self._sent_game is not None
         self._sent_game.moves.append((color, p))
@@ -147,7 +152,7 @@ class GtpClient(Player):
 
     def final_score(self) -> str | None:
         """Return the engine's answer to ``final_score``. EngineError if it fails."""
-        return self.send("final_score")
+        return _quoted(self.send("final_score"))
 
     def stones(self, game: Game, color: int) -> set[int] | None:
         """Return where the engine sees stones of a colour; None if it does not know ``list_stones``."""
@@ -219,36 +224,41 @@ class GtpClient(Player):
         if self._process is None:
             raise EngineError(f"{self._label}: is closed")
         assert self._process.stdin is not None
+        self._is_busy = True
         try:
-            self._process.stdin.write(command + "\n")
+            self._process.stdin.write(f"{command}\n".encode())
             self._process.stdin.flush()
         except OSError:
             self._fail_ended(command)
         lines = self._read_answer(command, self.timeout if timeout is None else timeout)
+        self._is_busy = False
         mark, text = lines[0][0], "\n".join([lines[0][1:].strip(), *lines[1:]]).strip()
         if mark == "?":
-            raise EngineError(f"{self._label}: {command}: failed: {text or 'no reason given'}")
+            raise EngineError(f"{self._label}: {command}: failed: {_quoted(text) or 'no reason given'}")
         return text
 
     def close(self) -> None:
-        """End the process: ask it to quit, and kill it if it does not."""
+        """End the process: ask it to quit, and kill it if it does not, or if it still owes an answer."""
         process, self._process, self._sent_game = self._process, None, None
         if process is None:
             return
         assert process.stdin is not None
-        with contextlib.suppress(OSError):
-            process.stdin.write("quit\n")
-            process.stdin.flush()
+        if not self._is_busy:
+            with contextlib.suppress(OSError):
+                process.stdin.write(b"quit\n")
+                process.stdin.flush()
         # Closing a broken pipe tries to flush it, and fails again.
         with contextlib.suppress(OSError):
             process.stdin.close()
         try:
-            process.wait(2)
+            process.wait(0 if self._is_busy else QUIT_SECONDS)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        for reader in self._readers:
-            reader.join(1)
+            pass
+        finally:
+            _kill(process)
+            self._is_busy = False
+            for reader in (self._output, self._errors):
+                reader.join(1)
 
     def _start(self) -> None:
         try:
@@ -257,58 +267,58 @@ class GtpClient(Player):
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                encoding="utf-8",
-                errors="replace",
-                # Ctrl-C must end the match first, which then closes its engines.
+                # Ctrl-C must end the match first, which then closes its engines and, by this group, their children.
                 start_new_session=True,
             )
         except OSError as error:
             raise EngineError(f"{self._label}: cannot be started: {error.strerror}") from None
-        # Not every system can wait for a pipe with a timeout, so threads read. None marks the end.
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._last_error: collections.deque[str] = collections.deque(maxlen=1)
-        self._readers = [
-            threading.Thread(target=_read_lines, args=(self._process.stdout, self._lines.put), daemon=True),
-            threading.Thread(
-                target=_read_lines, args=(self._process.stderr, _keep_last(self._last_error)), daemon=True
-            ),
-        ]
-        for reader in self._readers:
-            reader.start()
-        self.name = " ".join(self.send("name").split())
-        self.version = " ".join(self.send("version").split())
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._output, self._errors = _Lines(self._process.stdout), _Tail(self._process.stderr)
+        self.name = _quoted(self.send("name"))
+        self.version = _quoted(self.send("version"))
 
     def _read_answer(self, command: str, timeout: float) -> list[str]:
         """Read the lines of one answer, without the empty line that ends it."""
-        assert self._process is not None
         deadline = time.monotonic() + timeout
         lines: list[str] = []
+        length = 0
         while True:
             try:
-                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+                line = self._output.take(deadline - time.monotonic())
             except queue.Empty:
                 self._fail_stopped(f"{command}: no answer within {timeout:g} s")
+            except _Flood:
+                self._fail_flooded(command)
             if line is None:
                 self._fail_ended(command)
-            if line.strip():
-                if not lines and line[0] not in "=?":
-                    self._fail_stopped(f"{command}: expected a GTP answer, found {line.strip()[:40]!r}")
-                lines.append(line.rstrip())
+            length += len(line)
+            if length > _MOST_BYTES:
+                self._fail_flooded(command)
+            text = line.decode("utf-8", "replace")
+            if text.strip():
+                if not lines and text[0] not in "=?":
+                    self._fail_stopped(f"{command}: expected a GTP answer, found {_quoted(text, 40)!r}")
+                lines.append(text.rstrip())
             elif lines:
                 return lines
 
+    def _fail_flooded(self, command: str) -> NoReturn:
+        self._fail_stopped(f"{command}: more than {_MOST_BYTES:,} bytes without the end of an answer")
+
     def _fail_stopped(self, what: str) -> NoReturn:
         """Kill the engine: a late answer would be mistaken for the answer to another command."""
-        assert self._process is not None
-        self._process.kill()
         self.close()
         raise EngineError(f"{self._label}: {what}")
 
     def _fail_ended(self, command: str) -> NoReturn:
         process = self._process
         assert process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(1)  # it may have closed its output a moment before its end
         self.close()
-        words = f"; its last words: {self._last_error[0][:100]}" if self._last_error else ""
+        last = self._errors.last_line()
+        words = f"; its last words: {_quoted(last, 100)}" if last else ""
         raise EngineError(f"{self._label}: {command}: it ended with status {process.returncode}{words}")
 
 
@@ -330,16 +340,84 @@ def _color(color: int) -> str:
     return COLOR_NAMES[color].lower()
 
 
-def _read_lines(pipe: IO[str], put: Callable[[str | None], None]) -> None:
-    with pipe:
-        for line in pipe:
-            put(line)
-    put(None)
+def _quoted(text: str, most: int = _MOST_TEXT) -> str:
+    """Return an engine's words on one line, without control characters, of limited length."""
+    words = " ".join(text[: 4 * most].split())
+    return "".join(c if c.isprintable() else "?" for c in words[:most])
 
 
-def _keep_last(kept: collections.deque[str]) -> Callable[[str | None], None]:
-    def put(line: str | None) -> None:
-        if line and line.strip():
-            kept.append(line.strip())
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that leads a session, with those of its children that are left in it, and wait for its end."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(OSError):  # nobody is left
+            os.killpg(process.pid, signal.SIGKILL)
+    else:  # Windows
+        process.kill()
+    process.wait()
 
-    return put
+
+class _Flood(Exception):
+    """More was written than an answer can need."""
+
+
+class _Lines:
+    """The lines that come out of a pipe, at most `_MOST_BYTES` ahead of who takes them.
+
+    Not every system can wait for a pipe with a timeout, so a thread reads it. It closes the pipe at its end, or as soon
+    as it holds too much.
+    """
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe, self._held = pipe, 0
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()  # None marks the end
+        self._lock = threading.Lock()
+        self._is_flood = False
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        with self._pipe:
+            while line := self._pipe.readline(_MOST_BYTES):
+                with self._lock:
+                    self._held += len(line)
+                    self._is_flood = self._held >= _MOST_BYTES
+                if self._is_flood:
+                    break
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def take(self, seconds: float) -> bytes | None:
+        """Return the next line; None at the end. queue.Empty after some seconds, _Flood for too much at once."""
+        line = self._lines.get(timeout=max(0.0, seconds))
+        if line is None and self._is_flood:
+            raise _Flood
+        with self._lock:
+            self._held -= len(line or b"")
+        return line
+
+    def join(self, seconds: float) -> None:
+        """Wait for the end of the pipe."""
+        self._thread.join(seconds)
+
+
+class _Tail:
+    """The last of what comes out of a pipe, which a thread empties so that its writer need not wait."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe, self._kept = pipe, b""
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        with self._pipe:
+            while data := os.read(self._pipe.fileno(), 1 << 16):
+                self._kept = (self._kept + data[-_MOST_ERRORS:])[-_MOST_ERRORS:]
+
+    def last_line(self) -> str:
+        """Return the last line that is not empty."""
+        lines = [line for line in self._kept.decode("utf-8", "replace").splitlines() if line.strip()]
+        return lines[-1] if lines else ""
+
+    def join(self, seconds: float) -> None:
+        """Wait for the end of the pipe."""
+        self._thread.join(seconds)

@@ -82,6 +82,7 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
     if values.get("seconds"):
         values = {**{limit: "none" for limit in kind.limits if limit != "seconds"}, **values}
     values = {**{other: value for given, (other, value) in kind.implied.items() if given in values}, **values}
+    values = {**kind.by_size.get(size, {}), **values}
     try:
         return kind(**values).make(size, seed)
     except RlgoError as error:

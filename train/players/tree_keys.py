@@ -7,7 +7,7 @@ which are read from there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -56,6 +56,8 @@ from train.settings import Count, OneOf, Within, name_of, nested_spec, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
 _CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name
+# With 50 on 19x19, 3,000 simulations of 361 moves outweigh the heuristic before they mean anything: it opens at random.
+_M_19X19 = 10_000
 
 Growth = Annotated[float, Within(bound(Settings, "widening"))]
 
@@ -179,7 +181,10 @@ class TreeKeys(SimulationKeys):
     )
     prior_n: Count = setting(_SETTINGS, "prior_n", "C, the confidence in H as an MC value, in visits.", "heuristics")
     prior_n_amaf: Count = setting(
-        _SETTINGS, "prior_n_amaf", "M (C~), the confidence in H as an AMAF value, in visits.", "heuristics"
+        _SETTINGS,
+        "prior_n_amaf",
+        f"M (C~), the confidence in H as an AMAF value, in visits. heuristic_mc_rave has {_M_19X19:,} on 19x19.",
+        "heuristics",
     )
     adapt_m: bool = setting(_SETTINGS, "adapt_m", "Use M for H = 1/2, and more the further H is from it.")
     prior_search: settings.Path = key(
@@ -211,7 +216,7 @@ class TreeKeys(SimulationKeys):
         return super()._needs_weights() or (self.heuristic in ("rlgo", "both") and not self.prior_search)
 
 
-def _register_algorithm(name: str, summary: str) -> None:
+def _register_algorithm(name: str, summary: str, by_size: dict[int, dict[str, Any]] | None = None) -> None:
     """Register an algorithm whose keys are `TreeKeys`, with its own defaults."""
     defaults = {}
     for field, value in ALGORITHMS[name]._asdict().items():
@@ -219,7 +224,8 @@ def _register_algorithm(name: str, summary: str) -> None:
             default = name_of(value, _CODES[field]) if field in _CODES else value
             defaults[field] = with_default(TreeKeys.fields()[field], default)
     annotations = {field: TreeKeys.__annotations__[field] for field in defaults}
-    body = {"__doc__": summary, "__module__": __name__, "__annotations__": annotations, **defaults}
+    fixed = {"__doc__": summary, "__module__": __name__, "by_size": by_size or {}}
+    body = {**fixed, "__annotations__": annotations, **defaults}
     register(name)(type(f"{name}_keys", (TreeKeys,), body))
 
 
@@ -229,7 +235,9 @@ _register_algorithm("rave", "Tree search by the all-moves-as-first value alone (
 _register_algorithm("mc_rave", "MC-RAVE: MC and all-moves-as-first values combined (MC-RAVE paper, Section 4).")
 _register_algorithm("uct_rave", "MC-RAVE with a bonus for exploration (MC-RAVE paper, Section 4.4).")
 _register_algorithm(
-    "heuristic_mc_rave", "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5)."
+    "heuristic_mc_rave",
+    "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5).",
+    {19: {"prior_n_amaf": _M_19X19}},
 )
 
 

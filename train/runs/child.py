@@ -10,7 +10,6 @@ from __future__ import annotations
 import _thread
 import argparse
 import os
-import signal
 import sys
 import threading
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from train.runs.run import resume, train
 
 
 def main(argv: Sequence[str]) -> int:
-    """Train one run until it ends or standard input is closed; return the exit status: 0, 2 (error) or 130 (stopped).
+    """Train one run until it ends or standard input is closed; return the exit status; see `exit_status`.
 
     Parameters
     ----------
@@ -34,7 +33,6 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--resume")
     arguments = parser.parse_args(argv)
     sys.argv = ["rlgo", *argv]  # the run records the command that a person would type
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may have inherited "ignore"
 
     def run() -> None:
         threading.Thread(target=_watch_stdin, daemon=True).start()

@@ -13,6 +13,7 @@ from typing import Any
 from rlgo.diff import settings
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
+from rlgo.fast_games import joined
 from rlgo.weights import Weights, load_weights
 from train import console
 from train.arena.fast import play_weights
@@ -57,6 +58,7 @@ class Comparison:
     games: int  # per point
     seed: int
     komi: float
+    interrupted: bool = False  # by Ctrl-C: the curve has fewer points
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields as plain data for JSON."""
@@ -69,6 +71,7 @@ class Comparison:
             "games": self.games,
             "seed": self.seed,
             "komi": self.komi,
+            "interrupted": self.interrupted,
         }
 
     def __str__(self) -> str:
@@ -78,6 +81,8 @@ class Comparison:
         for point in [*self.curve, self.last]:
             last = "   their last weights" if point is self.last else ""
             lines.append(f"{point.games_a:14,d}{point.games_b:14,d}   {in_percent(point.win_rate, point.ci95)}{last}")
+        if self.interrupted:
+            lines += ["", "interrupted: points are missing"]
         if a.komi != b.komi:
             lines += ["", f"komi {a.komi:g}, as in A's training; B was trained with komi {b.komi:g}"]
         if not self.differences:
@@ -101,9 +106,14 @@ def compare(a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, pro
     seed : seed of the openings, which are the same at every point and the same as in `rlgo match --fast`
     progress : show progress on standard error
 
+    Returns
+    -------
+    the comparison. After Ctrl-C it has the points that were finished, and is marked `interrupted`.
+
     Raises
     ------
     RlgoError : if a side is neither a run nor a weight file, is damaged, or has another board size.
+    KeyboardInterrupt : if Ctrl-C comes before the last weights have met, which they do first.
     """
     if games < 2 or games % 2:
         raise RlgoError(f"games = {games}: expected an even number (each opening is played twice)")
@@ -114,18 +124,22 @@ def compare(a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, pro
         raise RlgoError(f"{a} is for {size}x{size}, {b} for {n}x{n}: expected the same board size")
 
     def point(x: Weights, y: Weights) -> Point:
-        scores = play_weights(x, y, size, games, seed=seed, komi=komi).scores
+        scores = joined(play_weights(x, y, size, games, seed=seed, komi=komi)).scores
         return Point(x.games, y.games, float(scores.mean()), clustered_interval(scores.tolist()))
 
-    curve = []
+    curve, interrupted = [], False
     ages = _common_ages(left, right)
     with Progress(len(ages) + 1, "points", enabled=progress) as bar:
-        for age in ages:
-            curve.append(point(_at(left, age), _at(right, age)))
-            bar.update()
         last = point(left.weights, right.weights)
         bar.update()
-    return Comparison(left, right, last, curve, _differences(left.config, right.config), games, seed, komi)
+        try:
+            for age in ages:
+                curve.append(point(_at(left, age), _at(right, age)))
+                bar.update()
+        except KeyboardInterrupt:
+            interrupted = True
+    differences = _differences(left.config, right.config)
+    return Comparison(left, right, last, curve, differences, games, seed, komi, interrupted)
 
 
 def _side(path: str | Path) -> Side:

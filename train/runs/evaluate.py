@@ -20,7 +20,7 @@ from rlgo.resources import version
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.fast import on_common_features
-from train.console import Progress
+from train.console import Progress, message
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
 from train.runs.strength import GNUGO_NAME, RUNGS, has_gnugo, play_gnugo
@@ -52,6 +52,7 @@ class Evaluation:
     size: int
     komi: float
     seed: int
+    interrupted: bool = False  # by Ctrl-C: not everyone has met
 
     def curves(self) -> dict[str, list[tuple[int, str]]]:
         """Return, for each run, the number of games and the name of each of its weights, ascending."""
@@ -71,6 +72,7 @@ class Evaluation:
             "seed": self.seed,
             "rlgo": version(),
             "selfplay_games": {entrant.name: entrant.weights.games for entrant in self.entrants},
+            "interrupted": self.interrupted,
             "pairs": pairs,
             **self.ratings.to_json(),
         }
@@ -83,6 +85,8 @@ class Evaluation:
             "95 % interval of a player's place among the weights"
             + ("; LOS is the likelihood that it is the stronger one." if los else "."),
         ]
+        if self.interrupted:
+            lines.append(f"Interrupted: {len(self.results)} pairs have met. The same command starts over.")
         return "\n".join([*lines, "", table(self.ratings, los)])
 
 
@@ -106,13 +110,18 @@ def evaluate(
     gnugo : games of each file, and of each run's last weights, against GNU Go level 0; an even number
     progress : show progress on standard error
 
+    Returns
+    -------
+    Evaluation
+        After Ctrl-C, it is that of the pairs that have met, marked `interrupted`.
+
     Raises
     ------
     RlgoError
         If a target is missing, damaged, or neither a run nor a weight file; for different board sizes or komi; for odd
         numbers of games; if GNU Go is needed and not installed.
     KeyboardInterrupt
-        After Ctrl-C.
+        After Ctrl-C, if too few pairs have met to rate everyone.
     """
     for what, n, least in (("games", games, 2), ("gnugo", gnugo, 0)):
         if n < least or n % 2:
@@ -125,22 +134,38 @@ def evaluate(
     entrants = _with_shipped(entrants)
     features, thetas = on_common_features([None, *(entrant.weights for entrant in entrants)], size)
     names = [RANDOM, *(entrant.name for entrant in entrants)]
-    results, pairs = [], pairs_of(entrants)
-    with compiling(f"matches, {size}x{size}"), Progress(len(pairs), "pairs", enabled=progress) as bar:
-        for number, (i, j) in enumerate(pairs):
-            seeds = np.random.SeedSequence([seed, number])
-            scores = play_fast(features, thetas[i], thetas[j], games, seeds, komi).scores
-            results.append(PairResult.of_openings(names[i], names[j], scores))
-            bar.update()
-    for entrant in entrants if gnugo else []:
-        if entrant.is_last or not entrant.run:
-            match = play_gnugo(entrant.weights, gnugo, komi, seed, progress)
-            if match.interrupted:
-                raise KeyboardInterrupt
-            results.append(PairResult.of_openings(entrant.name, GNUGO_NAME, match.scores))
+    results: list[PairResult] = []
+    pairs, interrupted = pairs_of(entrants), False
+    try:
+        with compiling(f"matches, {size}x{size}"), Progress(len(pairs), "pairs", enabled=progress) as bar:
+            for number, (i, j) in enumerate(pairs):
+                seeds = np.random.SeedSequence([seed, number])
+                scores = play_fast(features, thetas[i], thetas[j], games, seeds, komi).scores
+                results.append(PairResult.of_openings(names[i], names[j], scores))
+                bar.update()
+        for entrant in entrants if gnugo else []:
+            if entrant.is_last or not entrant.run:
+                match = play_gnugo(entrant.weights, gnugo, komi, seed, progress)
+                results.append(PairResult.of_openings(entrant.name, GNUGO_NAME, match.scores))
+                if match.interrupted:
+                    raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        if not _connects(results, names):
+            message(f"interrupted after {len(results)} of {len(pairs)} pairs: too few to rate everyone")
+            raise
+        interrupted = True
     # A single set of weights can only be placed relative to random play.
     ratings = _placed(rate(results), names if len(entrants) == 1 else names[1:])
-    return Evaluation(tuple(entrants), ratings, tuple(results), games, size, komi, seed)
+    return Evaluation(tuple(entrants), ratings, tuple(results), games, size, komi, seed, interrupted)
+
+
+def _connects(results: Sequence[PairResult], names: Sequence[str]) -> bool:
+    """Return whether games connect everyone in `names`, directly or through others."""
+    groups: list[set[str]] = [{name} for name in names]
+    for r in results:
+        met = [group for group in groups if r.a in group or r.b in group]
+        groups = [group for group in groups if group not in met] + [set().union({r.a, r.b}, *met)]
+    return len(groups) == 1
 
 
 def _placed(ratings: Ratings, names: Collection[str]) -> Ratings:

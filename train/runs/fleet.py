@@ -300,7 +300,7 @@ class _Process:
         """Return why the process failed: its signal, or the last line it printed."""
         if exit_status < 0:
             return f"killed by {signal.Signals(-exit_status).name}"
-        if exit_status == 128 + signal.SIGINT:
+        if exit_status in (128 + signal.SIGINT, 128 + signal.SIGTERM):
             return "interrupted"
         with self._log.open("rb") as log:
             log.seek(self._log_start)

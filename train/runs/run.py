@@ -15,7 +15,6 @@ import functools
 import importlib.util
 import platform
 import shlex
-import signal
 import sys
 import time
 import tomllib
@@ -34,6 +33,7 @@ from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VAL
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import step_size
 from rlgo.weights import Weights, save_weights
+from train.arena.elo import Rating
 from train.config import Config, config_from_dict, flat, overrides, to_toml
 from train.console import Progress, StopRequest, command, message
 from train.provenance import commit, versions
@@ -145,7 +145,7 @@ def train(config: Config, progress: bool = True) -> Result:
     ------
     RlgoError
         If the run folder exists or cannot be written, the weights diverge, or `run.cluster` cannot be used.
-    KeyboardInterrupt, SystemExit
+    KeyboardInterrupt
         After Ctrl-C or SIGTERM, once the run is saved.
     """
     folder = RunFolder(Path(config.run.out) / config.run.name)
@@ -184,7 +184,7 @@ def resume(path: str | Path, games: int | None = None, progress: bool = True, cl
     ------
     RlgoError
         If there is no such run, it is finished or in use, its config was changed, or its state is damaged.
-    KeyboardInterrupt, SystemExit
+    KeyboardInterrupt
         See `train`.
     """
     folder = RunFolder(path)
@@ -260,9 +260,7 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> 
             pass
         except KeyboardInterrupt:
             message(f"stopped at once{_saved(folder)}")
-        if stop.signal == signal.SIGTERM:  # the exit status that its sender expects
-            raise SystemExit(128 + signal.SIGTERM)
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(stop.signal)
 
 
 def _saved(folder: RunFolder) -> str:
@@ -294,7 +292,8 @@ class _Progress:
     strength: dict[str, Any] = field(default_factory=dict)  # last measured, see `Strength`
     elo: float = 0.0  # measured along with it
     ratings: dict[str, float] = field(default_factory=dict)  # of the checkpoints, see `strength.elo`
-    gnugo_due: bool = False  # whether a match against GNU Go comes next
+    measures_due: bool = False  # whether the logs, measurements and checkpoint of this number of games come next ...
+    gnugo_due: bool = False  # ... or a match against GNU Go
     finished: bool = False
 
 
@@ -318,20 +317,22 @@ class _Run:
         slice_games = 1
         with Progress(games, "games", initial=done.games, enabled=progress) as bar:
             while True:
-                if done.gnugo_due:
-                    self.play_gnugo(progress)
-                    done.seconds = time.perf_counter() - start
                 if self.stop:
                     self.interrupt()
-                if learner.games >= games:
+                if done.measures_due:
+                    self.measure_what_is_due(bar)
+                elif done.gnugo_due:
+                    self.play_gnugo(progress)
+                elif learner.games >= games:
                     break
-                n = self.next_stop() - learner.games
-                if self.config.run.workers == 1:  # several workers merge after each slice, so clocks must not set it
-                    n = min(n, slice_games)
-                seconds = self.play(n)
-                slice_games = max(2, int(n * min(4.0, SLICE_SECONDS / max(seconds, 1e-9))))
-                bar.update(learner.games - bar.n)
-                self.measure_what_is_due(bar)
+                else:
+                    n = (pause := self.next_stop()) - learner.games
+                    if self.config.run.workers == 1:  # several merge after each slice, so clocks must not set it
+                        n = min(n, slice_games)
+                    seconds = self.play(n)
+                    slice_games = max(2, int(n * min(4.0, SLICE_SECONDS / max(seconds, 1e-9))))
+                    bar.update(learner.games - bar.n)
+                    done.measures_due = learner.games >= pause
                 done.seconds = time.perf_counter() - start
                 if self.stop or done.gnugo_due or time.perf_counter() - saved > SAVE_SECONDS:
                     self.save()
@@ -363,8 +364,17 @@ class _Run:
         size, done = self.learner.features.size, self.done
         is_first = n == 1 and not self.config.run.cluster
         begun = time.perf_counter()
-        with compiling(f"self-play and learning, {size}x{size}") if is_first else contextlib.nullcontext():
-            tally = self.learner.learn(n)
+        # A round of several workers can take long, and so can compiling. Stopped in the middle, it is lost.
+        self.stop.at_once = is_first or self.config.run.workers > 1
+        try:
+            with compiling(f"self-play and learning, {size}x{size}") if is_first else contextlib.nullcontext():
+                tally = self.learner.learn(n)
+        except KeyboardInterrupt:
+            if not self.stop.at_once:  # the second Ctrl-C, which will not wait
+                raise
+            self.interrupt_round()
+        finally:
+            self.stop.at_once = False
         seconds = time.perf_counter() - begun
         done.games, done.lost = self.learner.games, self.learner.lost
         done.spent += seconds
@@ -381,40 +391,56 @@ class _Run:
         return seconds
 
     def measure_what_is_due(self, bar: Progress) -> None:
-        """Log, measure, and save a checkpoint where due; a match against GNU Go is only noted as due."""
+        """Log, measure, and save a checkpoint where due; a match against GNU Go is only noted as due.
+
+        Ctrl-C ends the measurements at once; then nothing is logged, and all of it stays due.
+        """
         run, games = self.config.run, self.learner.games
         end = games >= run.games
 
         def due(every: int) -> bool:
             return end or (every > 0 and games % every == 0)
 
+        is_checkpoint, is_reported = next_checkpoint(games - 1) == games, due(run.eval_every)
+        weights = self.weights() if is_checkpoint or is_reported else None
+        self.stop.at_once = True
+        try:
+            measured = None if weights is None else self.measure(weights, is_reported)
+        except KeyboardInterrupt:
+            return
+        finally:
+            self.stop.at_once = False
+        self.done.measures_due = False
         if due(run.log_every):
             scalars = _scalars(self.done.window, self.done.spent, self.learner)
             if run.cluster:
                 scalars["cluster/lost_games"] = self.done.lost
             self.monitor.log(games, scalars)
             self.done.window, self.done.spent = {}, 0.0
-        is_checkpoint = next_checkpoint(games - 1) == games
-        if is_checkpoint or due(run.eval_every):
-            weights, occurrences = self.weights(), self.learner.pool.occurrences()
+        if weights is not None and measured is not None:
+            occurrences = self.learner.pool.occurrences()
             self.monitor.learned(games, weights, occurrences)
-            never_seen = _never_seen(weights.features, occurrences)
-            rating = self.measure(weights, never_seen, bar if due(run.eval_every) else None)
+            self.report(games, _never_seen(weights.features, occurrences), *measured, bar)
             if is_checkpoint:
                 save_weights(self.folder.checkpoint(games), weights)
-                self.done.ratings[str(games)] = rating
+                self.done.ratings[str(games)] = measured[0].elo
             if is_checkpoint or end:  # few, because checkpoints lie ever further apart
                 self.monitor.pictures(games, weights)
         self.done.gnugo_due = run.gnugo_games > 0 and due(run.gnugo_every) and has_gnugo()
 
-    def measure(self, weights: Weights, scalars: dict[str, float], bar: Progress | None) -> float:
-        """Log `scalars` and Elo, and return the latter; with a `bar`, also measure win rates, and report both."""
-        done, games = self.done, weights.games
-        rating = elo(self.config, self.folder, weights, done.ratings)
-        found = win_rates(self.config, self.folder, weights) if bar is not None else {}
+    def measure(self, weights: Weights, is_reported: bool) -> tuple[Rating, dict[str, Strength]]:
+        """Return the Elo of weights and, if they will be reported, their win rates."""
+        rating = elo(self.config, self.folder, weights, self.done.ratings)
+        return rating, win_rates(self.config, self.folder, weights) if is_reported else {}
+
+    def report(
+        self, games: int, scalars: dict[str, float], rating: Rating, found: dict[str, Strength], bar: Progress
+    ) -> None:
+        """Log `scalars` and what `measure` returned; if it has win rates, print it, too."""
+        done = self.done
         rates = {f"strength/win_rate_{k}": s.win_rate for k, s in found.items()}
         self.monitor.log(games, {**scalars, "strength/elo": rating.elo, **rates})
-        if bar is not None:
+        if found:
             # Only what is reported counts as last measured, so that `rlgo runs` shows the same.
             done.elo = rating.elo
             done.strength |= {k: asdict(s) for k, s in found.items()}
@@ -422,7 +448,6 @@ class _Run:
             text = f"Elo {rating.elo:,.0f} ({low:,.0f}-{high:,.0f})"
             self.log(f"{games:12,d} games: {text}; won " + ", ".join(map(str, found.values())))
             bar.set_postfix(", ".join([f"Elo {rating.elo:.0f}", *(f"{k} {s.win_rate:.0%}" for k, s in found.items())]))
-        return rating.elo
 
     def play_gnugo(self, progress: bool) -> None:
         """Play the match against GNU Go that is due. It may take minutes: Ctrl-C ends it at once, and it stays due."""
@@ -466,6 +491,13 @@ class _Run:
             f"resume with: {self.folder.resume_command()}"
         )
         raise _Interrupted
+
+    def interrupt_round(self) -> NoReturn:
+        """Go back to the saved state, from which the round will be played again, and end with `_Interrupted`."""
+        state, saved = self.folder.load()
+        self.learner.restore(state)
+        self.done = _Progress(**saved)
+        self.interrupt()
 
     def finish(self) -> None:
         """Write the weights and the results, and print how to use them."""

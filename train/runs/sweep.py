@@ -21,12 +21,12 @@ other state, so it can continue after any interruption, even ``kill -9``, when i
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,13 @@ from typing import Any
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.fast_games import play_fast
+from rlgo.fast_games import FastGames, play_fast, play_slices
 from rlgo.files import make_folder, read_file, write_atomically
 from rlgo.jit import compiling
 from rlgo.resources import config_path
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train import console
-from train.arena.fast import on_common_features
+from train.arena.fast import on_common_features, side_by_side
 from train.config import Config, SweepConfig, canonical_key, change, flat, load_config, read_toml, section_from
 from train.console import Progress, command, message
 from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, jobs_for, run_name, train_all
@@ -363,22 +363,22 @@ def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bo
     features, thetas = on_common_features([*players.values(), shipped], size)
     theta_of: dict[Outcome | None, np.ndarray] = dict(zip([*players, None], thetas, strict=True))
 
-    def play(pairing: _Pairing) -> np.ndarray:
+    def play(pairing: _Pairing) -> Iterator[FastGames]:
         a, b = theta_of[pairing.a], theta_of[pairing.b]
-        return play_fast(features, a, b, sweep.games, pairing.seed, sweep.komi).scores
+        return play_slices(features, a, b, sweep.games, pairing.seed, sweep.komi)
 
     found: dict[tuple[Outcome, str], list[np.ndarray]] = {}
     with compiling(f"matches, {size}x{size}"):
         play_fast(features, thetas[0], thetas[0], 2, 0)
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        with Progress(len(pairings), "matches", "games between runs", enabled=progress) as bar:
-            for pairing, scores in zip(pairings, bar.track(pool.map(play, pairings)), strict=True):
-                found.setdefault((pairing.a, pairing.metric), []).append(scores)
-                if pairing.b is not None:
-                    found.setdefault((pairing.b, pairing.metric), []).append(1 - scores[:, ::-1])
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with (
+        Progress(len(pairings), "matches", "games between runs", enabled=progress) as bar,
+        contextlib.closing(side_by_side(play, pairings, jobs)) as matches,
+    ):
+        for pairing, games in zip(pairings, bar.track(matches), strict=True):
+            scores = games.scores
+            found.setdefault((pairing.a, pairing.metric), []).append(scores)
+            if pairing.b is not None:
+                found.setdefault((pairing.b, pairing.metric), []).append(1 - scores[:, ::-1])
     for (outcome, metric), parts in found.items():
         outcome.scores[metric] = np.concatenate(parts)
 

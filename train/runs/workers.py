@@ -23,7 +23,7 @@ from rlgo.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, ad
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.td import check_max_moves
-from train.ray_cluster import cluster_setting, connect, fingerprint, short_error
+from train.ray_cluster import check_fingerprint, cluster_setting, connect, fingerprint, short_error
 
 JOIN_SECONDS = 60.0  # seconds to wait for more machines, if there are fewer CPUs than workers
 MAX_DEATHS = 3  # deaths of one slot's actors in a row, without a game in between, before giving up
@@ -317,8 +317,7 @@ class RayWorkers(LearnWorkers):
 
     def _check(self, who: Handshake, slot: Slot) -> None:
         """Raise RlgoError if an actor has another rlgo; otherwise remember who it is."""
-        if who.rlgo != fingerprint():
-            raise RlgoError(f"{self._setting}: {who.host} has {who.rlgo}: expected {fingerprint()}, as here")
+        check_fingerprint(who.rlgo, who.host, self._setting)
         slot.who = who
 
     def _answer(self, call: Any, slot: Slot, share: int) -> Answer | None:

@@ -48,7 +48,7 @@ def test_a_won_game_may_be_ended_early() -> None:
         gtp.ok("play w pass")
         return gtp.ok("genmove b")
 
-    assert answer(early_pass=True) == "pass"
+    assert answer(early_pass=True) == "PASS"
     assert answer() == "C1"
     assert answer(komi=40.0, early_pass=True) == "C1"
 
@@ -60,8 +60,8 @@ def test_cleaning_up_takes_dead_stones_off() -> None:
     gtp.ok("play w pass")
     gtp.game.to_play = BLACK
     for _ in range(2):
-        assert gtp.ok("kgs-genmove_cleanup b") != "pass"
+        assert gtp.ok("kgs-genmove_cleanup b") != "PASS"
         gtp.game.undo()
     gtp.engine.session.game = from_diagram(SETTLED.replace(". O . . X O . O .", ". . . . X O . O ."), BLACK)
     gtp.engine.session.player = Scripted("pass")
-    assert gtp.ok("kgs-genmove_cleanup b") == "pass"
+    assert gtp.ok("kgs-genmove_cleanup b") == "PASS"

@@ -7,7 +7,7 @@ import re
 import numpy as np
 from gtp_controller import Controller, Scripted, Thinker
 
-from rlgo.board import BLACK, PASS
+from rlgo.board import BLACK, PASS, WHITE
 from rlgo.player import GreedyPlayer
 from rlgo.shapes import make_features
 from rlgo.value import ValueFunction
@@ -87,3 +87,18 @@ def test_ownership_is_a_board_of_numbers() -> None:
     assert np.shape(rows) == (5, 5)
     assert min(rows[3]) == 1.0
     assert min(map(min, rows)) >= -1
+
+
+def test_setup() -> None:
+    gtp = Controller()
+    assert gtp.ok("gogui-setup b D4 w E5 b C3") == ""
+    assert gtp.ok("gogui-setup w G7") == ""
+    assert gtp.ok("gogui-setup_player w") == ""
+    assert gtp.game.to_play == WHITE
+    assert gtp.ok("list_stones b") == "C3 D4"
+    assert gtp.fail("gogui-setup b D4").startswith("setup Black D4")
+    assert gtp.fail("gogui-setup b").startswith("syntax error")
+    gtp.ok("play w A1")
+    assert gtp.fail("gogui-setup b A9") == "stones are set up before the first move"
+    gtp.ok("undo")
+    assert gtp.game.to_play == WHITE

@@ -20,7 +20,7 @@ def test_commands_are_listed() -> None:
     listed = gtp.ok("list_commands").split("\n")
     assert set(CORE.split()) <= set(listed)
     assert all(gtp.ok(f"known_command {name}") == "true" for name in listed)
-    assert gtp.ok("known_command genmove_white") == "false"
+    assert gtp.ok("known_command owl_attack") == "false"
     assert gtp.fail("known_command") == "syntax error: expected NAME"
     assert gtp.fail("genmove_white") == "unknown command"
     assert gtp.ok("protocol_version") == "2"

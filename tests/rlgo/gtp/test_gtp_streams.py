@@ -26,7 +26,7 @@ def test_run_stops_at_quit(capsys: pytest.CaptureFixture[str]) -> None:
     source = io.BytesIO(b"1 name\n\n# x\n2 genmove b\n3 quit\n4 name\n")
     sink = io.BytesIO()
     run(GtpEngine(Scripted("print")), source, sink)
-    assert sink.getvalue() == b"=1 rlgo scripted\n\n=2 pass\n\n=3\n\n"
+    assert sink.getvalue() == b"=1 rlgo scripted\n\n=2 PASS\n\n=3\n\n"
     assert source.read() == b"4 name\n"
     assert capsys.readouterr() == ("", "chatter\n")
 

@@ -44,7 +44,7 @@ def test_draws_count_half() -> None:
 def test_long_games_are_scored_as_they_stand() -> None:
     result = play_match(first_legal(), first_legal(), 4, size=5, max_moves=9, komi=-30)
     assert (result.capped, result.mean_length, result.black_wins, result.max_moves) == (4, 9, 4, 9)
-    assert play_match("random", "random", 2, size=5, max_moves=2).mean_length == 2
+    assert play_match("random", "random", 2, size=5, opening_plies=1, max_moves=2).mean_length == 2
     assert play_match(passer(), passer(), 2, size=5).max_moves == 75
 
 

@@ -129,7 +129,7 @@ def test_from_the_command_line(tmp_path, weights, capsys):
         ("(;SZ[7];B[cc])", [], "no shipped weights for board size 7"),
         (None, [], "no such file"),
         ("(;GM[2]SZ[8])", [], "GM[2] is another game"),
-        ("(;SZ[5];B[cc])", ["--komi", "nan"], "komi = nan: expected a number"),
+        ("(;SZ[5];B[cc])", ["--komi", "nan"], "--komi nan: expected a number"),
         ("(;SZ[5];B[cc])", ["--move", "3"], "--move 3: the record has 1 moves"),
     ],
 )

@@ -513,30 +513,31 @@ def test_a_board_of_no_size_is_resigned() -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-def interrupting(times: int) -> Seats:
-    """A session whose player sends itself Ctrl-C before each of some moves."""
+def interrupting(times: int, number: int = signal.SIGINT) -> Seats:
+    """A session whose player sends itself Ctrl-C, or another signal, before each of some moves."""
     player = Scripted()
 
     def interrupt() -> None:
         nonlocal times
         if times:
             times -= 1
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
     player.before_move = interrupt
     return Seats(player)
 
 
-def test_ctrl_c_lets_the_game_be_finished(capsys: pytest.CaptureFixture[str]) -> None:
-    before = signal.getsignal(signal.SIGINT)
+@pytest.mark.parametrize(("number", "name"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")])
+def test_a_signal_lets_the_game_be_finished(number: int, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(number)
 
     def script(talk: Talk) -> None:
         talk.login()
         assert Referee().play(talk) == "quit"
 
-    run_client(script, make_session=interrupting(1), games=0)
-    assert "Ctrl-C: this game is the last one" in capsys.readouterr().err
-    assert signal.getsignal(signal.SIGINT) is before
+    run_client(script, make_session=interrupting(1, number), games=0)
+    assert f"{name}: this game is the last one" in capsys.readouterr().err
+    assert signal.getsignal(number) is before
 
 
 def test_ctrl_c_lets_the_game_be_finished_over_a_lost_connection() -> None:
@@ -554,19 +555,35 @@ def test_ctrl_c_lets_the_game_be_finished_over_a_lost_connection() -> None:
     run_client(first, second, make_session=interrupting(1), games=0)
 
 
-def test_a_second_ctrl_c_leaves_at_once() -> None:
-    before = signal.getsignal(signal.SIGINT)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_leaves_at_once(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(number)
 
     def script(talk: Talk) -> None:
         talk.login()
         talk.send(f"setup 1 5 7.5 60000 foe(1) {USER}(2)")
         assert talk.ask("genmove b 60000") == "PASS"
         talk.send("play w C3 59000")
-        assert talk.ask("genmove b 60000") == ""
+        assert talk.ask("genmove b 60000") == "quit"
 
-    with pytest.raises(KeyboardInterrupt):
-        run_client(script, make_session=interrupting(2), games=0)
-    assert signal.getsignal(signal.SIGINT) is before
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        run_client(script, make_session=interrupting(2, number), games=0)
+    assert stopped.value.args == (number,)
+    assert "leaving game 1" in capsys.readouterr().err
+    assert signal.getsignal(number) is before
+
+
+def test_the_command_ends_as_a_signal_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def script(talk: Talk) -> None:
+        talk.login()
+        assert Referee().play(talk) == "quit"
+
+    with Server(script) as server, monkeypatch.context() as patch:
+        player = interrupting(1, signal.SIGTERM).player
+        patch.setattr("train.play.cgos.client.make_player", lambda *_: player)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            run_cgos(make_config(server.port, games=0))
+    assert stopped.value.args == (signal.SIGTERM,)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals between threads")

@@ -1,14 +1,22 @@
-"""The page of `rlgo web`: its build."""
+"""The page of `rlgo web`: its build, and what it does in a real browser."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import train
 
 FOLDER = Path(train.__file__).parent / "play" / "web"
+VIEWS = ("play", "watch", "probe", "compare", "runs")
 
 
 def digest_of_sources(page: Path) -> str:
@@ -31,3 +39,371 @@ def test_page_is_small_and_needs_nothing_from_elsewhere():
     index = (FOLDER / "static" / "index.html").read_text()
     assert "http" not in index
     assert not re.search(r"<style| style=|<script>", index)  # a strict Content-Security-Policy would refuse them
+
+
+# --- in a browser ---
+
+
+@pytest.fixture(scope="module")
+def url(sources) -> Iterator[str]:  # noqa: ARG001 - a fixture that the server's process needs
+    """A server of its own: the URL that it prints, token included."""
+    command = [sys.executable, "-m", "rlgo", "web", "--no-browser", "--port", "0", "--player", "mc_rave,sims=300"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if "token=" in line)
+        yield re.search(r"http://\S+", line)[0]
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None and not os.environ.get("CI"):
+        pytest.skip("Chromium (Debian package chromium) is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser, url):
+    """A tab at 1280 pixels that may not write an error to its console, such as one about its security policy."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(60_000)  # it may have to compile
+    problems = []
+    page = context.new_page()
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(url)
+    wait_until_ready(page)
+    yield page
+    context.close()
+    assert not problems
+
+
+def wait_until_ready(page) -> None:
+    page.locator(".result", has_text="to play").wait_for()
+
+
+def show(page, view: str) -> None:
+    page.get_by_role("navigation").get_by_role("link", name=view.capitalize()).click()
+    page.get_by_role("main", name=view.capitalize()).wait_for()
+
+
+def begin(page, size: int = 5, white: str = "mc_rave", settings: str = "sims=300", black: str = "human") -> None:
+    """Begin a new game through its dialog."""
+    show(page, "play")
+    page.keyboard.press("n")
+    dialog = page.get_by_role("dialog", name="New game")
+    dialog.get_by_label("Black", exact=True).select_option(black)
+    dialog.get_by_label("White", exact=True).select_option(white)
+    if white != "human":
+        dialog.get_by_label("Settings of White").fill(settings)
+    dialog.get_by_label("Board").select_option(str(size))
+    dialog.get_by_role("button", name="Begin").click()
+    dialog.wait_for(state="hidden")
+    page.locator(f".board[data-size='{size}']").first.wait_for()
+
+
+def cell(page, vertex: str, content: str):
+    """A point of the first board, with what is on it."""
+    return page.locator(".board").first.locator(f"[role=gridcell][aria-label^='{vertex}, {content}']")
+
+
+def click(page, vertex: str) -> None:
+    """Click a point of the first board."""
+    board = page.locator(".board").first
+    size = int(board.get_attribute("data-size"))
+    column, row = "ABCDEFGHJKLMNOPQRST".index(vertex[0]), int(vertex[1:]) - 1
+    side = (size - 1) * 10 + 15.6  # as board.tsx draws it
+    box = board.bounding_box()
+    x, y = 9.6 + 10 * column, 6 + 10 * (size - 1 - row)
+    board.click(position={"x": x * box["width"] / side, "y": y * box["width"] / side})
+
+
+def moves_shown(page) -> str:
+    """Such as ``2/4``: the second of four moves is shown."""
+    return page.locator(".navigation .count").first.inner_text()
+
+
+def wait_for_moves(page, text: str) -> None:
+    page.locator(".navigation .count", has_text=re.compile(f"^{text}$")).first.wait_for()
+
+
+@pytest.mark.browser
+def test_whole_game_against_an_engine(page):
+    begin(page)
+    click(page, "C3")
+    cell(page, "C3", "black").wait_for(state="attached")
+    result = page.locator(".result")
+    for _ in range(30):  # the engine passes, too, once it is ahead
+        page.locator(".result", has_text=re.compile("Black to play|wins")).wait_for()
+        if "wins" in result.inner_text():
+            break
+        before = moves_shown(page)
+        page.get_by_role("button", name="Pass").click()
+        page.locator(".navigation .count").filter(has_not_text=before).wait_for()
+    assert "wins" in result.inner_text()
+    assert "game is over" in page.locator("#live").inner_text() or "Score" in page.locator("#live").inner_text()
+    page.get_by_role("region", name="Score").wait_for()  # with ownership and dead stones
+    assert page.locator(".board .owner").count() > 5
+
+
+@pytest.mark.browser
+def test_undo_and_keys_go_through_the_game(page):
+    begin(page)
+    click(page, "C3")
+    wait_for_moves(page, "2/2")
+    assert page.locator("#live").inner_text().startswith("White ")
+    page.keyboard.press("ArrowLeft")
+    wait_for_moves(page, "1/2")
+    page.keyboard.press("Home")
+    wait_for_moves(page, "0/2")
+    page.keyboard.press("End")
+    wait_for_moves(page, "2/2")
+    page.keyboard.press("u")
+    wait_for_moves(page, "0/0")
+    cell(page, "C3", "empty").wait_for(state="attached")
+    page.get_by_label("Move", exact=True).fill("b2")  # without a mouse
+    page.keyboard.press("Enter")
+    cell(page, "B2", "black").wait_for(state="attached")
+
+
+@pytest.mark.browser
+def test_board_can_be_played_on_with_the_keyboard(page):
+    begin(page, white="human")
+    board = page.locator(".board").first
+    board.focus()
+    page.keyboard.press("ArrowUp")
+    active = board.get_attribute("aria-activedescendant")
+    assert page.locator(f"[id='{active}']").get_attribute("aria-label") == "C4, empty"
+    page.keyboard.press("Enter")
+    cell(page, "C4", "black").wait_for(state="attached")
+
+
+@pytest.mark.browser
+def test_sgf_round_trip(page, tmp_path):
+    begin(page, white="human")
+    for vertex in ("C3", "B2", "D4"):
+        click(page, vertex)
+        cell(page, vertex, "").wait_for(state="attached")
+    wait_for_moves(page, "3/3")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save SGF").click()
+    path = tmp_path / "game.sgf"
+    download.value.save_as(path)
+    begin(page, white="human")
+    wait_for_moves(page, "0/0")
+    page.get_by_label("SGF file").set_input_files(path)
+    wait_for_moves(page, r"\d/3")
+    page.keyboard.press("End")
+    cell(page, "D4", "black").wait_for(state="attached")
+
+    begin(page, white="human")
+    wait_for_moves(page, "0/0")
+    transfer = page.evaluate_handle(
+        "text => { const t = new DataTransfer(); t.items.add(new File([text], 'game.sgf')); return t; }",
+        path.read_text(),
+    )
+    page.dispatch_event("main", "drop", {"dataTransfer": transfer})
+    wait_for_moves(page, r"\d/3")
+
+
+@pytest.mark.browser
+def test_watch_view_during_a_search(page):
+    begin(page, white="human")
+    show(page, "watch")
+    search = page.get_by_role("region", name="Search")
+    search.get_by_label("Player", exact=True).select_option("mc_rave")
+    search.get_by_label("Seconds").fill("30")
+    search.get_by_role("button", name="Search").click()
+    rows = page.get_by_role("region", name="Candidates, best first").locator("tbody tr")
+    rows.nth(5).wait_for()
+    search.get_by_role("button", name="Stop").wait_for()  # still running
+    assert page.locator(".board .disc").count() > 5
+    search.get_by_role("button", name="Stop").click()
+    slider = page.get_by_label("Moment of the search")
+    page.locator("input[aria-label='Moment of the search']:enabled").wait_for()
+    total = page.get_by_text(re.compile(r"^[\d,]+ of [\d,]+ simulations$"))
+    first, last = total.inner_text().split(" of ")
+    assert first == last.removesuffix(" simulations")
+    slider.focus()
+    page.keyboard.press("Home")
+    page.get_by_text(re.compile(rf"^(?!{first} )[\d,]+ of {last}$")).wait_for()
+    rows.first.hover()
+    assert page.locator(".board .ghost").count() > 0
+    assert page.locator(".board .disc").count() == 0
+    head = page.get_by_role("columnheader", name="N~")
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    numbers = [
+        int(text.replace(",", ""))
+        for text in rows.locator("td:nth-child(7)").all_inner_texts()
+        if text != "\N{EN DASH}"
+    ]
+    assert numbers == sorted(numbers, reverse=True)
+    page.mouse.move(1, 1)
+    click(page, "C3")
+    wait_for_moves(page, "1/1")
+    assert page.locator(".board .disc").count() == 0  # the search was about another position
+    page.keyboard.press("u")
+    wait_for_moves(page, "0/0")
+    page.locator(".board .disc").nth(5).wait_for()
+
+
+@pytest.mark.browser
+def test_probe_shows_windows_whose_sum_is_the_difference(page):
+    begin(page, size=9, white="human")
+    click(page, "E5")
+    show(page, "probe")
+    page.get_by_label("Weights", exact=True).select_option("9x9-1M")
+    page.locator(".board .frame").first.wait_for()
+    click(page, "C4")
+    change = page.get_by_role("region", name="What C4 changes")
+    change.wait_for()
+
+    def number(text: str) -> float:
+        return float(text.replace("\N{MINUS SIGN}", "-"))
+
+    listed = number(change.locator("#listed").inner_text())
+    numbers = [number(text) for text in change.locator(".equation b").all_inner_texts()]
+    *parts, after, before = numbers
+    rows = change.locator("tbody tr td:last-child").all_inner_texts()
+    assert len(rows) > 5
+    assert abs(sum(map(number, rows)) - listed) < 0.0006 * len(rows)  # three decimals are shown
+    assert abs(sum(parts) - (after - before)) < 0.003
+    assert abs(sum(parts) - number(change.locator("#difference").inner_text())) < 0.003
+
+    value = page.get_by_role("region", name="Weight files").locator("dd").first
+    shown = value.inner_text()
+    page.get_by_text("○ White", exact=True).click()
+    click(page, "F4")  # an edit of the position
+    page.locator("dd").filter(has_not_text=shown).first.wait_for()
+    page.get_by_role("button", name="Back to the game").wait_for()
+
+
+@pytest.mark.browser
+def test_compare_two_players(page):
+    begin(page, white="human")
+    show(page, "compare")
+    for side, name in (("A", "mc_rave"), ("B", "uct")):
+        page.get_by_label(f"Player {side}", exact=True).select_option(name)
+        page.get_by_label(f"Settings of Player {side}").fill("sims=300")
+    page.get_by_role("button", name="Search both").click()
+    for side in "AB":
+        page.get_by_role("region", name=f"Side {side}").locator("tbody tr:nth-child(3)").wait_for()
+
+
+@pytest.mark.browser
+def test_second_tab_has_a_game_of_its_own(page, url):
+    begin(page, white="human")
+    click(page, "C3")
+    other = page.context.new_page()
+    other.goto(url)
+    wait_until_ready(other)
+    wait_for_moves(other, "0/0")
+    begin(other, size=7, white="human")
+    wait_for_moves(page, "1/1")
+    assert page.locator(".board").first.get_attribute("data-size") == "5"
+
+
+@pytest.mark.browser
+def test_lost_connection_comes_back_with_the_game(page):
+    sockets = []
+    page.route_web_socket(re.compile("/api/session"), lambda route: sockets.append((route, route.connect_to_server())))
+    page.reload()
+    wait_until_ready(page)
+    begin(page, white="human")
+    click(page, "C3")
+    wait_for_moves(page, "1/1")
+    route, server = sockets[-1]
+    server.close()
+    route.close()
+    page.locator(".status", has_text="reconnecting").wait_for()
+    page.get_by_text("connected", exact=True).wait_for()
+    cell(page, "C3", "black").wait_for(state="attached")
+    click(page, "D4")
+    wait_for_moves(page, "2/2")
+
+
+@pytest.mark.browser
+def test_reload_keeps_the_game(page):
+    begin(page, white="human")
+    click(page, "C3")
+    wait_for_moves(page, "1/1")
+    page.reload()
+    cell(page, "C3", "black").wait_for(state="attached")
+
+
+@pytest.mark.browser
+def test_bad_input_gets_a_message_and_the_game_goes_on(page):
+    begin(page, white="human")
+    click(page, "C3")
+    cell(page, "C3", "black").wait_for(state="attached")
+    click(page, "C3")
+    page.get_by_role("alert").get_by_text(re.compile("illegal move")).wait_for()
+    page.get_by_label("Move", exact=True).fill("Z9")
+    page.keyboard.press("Enter")
+    page.get_by_role("alert").get_by_text(re.compile("expected a point")).wait_for()
+    answer = page.evaluate(
+        """() => new Promise((resolve) => {
+            const socket = new WebSocket(`ws://${location.host}/api/session`);
+            socket.onmessage = ({ data }) => JSON.parse(data).type === "error" && (socket.close(), resolve(data));
+            socket.onopen = () => socket.send("{bad");
+        })"""
+    )
+    assert '"error"' in answer
+    page.get_by_label("Move", exact=True).fill("D4")
+    page.keyboard.press("Enter")
+    cell(page, "D4", "white").wait_for(state="attached")
+
+
+@pytest.mark.browser
+def test_wrong_token_is_refused(browser, url):
+    context = browser.new_context()
+    page = context.new_page()
+    assert page.goto(url + "wrong").status == 403
+    assert page.locator(".board").count() == 0
+    context.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_wider_than_the_window_and_every_control_has_a_name(page, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    begin(page, size=9, white="human")
+    for view in VIEWS:
+        show(page, view)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+        assert page.evaluate(_UNNAMED) == [], view
+
+
+# Controls and pictures without an accessible name, and ids that stand twice.
+_UNNAMED = """() => {
+    const named = (e) => e.getAttribute("aria-label") || e.getAttribute("aria-labelledby") || e.textContent.trim()
+        || [...(e.labels ?? [])].some((label) => label.textContent.trim());
+    const kinds = "button, input, select, a, dialog, [role=grid], [role=gridcell], [role=img]";
+    const unnamed = [...document.querySelectorAll(kinds)].filter((e) => !named(e)).map((e) => e.outerHTML);
+    const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+    return [...unnamed, ...ids.filter((id, i) => ids.indexOf(id) < i)];
+}"""
+
+
+@pytest.mark.browser
+def test_colours_can_be_switched(page):
+    def background() -> str:
+        return page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+
+    page.emulate_media(color_scheme="light")
+    light = background()
+    page.keyboard.press("t")
+    page.keyboard.press("t")  # system, light, dark
+    assert background() != light
+    page.reload()
+    assert background() != light  # remembered

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,6 +104,78 @@ def test_engines_that_fail(answer: str, message: str, engine: str, log: Path, cl
     assert (pid_of(client) == pid) == alive
     if alive:
         assert client.genmove(Game(9)) == PASS
+
+
+def rude_engine(folder: Path, manners: str) -> str:
+    """The command of an engine that does something else instead of its first move."""
+    path = folder / "rude.py"
+    path.write_text(RUDE_ENGINE.replace("MANNERS", manners))
+    return f"'{sys.executable}' -S -E '{path}'"
+
+
+# While it is asked for a move, `out` and `err` are its streams.
+RUDE_ENGINE = """
+import os, subprocess, sys, time
+out, err = sys.stdout, sys.stderr
+for line in sys.stdin:
+    if line.startswith("genmove"):
+        MANNERS
+    print("= \\n", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("manners", "message"),
+    [
+        ("while out.write('x' * 65536): pass", "more than 1,048,576 bytes without the end of an answer"),
+        ("while out.write('= ' + 'a line\\n' * 1000): pass", "more than 1,048,576 bytes without the end of an answer"),
+        ("while out.write('\\n' * 1000): pass", "more than 1,048,576 bytes without the end of an answer"),
+        ("out.write('? ' + 'no ' * 1000 + '\\x1b[2J')", "failed: " + ("no " * 67)[:200]),
+        (
+            "err.write('x' * 10_000_000 + '\\nlast \\x1b[2Jwords'); sys.exit(3)",
+            "3; its last words: last ?[2Jwords",
+        ),
+        ("os.close(1); time.sleep(60)", "ended with status -9"),
+    ],
+)
+def test_engines_without_manners(manners: str, message: str, tmp_path: Path, clients: list[GtpClient]) -> None:
+    clients.append(client := GtpClient(rude_engine(tmp_path, manners), 9))
+    pid = pid_of(client)
+    with pytest.raises(EngineError) as error:
+        client.genmove(Game(9))
+    assert str(error.value).endswith(message) or message in str(error.value)
+    assert len(str(error.value)) < 500
+    assert str(error.value).isprintable()
+    assert "failed" in message or not is_running(pid)
+
+
+def test_lines_that_nobody_waits_for_are_bounded(tmp_path: Path, clients: list[GtpClient]) -> None:
+    """An engine that goes on talking after its answer: less than two megabytes are ever held."""
+    flood = "out.write('= D4\\n\\n'); [out.write('x' * 999 + '\\n') for _ in iter(int, 1)]"
+    clients.append(client := GtpClient(rude_engine(tmp_path, flood), 9))
+    game = Game(9)
+    assert client.genmove(game) == from_vertex("D4", 9)
+    client._output.join(60)  # it has closed the pipe
+    assert client._output._held < 2 * 1024 * 1024
+    with pytest.raises(EngineError):
+        client.send("final_score")
+
+
+def test_an_engine_dies_with_its_children(tmp_path: Path, clients: list[GtpClient]) -> None:
+    note = tmp_path / "child"
+    manners = f"child = subprocess.Popen(['sleep', '60']); open({str(note)!r}, 'w').write(str(child.pid)); child.wait()"
+    clients.append(client := GtpClient(rude_engine(tmp_path, manners), 9))
+    client.timeout = 60
+    client.patience = 2.0
+    with pytest.raises(EngineError, match="no answer"):
+        client.genmove(Game(9))
+    pid = int(note.read_text())
+    for _ in range(1000):  # whoever adopts it buries it
+        if not is_running(pid) or Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z":
+            break
+        time.sleep(0.01)
+    else:
+        pytest.fail("its child is still there")
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,16 @@ def test_a_time_takes_the_place_of_other_limits():
     assert (alphabeta.depth, alphabeta.seconds) == (None, 2.0)
 
 
+def test_the_default_trusts_its_prior_on_19x19():
+    """Else it opens at random there; a value that is given stands."""
+    settings = {
+        (spec, size): make_player(f"heuristic_mc_rave{spec}", size).settings.prior_n_amaf
+        for spec in ("", ",M=70")
+        for size in (9, 13, 19)
+    }
+    assert settings == {("", 9): 50, ("", 13): 50, ("", 19): 10_000, **{(",M=70", size): 70 for size in (9, 13, 19)}}
+
+
 FULL_NAMES = [
     ("td_search,sims=7,T=3,learn=4,span=9,default=uniform,lambda=0.5,schedule=linear",
      "td_search,simulations=7,policy_plies=3,learn_plies=4,schedule_games=9,default_policy=uniform,lambda_=0.5,schedule=linear"),

@@ -11,12 +11,14 @@ import pytest
 
 from rlgo.errors import RlgoError
 from rlgo.exchange import export_w
+from rlgo.fast_games import joined
 from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights, save_weights
 from train.arena.fast import on_common_features, play_weights
 from train.arena.match import play_match
 from train.cli import main as cli
 from train.config import config_from_dict
+from train.runs import compare as comparing
 from train.runs.compare import Comparison, compare
 from train.runs.run import current_weights, train
 from train.stats import clustered_interval
@@ -49,7 +51,7 @@ def test_the_last_weights_meet_as_in_a_fast_match(runs, found):
 def test_they_meet_at_equal_ages(runs, found):
     assert [(p.games_a, p.games_b) for p in found.curve] == [(n, n) for n in (100, 200, 500)]
     at = [load_weights(runs / name / "checkpoints" / f"{200:012d}.npz") for name in "ab"]
-    scores = play_weights(*at, 5, 100, seed=3, komi=0.5).scores
+    scores = joined(play_weights(*at, 5, 100, seed=3, komi=0.5)).scores
     assert found.curve[1].win_rate == scores.mean()
     assert found.curve[1].ci95 == clustered_interval(scores.tolist())
     assert len({p.win_rate for p in found.curve}) > 1
@@ -102,7 +104,8 @@ def test_other_features_meet(runs):
     ones, a = (current_weights(runs / name) for name in ("ones", "a"))
     features, (theta_ones, theta_a) = on_common_features([ones, a], 5)
     assert features is make_features(5, (1, 2, 3), "none")
-    scores = play_weights(Weights(features, theta_ones), Weights(features, theta_a), 5, 100, seed=3, komi=0.5).scores
+    sides = Weights(features, theta_ones), Weights(features, theta_a)
+    scores = joined(play_weights(*sides, 5, 100, seed=3, komi=0.5)).scores
     assert compare(runs / "ones", runs / "a", games=100, seed=3, progress=False).last.win_rate == scores.mean()
     assert scores.mean() < 0.5
 
@@ -147,7 +150,7 @@ def test_what_cannot_be_compared(runs, tmp_path, capsys):
         ([a, "nowhere"], "nowhere: cannot be read: No such file or directory; shipped weights: 13x13-1M, "),
         ([a, str(runs)], "expected the folder of a training run, or a weight file"),
         ([a, str(tmp_path / "junk.npz")], "junk.npz: not a weight file"),
-        ([a, a, "--games", "3"], "games = 3: expected an even number"),
+        ([a, a, "--games", "3"], "--games 3: expected an even number"),
         ([a, a, "--png", str(tmp_path)], f"--png {tmp_path}: expected a file that can be written"),
     ):
         assert cli.main(["compare", *argv]) == 2
@@ -164,3 +167,21 @@ def test_boards_of_two_sizes(runs, tmp_path):
     save_weights(tmp_path / "six.npz", Weights(features, theta))
     with pytest.raises(RlgoError, match=r"is for 5x5, .*six.npz for 6x6: expected the same board size"):
         compare(runs / "a", tmp_path / "six.npz", progress=False)
+
+
+def test_ctrl_c_keeps_the_points_that_are_finished(runs, found, monkeypatch):
+    play, met = comparing.play_weights, []
+
+    def press(*args, **kwargs):
+        met.append(args)
+        if len(met) == 3:
+            raise KeyboardInterrupt
+        return play(*args, **kwargs)
+
+    monkeypatch.setattr(comparing, "play_weights", press)
+    part = compare(runs / "a", runs / "b", games=100, seed=3, progress=False)
+    assert (part.last, part.curve, part.interrupted) == (found.last, found.curve[:1], True)
+    assert "interrupted: points are missing" in str(part)
+    met[:] = [(), ()]
+    with pytest.raises(KeyboardInterrupt):
+        compare(runs / "a", runs / "b", games=100, progress=False)

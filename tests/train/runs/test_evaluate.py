@@ -227,8 +227,8 @@ def test_the_command_prints_writes_and_draws(made, found, tmp_path, capsys):
         (["."], ".: expected the folder of a training run, or a weight file"),
         (["long", "six.npz"], "long 100 is for 5x5, six.npz for 6x6: expected the same board size"),
         (["long", "komi.npz"], "long 100 was trained with komi 0.5, komi.npz with 1.5: expected --komi"),
-        (["long", "--games", "7"], "games = 7: expected an even number of at least 2"),
-        (["long", "--gnugo", "3"], "gnugo = 3: expected an even number of at least 0"),
+        (["long", "--games", "7"], "--games 7: expected an even number of at least 2"),
+        (["long", "--gnugo", "3"], "--gnugo 3: expected an even number of at least 0"),
         (["long", "--games", "0"], "--games 0: expected an integer of at least 2"),
         (["long", "--png", "no/such/file"], "--png no/such/file: expected a file that can be written"),
         ([], "missing RUN|FILE"),
@@ -248,6 +248,29 @@ def test_refusals_are_one_line(made, monkeypatch, capsys, arguments, message):
 def test_komi_can_be_given(made):
     found = evaluate([made / "long", made / "komi.npz"], games=2, komi=2.5, progress=False)
     assert found.komi == 2.5
+
+
+@pytest.mark.parametrize("pairs", [2, 5])
+def test_ctrl_c_shows_the_ratings_so_far(pairs, made, found, monkeypatch, capsys):
+    """As soon as games connect everyone."""
+    play, met = evaluating.play_fast, []
+
+    def press(*args):
+        met.append(args)
+        if len(met) > pairs:
+            raise KeyboardInterrupt
+        return play(*args)
+
+    monkeypatch.setattr(evaluating, "play_fast", press)
+    if pairs == 2:
+        with pytest.raises(KeyboardInterrupt):
+            evaluate([made / "long", made / "short"], games=200, progress=False)
+        assert f"interrupted after 2 of {len(found.results)} pairs: too few to rate everyone" in capsys.readouterr().err
+    else:
+        part = evaluate([made / "long", made / "short"], games=200, progress=False)
+        assert part.interrupted
+        assert [(r.a, r.b, r.score) for r in part.results] == [(r.a, r.b, r.score) for r in found.results[:pairs]]
+        assert "Interrupted: 5 pairs have met" in str(part)
 
 
 def test_a_run_without_games(tmp_path, monkeypatch):

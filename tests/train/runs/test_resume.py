@@ -1,7 +1,7 @@
 """Runs that are killed, interrupted, or run out of disk: nothing is lost, and they end as if nothing had happened.
 
-Start reading at `attempt`. Most faults strike in a forked child of this process, which has everything imported and
-compiled already: so hundreds of runs can be broken, at any call of any function. Some strike processes from outside.
+Start reading at `broken_runs.attempt`. Most faults strike in a forked child of this process, which has everything
+imported and compiled already, at any call of any function. Some strike processes from outside.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import builtins
 import errno
 import io
 import itertools
-import json
 import os
 import re
 import shlex
@@ -19,21 +18,19 @@ import signal
 import subprocess
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+from broken_runs import GAMES, RESUME, RUN, Fault, attempt, config, often, outcome
 from tiny_runs import edit
 
 from rlgo.archive import read_archive, write_archive
 from rlgo.learner import Learner
-from rlgo.weights import load_weights
 from train.cli import main as cli
 from train.config import to_toml
-from train.runs import run
 from train.runs.folder import FORMAT, VERSION, RunFolder
 
 resource = pytest.importorskip("resource", reason="forks, and limits files, as POSIX does")
@@ -43,73 +40,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning"),
 ]
 
-# Points of the logs, measurements, merges, checkpoints and the end fall together here and apart there.
-GAMES = 1_000
-TINY = """
-[run]
-name = "tiny"
-games = 1_000
-log_every = 90
-eval_every = 300
-eval_games = 10
-merge_every = 60
-[board]
-size = 5
-komi = 0.5
-[features]
-sizes = [1, 2]
-"""
-RUN = Path("my runs/tiny")  # to be quoted in a command
-RESUME = ["train", "--resume", str(RUN)]
-
-
-def config(place: Path, **settings: Any) -> list[str]:
-    """Write a config; returns the command line that starts its run."""
-    (place / "tiny.toml").write_text(TINY, "utf-8")
-    sets = [f"{key.replace('__', '.')}={value}" for key, value in settings.items()]
-    return ["train", "tiny.toml", "--out", str(RUN.parent), *(["--set", *sets] if sets else [])]
-
-
 # ---------------------------------------------------------------------------------------------
 # One attempt at a run, with a fault in it. A fault is a function that the child calls before it starts.
 # ---------------------------------------------------------------------------------------------
-
-Fault = Callable[[], None]
-
-
-def attempt(argv: list[str], place: Path, *faults: Fault) -> tuple[int, str]:
-    """Run the command `argv` in a forked child, in the folder `place`; returns (status or -signal, standard error)."""
-    printed = place / "stderr"
-    child = os.fork()
-    if child == 0:
-        _child(argv, place, printed, faults)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status), printed.read_text("utf-8")
-
-
-def _child(argv: list[str], place: Path, printed: Path, faults: tuple[Fault, ...]) -> NoReturn:
-    status = 99  # of an exception that nobody catches
-    try:
-        signal.alarm(100)  # one that hangs fails, too
-        os.chdir(place)
-        sys.stderr = printed.open("w", buffering=1, encoding="utf-8")
-        os.dup2(sys.stderr.fileno(), 2)
-        for fault in faults:
-            fault()
-        status = cli.main(argv)
-    except SystemExit as end:
-        status = int(str(end.code))
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(status)
-
-
-def often() -> None:
-    """Slices of a few games, and a saved state after each."""
-    run.SLICE_SECONDS, run.SAVE_SECONDS = 0.002, 0.0
-    os.fsync = os.fstat  # type: ignore[assignment]  # slow, and seen only where the power goes
-
 
 # What a run calls to write, and where.
 WRITING = {"write", "print", "flush", "fsync", "fstat", "replace", "rename", "open", "truncate", "mkdir", "chmod"}
@@ -208,39 +141,6 @@ def at_games(games: int, act: Callable[[], None]) -> Fault:
 # ---------------------------------------------------------------------------------------------
 # What a run leaves
 # ---------------------------------------------------------------------------------------------
-
-
-def events(folder: Path) -> list[tuple[str, int, bytes]]:
-    """(tag, step, value) of all that stands in the event files; nothing twice."""
-    # TensorBoard's way to read one file, which leaves out nothing.
-    loader = pytest.importorskip("tensorboard.backend.event_processing.event_file_loader")
-    found = [
-        (value.tag, event.step, value.SerializeToString())
-        for path in folder.glob("events.out.tfevents.*")
-        for event in loader.LegacyEventFileLoader(str(path)).Load()
-        for value in event.summary.value
-    ]
-    assert len({event[:2] for event in found}) == len(found)
-    return sorted(found)
-
-
-def outcome(folder: Path) -> dict[str, Any]:
-    """All that a run leaves and that must not depend on what happened to it: all but speeds, times and log.txt."""
-    points = [json.loads(line) for line in (folder / "metrics.jsonl").read_text("utf-8").splitlines()]
-    logged = events(folder)
-    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("events.")]
-    return {
-        "weights": {
-            path.stem: (weights.games, weights.theta.tobytes())
-            for path in files
-            if path.suffix == ".npz" and path.name != "state.npz"
-            for weights in [load_weights(path)]
-        },
-        "metrics": [{k: v for k, v in point.items() if not k.startswith("speed/")} for point in points],
-        "events": [event[:2] if event[0].startswith("speed/") else event for event in logged],
-        "files": sorted(str(path.relative_to(folder)) for path in files),
-        "beside": sorted(path.name for path in folder.parent.iterdir()),
-    }
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -606,7 +506,7 @@ def test_a_schedule_that_ends_with_the_run(tmp_path: Path, monkeypatch: Any, cap
 
 
 def test_checkpoints_of_a_run(whole: Any) -> None:
-    for outcome in whole.values():
+    for left in whole.values():
         names = {f"{n:012d}": n for n in (100, 200, 500, 1_000)}
-        assert {name: games for name, (games, _) in outcome["weights"].items()} == {**names, "weights": GAMES}
-        assert outcome["weights"]["weights"] == outcome["weights"]["000000001000"]
+        assert {name: games for name, (games, _) in left["weights"].items()} == {**names, "weights": GAMES}
+        assert left["weights"]["weights"] == left["weights"]["000000001000"]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import platform
+import shlex
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +20,13 @@ from tiny_runs import BLOCKS, contents, interrupt, metrics, tiny
 
 from rlgo.errors import RlgoError
 from rlgo.fast_games import play_fast
+from rlgo.learner import LearnWorker
 from rlgo.weights import load_weights
 from train.config import Config, load_config, to_toml
-from train.runs.run import Result, make_learner, train
+from train.players.spec import parse_spec
+from train.runs import run as running
+from train.runs.folder import RunFolder
+from train.runs.run import Result, make_learner, resume, train
 
 
 @pytest.fixture(scope="module")
@@ -241,8 +249,60 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, monkeypatch, capsys):
     assert f"interrupted after {weights.games} games" in capsys.readouterr().err
     log = (tmp_path / "tiny" / "log.txt").read_text("utf-8")
     assert f"rlgo train --resume {tmp_path / 'tiny'}" in log
-    assert metrics(tmp_path / "tiny")[-1]["games"] == 100
     assert signal.getsignal(signal.SIGINT) is before
+    resume(tmp_path / "tiny", progress=False)
+    assert [point["games"] for point in metrics(tmp_path / "tiny") if "speed/games_per_s" in point] == [
+        50, 100, 150, 200, 250, 300,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_ends_measurements_at_once_and_they_are_made_later(workers, tmp_path, monkeypatch):
+    whole = train(tiny(tmp_path / "whole", run={"workers": workers, "merge_every": 25}), progress=False)
+    measure = running.win_rates
+
+    def press(config, folder, weights):
+        if weights.games == 200:
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(1_000_000):  # never comes to its end
+                pass
+            raise AssertionError("the games went on")
+        return measure(config, folder, weights)
+
+    monkeypatch.setattr(running, "win_rates", press)
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny(tmp_path, run={"workers": workers, "merge_every": 25}), progress=False)
+    folder = tmp_path / "tiny"
+    assert load_weights(folder / "weights.npz").games == 200
+    assert metrics(folder)[-1]["games"] == 150
+    monkeypatch.setattr(running, "win_rates", measure)
+    again = resume(folder, progress=False)
+    assert (again.weights.theta == whole.weights.theta).all()
+    assert again.strength == whole.strength
+    points = [[{k: x for k, x in p.items() if "speed" not in k} for p in metrics(r.folder)] for r in (whole, again)]
+    assert points[0] == points[1]
+
+
+def test_ctrl_c_in_a_round_of_several_workers_goes_back_to_the_saved_state(tmp_path, monkeypatch, capsys):
+    run = {"workers": 2, "merge_every": 25}
+    whole = train(tiny(tmp_path / "whole", run=run), progress=False)
+    learn = LearnWorker.learn
+
+    def press(self, games, first):
+        if first >= 150 and threading.current_thread() is not threading.main_thread():
+            os.kill(os.getpid(), signal.SIGINT)  # the main thread handles it while it waits
+            while not self.stopped:
+                time.sleep(0.001)
+        return learn(self, games, first)
+
+    monkeypatch.setattr(LearnWorker, "learn", press)
+    monkeypatch.setattr(running, "SAVE_SECONDS", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny(tmp_path, run=run), progress=False)
+    assert "interrupted after 150 games" in capsys.readouterr().err
+    assert load_weights(tmp_path / "tiny" / "weights.npz").games == 150
+    monkeypatch.setattr(LearnWorker, "learn", learn)
+    assert (resume(tmp_path / "tiny", progress=False).weights.theta == whole.weights.theta).all()
 
 
 def test_nothing_goes_to_standard_output(tmp_path, capsys, monkeypatch):
@@ -252,3 +312,17 @@ def test_nothing_goes_to_standard_output(tmp_path, capsys, monkeypatch):
     assert out == ""
     assert "20/20" in err
     assert "20 games in" in err
+
+
+def test_commands_to_try(monkeypatch):
+    """They can be typed as they stand; without TensorBoard, they say how to get it."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    folder = RunFolder("my runs/a,b")
+    first, second, third, fourth = running._next_steps(folder, 9).splitlines()[1:]
+    assert shlex.split(first)[-1] == str(folder.weights)
+    for line in (second, third):
+        assert parse_spec(shlex.split(line)[2 if "match" in line else 3]).values == {"weights": str(folder.weights)}
+    assert fourth == "  tensorboard --logdir 'my runs'"
+    monkeypatch.setattr(running.importlib.util, "find_spec", lambda _: None)
+    assert running._next_steps(folder, 9).splitlines()[-2:] == ["  pip install 'rlgo[tensorboard]', then:", fourth]

@@ -35,12 +35,12 @@ def main(path: str | Path) -> None:
 
 
 def run_cgos(config: CgosConfig) -> None:
-    """Play on a server until the config's number of games is reached, or until Ctrl-C.
+    """Play on a server until the config's number of games is reached, or until Ctrl-C or SIGTERM.
 
     Raises
     ------
     RlgoError : for a refused login, a player that cannot be made, or files that cannot be written.
-    KeyboardInterrupt : for a second Ctrl-C, which leaves in the middle of a game.
+    KeyboardInterrupt : after a signal, once the game is over; after a second one at once, in the middle of the game.
     """
     with contextlib.ExitStack() as players:
 
@@ -52,10 +52,17 @@ def run_cgos(config: CgosConfig) -> None:
         client = CgosClient(config, make_session)
         client.prepare(config.size)
         client.run()
+        if client.signal:
+            raise KeyboardInterrupt(client.signal)
 
 
 class CgosClient:
-    """One account on one server, and the session that plays for it."""
+    """One account on one server, and the session that plays for it.
+
+    Attributes
+    ----------
+    signal : number of the last signal that asked for the end; 0 if there was none
+    """
 
     def __init__(
         self,
@@ -88,7 +95,7 @@ class CgosClient:
         self._games = 0  # finished
         self._failures = 0  # to connect and log in, since the last success
         self._was_logged_in = False  # at any time
-        self._interrupts = 0
+        self._interrupts = self.signal = 0
         self._done = False
         self._fatal = ""  # why no further game can be played
 
@@ -99,9 +106,9 @@ class CgosClient:
     def run(self) -> None:
         """Connect, log in and play, and connect again after every lost connection; see `run_cgos` for how it ends.
 
-        The first Ctrl-C lets a running game finish. Outside the main thread, Ctrl-C is not handled.
+        The first Ctrl-C or SIGTERM lets a running game finish. Outside the main thread, they are not handled.
         """
-        with self._log, signals_to(lambda _: self.interrupt(), signal.SIGINT):
+        with self._log, signals_to(self.interrupt, signal.SIGINT, signal.SIGTERM):
             try:
                 while not self._done:
                     try:
@@ -113,12 +120,14 @@ class CgosClient:
                     raise
             self._log.note(f"done, {self._games} games played")
 
-    def interrupt(self) -> None:
-        """Handle Ctrl-C: end after the current game. Without a game, or the second time, end at once."""
-        self._interrupts += 1
+    def interrupt(self, number: int) -> None:
+        """Handle a signal: end after the current game. Without a game, or the second time, end at once."""
+        self._interrupts, self.signal = self._interrupts + 1, number
+        name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
         if self._game is None or self._interrupts > 1:
-            raise KeyboardInterrupt
-        self._log.note("Ctrl-C: this game is the last one; press it again to leave at once")
+            self._log.note(f"{name}: leaving" + (f" game {self._game.id}" if self._game is not None else ""))
+            raise KeyboardInterrupt(number)
+        self._log.note(f"{name}: this game is the last one; again to leave at once")
 
     # --- the connection ---
 
@@ -140,9 +149,8 @@ class CgosClient:
                 self._ponder(connection)
                 self._obey(connection.read(), connection)
         except KeyboardInterrupt:
-            if self._game is None:
-                with contextlib.suppress(Lost):
-                    connection.send("quit")
+            with contextlib.suppress(Lost):
+                connection.send("quit")
             raise
         finally:
             connection.close()

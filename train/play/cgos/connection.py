@@ -15,7 +15,7 @@ from train.play.cgos.messages import Lost
 
 CONNECT_TIMEOUT = 30.0  # seconds
 
-_MAX_LINE = 1_000_000  # bytes; the setup line of the longest game has about 10,000
+_MAX_LINE = 100_000  # bytes; the setup line of the longest game has about 10,000
 _MAX_LOGGED = 500  # characters of a line
 
 
@@ -96,11 +96,12 @@ class Connection:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # our clock runs
         self._last = time.monotonic()  # of the last traffic in either direction
+        self._begun = self._last  # of the first bytes of a line that is not complete
 
     def read(self) -> str:
         """Wait for the next line, and return it without its end."""
         while b"\n" not in self._buffer:
-            if len(self._buffer) > _MAX_LINE:
+            if len(self._buffer) > _MAX_LINE or (self._buffer and time.monotonic() > self._begun + self._timeout):
                 raise Lost("the server sends a line without an end")
             if self._ended:
                 raise Lost("the server closed the connection")
@@ -113,6 +114,7 @@ class Connection:
             except OSError as error:
                 raise Lost(f"the connection broke: {error.strerror or error}") from None
             self._last = time.monotonic()
+            self._begun = self._begun if self._buffer else self._last
             self._ended = not data
             # The last line may come without an end.
             self._buffer += data if data or not self._buffer else b"\n"

@@ -156,10 +156,13 @@ def _numbers(column: np.ndarray, is_count: bool) -> list[float | int | None]:
 
 
 def describe_curve(frames: list[Frame], size: int) -> list[dict[str, Any]]:
-    """Return the value of the best moves of each frame, for the curve and the slider."""
+    """Return the value of the moves that are best in the end, at each frame, for the curve and the slider."""
+    best = frames[-1].insight.moves[:_BEST] if frames else []
     curve = []
     for insight, seconds in frames:
-        values = _numbers(insight.columns["value"][:_BEST], False) if insight.columns else []
-        best = [[move, value] for move, value in zip(vertices_of(insight.moves[:_BEST], size), values, strict=True)]
-        curve.append({"count": insight.done, "seconds": round(seconds, _DIGITS), "best": best})
+        values = (
+            dict(zip(insight.moves, _numbers(insight.columns["value"], False), strict=True)) if insight.moves else {}
+        )
+        of_best = [[move, values.get(p)] for move, p in zip(vertices_of(best, size), best, strict=True)]
+        curve.append({"count": insight.done, "seconds": round(seconds, _DIGITS), "best": of_best})
     return curve

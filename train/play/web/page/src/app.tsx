@@ -1,6 +1,6 @@
 // The page's frame: head, the view shown, and what is said on top of it.
 
-import { effect, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import { CompareView } from "./compare";
@@ -11,7 +11,7 @@ import { dismiss, spoken, toasts } from "./notices";
 import { PlayView } from "./play";
 import { ProbeView } from "./probe";
 import { RunsView } from "./runs";
-import { hello, isConnected, request } from "./server";
+import { hello, isConnected } from "./server";
 import { openSgf } from "./table";
 import { nextTheme, theme } from "./theme";
 import { view, VIEWS, type View } from "./views";
@@ -28,12 +28,6 @@ const CONTENT: Record<View, () => JSX.Element> = {
 const THEME_SIGNS = { system: "◐", light: "○", dark: "●" };
 
 const isDropping = signal(false);
-
-// The server sends what a search believes only while somebody looks.
-effect(() => {
-  const on = view.value === "watch" || view.value === "compare";
-  if (isConnected.value) request("watch", { on }).catch(() => undefined);
-});
 
 export function App(): JSX.Element {
   const Content = CONTENT[view.value];

@@ -40,7 +40,7 @@ export interface BoardProps {
   marks?: Mark[];
   ghosts?: Ghost[];
   frames?: Frame[];
-  owners?: (number | null)[]; // P(Black owns the point)
+  owners?: number[]; // of each point: 1 is surely Black's, -1 surely White's
   dead?: ReadonlySet<number>;
   selected?: number;
   onPoint?: (point: number) => void;
@@ -51,6 +51,7 @@ const UNIT = 10;
 const MARGIN = 6; // from the outermost line to the edge
 const COORDINATES = 3.6; // more on the left and below, for coordinates
 const LEFT = MARGIN + COORDINATES;
+const UNSURE = 0.2; // owners that are less sure are not shown
 const TOUCH_PIXELS = 30; // lines closer than this are hard to hit with a finger
 
 export function Board(props: BoardProps): JSX.Element {
@@ -142,16 +143,16 @@ export function Board(props: BoardProps): JSX.Element {
     >
       {lines}
       {placed}
-      {props.owners?.map((share, point) =>
-        share === null || Math.abs(share - 0.5) < 0.1 ? null : (
+      {props.owners?.map((owner, point) =>
+        Math.abs(owner) < UNSURE || stones[point] === (owner > 0 ? BLACK : WHITE) ? null : (
           <rect
             key={point}
-            class={share > 0.5 ? "owner black" : "owner white"}
+            class={owner > 0 ? "owner black" : "owner white"}
             x={x(point) - 1.6}
             y={y(point) - 1.6}
             width={3.2}
             height={3.2}
-            opacity={Math.abs(share - 0.5) * 2}
+            opacity={Math.abs(owner)}
           />
         ),
       )}
@@ -285,6 +286,15 @@ function MarkAt({ mark, x, y }: { mark: Mark; x: number; y: number }): JSX.Eleme
 
 function FrameAt({ frame, x, y }: { frame: Frame; x: number; y: number }): JSX.Element {
   const side = (frame.size - 1) * UNIT + 9;
+  if (frame.size === 1) {
+    return (
+      <g class={frame.color === BLACK ? "frame for-black" : "frame for-white"}>
+        <text class="centred" x={x} y={y}>
+          {frame.text}
+        </text>
+      </g>
+    );
+  }
   return (
     <g class={frame.color === BLACK ? "frame for-black" : "frame for-white"}>
       <rect x={x - 4.5} y={y - 4.5} width={side} height={side} rx={1.2} stroke-width={0.4 + 0.8 * frame.weight} />

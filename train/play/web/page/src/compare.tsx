@@ -6,7 +6,7 @@ import { Board } from "./board";
 import { compact } from "./chart";
 import { Button, type Column, Fact, NumberField, percent, Segments, Table, whole } from "./controls";
 import { toVertex } from "./go";
-import { heatOf, Legend, QUANTITIES, quantitiesOf } from "./heat";
+import { heatOf, Legend, QUANTITIES, quantitiesOf, valueOf } from "./heat";
 import { Navigation } from "./play";
 import { parseSpec, PlayerField, SettingSliders } from "./players";
 import { doing, game, hello, searches } from "./server";
@@ -32,18 +32,16 @@ effect(() => {
 
 const isIdle = (side: Side): boolean => doing.value[side] === "idle";
 
-function search(side: Side): Promise<boolean> {
-  return table.ask("search", { role: side, player: players[side].value, seconds: seconds.value });
-}
+const search = (side: Side): void => table.search(side, players[side].value, seconds.value);
 
 export function compareBoth(): void {
-  if (SIDES.every(isIdle)) for (const side of SIDES) void search(side);
+  if (SIDES.every(isIdle)) for (const side of SIDES) search(side);
   else for (const side of SIDES) void table.ask("stop", { role: side });
 }
 
 function choose(side: Side, spec: string): void {
   players[side].value = spec;
-  if (isEager.value && searches.value[side]) void search(side);
+  if (isEager.value && searches.value[side]) search(side);
 }
 
 export function CompareView(): JSX.Element {
@@ -89,12 +87,11 @@ export function CompareView(): JSX.Element {
 
 function SidePanel({ side, quantity }: { side: Side; quantity: string }): JSX.Element {
   const size = game.value?.size ?? 9;
-  const last = searches.value[side] ?? null;
-  const result = last && last.at === game.value?.at ? last : null;
+  const result = table.ifCurrent(searches.value[side]);
   const heat = heatOf(result, quantity, size);
   const ghosts = ghostsOf(result, hovered.value, size);
   return (
-    <section class="card" aria-label={`Player ${side.toUpperCase()}`}>
+    <section class="card" aria-label={`Side ${side.toUpperCase()}`}>
       <PlayerField label={`Player ${side.toUpperCase()}`} value={players[side].value} onChange={(spec) => choose(side, spec)} />
       <Board
         size={size}
@@ -109,15 +106,12 @@ function SidePanel({ side, quantity }: { side: Side; quantity: string }): JSX.El
       <Legend quantity={quantity} heat={heat} />
       <dl class="numbers">
         <Fact name="Best move" value={result?.chosen ?? result?.moves[0] ?? "–"} />
-        <Fact name="P(Black wins)" value={`${percent(result?.columns.value?.[0])} %`} />
+        <Fact name="P(Black wins)" value={`${percent(valueOf(result))} %`} />
         <Fact name={result?.unit === "positions" ? "Positions" : "Simulations"} value={whole(result?.count)} />
         <Fact name="Per second" value={result ? compact(Math.round(result.per_second)) : "–"} />
       </dl>
       <Best result={result} quantity={quantity} />
-      <details open>
-        <summary>Settings of {players[side].value}</summary>
-        <SettingSliders value={players[side].value} onChange={(spec) => choose(side, spec)} />
-      </details>
+      <SettingSliders value={players[side].value} onChange={(spec) => choose(side, spec)} />
     </section>
   );
 }
@@ -157,6 +151,7 @@ function Best({ result, quantity }: { result: Search | null; quantity: string })
       isMarked={(row) => row.index === 0}
       onHover={(row) => (hovered.value = row?.move ?? null)}
       empty="No search of this position yet."
+      room={ROWS}
     />
   );
 }

@@ -169,7 +169,11 @@ interface TableProps<Row> {
   onHover?: (row: Row | null) => void;
   onPick?: (row: Row) => void;
   empty: string;
+  room?: number; // rows to keep room for, so that nothing moves when they come
 }
+
+const HEAD_PIXELS = 33;
+const ROW_PIXELS = 29;
 
 /** A table that sorts by a click on a column's head. Rows without a value come last. */
 export function Table<Row>(props: TableProps<Row>): JSX.Element {
@@ -177,18 +181,21 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
   const [sort, setSort] = useState<[string, -1 | 1]>([props.sort ?? "", -1]);
   const column = columns.find((c) => c.key === sort[0]);
   const sorted = column ? [...rows].sort((a, b) => compare(column.value(a), column.value(b), sort[1])) : rows;
+  const height = props.room ? { height: `${HEAD_PIXELS + props.room * ROW_PIXELS}px` } : undefined;
   const state = (key: string): "ascending" | "descending" | "none" =>
     key !== sort[0] ? "none" : sort[1] > 0 ? "ascending" : "descending";
   return (
-    <div class="table" role="region" aria-label={props.label} tabIndex={0} onMouseLeave={() => onHover?.(null)}>
+    <div class="table" style={height} role="region" aria-label={props.label} tabIndex={0} onMouseLeave={() => onHover?.(null)}>
       <table>
         <thead>
           <tr>
             {columns.map((c) => (
               <th key={c.key} scope="col" class={c.isText ? "text" : undefined} aria-sort={state(c.key)} title={c.hint}>
-                <button type="button" onClick={() => setSort([c.key, sort[0] === c.key ? (-sort[1] as -1 | 1) : -1])}>
-                  {c.title}
-                </button>
+                {c.title && (
+                  <button type="button" onClick={() => setSort([c.key, sort[0] === c.key ? (-sort[1] as -1 | 1) : -1])}>
+                    {c.title}
+                  </button>
+                )}
               </th>
             ))}
           </tr>

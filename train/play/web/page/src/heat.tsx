@@ -35,7 +35,10 @@ export const QUANTITIES: Record<string, Quantity> = {
 };
 
 export const quantitiesOf = (search: Search | null): string[] =>
-  Object.keys(search?.columns ?? {}).filter((key) => key in QUANTITIES && search!.columns[key]?.some((x) => x !== null));
+  Object.keys(QUANTITIES).filter((key) => search?.columns[key]?.some((x) => x !== null));
+
+/** What the search thinks of the position: the value of its best move. */
+export const valueOf = (search: Search | null): number | null => search?.columns.searched?.[0] ?? search?.columns.value?.[0] ?? null;
 
 export interface Heat {
   marks: Mark[];
@@ -48,9 +51,8 @@ export function heatOf(search: Search | null, key: string, size: number): Heat {
   const column = search?.columns[key];
   const quantity = QUANTITIES[key];
   if (!search || !column || !quantity) return { marks: [], low: 0, high: 0 };
-  const visits = search.columns.visits;
   const isKnown = (i: number): boolean => column[i] !== null && (quantity.isValue || column[i]! > 0);
-  const rows = search.moves.map((move, i) => ({ point: fromVertex(move, size), number: column[i]!, visits: visits?.[i], i }));
+  const rows = search.moves.map((move, i) => ({ point: fromVertex(move, size), number: column[i]!, i }));
   const known = rows.filter(({ point, i }) => point >= 0 && isKnown(i));
   const numbers = known.map(({ number }) => number);
   const isReversed = quantity.isValue && search.to_play === "white";
@@ -58,14 +60,14 @@ export function heatOf(search: Search | null, key: string, size: number): Heat {
   const [low, high] = isReversed ? [largest, smallest] : [smallest, largest];
   const marks = known.map(({ point, number, i }): Mark => {
     const { fill, ink } = sequential(high === low ? 1 : (number - low) / (high - low));
-    return { point, fill, ink, text: shortText(number, quantity), isBest: i === 0 };
+    return { point, fill, ink, text: shortText(number, quantity, largest - smallest), isBest: i === 0 };
   });
   return { marks, low, high };
 }
 
-/** Three characters or so. */
-function shortText(number: number, quantity: Quantity): string {
-  if (quantity.show !== whole) return (100 * number).toFixed(number >= 0.0995 ? 0 : 1);
+/** Three characters or so. Numbers that lie close together, spread apart by less than a tenth, get a decimal. */
+function shortText(number: number, quantity: Quantity, spread: number): string {
+  if (quantity.show !== whole) return (100 * number).toFixed(number >= 0.0995 && spread > 0.1 ? 0 : 1);
   if (number < 1_000) return String(Math.round(number));
   if (number < 1e6) return `${(number / 1e3).toFixed(number < 9_950 ? 1 : 0)}k`;
   return `${(number / 1e6).toFixed(1)}M`;

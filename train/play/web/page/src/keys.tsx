@@ -14,11 +14,10 @@ import { toggleSearch } from "./watch";
 interface Shortcut {
   keys: string[]; // as in KeyboardEvent.key
   text: string;
-  run: () => void;
+  run: (key: string) => void;
 }
 
-const stored = localStorage.getItem("keys");
-const areOn = signal(stored !== "off");
+const areOn = signal(localStorage.getItem("keys") !== "off");
 
 /** Space runs whatever this view is about. */
 function startOrStop(): void {
@@ -30,13 +29,13 @@ function startOrStop(): void {
 const focus = (id: string): void => document.getElementById(id)?.focus();
 
 const SHORTCUTS: Shortcut[] = [
-  { keys: ["ArrowLeft", "ArrowRight"], text: "one move back, one move on", run: () => undefined },
-  { keys: ["ArrowUp", "ArrowDown"], text: "ten moves back, ten moves on", run: () => undefined },
+  { keys: ["ArrowLeft", "ArrowRight"], text: "one move back, one move on", run: (key) => table.step(key === "ArrowLeft" ? -1 : 1) },
+  { keys: ["ArrowUp", "ArrowDown"], text: "ten moves back, ten moves on", run: (key) => table.step(key === "ArrowUp" ? -10 : 10) },
   { keys: ["Home"], text: "to the beginning", run: () => table.goTo(0) },
   { keys: ["End"], text: "to the last move", run: () => table.goTo(Infinity) },
   { keys: ["u"], text: "undo", run: () => void table.undo() },
   { keys: ["p"], text: "pass", run: () => void table.pass() },
-  { keys: ["g"], text: "let the engine play this move", run: () => void table.ask("genmove") },
+  { keys: ["g"], text: "let the engine play this move", run: () => void table.letEngineMove() },
   { keys: ["s"], text: "score", run: () => void table.askScore() },
   { keys: ["n"], text: "new game", run: () => inPlay(openNewGame) },
   { keys: ["m"], text: "write a move", run: () => inPlay(() => focus("move")) },
@@ -44,12 +43,10 @@ const SHORTCUTS: Shortcut[] = [
   { keys: ["w"], text: "save the game as SGF", run: () => void table.saveSgf() },
   { keys: ["r"], text: "resign", run: () => void table.resign() },
   { keys: [" "], text: "pause the engines; in Watch and Compare, start or stop a search", run: startOrStop },
-  ...VIEWS.map((name, i): Shortcut => ({ keys: [String(i + 1)], text: name, run: () => show(name) })),
+  { keys: VIEWS.map((_, i) => String(i + 1)), text: VIEWS.join(", "), run: (key) => show(VIEWS[Number(key) - 1]!) },
   { keys: ["t"], text: "light, dark, or as the system", run: nextTheme },
   { keys: ["?"], text: "this list", run: () => openKeys() },
 ];
-
-const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -10, ArrowDown: 10 };
 
 /** Some things are only there in Play. */
 function inPlay(action: () => void): void {
@@ -59,20 +56,21 @@ function inPlay(action: () => void): void {
 
 export function listen(): void {
   addEventListener("keydown", (event) => {
-    if (!areOn.value || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
-    if (event.key === " " && event.target instanceof HTMLButtonElement) return;
-    const moves = STEPS[event.key];
+    if (!areOn.value || event.ctrlKey || event.metaKey || event.altKey || isTaken(event)) return;
     const shortcut = SHORTCUTS.find(({ keys }) => keys.includes(event.key));
     if (!shortcut || !game.value) return;
     event.preventDefault();
-    if (moves) table.step(moves);
-    else shortcut.run();
+    shortcut.run(event.key);
   });
 }
 
-/** In a field, keys write; in a dialog, they are the dialog's. */
-function isWriting(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest("input, select, textarea, dialog, [role=region]:focus") !== null;
+const MOVING = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", " "];
+
+/** In a field, keys write; in a dialog, they are the dialog's; and sliders, tables and buttons have keys of their own. */
+function isTaken({ key, target }: KeyboardEvent): boolean {
+  if (!(target instanceof Element)) return false;
+  if (target.closest("input[type=text], input[type=number], select, dialog")) return true;
+  return MOVING.includes(key) && target.matches(key === " " ? "input, button, summary, a" : "input, [role=region]");
 }
 
 export function openKeys(): void {
@@ -113,14 +111,14 @@ export function KeysDialog(): JSX.Element {
 
 function KeyRow({ keys, text }: { keys: string[]; text: string }): JSX.Element {
   return (
-    <>
+    <div>
       <span>
         {keys.map((key) => (
           <kbd key={key}>{NAMES[key] ?? key}</kbd>
         ))}
       </span>
       <span>{text}</span>
-    </>
+    </div>
   );
 }
 

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { Board } from "./board";
 import { Chart } from "./chart";
-import { Button, clockText, Fact, Field, Icon, NumberField, percent, Select } from "./controls";
+import { Button, clockText, Fact, Field, Icon, NumberField, percent, Select, signed } from "./controls";
 import { capital, fromVertex, NO_POINT, toVertex, type ColorName } from "./go";
 import { showError } from "./notices";
 import { PlayerField } from "./players";
@@ -39,6 +39,9 @@ export function PlayView(): JSX.Element {
             </Button>
             <Button onClick={table.askScore} shortcut="s">
               Score
+            </Button>
+            <Button onClick={table.letEngineMove} shortcut="g" disabled={now?.is_over ?? true}>
+              Engine move
             </Button>
             <Button onClick={table.togglePause} shortcut="Space" pressed={now?.paused ?? false}>
               {now?.paused ? "Paused" : "Pause"}
@@ -81,7 +84,7 @@ export function GameBoard(): JSX.Element {
       label={`Go board, ${size} by ${size}. ${now ? `${capital(now.to_play)} to play.` : ""}`}
       last={table.lastPoint.value}
       turn={table.isHumanTurn.value ? table.turn.value : 0}
-      owners={score?.ownership.flat().map((owner) => (1 + owner) / 2)}
+      owners={score?.ownership.flat()}
       dead={score ? new Set(score.dead.flat().map((vertex) => fromVertex(vertex, size))) : undefined}
       onPoint={(point) => void table.playMove(toVertex(point, size))}
     />
@@ -92,8 +95,8 @@ function statusText(): string {
   const now = game.value;
   if (!now) return "Connecting …";
   const engine = doing.value.game;
-  if (engine === "preparing") return "The engine gets ready …";
-  if (engine !== "idle") return `${capital(now.to_play)} is thinking …`;
+  if (engine === "preparing" && !table.isHumanTurn.value) return "The engine gets ready …";
+  if (engine === "searching" || engine === "waiting") return `${capital(now.to_play)} is thinking …`;
   if (now.at < now.moves.length) return `After move ${now.at} of ${now.moves.length}`;
   return `${capital(now.to_play)} to play${now.paused ? " (paused)" : ""}`;
 }
@@ -206,7 +209,6 @@ function MoveField(): JSX.Element {
 function ScoreCard(): JSX.Element | null {
   const score = table.score.value;
   if (!score) return null;
-  const { black, white } = score.area;
   const dead = score.dead.flat().length;
   return (
     <section class="card" aria-label="Score">
@@ -217,8 +219,7 @@ function ScoreCard(): JSX.Element | null {
         </Button>
       </div>
       <dl class="numbers">
-        <Fact name="Black's area" value={String(black)} />
-        <Fact name="White's area" value={`${white} + ${game.value?.komi ?? 0}`} />
+        <Fact name="Black's lead" value={signed(score.score, 1)} hint="points of area, less komi" />
         <Fact name="Dead stones" value={String(dead)} />
         <Fact name="Black wins playouts" value={`${percent(score.wins, 0)} %`} />
       </dl>
@@ -308,6 +309,7 @@ function NewGame(): JSX.Element {
   const white = useSignal(server?.player ?? "");
   const time = useSignal("");
   const problem = useSignal("");
+  const isBusy = useSignal(false);
   useEffect(() => {
     if (!server || white.value) return;
     [size.value, komi.value, white.value] = [server.size, server.komi, server.player];
@@ -315,20 +317,29 @@ function NewGame(): JSX.Element {
   const [smallest, largest] = server?.sizes ?? [5, 19];
   const sizes = Array.from({ length: largest - smallest + 1 }, (_, i) => smallest + i);
   const close = (): void => (document.getElementById(dialogId) as HTMLDialogElement).close();
-  const begin = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    const fields = { size: size.value, komi: komi.value, handicap: handicap.value, black: black.value, white: white.value };
+  const send = async (type: "new" | "seats"): Promise<void> => {
+    const seats = { black: black.value, white: white.value };
+    const rules = { size: size.value, komi: komi.value, handicap: handicap.value, time: time.value.trim() || null };
+    isBusy.value = true;
     try {
-      await request("new", { ...fields, time: time.value.trim() || null });
+      await request(type, type === "new" ? { ...seats, ...rules } : seats);
       problem.value = "";
       close();
     } catch (error) {
       problem.value = (error as Error).message;
+    } finally {
+      isBusy.value = false;
     }
   };
   return (
     <dialog id={dialogId} aria-labelledby="new-game-title">
-      <form class="stack" onSubmit={(event) => void begin(event)}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send("new");
+        }}
+      >
         <h2 id="new-game-title">New game</h2>
         <PlayerField label="Black" value={black.value} onChange={(spec) => (black.value = spec)} withHuman />
         <PlayerField label="White" value={white.value} onChange={(spec) => (white.value = spec)} withHuman />
@@ -359,9 +370,14 @@ function NewGame(): JSX.Element {
         </p>
         <div class="row spread">
           <Button onClick={close}>Cancel</Button>
-          <button type="submit" class="primary">
-            Begin
-          </button>
+          <div class="row">
+            <Button onClick={() => void send("seats")} disabled={isBusy.value}>
+              Change players only
+            </Button>
+            <button type="submit" class="primary" disabled={isBusy.value}>
+              Begin
+            </button>
+          </div>
         </div>
       </form>
     </dialog>

@@ -49,6 +49,17 @@ export function withSetting(spec: Spec, key: PlayerKey, value: string): Spec {
   return { ...spec, settings };
 }
 
+const LIMITS = ["simulations", "seconds", "depth"];
+
+/** The spec with a limit of seconds in place of its default limits, unless it names a limit of its own. */
+export function withSeconds(text: string, seconds: number): string {
+  const spec = parseSpec(text);
+  const keys = players.value.find((player) => player.name === spec.name)?.keys ?? [];
+  const limits = keys.filter((key) => LIMITS.includes(key.name));
+  const hasLimit = spec.settings.some(([name]) => limits.some((key) => isKey(key, name)));
+  return hasLimit || !limits.some((key) => key.name === "seconds") ? text : `${text},seconds=${seconds}`;
+}
+
 /** The paper's letter if there is one, for labels. */
 export function shortName(key: PlayerKey): string {
   return [key.name, ...key.aliases].reduce((a, b) => (b.length < a.length ? b : a));
@@ -106,25 +117,37 @@ interface SettingsProps {
 export function SettingSliders({ value, onChange }: SettingsProps): JSX.Element {
   const spec = parseSpec(value);
   const keys = players.value.find((player) => player.name === spec.name)?.keys ?? [];
-  const shown = keys.filter((key) => key.range || key.kind === "switch" || (key.kind === "choice" && key.choices.length > 1));
+  const sliders = keys.filter((key) => key.range && key.name !== "seconds"); // the view has its own field for seconds
+  const menus = keys.filter((key) => !key.range && (key.kind === "switch" || (key.kind === "choice" && key.choices.length > 1)));
   const set = (key: PlayerKey, text: string): void => onChange(formatSpec(withSetting(spec, key, text)));
   return (
-    <div class="settings">
-      {shown.map((key) =>
-        key.range ? (
-          <Slider key={key.name} setting={key} value={settingOf(spec, key)} onChange={(text) => set(key, text)} />
-        ) : (
-          <Select
-            key={key.name}
-            label={shortName(key)}
-            value={settingOf(spec, key)}
-            options={(key.kind === "switch" ? ["on", "off"] : key.choices).map((choice) => [choice, choice])}
-            onChange={(text) => set(key, text)}
-          />
-        ),
+    <>
+      <details open>
+        <summary>Settings</summary>
+        <div class="settings">
+          {sliders.map((key) => (
+            <Slider key={key.name} setting={key} value={settingOf(spec, key)} onChange={(text) => set(key, text)} />
+          ))}
+          {sliders.length === 0 && <p class="muted">This player has none to slide.</p>}
+        </div>
+      </details>
+      {menus.length > 0 && (
+        <details>
+          <summary>More settings</summary>
+          <div class="settings">
+            {menus.map((key) => (
+              <Select
+                key={key.name}
+                label={shortName(key)}
+                value={settingOf(spec, key)}
+                options={(key.kind === "switch" ? ["on", "off"] : key.choices).map((choice) => [choice, choice])}
+                onChange={(text) => set(key, text)}
+              />
+            ))}
+          </div>
+        </details>
       )}
-      {shown.length === 0 && <p class="muted">This player has no settings to slide.</p>}
-    </div>
+    </>
   );
 }
 

@@ -41,7 +41,8 @@ const chosenWeights = signal<[string, string]>([NONE, NONE]); // NONE: the best 
 const edited = signal<Edited | null>(null);
 const tool = signal<Tool>("move");
 const layer = signal<Layer>("windows");
-const chosenBlock = signal("all");
+const ALL = "all";
+const chosenBlock = signal<string | null>(null); // null: the last one, whose windows are the largest
 const move = signal<string | null>(null);
 const opinions = signal<Opinion[]>([]);
 const side = signal(0); // whose windows are drawn, if there are two files
@@ -141,7 +142,7 @@ export function ProbeView(): JSX.Element {
         {!edited.value && <Navigation />}
       </div>
       <div class="stack">
-        <section class="card" aria-label="Weights">
+        <section class="card" aria-label="Weight files">
           <Files />
           {noFiles ? <p>No weights for {size}×{size} yet: train some with “rlgo train”.</p> : <Values />}
         </section>
@@ -221,9 +222,12 @@ function Tools(): JSX.Element {
 
 const keyOf = (w: { vertex: string; size: number; kind: string }): string => `${w.size}x${w.size}-${w.kind} ${w.vertex}`;
 
+const blockOf = (probe: Probe | null): string => chosenBlock.value ?? probe?.blocks.at(-1)?.block ?? ALL;
+
 /** The windows of the chosen block, strongest first. */
 function windowsOf(probe: Probe | null): ProbeWindow[] {
-  const blocks = probe?.blocks.filter(({ block }) => chosenBlock.value === "all" || block === chosenBlock.value) ?? [];
+  const chosen = blockOf(probe);
+  const blocks = probe?.blocks.filter(({ block }) => chosen === ALL || block === chosen) ?? [];
   return blocks.flatMap((block) => block.top).sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
 }
 
@@ -241,10 +245,18 @@ function weightedOf(opinion: Opinion | null): Weighted[] {
   return windowsOf(opinion.probe).map((w) => ({ ...w, key: keyOf(w) }));
 }
 
+/** The strongest windows as frames. LI and LD of one window are one frame, and no two have their texts in one place. */
 function framesOf(opinion: Opinion | null): BoardFrame[] {
-  const all = weightedOf(opinion);
-  const largest = Math.max(1e-9, ...all.map(({ weight }) => Math.abs(weight)));
-  const drawn = hovered.value === null ? all.slice(0, MOST_FRAMES) : all.filter(({ key }) => key === hovered.value);
+  const all = weightedOf(opinion).filter(({ key }) => hovered.value === null || key === hovered.value);
+  const places = new Map<string, Weighted>();
+  for (const w of all) {
+    const place = `${w.size} ${w.row} ${w.col}`;
+    places.set(place, { ...w, weight: w.weight + (places.get(place)?.weight ?? 0) });
+  }
+  const sorted = [...places.values()].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
+  const corners = new Set<string>();
+  const drawn = sorted.filter(({ row, col, size }) => corners.size < corners.add(`${row + size} ${col}`).size).slice(0, MOST_FRAMES);
+  const largest = Math.max(1e-9, ...drawn.map(({ weight }) => Math.abs(weight)));
   return drawn.map(({ row, col, size, weight }) => ({
     row,
     column: col,
@@ -258,7 +270,7 @@ function framesOf(opinion: Opinion | null): BoardFrame[] {
 function ProbeBoard({ opinion }: { opinion: Opinion | null }): JSX.Element {
   const size = position.value?.size ?? 9;
   const after = move.value === null ? NO_POINT : fromVertex(move.value, size);
-  const moves = Object.entries(opinion?.probe.moves ?? {}).filter(([vertex]) => vertex !== "pass");
+  const moves = Object.entries(opinion?.probe.moves ?? {}).filter(([vertex]) => vertex !== "pass" && vertex !== move.value);
   const numbers = moves.map(([, value]) => value);
   const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
   const isReversed = toPlay.value === "white";
@@ -302,7 +314,7 @@ function Scale(): JSX.Element {
           <span class="swatch for-black" /> for Black <span class="swatch for-white" /> for White
         </span>
       )}
-      {layer.value === "values" && <span class="muted">P(Black wins) after each move, %; bright is good for {capital(toPlay.value)}</span>}
+      {layer.value === "values" && <span class="muted">V after each move, %; bright is good for {capital(toPlay.value)}</span>}
     </div>
   );
 }
@@ -333,9 +345,10 @@ function Windows({ probe }: { probe: Probe | null }): JSX.Element {
   return (
     <section class="card" aria-label="Windows">
       <div class="blocks" role="group" aria-label="Blocks">
-        <BlockButton name="all" sum={sum} />
-        {blocks.map(({ block, sum: part }) => (
-          <BlockButton key={block} name={block} sum={part} />
+        {[{ block: ALL, sum }, ...blocks].map(({ block, sum: part }) => (
+          <button key={block} type="button" aria-pressed={block === blockOf(probe)} onClick={() => (chosenBlock.value = block)}>
+            {block} <b>{signed(part)}</b>
+          </button>
         ))}
       </div>
       <p class="muted">The blocks' sums add up to the logit {probe ? signed(probe.logit) : ""}. Below: the strongest windows.</p>
@@ -346,16 +359,9 @@ function Windows({ probe }: { probe: Probe | null }): JSX.Element {
         rowKey={keyOf}
         onHover={(w) => (hovered.value = w && keyOf(w))}
         empty="No window has a weight here."
+        room={13}
       />
     </section>
-  );
-}
-
-function BlockButton({ name, sum }: { name: string; sum: number }): JSX.Element {
-  return (
-    <button type="button" aria-pressed={chosenBlock.value === name} onClick={() => (chosenBlock.value = name)}>
-      {name} <b>{signed(sum)}</b>
-    </button>
   );
 }
 
@@ -369,7 +375,7 @@ function Change({ change }: { change: ProbedMove }): JSX.Element {
       title: "Before → after",
       value: (w) => w.vertex,
       show: (w) => (
-        <span class="row">
+        <span class="pair">
           <Shape cells={w.cells_before} />→<Shape cells={w.cells_after} />
         </span>
       ),
@@ -409,6 +415,7 @@ function Change({ change }: { change: ProbedMove }): JSX.Element {
         rowKey={keyOf}
         onHover={(w) => (hovered.value = w && keyOf(w))}
         empty="This move changes no window."
+        room={13}
       />
     </section>
   );

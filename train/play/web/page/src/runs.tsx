@@ -1,6 +1,6 @@
 // Runs: training runs, live, and the shapes that they have learned.
 
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import { Chart, type Line } from "./chart";
@@ -18,10 +18,17 @@ const TOP_SHAPES = 60;
 const runs = signal<Runs | null>(null);
 const chosen = signal<string | null>(null); // a run; null: the newest
 const curves = signal<Curves | null>(null);
-const source = signal<{ run: string } | { weights: string } | null>(null); // of the shapes
+const chosenSource = signal<{ run: string } | { weights: string } | null>(null); // of the shapes
 const block = signal<string | null>(null);
 const sort = signal<Shapes["sort"]>("weight");
 const shapes = signal<Shapes | null>(null);
+
+/** Where shapes come from: by default, the best weights for the server's board. */
+const source = computed(() => {
+  const files = weightFiles.value;
+  const file = files.find(({ is_default, size }) => is_default && size === hello.value?.size) ?? files[0];
+  return chosenSource.value ?? (file ? { weights: file.name } : null);
+});
 
 async function poll(): Promise<void> {
   try {
@@ -45,9 +52,10 @@ function joined(old: Curves, news: Curves): Curves {
 
 effect(() => {
   if (!isShown("runs") || !isConnected.value) return;
-  const from = source.value ?? (weightFiles.value[0] ? { weights: weightFiles.value[0].name } : null);
-  const query = { ...from, block: block.value, sort: sort.value, top: TOP_SHAPES };
-  if (from) get<Shapes>("/api/runs/shapes", query).then((answer) => (shapes.value = answer), showError);
+  const from = source.value;
+  if (!from) return;
+  const query = { ...from, block: block.value, sort: "run" in from ? sort.value : "weight", top: TOP_SHAPES };
+  get<Shapes>("/api/runs/shapes", query).then((answer) => (shapes.value = answer), showError);
 });
 
 export function RunsView(): JSX.Element {
@@ -108,7 +116,7 @@ function RunTable(): JSX.Element {
       onHover={() => undefined}
       onPick={(run) => {
         [chosen.value, curves.value] = [run.name, null];
-        [source.value, block.value] = [{ run: run.name }, null];
+        [chosenSource.value, block.value] = [{ run: run.name }, null];
         void poll();
       }}
       empty={isMissing ? "No folder of runs: start with “rlgo web --runs FOLDER”." : "No runs in this folder yet: “rlgo train quick” makes one."}
@@ -139,7 +147,8 @@ function RunCurves(): JSX.Element {
 function ShapesCard(): JSX.Element {
   const now = shapes.value;
   const from = source.value;
-  const value = from === null ? `w ${weightFiles.value[0]?.name ?? ""}` : "run" in from ? `r ${from.run}` : `w ${from.weights}`;
+  const isRun = from !== null && "run" in from;
+  const value = from === null ? "" : "run" in from ? `r ${from.run}` : `w ${from.weights}`;
   const options = [
     ...(runs.value?.runs ?? []).map(({ name }): [string, string] => [`r ${name}`, `run ${name}`]),
     ...weightFiles.value.map(({ name }): [string, string] => [`w ${name}`, name]),
@@ -154,7 +163,7 @@ function ShapesCard(): JSX.Element {
           options={options}
           onChange={(text) => {
             const name = text.slice(2);
-            [source.value, block.value] = [text.startsWith("r") ? { run: name } : { weights: name }, null];
+            [chosenSource.value, block.value] = [text.startsWith("r") ? { run: name } : { weights: name }, null];
           }}
         />
         <Select
@@ -163,15 +172,17 @@ function ShapesCard(): JSX.Element {
           options={(now?.blocks ?? []).map((name) => [name, name])}
           onChange={(name) => (block.value = name)}
         />
-        <Segments<Shapes["sort"]>
-          label="Sorted by"
-          value={sort.value}
-          options={[
-            ["weight", "by weight"],
-            ["occurrences", "by frequency"],
-          ]}
-          onChange={(key) => (sort.value = key)}
-        />
+        {isRun && (
+          <Segments<Shapes["sort"]>
+            label="Sorted by"
+            value={sort.value}
+            options={[
+              ["weight", "by weight"],
+              ["occurrences", "by frequency"],
+            ]}
+            onChange={(key) => (sort.value = key)}
+          />
+        )}
       </div>
       <div class="shapes">
         {now?.shapes.map((shape, i) => (

@@ -2,9 +2,11 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { capital, fromVertex, toColor, toStones, type ColorName } from "./go";
+import { valueOf } from "./heat";
 import { say, showError, toast } from "./notices";
-import { game, onSearch, request } from "./server";
-import type { Game, Position, Score } from "./types";
+import { withSeconds } from "./players";
+import { game, isConnected, onSearch, request } from "./server";
+import type { Game, Position, Role, Score, Search } from "./types";
 
 export const stones = computed(() => toStones(game.value?.size ?? 9, game.value?.stones ?? { black: [], white: [] }));
 export const lastPoint = computed(() => fromVertex(game.value?.last_move ?? null, game.value?.size ?? 9));
@@ -32,8 +34,8 @@ effect(() => {
 });
 
 onSearch((search) => {
-  const value = search.columns.value?.[0];
-  if (search.role !== "game" || !search.final || value === null || value === undefined) return;
+  const value = valueOf(search);
+  if (search.role !== "game" || !search.final || value === null) return;
   chances.value = new Map([...chances.peek(), [search.at, value]]);
 });
 
@@ -82,7 +84,33 @@ export const playMove = (move: string): Promise<boolean> => ask("play", { move }
 export const undo = (): Promise<boolean> => ask("undo");
 export const pass = (): Promise<boolean> => playMove("pass");
 export const resign = (): Promise<boolean> => ask("resign");
+export const letEngineMove = (): Promise<boolean> => ask("genmove");
 export const togglePause = (): Promise<boolean> => ask(game.value?.paused ? "resume" : "pause");
+
+/** The position that the last search of each role is about: another branch may have as many moves. */
+const searched = new Map<Role, { number: number; key: string }>();
+
+const keyOf = ({ size, setup, first, moves }: Game, at: number): string => JSON.stringify([size, setup, first, moves.slice(0, at)]);
+
+onSearch(({ role, number, at }) => {
+  if (game.value && searched.get(role)?.number !== number) searched.set(role, { number, key: keyOf(game.value, at) });
+});
+
+effect(() => {
+  if (!isConnected.value) searched.clear(); // the next connection counts anew
+});
+
+/** The search, if it is about the position shown. */
+export function ifCurrent(search: Search | null | undefined): Search | null {
+  const now = game.value;
+  const known = search && searched.get(search.role);
+  return now && known?.number === search?.number && known?.key === keyOf(now, now.at) ? (search ?? null) : null;
+}
+
+/** Search the position shown, without playing. */
+export function search(role: Role, player: string, seconds: number): void {
+  void ask("search", { role, player: withSeconds(player, seconds), seconds });
+}
 
 export function goTo(at: number): void {
   const now = game.value;

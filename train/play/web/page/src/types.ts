@@ -95,7 +95,7 @@ export interface Search {
 export interface Frame {
   count: number;
   seconds: number;
-  best: [string, number][];
+  best: [string, number | null][];
 }
 
 export interface Frames {
@@ -112,7 +112,6 @@ export interface Score {
   dead: string[][];
   ownership: number[][];
   wins: number;
-  area: Record<ColorName, number>;
 }
 
 export interface PlayerKey {

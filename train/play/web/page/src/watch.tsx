@@ -6,11 +6,11 @@ import { Board, type Ghost } from "./board";
 import { Chart, compact, type Line } from "./chart";
 import { Button, type Column, Fact, NumberField, percent, Segments, Table, whole } from "./controls";
 import { capital, fromVertex, otherName, toColor, toVertex } from "./go";
-import { heatOf, Legend, QUANTITIES, quantitiesOf } from "./heat";
+import { heatOf, Legend, QUANTITIES, quantitiesOf, valueOf } from "./heat";
 import { showError } from "./notices";
 import { Navigation } from "./play";
 import { PlayerField } from "./players";
-import { doing, frameOf, framesOf, game, hello, onSearch, searches } from "./server";
+import { doing, frameOf, framesOf, game, hello, isConnected, onSearch, searches } from "./server";
 import * as table from "./table";
 import type { Depth, Frame, Role, Search } from "./types";
 
@@ -29,9 +29,10 @@ const frames = signal<Frame[]>([]);
 const frameIndex = signal<number | null>(null); // null: the end
 const frameShown = signal<Search | null>(null);
 
-export const isSearching = computed(() => doing.value.analysis !== "idle" || doing.value.game !== "idle");
+/** An engine that only gets ready for the game is no search that one would stop. */
+export const isSearching = computed(() => doing.value.analysis !== "idle" || !["idle", "preparing"].includes(doing.value.game));
 const shown = computed(() => frameShown.value ?? searches.value[role.value] ?? null);
-const isCurrent = computed(() => shown.value !== null && shown.value.at === game.value?.at);
+const isCurrent = computed(() => table.ifCurrent(shown.value) !== null);
 
 effect(() => {
   if (hello.value && !player.peek()) player.value = hello.value.player;
@@ -39,13 +40,13 @@ effect(() => {
 
 let number = -1; // of the search whose frames we have
 
+effect(() => {
+  if (!isConnected.value) number = -1; // the next connection counts anew
+});
+
 onSearch((search) => {
   if (search.role !== "game" && search.role !== "analysis") return;
-  const values = search.columns.value ?? [];
-  const best = search.moves.slice(0, BEST_MOVES).flatMap((move, i): [string, number][] => {
-    const value = values[i];
-    return value === null || value === undefined ? [] : [[move, value]];
-  });
+  const best = search.moves.map((move, i): [string, number | null] => [move, search.columns.value?.[i] ?? null]);
   batch(() => {
     const isNew = search.number !== number || search.role !== role.peek();
     if (isNew) {
@@ -86,7 +87,7 @@ async function showFrame(index: number): Promise<void> {
 
 export function toggleSearch(): void {
   if (isSearching.value) void table.ask("stop");
-  else void table.ask("search", { role: "analysis", player: player.value, seconds: seconds.value });
+  else table.search("analysis", player.value, seconds.value);
 }
 
 export function WatchView(): JSX.Element {
@@ -127,22 +128,19 @@ export function WatchView(): JSX.Element {
 function Setup(): JSX.Element {
   const most = hello.value?.limits.seconds ?? 60;
   return (
-    <>
-      <div class="setup">
-        <PlayerField label="Player" value={player.value} onChange={(spec) => (player.value = spec)} />
-        <NumberField label="Seconds" value={seconds.value} min={0.1} max={most} step={0.5} onChange={(n) => (seconds.value = n)} />
-        <Button onClick={toggleSearch} shortcut="Space" primary>
-          {isSearching.value ? "Stop" : "Search"}
-        </Button>
-      </div>
-    </>
+    <div class="setup">
+      <PlayerField label="Player" value={player.value} onChange={(spec) => (player.value = spec)} />
+      <NumberField label="Seconds" value={seconds.value} min={0.1} max={most} step={0.5} onChange={(n) => (seconds.value = n)} />
+      <Button onClick={toggleSearch} shortcut="Space" primary>
+        {isSearching.value ? "Stop" : "Search"}
+      </Button>
+    </div>
   );
 }
 
 function Facts({ search }: { search: Search | null }): JSX.Element {
   const { unit = "simulations", kind = "tree" } = search ?? {};
   const sizeName = { tree: "Tree nodes", memory: "Weights in use", depth: "Table entries", values: "Size" }[kind];
-  const value = search?.columns.value?.[0];
   return (
     <>
       <dl class="numbers">
@@ -152,9 +150,9 @@ function Facts({ search }: { search: Search | null }): JSX.Element {
         <Fact name="Depth" value={whole(search?.depth)} />
         <Fact name={sizeName} value={search?.size === null || !search ? "–" : compact(search.size)} hint={bytesText(search)} />
         <Fact name="Best move" value={search?.chosen ?? search?.moves[0] ?? "–"} />
-        <Fact name="P(Black wins)" value={`${percent(value)} %`} />
+        <Fact name="P(Black wins)" value={`${percent(valueOf(search))} %`} />
       </dl>
-      <p class="muted line" title={search?.report.join("\n")}>
+      <p class="muted one-line" title={search?.report.join("\n")}>
         {describeSearch(search)}
       </p>
     </>
@@ -211,6 +209,15 @@ interface Row {
 }
 
 function Candidates({ search, quantities }: { search: Search | null; quantities: string[] }): JSX.Element {
+  const hasLines = Object.keys(search?.lines ?? {}).length > 0;
+  const line: Column<Row> = {
+    key: "line",
+    title: "Line",
+    hint: "principal variation",
+    value: (row) => search?.lines[row.move]?.length ?? 0,
+    show: (row) => search?.lines[row.move]?.slice(1).join(" ") ?? "",
+    isText: true,
+  };
   const columns: Column<Row>[] = [
     { key: "move", title: "Move", value: (row) => row.move, isText: true },
     ...quantities.map(
@@ -222,14 +229,7 @@ function Candidates({ search, quantities }: { search: Search | null; quantities:
         show: (row) => QUANTITIES[key]!.show(search?.columns[key]?.[row.index]),
       }),
     ),
-    {
-      key: "line",
-      title: "Line",
-      hint: "principal variation",
-      value: (row) => search?.lines[row.move]?.length ?? 0,
-      show: (row) => search?.lines[row.move]?.slice(1).join(" ") ?? "",
-      isText: true,
-    },
+    ...(hasLines ? [line] : []),
   ];
   return (
     <Table
@@ -241,6 +241,7 @@ function Candidates({ search, quantities }: { search: Search | null; quantities:
       onHover={(row) => (hoveredMove.value = row?.move ?? null)}
       onPick={(row) => void (isCurrent.value && table.playMove(row.move))}
       empty="No search yet."
+      room={13}
     />
   );
 }
@@ -250,7 +251,9 @@ function courseOf(all: Frame[]): Line[] {
   const moves = (all.at(-1)?.best ?? []).slice(0, BEST_MOVES).map(([move]) => move);
   return moves.map((move) => ({
     name: move,
-    points: all.flatMap(({ count, best }): [number, number][] => best.filter(([m]) => m === move).map(([, value]) => [count, value])),
+    points: all.flatMap(({ count, best }) =>
+      best.flatMap(([m, value]): [number, number][] => (m === move && value !== null ? [[count, value]] : [])),
+    ),
   }));
 }
 

@@ -1,0 +1,92 @@
+"""`rlgo analyze --game`: the curve of a game, and where it turned."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rlgo.board import BLACK, PASS, WHITE
+from rlgo.coords import from_vertex
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.player import Candidate, Player, RandomPlayer
+from train.cli.main import main
+from train.play.curve import curve_of
+
+VALUES = [0.5, 0.6, 0.55, 0.2, 0.25, 0.9, 0.85]
+
+
+class Judge(Player):
+    """Has an opinion of each position of one game: `VALUES`."""
+
+    name = "judge"
+    asked: list[tuple[int, int]]
+
+    def __init__(self) -> None:
+        self.asked = []
+
+    def genmove(self, game: Game) -> int:
+        self.asked.append((len(game.moves), game.to_play))
+        return game.legal_moves()[0]
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        return [Candidate(PASS, VALUES[len(game.moves)], 1, [PASS])]
+
+
+def played(names: str, size: int = 9) -> Game:
+    game = Game(size)
+    for name in names.split():
+        game.play(from_vertex(name, size))
+    return game
+
+
+def test_turning_points() -> None:
+    judge = Judge()
+    game = played("D4 E5 C3 F6 G7 A1")
+    curve = curve_of(game, judge)
+    assert curve.values == VALUES
+    assert judge.asked == [(i, BLACK if i % 2 == 0 else WHITE) for i in range(7)]
+    # Black's C3 lost 35 % of its chances. F6 and G7 were good for their sides, and A1 a little.
+    assert [(turn.number, turn.loss) for turn in curve.turns(10)] == [(3, pytest.approx(0.35))]
+    assert curve.turns(0) == []
+    text = curve.text(unicode=False)
+    assert "3     Black C3     55%    20%  A1" in text
+    assert text.count("*") == 1
+    assert len(game.moves) == 6
+
+
+def test_values_belong_to_the_side_that_moves() -> None:
+    game = Game(9)
+    for color in (BLACK, BLACK, WHITE, WHITE):
+        game.play(game.legal_moves()[0], color)
+    judge = Judge()
+    curve = curve_of(game, judge)
+    assert [color for _, color in judge.asked] == [BLACK, BLACK, WHITE, WHITE, BLACK]
+    # From 0.55 to 0.2 is good for White.
+    assert curve.turns(9) == []
+
+
+def test_the_end_of_the_game_is_left_out() -> None:
+    assert len(curve_of(played("D4 E5 pass pass"), Judge()).steps) == 3
+    assert curve_of(Game(9), Judge()).text().startswith("0 moves, as judge sees them")
+
+
+def test_a_player_without_an_opinion() -> None:
+    with pytest.raises(RlgoError, match="random has no opinion of positions"):
+        curve_of(played("D4"), RandomPlayer(1))
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "game.sgf"
+    record.write_text("(;SZ[9];B[ee];W[aa];B[ba];W[ii];B[ab])")
+    picture, data = tmp_path / "curve.png", tmp_path / "curve.json"
+    command = ["analyze", str(record), "--game", "--player", "greedy", "--json", str(data), "--png", str(picture)]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("5 moves, as greedy sees them")
+    found = json.loads(data.read_text("utf-8"))
+    assert [move["vertex"] for move in found["moves"]] == ["E5", "A9", "B9", "J1", "A8"]
+    assert all(0 < move["value"] < 1 for move in found["moves"])
+    assert picture.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,65 @@
+"""Real players behind GTP: a clock changes no move that it leaves time for, and a GUI may change the size."""
+
+from __future__ import annotations
+
+from rlgo.coords import to_vertex
+from rlgo.game import Game
+from rlgo.gtp import GtpEngine
+from rlgo.player import Player
+from train.players import make_player
+
+PLAYER = "mc_rave,sims=200,seed=1"
+
+
+def answer(engine: GtpEngine, line: str) -> str:
+    text = engine.handle(line)
+    assert text is not None
+    assert text.startswith("="), (line, text)
+    return text[1:].strip()
+
+
+def begin(engine: GtpEngine, clock: str = "") -> None:
+    """As GoGui's twogtp begins a game: it states the time, but never what is left of it."""
+    for line in ("boardsize 9", "clear_board", "komi 7.5", *([clock] if clock else [])):
+        answer(engine, line)
+
+
+def self_play(engine: GtpEngine, clock: str, tell: bool) -> list[str]:
+    begin(engine, clock)
+    moves = []
+    for i in range(16):
+        color = "bw"[i % 2]
+        if tell:
+            answer(engine, f"time_left {color} {5_000_000 - i} 0")
+        moves.append(answer(engine, f"genmove {color}"))
+    return moves
+
+
+def test_a_clock_with_time_enough_changes_no_move() -> None:
+    """The moves are those of a match without a clock from the same seed, game after game."""
+
+    def engine() -> GtpEngine:
+        return GtpEngine(make_player(PLAYER, 9), all_alive=True)
+
+    player: Player = make_player(PLAYER, 9)
+    game, expected = Game(9, 7.5), list[str]()
+    player.new_game()
+    for _ in range(16):
+        p = player.genmove(game)
+        game.play(p)
+        expected.append(to_vertex(p, 9))
+    for clock, tell in (("", False), ("time_settings 5000000 0 0", False), ("time_settings 5000000 0 0", True)):
+        assert self_play(engine(), clock, tell) == expected, clock
+
+
+def test_the_size_changes_with_the_same_settings() -> None:
+    spec = "greedy,seed=1"
+    engine = GtpEngine(make_player(spec, 9), make=lambda size: make_player(spec, size))
+    for size in (13, 9, 19):
+        answer(engine, f"boardsize {size}")
+        assert engine.player.name == "greedy"
+        assert answer(engine, "genmove b") != "PASS"
+    refused = engine.handle("boardsize 7")
+    assert refused is not None
+    assert "no shipped weights for board size 7: expected 9x9 or 13x13 or 19x19" in refused
+    assert engine.game.size == 19
