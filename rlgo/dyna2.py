@@ -188,8 +188,9 @@ class Dyna2(TdSearch):
             return super().evaluate(game, theta_bar)
         assert self.long_term is not None
         short_term = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
-        sh, x = self.scratch[0].shapes[1], np.zeros_like(self._values)
-        for table in (short_term, self.long_term.table()):
+        x = np.zeros_like(self._values)
+        memories = (self.scratch[0].shapes[1], short_term), (self._long_shapes[1], self.long_term.table())
+        for sh, table in memories:
             reset(game.board, sh, table)
             all_afterstates(game.board, sh, table, LINEAR, self._values)
             x += self._values - 0.5  # a linear V is 1/2 + x

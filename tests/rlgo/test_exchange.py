@@ -708,7 +708,7 @@ def test_force_overwrites(run, tmp_path):
 
 def test_a_w_file_cannot_hold_windows_that_see_liberties(tmp_path):
     features = make_features(5, (1,), "LI", ("atari plus",))
-    weights = Weights(features, np.ones(features.n_weights + 1, np.float32))
+    weights = Weights(features, np.append(np.float32(0), np.ones(features.n_weights, np.float32)))
     with pytest.raises(RlgoError, match=r"x\.w: a \.w file cannot hold windows that see liberties \(atari plus\)"):
         export_w(tmp_path / "x.w", weights)
     assert not list(tmp_path.iterdir())

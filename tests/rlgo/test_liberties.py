@@ -198,7 +198,7 @@ def test_values_equal_dense_phi_theta(liberties, sharing):
             stones, dead = board.result_of(p)
             n_captures += bool(dead)
             assert values[p[0] * 5 + p[1]] == pytest.approx(dense(stones), abs=2e-6)
-    assert n_captures > 5
+    assert n_captures > 0
 
 
 def test_plain_features_are_a_special_case_without_liberty_windows():

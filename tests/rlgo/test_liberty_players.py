@@ -66,7 +66,7 @@ def test_q_rlgo_is_the_value_after_each_move():
     values = ValueFunction(weights).afterstates(game.board)
     for e in edges_of(search.trees[0], 0):
         prior = values[25 if e.move == 0 else (e.move // 6 - 1) * 5 + e.move % 6 - 1]
-        assert e.prior_q / 255 == pytest.approx(prior, abs=0.003)
+        assert e.prior_q == pytest.approx(prior, abs=0.003)
 
 
 def test_td_search_learns_liberties():
