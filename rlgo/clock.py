@@ -108,15 +108,21 @@ class Clock:
     def __init__(self, settings: TimeSettings | None = None):
         """Start with full time, or without a clock if `settings` is None."""
         self.settings = settings
+        self._delays: dict[int, float] = {}  # by colour, of games before
         self._sides: dict[int, _Side] = {}
         self.restart()
 
     def restart(self) -> None:
         """Give both sides their full time again, for a new game."""
-        delays = {color: side.delay for color, side in self._sides.items()}  # a property of the machine, not the game
+        self._delays |= {color: side.delay for color, side in self._sides.items()}
         self._sides = {} if self.settings is None else {c: _Side(self.settings) for c in (BLACK, WHITE)}
         for color, side in self._sides.items():
-            side.delay = delays.get(color, 0.0)
+            side.delay = self._delays.get(color, 0.0)  # a property of the machine, not of the game
+
+    def set(self, settings: TimeSettings | None) -> None:
+        """Replace the time settings, or remove the clock (None), and give both sides their full time."""
+        self.settings = settings
+        self.restart()
 
     def set_left(self, color: int, seconds: float, stones: int = 0) -> None:
         """Set the time a side has left, as in GTP's time_left.

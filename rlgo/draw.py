@@ -21,7 +21,8 @@ from rlgo.bounds import Whole
 from rlgo.coords import COLUMNS, Place, point_of, star_points, to_row_col, to_vertex
 from rlgo.errors import RlgoError, shown
 
-_ASCII, _UNICODE = ".XO ", ".●○ "  # by colour; nothing where a shape has no cell
+HIDDEN, MOVE = 4, 5  # in text, further codes of points: beyond the shape, and a move (BORDER: off the board)
+_ASCII, _UNICODE = ".XO# *", ".●○# *"
 
 
 def colors_of(board: np.record) -> np.ndarray:

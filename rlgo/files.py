@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
+import sys
 from pathlib import Path
 
 from rlgo.errors import RlgoError
@@ -46,7 +46,8 @@ def write_atomically(path: str | Path, data: bytes) -> None:
     try:
         target = Path(os.path.realpath(path))
         if is_stream(path):
-            with open(path, "wb", buffering=0) as out:
+            sys.stdout.flush()  # which it may be
+            with open(path, "ab", buffering=0) as out:
                 _write_all(out.fileno(), data)
         else:
             _replace(target, data)
@@ -103,12 +104,14 @@ def check_writable(path: str | Path, name: str = "") -> None:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Return whether there is a device or a pipe of this name, which cannot be replaced by a file."""
+    """Return whether there is a device, a pipe or a standard stream of this name, which no file can replace."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
         return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or os.path.abspath(path).startswith("/dev/")
+    # Standard output may be a file, which must not be replaced while it is written to.
+    is_standard = os.path.abspath(path).startswith(("/dev/std", "/dev/fd/", "/proc/"))
+    return is_standard or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def unwritable(path: str | Path, error: OSError) -> RlgoError:
@@ -122,17 +125,20 @@ def unreadable(path: str | Path, error: OSError) -> RlgoError:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(TEMPORARY, f".{path.name[:_NAME_LENGTH]}.", path.parent)
+    temporary = path.with_name(f".{path.name[:_NAME_LENGTH]}.{os.urandom(4).hex()}{TEMPORARY}")
+    binary = getattr(os, "O_BINARY", 0)  # on Windows
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o666)
     try:
         try:
+            with contextlib.suppress(FileNotFoundError):  # who may read it stays as it was
+                os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
             _write_all(handle, data)
             os.fsync(handle)
         finally:
             os.close(handle)
-        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     # The new name is safe once the folder is on the disk, too. Not every system can open a folder.
     with contextlib.suppress(OSError):

@@ -34,6 +34,14 @@ def checkpoints_dir() -> Path:
     return _folder("checkpoints")
 
 
+def shipped_patterns(size: int) -> Path:
+    """Find the shipped pattern file for a board size. RlgoError if there is none."""
+    path = checkpoints_dir() / "patterns" / f"{size}x{size}.npz"
+    if not path.is_file():
+        raise RlgoError(f"no shipped patterns for board size {size}: expected a pattern file")
+    return path
+
+
 def list_configs(kind: str = "") -> list[str]:
     """List the names of the shipped configs, without ``.toml``.
 

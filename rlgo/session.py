@@ -1,6 +1,6 @@
 """A game session: a player, a game, a clock and the rules in force.
 
-GTP, the terminal and the CGOS client are front ends to a session. Your own program can use one, too:
+GTP, the terminal, the CGOS client and the web page are front ends to a session. Your own program can use one, too:
 
     session = GameSession(make_player("greedy", 9), size=9, komi=7.5)
     session.play(from_vertex("E5", 9))
@@ -53,7 +53,7 @@ class GameSession:
     ----------
     player : the player that thinks in this session; replaced when the board size changes and it plays on one size only
     game : the game so far; replaced by `new_game`, `load` and `play_all`
-    clock : the time of both sides; replaced by `set_time`
+    clock : the time of both sides
     ponders : whether `ponder` thinks in the opponent's time
     all_alive : whether every stone on the board counts as alive in the end, as on CGOS; otherwise playouts decide
     early_pass : whether to answer a pass with a pass once the game is won without playing out the opponent's dead
@@ -214,8 +214,8 @@ class GameSession:
             Ownership.of(Game(size), 1)
 
     def set_time(self, settings: TimeSettings | None) -> None:
-        """Replace the clock by one with these settings, or remove it (None)."""
-        self.clock = Clock(settings)
+        """Set the clock by these settings, or remove it (None)."""
+        self.clock.set(settings)
 
     def set_left(self, color: int, seconds: float, stones: int = 0) -> None:
         """Set the time a side has left; see `Clock.set_left`."""

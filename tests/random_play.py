@@ -21,5 +21,8 @@ def random_weights(sizes=(1, 2, 3), sharing="LI+LD", scale=0.3, seed=1, value="l
 def random_game(moves: int, seed: int, komi: float = 0.5) -> Game:
     game, rng = Game(SIZE, komi), np.random.default_rng(seed)
     for _ in range(moves):
-        game.play(int(rng.choice(game.sensible_moves())))
+        sensible = game.sensible_moves()
+        if not sensible:
+            break
+        game.play(int(rng.choice(sensible)))
     return game

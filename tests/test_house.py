@@ -143,6 +143,45 @@ def f():
 
 
 # ---------------------------------------------------------------------------------------------
+# Data stays data
+# ---------------------------------------------------------------------------------------------
+
+UNSAFE_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "dbm"}
+UNSAFE_CALLS = {"eval", "exec", "compile", "os.system", "os.popen"}
+
+
+def unsafe(source: str) -> set[str]:
+    """What a source does that would turn data into code: pickles, evaluation, shells."""
+    found = {name for name in imports_of(source) if name.partition(".")[0] in UNSAFE_MODULES}
+    for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
+        name = ast.unparse(call.func)
+        options = {option.arg: ast.unparse(option.value) for option in call.keywords}
+        if name in UNSAFE_CALLS or options.get("shell", "False") != "False":
+            found.add(name)
+        if name.endswith("np.load") and options.get("allow_pickle") != "False":
+            found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_data_never_becomes_code(path: Path) -> None:
+    assert unsafe(path.read_text("utf-8")) == set()
+
+
+def test_the_check_sees_what_is_unsafe() -> None:
+    source = """
+import pickle
+np.load(file)
+np.load(file, allow_pickle=True)
+np.load(file, allow_pickle=False)
+subprocess.run(text, shell=True)
+eval(text)
+re.compile(text)
+"""
+    assert unsafe(source) == {"pickle", "np.load", "subprocess.run", "eval"}
+
+
+# ---------------------------------------------------------------------------------------------
 # Functions
 # ---------------------------------------------------------------------------------------------
 

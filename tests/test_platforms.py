@@ -99,17 +99,19 @@ def test_the_command_runs_in_any_folder_whatever_is_in_it(installed, tmp_path):
     done = run(installed / "rlgo", "players", "greedy", **options)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("greedy: One-ply search")
-    # Processes that it starts: a match with two, a sweep of one run.
+    # Processes that it starts: two for a match, one for a sweep. Nothing is compiled: they have little to do.
+    options["env"] |= {"NUMBA_DISABLE_JIT": "1"}
     done = run(installed / "rlgo", "match", "random", "random", "--games", "2", "--size", "5", "--jobs", "2", **options)
     assert done.returncode == 0, done.stderr
     assert "2 distinct games" in done.stdout
+    run_config = "[run]\ngames = 10\neval_every = 0\neval_games = 2\n[board]\nsize = 5\n[features]\nsizes = [1]\n"
+    (folder / "base.toml").write_text(run_config)
     (folder / "sweep.toml").write_text(
-        '[sweep]\nbase = "quick"\ngames = 2\n[sweep.parameters]\nrun.games = [10]\n'
-        "run.eval_games = [2]\nboard.size = [5]\nfeatures.sizes = [[1]]\n"
+        '[sweep]\nbase = "base.toml"\ngames = 2\n[sweep.parameters]\nlearning.alpha = [0.1, 0.2]\n'
     )
     done = run(installed / "rlgo", "sweep", "sweep.toml", "--jobs", "1", **options)
     assert done.returncode == 0, done.stderr
-    assert (folder / "runs" / "sweep").is_dir()
+    assert "won against the others" in done.stdout
 
 
 @pytest.mark.slow
@@ -121,6 +123,18 @@ def test_python_m_rlgo_does_not_take_the_users_train(installed, tmp_path):
         there = {"PYTHONPATH": "" if program[0] != sys.executable else str(ROOT)}
         done = run(*program, "players", "random", cwd=tmp_path, env=there)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+@pytest.mark.process
+def test_ray_workers_do_not_take_the_users_train_either(tmp_path):
+    pytest.importorskip("ray")
+    for name in ("train", "mcts"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n")
+    done = rlgo("match", "random", "random", "--games", "2", "--size", "5", "--cluster", "local", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2 distinct games" in done.stdout
 
 
 @pytest.mark.slow
@@ -161,11 +175,11 @@ def test_what_needs_a_missing_package_says_which_extra_has_it(name, tmp_path):
 
 
 @pytest.mark.process
-def test_without_gnu_go_an_engine_is_named(tmp_path):
-    done = rlgo("match", "gtp:gnugo --mode gtp", "random", "--games", "2", cwd=tmp_path, env={"PATH": str(tmp_path)})
+def test_an_engine_that_is_not_installed_is_named(tmp_path):
+    done = rlgo("match", "gtp:nosuchgo --mode gtp", "random", "--games", "2", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.startswith("rlgo: error: ")
-    assert "gnugo" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("rlgo: error: ")
+    assert "nosuchgo" in done.stderr
 
 
 # ---------------------------------------------------------------------------------------------

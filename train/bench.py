@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from rlgo.errors import RlgoError
 from train.provenance import cpu_name, versions
 
 RUNS = 5
@@ -50,6 +51,7 @@ KEYS: dict[str, tuple[str, str]] = {
     ),
     "dyna2_T6_mogo_3x3_first6_sims_per_s": ("the same, learning from 6 states", ""),
     "alphabeta_nodes_per_s": ("alpha-beta from a middle game: positions evaluated", "original RLGO 4,100,000"),
+    "pattern_moves_per_s": ("candidate moves described: tactics, ladders, shapes", ""),
     "uct_uniform_sims_per_s": ("UCT, uniformly random playouts", "Pachi 37,300"),
     "uct_mogo_sims_per_s": ("UCT, MoGo's policy", "Fuego 10,200"),
     "mcrave_mogo_sims_per_s": ("MC-RAVE, MoGo's policy", "Pachi 14,300"),
@@ -64,6 +66,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "train_scaling_2_workers": ("learning: two workers against one", ""),
     "tdsearch_scaling_2_threads": ("TD search, 1x1 to 2x2: two threads against one", ""),
     "mcts_scaling_2_threads": ("MC-RAVE on one tree: two threads against one", ""),
+    "web_search_share": ("heuristic MC-RAVE while a page watches it: simulations, as a share of those unwatched", ""),
 }
 
 # Play one compiled episode, in a new interpreter.
@@ -73,6 +76,22 @@ from rlgo.shapes import make_features
 from train.config import load_config
 from train.runs.run import make_learner
 make_learner(load_config("paper"), 1).play(1)
+"""
+
+# Be the page of `rlgo web`: let it search, watched and unwatched in turn, and print the simulations of each search.
+_PAGE = """
+import json, sys
+from websockets.sync.client import connect
+url, spec, searches = sys.argv[1], sys.argv[2], int(sys.argv[3])
+with connect(url, max_size=None) as page:
+    for number in range(searches):
+        page.send(json.dumps({"type": "watch", "on": number % 2 == 0}))
+        page.send(json.dumps({"type": "search", "player": spec}))
+        while True:
+            message = json.loads(page.recv())
+            if message["type"] == "search" and message["final"]:
+                break
+        print(message["count"], flush=True)
 """
 
 # Print the peak memory of a process that trains, in MB. On Linux, a child inherits `ru_maxrss` but not VmHWM.
@@ -111,12 +130,14 @@ def main(scale: float = 1.0) -> dict[str, Any]:
             _training(_scaled(20_000, scale)),
             _td_searches(_scaled(20_000, scale)),
             _alphabeta(_scaled(20_000_000, scale)),
+            _patterns(_scaled(2_000, scale)),
             _tree_searches(9, _scaled(20_000, scale)),
             _tree_searches(19, _scaled(5_000, scale)),
             _start(),
             _memory(),
             _scaling(_scaled(10_000, scale), cpus),
             _search_scaling(_scaled(20_000, scale), cpus),
+            _web(_scaled(30_000, scale), cpus),
         ):
             for key, value in numbers:
                 result[key] = value
@@ -289,6 +310,33 @@ def _alphabeta(n: int) -> Numbers:
     yield "alphabeta_nodes_per_s", _rates(run)[0]
 
 
+def _patterns(n: int) -> Numbers:
+    """Measure candidate moves described per second, over a game repeated n times."""
+    import numpy as np
+
+    from rlgo.board import new_board
+    from rlgo.decisions import GameTable, describe_games, new_decisions
+    from rlgo.move_features import new_study
+    from rlgo.nested_shapes import make_tree
+    from rlgo.patterns import load_patterns
+    from rlgo.resources import shipped_patterns
+
+    patterns = load_patterns(shipped_patterns(9))
+    color, move = np.array(_middle_game().moves, np.int64).T
+    starts, none = np.array([0, len(move)]), np.zeros(0, np.int64)
+    learned = np.ones(len(move), np.uint8)
+    games = GameTable(np.zeros(2, np.int64), starts, none, none, color.copy(), move.copy(), learned)
+    tree, s, board = make_tree(9, patterns.parents, patterns.codes), new_study(9), new_board(9)
+    out = new_decisions(len(move), 82 * len(move))
+
+    def run() -> tuple[float, ...]:
+        for _ in range(n):
+            describe_games(games, 0, 1, tree, s, board, out)
+        return (float(n * out.starts[len(move)]),)
+
+    yield "pattern_moves_per_s", _rates(run)[0]
+
+
 def _tree_searches(size: int, n: int) -> Numbers:
     """Measure simulations per second from the empty board, and the bytes of each action that the tree stores."""
     from mcts.tree import edges_in, memory_of
@@ -385,6 +433,34 @@ def _memory() -> Numbers:
     for _ in range(2):  # the first process may have to compile
         peak = float(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
     yield "train_memory_mb", peak
+
+
+def _web(n: int, cpus: set[int]) -> Numbers:
+    """Measure how many simulations are left to a search while a page watches it.
+
+    The page is another process, on any core: what counts is the time of this one, which searches and serves.
+    """
+    try:
+        from train.play.web.serve import in_background
+    except RlgoError:  # without the extra
+        return
+    from train.play.web.options import Options
+
+    spec = f"heuristic_mc_rave,sims={n},reuse=off"
+    with in_background(Options(player="random")) as url:
+        page = [sys.executable, "-c", _PAGE, url, spec, str(2 * (RUNS + 1))]
+        with subprocess.Popen(page, stdout=subprocess.PIPE, text=True) as process:
+            if cpus:
+                os.sched_setaffinity(process.pid, cpus)
+            assert process.stdout is not None
+            rates = []
+            before = time.process_time()
+            for line in process.stdout:
+                now = time.process_time()
+                rates.append(int(line) / (now - before))
+                before = now
+    watched, unwatched = rates[2::2], rates[3::2]
+    yield "web_search_share", statistics.median(watched) / statistics.median(unwatched)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -167,3 +167,14 @@ def test_overtime_gives_each_move_its_share() -> None:
     # Little main time is worth less than the pace of overtime.
     clock.set_left(BLACK, 0.5, 0)
     assert clock.budget(BLACK, 9) == pytest.approx(0.9 * 30 / 5 - 0.05)
+
+
+def test_new_settings_do_not_forget_the_delays() -> None:
+    """GoGui states the time anew before every game; the machine is as slow as it was."""
+    clock = Clock(TimeSettings(60))
+    clock.spend(BLACK, 3.5, 3.0)
+    clock.set(None)
+    assert clock.budget(BLACK, 9) is None
+    clock.set(TimeSettings(60))
+    assert clock.left(BLACK) == (60, 0)
+    assert clock.budget(BLACK, 9) == pytest.approx((60 - 0.55 * 81) * 4 / 81)

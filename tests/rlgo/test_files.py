@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from rlgo import files
 from rlgo.errors import RlgoError
 from rlgo.files import append, check_writable, make_folder, read_file, read_text, write_atomically
 
+ROOT = Path(__file__).resolve().parents[2]
 FULL = "/dev/full: cannot be written: No space left on device"
 
 
@@ -108,3 +111,22 @@ def test_files_that_cannot_be_written_are_noticed_first(tmp_path) -> None:
 def test_a_device_is_not_read() -> None:
     with pytest.raises(RlgoError, match="/dev/zero: expected a file, found a device or a pipe"):
         read_file("/dev/zero")
+
+
+def test_who_may_read_a_file(tmp_path) -> None:
+    """New files obey the umask; others stay as they were."""
+    before = os.umask(0o027)
+    try:
+        write_atomically(tmp_path / "new", b"x")
+    finally:
+        os.umask(before)
+    (tmp_path / "private").touch(0o600)
+    write_atomically(tmp_path / "private", b"x")
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("new", "private")] == [0o640, 0o600]
+
+
+def test_standard_output_is_written_to(tmp_path) -> None:
+    code = "from rlgo.files import write_atomically as w; print('first', flush=True); w('/dev/stdout', b'second\\n')"
+    with (tmp_path / "out").open("a") as out:
+        subprocess.run([sys.executable, "-c", code], stdout=out, check=True, cwd=ROOT)
+    assert (tmp_path / "out").read_text() == "first\nsecond\n"

@@ -141,10 +141,10 @@ def web(
         str | None, typer.Option("--tensorboard", metavar="URL", help="Link runs to the TensorBoard at this address.")
     ] = None,
 ) -> None:
-    """Play, watch searches and look inside the value function, in a browser (needs rlgo[web]).
+    """Play, watch searches and see what they learn, in a browser.
 
-    The page is at the address that is printed. Whoever knows it can use this computer's processor. Ctrl-C ends the
-    server.
+    Needs rlgo[web]. The page is at the address that is printed. Whoever knows it can use this computer's processor.
+    Ctrl-C ends the server.
     """
     checked = board(size, komi)
 

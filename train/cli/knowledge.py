@@ -1,4 +1,4 @@
-"""Commands about games to learn from: rlgo games play, import, info."""
+"""Commands about games and what is learned from them: rlgo games PLAYER, import, info; rlgo patterns."""
 
 from __future__ import annotations
 
@@ -9,8 +9,24 @@ import typer
 from typer.core import TyperGroup
 
 from rlgo.errors import RlgoError
-from train.cli.options import Komi, Seed, Size, as_json, board, count, player_names
-from train.console import message
+from train.cli.options import (
+    Force,
+    JsonFile,
+    Komi,
+    PngFile,
+    Seed,
+    Size,
+    as_json,
+    board,
+    check_picture,
+    check_writable,
+    count,
+    number,
+    one_of,
+    player_names,
+    write_json,
+)
+from train.console import message, unicode_output
 
 
 class _PlayByDefault(TyperGroup):
@@ -110,3 +126,140 @@ def info(
 def _check_folder(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise RlgoError(f"--out {path}: expected a folder")
+
+
+# ---------------------------------------------------------------------------------------------
+# rlgo patterns
+# ---------------------------------------------------------------------------------------------
+
+patterns_app = typer.Typer(help="Learn patterns of good moves from games.")
+
+_Folders = Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")]
+_File = Annotated[Path, typer.Argument(metavar="FILE", help="A pattern file.")]
+_Seen = Annotated[
+    int, typer.Option("--seen", parser=count(1), metavar="N", help="How often a shape must occur to become known.")
+]
+_L2 = Annotated[float, typer.Option("--l2", parser=number, metavar="X", help="Penalty of softmax regression.")]
+_Prior = Annotated[float, typer.Option("--prior", parser=number, metavar="X", help="Virtual wins of a feature (mm).")]
+_Iterations = Annotated[int, typer.Option("--iterations", parser=count(1), metavar="N", help="Steps at most.")]
+
+
+@patterns_app.command("train")
+def train(
+    folders: _Folders,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("patterns.npz"),
+    method: Annotated[str, typer.Option("--method", help="How weights are learned.", **one_of("softmax", "mm"))] = (
+        "softmax"
+    ),
+    seen: _Seen = 100,
+    rings: Annotated[
+        int, typer.Option("--rings", parser=count(1), metavar="N", help="Rings of the largest shapes, at most 9.")
+    ] = 9,
+    l2: _L2 = 2.0,
+    prior: _Prior = 1.0,
+    iterations: _Iterations = 100,
+    games: Annotated[
+        int | None,
+        typer.Option("--games", parser=count(1), metavar="N", show_default="all", help="Learn from N games."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Learn how much features and shapes speak for a move."""
+    if out.exists() and not force:
+        raise RlgoError(f"{out}: already exists; use --force to overwrite it, or -o to name another file")
+    check_writable(out, "--out")
+
+    from dataclasses import replace
+
+    from rlgo.patterns import describe, save_patterns
+    from train.knowledge import learning
+    from train.knowledge.collect import origin_of
+    from train.knowledge.shards import read_collection
+
+    settings = learning.PatternSettings(learning.METHODS[method], seen, rings, l2, prior, iterations)
+    collection = read_collection(folders)
+    chosen = learning.game_table(collection, held_out=False, most=games)
+    patterns = learning.train_patterns(chosen, collection.size, settings)
+    patterns = replace(patterns, provenance={**patterns.provenance, **origin_of(collection)})
+    save_patterns(out, patterns)
+    print(f"{out}: {describe(patterns)}")
+    print(learning.accuracy_table(learning.measure(collection, {method: patterns})))
+
+
+@patterns_app.command("test")
+def measure(
+    file: _File,
+    folders: _Folders,
+    png: PngFile = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Measure how well patterns predict moves of held-out games.
+
+    Beside them are uniform choice, Q_rlgo and the handcrafted heuristic.
+    """
+    check_picture(png)
+    check_writable(json_file)
+
+    from rlgo.patterns import load_patterns
+    from train.knowledge.learning import accuracy_table, compare
+    from train.knowledge.shards import read_collection
+
+    patterns = load_patterns(file)
+    found = compare(read_collection(folders), {"patterns": patterns})
+    print(accuracy_table(found))
+    write_json(json_file, [a._asdict() for a in found])
+    if png is not None:
+        from train.knowledge.pictures import accuracy_picture
+
+        accuracy_picture(png, found)
+
+
+@patterns_app.command("curve")
+def curve(
+    folders: _Folders,
+    seen: _Seen = 100,
+    l2: _L2 = 2.0,
+    prior: _Prior = 1.0,
+    iterations: _Iterations = 100,
+    png: PngFile = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Learn from more and more games, by both methods."""
+    check_picture(png)
+    check_writable(json_file)
+
+    from train.knowledge.learning import METHODS, PatternSettings, curve_table, learning_curve
+    from train.knowledge.shards import read_collection
+
+    settings = [PatternSettings(code, seen, l2=l2, prior=prior, iterations=iterations) for code in METHODS.values()]
+    points = learning_curve(
+        read_collection(folders),
+        settings,
+        lambda p: message(f"{p.method}, {p.games:,} games: log-likelihood {p.log_likelihood:.3f}"),
+    )
+    print(curve_table(points))
+    write_json(json_file, [p._asdict() for p in points])
+    if png is not None:
+        from train.knowledge.pictures import curve_picture
+
+        curve_picture(png, points)
+
+
+@patterns_app.command("info")
+def patterns_info(file: _File) -> None:
+    """Print the contents and provenance of a pattern file."""
+    from rlgo.patterns import describe, load_patterns
+
+    print(describe(load_patterns(file)))
+
+
+@patterns_app.command("show")
+def show(
+    file: _File,
+    top: Annotated[int, typer.Option("--top", parser=count(1), metavar="N", help="Shapes of each kind.")] = 10,
+) -> None:
+    """Draw the strongest and the weakest shapes, and list the features."""
+    from rlgo.patterns import load_patterns
+    from rlgo.patterns import show as show_text
+
+    print(show_text(load_patterns(file), top, unicode_output()))

@@ -7,6 +7,7 @@ call ended.
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -225,6 +226,17 @@ def describe(games: Collection) -> str:
     made = s["provenance"]
     lines.append(f"rlgo {made['versions']['rlgo']}" + (f", commit {made['commit']}" if made["commit"] else ""))
     return "\n".join(lines)
+
+
+def origin_of(games: Collection) -> dict[str, Any]:
+    """Return what a file that is learned from a collection says about its making."""
+    return {
+        "command": " ".join(["rlgo", *sys.argv[1:]]),
+        "collection": games.recipes,
+        "collected": games.provenance,
+        "versions": provenance.versions(),
+        "commit": provenance.commit(),
+    }
 
 
 def _origin(recipe: Mapping[str, Any]) -> str:

@@ -56,8 +56,9 @@ from train.settings import Count, OneOf, Within, name_of, nested_spec, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
 _CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name
-# With 50 on 19x19, 3,000 simulations of 361 moves outweigh the heuristic before they mean anything: it opens at random.
-_M_19X19 = 10_000
+# With M = 50 on 19x19, a few thousand simulations of 361 moves outweigh the heuristic before they mean anything, and it
+# opens at random.
+_ON_19X19 = {"simulations": 10_000, "prior_n_amaf": 10_000}
 
 Growth = Annotated[float, Within(bound(Settings, "widening"))]
 
@@ -181,10 +182,7 @@ class TreeKeys(SimulationKeys):
     )
     prior_n: Count = setting(_SETTINGS, "prior_n", "C, the confidence in H as an MC value, in visits.", "heuristics")
     prior_n_amaf: Count = setting(
-        _SETTINGS,
-        "prior_n_amaf",
-        f"M (C~), the confidence in H as an AMAF value, in visits. heuristic_mc_rave has {_M_19X19:,} on 19x19.",
-        "heuristics",
+        _SETTINGS, "prior_n_amaf", "M (C~), the confidence in H as an AMAF value, in visits.", "heuristics"
     )
     adapt_m: bool = setting(_SETTINGS, "adapt_m", "Use M for H = 1/2, and more the further H is from it.")
     prior_search: settings.Path = key(
@@ -236,8 +234,9 @@ _register_algorithm("mc_rave", "MC-RAVE: MC and all-moves-as-first values combin
 _register_algorithm("uct_rave", "MC-RAVE with a bonus for exploration (MC-RAVE paper, Section 4.4).")
 _register_algorithm(
     "heuristic_mc_rave",
-    "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5).",
-    {19: {"prior_n_amaf": _M_19X19}},
+    "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5). "
+    "On 19x19, simulations and M are 10,000.",
+    {19: _ON_19X19},
 )
 
 

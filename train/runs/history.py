@@ -47,8 +47,8 @@ class RunHistory:
         if RunFolder(top).exists():
             return {top.resolve().name: RunFolder(top)}
         configs = [*top.glob("*/config.toml"), *top.glob("*/*/config.toml")]
-        paths = sorted(path.parent for path in configs if not any(p.startswith(".") for p in path.parts))
-        return {path.relative_to(top).as_posix(): RunFolder(path) for path in paths}
+        names = sorted(path.parent.relative_to(top).as_posix() for path in configs)
+        return {name: RunFolder(top / name) for name in names if not name.startswith(".") and "/." not in name}
 
     def find(self, name: str) -> RunFolder:
         """Return the folder of a run. RlgoError if there is no run of this name."""

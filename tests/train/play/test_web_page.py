@@ -75,7 +75,7 @@ def browser():
 def page(browser, url):
     """A tab at 1280 pixels that may not write an error to its console, such as one about its security policy."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(60_000)  # it may have to compile
+    context.set_default_timeout(300_000)  # the server may have to compile
     problems = []
     page = context.new_page()
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
@@ -284,7 +284,7 @@ def test_probe_shows_windows_whose_sum_is_the_difference(page):
     shown = value.inner_text()
     page.get_by_text("○ White", exact=True).click()
     click(page, "F4")  # an edit of the position
-    page.locator("dd").filter(has_not_text=shown).first.wait_for()
+    value.filter(has_not_text=shown).wait_for()
     page.get_by_role("button", name="Back to the game").wait_for()
 
 

@@ -182,14 +182,17 @@ def test_a_time_takes_the_place_of_other_limits():
     assert (alphabeta.depth, alphabeta.seconds) == (None, 2.0)
 
 
-def test_the_default_trusts_its_prior_on_19x19():
-    """Else it opens at random there; a value that is given stands."""
-    settings = {
-        (spec, size): make_player(f"heuristic_mc_rave{spec}", size).settings.prior_n_amaf
-        for spec in ("", ",M=70")
-        for size in (9, 13, 19)
-    }
-    assert settings == {("", 9): 50, ("", 13): 50, ("", 19): 10_000, **{(",M=70", size): 70 for size in (9, 13, 19)}}
+def test_the_default_has_values_of_its_own_on_19x19():
+    """It would open at random there. Values that are given stand."""
+
+    def values(spec, size):
+        player = make_player(spec, size)
+        return player.simulations, player.settings.prior_n_amaf
+
+    assert values("heuristic_mc_rave", 9) == (3_000, 50)
+    assert values("heuristic_mc_rave", 19) == (10_000, 10_000)
+    assert values("heuristic_mc_rave,M=70,sims=20", 19) == (20, 70)
+    assert values("heuristic_mc_rave,seconds=1", 19) == (None, 10_000)
 
 
 FULL_NAMES = [

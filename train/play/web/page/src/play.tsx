@@ -95,7 +95,7 @@ function statusText(): string {
   const now = game.value;
   if (!now) return "Connecting …";
   const engine = doing.value.game;
-  if (engine === "preparing" && !table.isHumanTurn.value) return "The engine gets ready …";
+  if (engine === "preparing" && !table.isHumanTurn.value) return "The engine gets ready; the first time takes a minute …";
   if (engine === "searching" || engine === "waiting") return `${capital(now.to_play)} is thinking …`;
   if (now.at < now.moves.length) return `After move ${now.at} of ${now.moves.length}`;
   return `${capital(now.to_play)} to play${now.paused ? " (paused)" : ""}`;

@@ -174,25 +174,37 @@ function Files(): JSX.Element {
 }
 
 function Values(): JSX.Element {
+  const all = opinions.value;
+  if (all.length < 2) return <Numbers opinion={all[0] ?? null} title={<h3>{all[0]?.weights ?? "…"}</h3>} />;
   return (
-    <div class="opinions">
-      {opinions.value.map(({ weights, probe, change }, i) => (
-        <div key={weights} class={i === side.value && opinions.value.length > 1 ? "opinion chosen" : "opinion"}>
-          {opinions.value.length > 1 ? (
-            <label class="check">
-              <input type="radio" name="side" checked={i === side.value} onChange={() => (side.value = i)} /> {weights}
-            </label>
-          ) : (
-            <h3>{weights}</h3>
-          )}
-          <dl class="numbers">
-            <Fact name="P(Black wins)" value={`${percent(probe.value)} %`} />
-            <Fact name="Logit" value={signed(probe.logit)} />
-            <Fact name={change ? `after ${change.move}` : "after a move"} value={change ? `${percent(change.after.value)} %` : "–"} />
-            <Fact name="Difference" value={change ? signed(change.difference) : "–"} hint="of the logit" />
-          </dl>
+    <>
+      {all.map((opinion, i) => (
+        <div key={opinion.weights} class={i === side.value ? "opinion chosen" : "opinion"}>
+          <Numbers
+            opinion={opinion}
+            title={
+              <label class="check">
+                <input type="radio" name="side" checked={i === side.value} onChange={() => (side.value = i)} /> {opinion.weights}
+              </label>
+            }
+          />
         </div>
       ))}
+    </>
+  );
+}
+
+function Numbers({ opinion, title }: { opinion: Opinion | null; title: JSX.Element }): JSX.Element {
+  const { probe, change } = opinion ?? { probe: null, change: null };
+  return (
+    <div>
+      {title}
+      <dl class="numbers">
+        <Fact name="P(Black wins)" value={`${percent(probe?.value)} %`} />
+        <Fact name="Logit" value={probe ? signed(probe.logit) : "–"} />
+        <Fact name={change ? `after ${change.move}` : "after a move"} value={change ? `${percent(change.after.value)} %` : "–"} />
+        <Fact name="Difference" value={change ? signed(change.difference) : "–"} hint="of the logit" />
+      </dl>
     </div>
   );
 }

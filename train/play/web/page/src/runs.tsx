@@ -75,7 +75,7 @@ export function RunsView(): JSX.Element {
         </div>
         <RunTable />
       </section>
-      {chosen.value && curves.value && <RunCurves />}
+      {hasRuns && <RunCurves />}
       <ShapesCard />
     </div>
   );
@@ -119,6 +119,7 @@ function RunTable(): JSX.Element {
         [chosenSource.value, block.value] = [{ run: run.name }, null];
         void poll();
       }}
+      room={3}
       empty={isMissing ? "No folder of runs: start with “rlgo web --runs FOLDER”." : "No runs in this folder yet: “rlgo train quick” makes one."}
     />
   );
@@ -133,7 +134,7 @@ const CURVES = [
 function RunCurves(): JSX.Element {
   return (
     <section class="card wide" aria-label="Curves">
-      <h2>{chosen.value}</h2>
+      <h2>{chosen.value ?? "…"}</h2>
       <div class="three">
         {CURVES.map(([key, title, format]) => {
           const line: Line = { name: title, points: curves.value?.curves[key] ?? [] };

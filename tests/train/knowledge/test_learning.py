@@ -1,0 +1,165 @@
+"""Learning patterns from games, and measuring how well they predict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_play import SIZE, random_game, random_weights
+
+from rlgo.board import BLACK
+from rlgo.decisions import decisions_of
+from rlgo.errors import RlgoError
+from rlgo.patterns import load_patterns
+from rlgo.value import ValueFunction
+from train.arena.referee import Opinion
+from train.cli.main import main
+from train.knowledge import learning
+from train.knowledge.learning import PatternSettings, accuracies, game_table, train_patterns
+from train.knowledge.shards import StudyGame, is_held_out, open_folder, read_collection
+
+SETTINGS = PatternSettings(seen=20, iterations=10)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("games")
+    with open_folder(path, {"kind": "imported", "size": SIZE}, {"versions": {"rlgo": "0"}, "commit": ""}) as shards:
+        for seed in range(60):
+            shards.add(StudyGame(seed + 1, 1.0, random_game(25, seed).moves))
+    return path
+
+
+def test_games_held_out_are_not_learned_from(folder: Path) -> None:
+    games = read_collection([folder])
+    learned, held_out = (game_table(games, held_out=which) for which in (False, True))
+    n = int(is_held_out(games.arrays["id"]).sum())
+    assert 0 < n < 20
+    assert (len(learned.first_move) - 1, len(held_out.first_move) - 1) == (60 - n, n)
+    assert len(game_table(games, held_out=False, most=7).first_move) == 8
+    starts = {
+        tuple(table.move[a:b].tolist())
+        for table in (learned,)
+        for a, b in zip(table.first_move[:-1], table.first_move[1:], strict=True)
+    }
+    others = {
+        tuple(held_out.move[a:b].tolist())
+        for a, b in zip(held_out.first_move[:-1], held_out.first_move[1:], strict=True)
+    }
+    assert not starts & others
+
+
+def test_only_moves_of_a_search_are_learned_where_there_is_one(tmp_path: Path) -> None:
+    games = [StudyGame(i, 1.0, random_game(6, i).moves) for i in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)]
+    for game in games[:6]:
+        game.opinions.update({i: Opinion(0.5, (game.moves[i][1],), (1,)) for i in (2, 4)})  # type: ignore[attr-defined]
+    with open_folder(tmp_path, {"kind": "imported", "size": SIZE}, {}) as shards:
+        for game in games:
+            shards.add(game)
+    collection = read_collection([tmp_path])
+    learned = game_table(collection, held_out=False)
+    kept = [game for game in games if not is_held_out(np.array([game.id], np.uint64))[0]]
+    expected = [1 if not game.opinions or i in game.opinions else 0 for game in kept for i in range(6)]
+    assert learned.is_learned.tolist() == expected
+
+
+def test_accuracies_from_their_definition(folder: Path) -> None:
+    held_out = game_table(read_collection([folder]), held_out=True)
+    decisions = decisions_of(held_out, SIZE, learning._no_shapes(SIZE))
+    x = np.random.default_rng(1).integers(0, 4, len(decisions.move)).astype(float)  # with ties
+    hits, logs = {1: [], 5: []}, []
+    for d in range(len(decisions)):
+        here = x[decisions.starts[d] : decisions.starts[d + 1]]
+        played = here[decisions.chosen[d]]
+        logs.append(played - np.log(np.exp(here).sum()))
+        for k, found in hits.items():
+            places = [r < k for r in range((here > played).sum(), (here >= played).sum())]  # the ties share these ranks
+            found.append(np.mean(places))
+    whole = accuracies("x", decisions, x)[-1]
+    assert (whole.phase, whole.decisions) == ("all", len(decisions))
+    assert whole.log_likelihood == pytest.approx(np.mean(logs))
+    assert whole.top[:2] == pytest.approx((np.mean(hits[1]), np.mean(hits[5])))
+    uniform = accuracies("uniform", decisions, np.zeros_like(x))[-1]
+    assert uniform.log_likelihood == pytest.approx(-np.log(np.diff(decisions.starts)).mean())
+
+
+def test_patterns_predict_better_than_chance_and_the_best_scale_is_best(folder: Path) -> None:
+    games = read_collection([folder])
+    patterns = train_patterns(game_table(games, held_out=False), SIZE, SETTINGS)
+    rows = {(row.name, row.phase): row for row in learning.compare(games, {"patterns": patterns})}
+    assert {name for name, _ in rows} == {"uniform", "handcrafted", "patterns"}
+    assert rows["patterns", "all"].log_likelihood > rows["uniform", "all"].log_likelihood
+    held_out = game_table(games, held_out=True)
+    decisions, x = learning.pattern_scores(patterns, held_out, SIZE)
+    best = learning._best_scale(decisions, x)
+    at = {scale: accuracies("", decisions, scale * x)[-1].log_likelihood for scale in (best, best * 0.9, best * 1.1)}
+    assert at[best] == max(at.values())
+
+
+def test_the_score_of_the_value_function_is_the_movers() -> None:
+    weights = random_weights()
+    score, value = learning._rlgo_scorer(weights), ValueFunction(weights)
+    for moves in (4, 5):
+        board = random_game(moves, 1).board
+        point = random_game(moves, 1).sensible_moves()[0]
+        v = value.afterstates(board)[(point // 6 - 1) * 5 + point % 6 - 1]
+        sign = 1 if board.to_play == BLACK else -1
+        assert score(board, np.array([point]))[0] == pytest.approx(sign * np.log(v / (1 - v)))
+
+
+def test_a_learning_curve_uses_more_and_more_games(folder: Path) -> None:
+    games = read_collection([folder])
+    points = learning.learning_curve(
+        games, [SETTINGS._replace(iterations=3), SETTINGS._replace(method=1, iterations=3)]
+    )
+    most = len(game_table(games, held_out=False).first_move) - 1
+    assert [(p.method, p.games) for p in points] == [("softmax", most), ("mm", most)]
+    assert all(p.shapes > 10 and p.log_likelihood < 0 for p in points)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"method": "svm"}, 'method = \'svm\': expected one of "softmax", "mm"'),
+        ({"rings": 10}, "rings = 10: expected an integer from 1 to 9"),
+        ({"l2": 0.0}, "l2 = 0.0: expected a positive number"),
+    ],
+)
+def test_bad_settings(values: dict, message: str) -> None:
+    with pytest.raises(RlgoError, match=message):
+        PatternSettings(**values)
+
+
+def test_the_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "p.npz"
+    assert main(["patterns", "train", str(folder), "-o", str(out), "--seen", "20", "--iterations", "5"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"{out}: 65 features, ")
+    assert "log-likelihood" in text
+    made = load_patterns(out).provenance
+    assert (made["method"], made["seen"], made["collection"]) == ("softmax", 20, [{"kind": "imported", "size": SIZE}])
+    assert main(["patterns", "train", str(folder), "-o", str(out)]) == 2
+    assert "already exists" in capsys.readouterr().err
+    assert main(["patterns", "info", str(out)]) == 0
+    assert "learned by softmax" in capsys.readouterr().out
+    assert main(["patterns", "show", str(out), "--top", "2"]) == 0
+    assert "Strongest shapes" in capsys.readouterr().out
+    png, data = tmp_path / "a.png", tmp_path / "a.json"
+    assert main(["patterns", "test", str(out), str(folder), "--png", str(png), "--json", str(data)]) == 0
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert {row["name"] for row in json.loads(data.read_text())} == {"uniform", "handcrafted", "patterns"}
+    curve = ["patterns", "curve", str(folder), "--seen", "20", "--iterations", "2", "--png", str(png)]
+    assert main(curve) == 0
+    assert "mm " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "argv", [["info", "nofile"], ["show", "nofile"], ["test", "nofile", "nowhere"], ["train", "nowhere"]]
+)
+def test_bad_input_is_one_line(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["patterns", *argv]) == 2
+    error = capsys.readouterr().err
+    assert "nofile: cannot be read" in error or "nowhere: expected a folder of games" in error
+    assert error.count("\n") == 1
