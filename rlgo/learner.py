@@ -94,7 +94,7 @@ class LearnWorker:
         self.theta = self.memory.theta
         self.occurrences = self.memory.scratch.occurrences
         self._rules = make_rules(features.size, komi)
-        self._scratch = make_scratch(features.size, tally_dtype(), seed)
+        self._scratch = make_scratch(features.size, tally_dtype(), seed, sees_liberties=features.sees_liberties)
         self.episode, self.rng = self._scratch.episode, self._scratch.rng
         self._start()
 
@@ -165,6 +165,7 @@ class LearnWorkers:
         """Share out this many games, merge what the workers learn from them, and return their tally."""
         if self._threads is None:
             return self.workers[0].learn(games, first)
+        self.workers[0].learn(0, first)  # compiles here, where Ctrl-C is seen, and not on a thread
         shares = share_out(games, first, len(self.workers))
         calls = [self._threads.submit(worker.learn, *share) for worker, share in zip(self.workers, shares, strict=True)]
         try:

@@ -56,23 +56,31 @@ Fault = Callable[[], None]
 LONGEST = 900  # seconds, on a machine that may be busy
 
 
-def attempt(argv: list[str], place: Path, *faults: Fault, kill_after: float | None = None) -> tuple[int, str]:
+def attempt(
+    argv: list[str], place: Path, *faults: Fault, kill_after: float | None = None, number: int = signal.SIGKILL
+) -> tuple[int, str]:
     """Run the command `argv` in a forked child, in the folder `place`; returns (status or -signal, standard error).
 
-    kill_after : seconds until the child is killed, as by ``kill -9``
+    kill_after : seconds until the child is sent the signal `number`; by default it is killed, as by ``kill -9``
     """
     child = start(argv, place, *faults)
     if kill_after is not None:
         time.sleep(kill_after)
-        os.kill(child, signal.SIGKILL)
+        os.kill(child, number)
     return ended(child, place)
 
 
 def start(argv: list[str], place: Path, *faults: Fault) -> int:
     """Start what `attempt` runs, and return its process id."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    signal.pthread_sigmask(signal.SIG_BLOCK, numbers)  # this process answers them in another way
     child = os.fork()
     if child == 0:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
         _child(argv, place, faults)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
     return child
 
 

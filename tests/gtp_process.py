@@ -23,7 +23,7 @@ class GtpProcess:
     seconds : how long its last answer took
     """
 
-    def __init__(self, command: Sequence[str], patience: float = 600.0) -> None:
+    def __init__(self, command: Sequence[str], patience: float = 1800.0) -> None:
         """Start it. It is killed if an answer takes longer than `patience` seconds."""
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self._in: Any = self._process.stdin

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from rlgo.errors import RlgoError
 from train.provenance import cpu_name, versions
 
 RUNS = 5
@@ -65,6 +66,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "train_scaling_2_workers": ("learning: two workers against one", ""),
     "tdsearch_scaling_2_threads": ("TD search, 1x1 to 2x2: two threads against one", ""),
     "mcts_scaling_2_threads": ("MC-RAVE on one tree: two threads against one", ""),
+    "web_search_share": ("heuristic MC-RAVE while a page watches it: simulations, as a share of those unwatched", ""),
 }
 
 # Play one compiled episode, in a new interpreter.
@@ -74,6 +76,22 @@ from rlgo.shapes import make_features
 from train.config import load_config
 from train.runs.run import make_learner
 make_learner(load_config("paper"), 1).play(1)
+"""
+
+# Be the page of `rlgo web`: let it search, watched and unwatched in turn, and print the simulations of each search.
+_PAGE = """
+import json, sys
+from websockets.sync.client import connect
+url, spec, searches = sys.argv[1], sys.argv[2], int(sys.argv[3])
+with connect(url, max_size=None) as page:
+    for number in range(searches):
+        page.send(json.dumps({"type": "watch", "on": number % 2 == 0}))
+        page.send(json.dumps({"type": "search", "player": spec}))
+        while True:
+            message = json.loads(page.recv())
+            if message["type"] == "search" and message["final"]:
+                break
+        print(message["count"], flush=True)
 """
 
 # Print the peak memory of a process that trains, in MB. On Linux, a child inherits `ru_maxrss` but not VmHWM.
@@ -119,6 +137,7 @@ def main(scale: float = 1.0) -> dict[str, Any]:
             _memory(),
             _scaling(_scaled(10_000, scale), cpus),
             _search_scaling(_scaled(20_000, scale), cpus),
+            _web(_scaled(30_000, scale), cpus),
         ):
             for key, value in numbers:
                 result[key] = value
@@ -414,6 +433,34 @@ def _memory() -> Numbers:
     for _ in range(2):  # the first process may have to compile
         peak = float(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
     yield "train_memory_mb", peak
+
+
+def _web(n: int, cpus: set[int]) -> Numbers:
+    """Measure how many simulations are left to a search while a page watches it.
+
+    The page is another process, on any core: what counts is the time of this one, which searches and serves.
+    """
+    try:
+        from train.play.web.serve import in_background
+    except RlgoError:  # without the extra
+        return
+    from train.play.web.options import Options
+
+    spec = f"heuristic_mc_rave,sims={n},reuse=off"
+    with in_background(Options(player="random")) as url:
+        page = [sys.executable, "-c", _PAGE, url, spec, str(2 * (RUNS + 1))]
+        with subprocess.Popen(page, stdout=subprocess.PIPE, text=True) as process:
+            if cpus:
+                os.sched_setaffinity(process.pid, cpus)
+            assert process.stdout is not None
+            rates = []
+            before = time.process_time()
+            for line in process.stdout:
+                now = time.process_time()
+                rates.append(int(line) / (now - before))
+                before = now
+    watched, unwatched = rates[2::2], rates[3::2]
+    yield "web_search_share", statistics.median(watched) / statistics.median(unwatched)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
+_AGAIN_SECONDS = 0.05  # until a lost KeyboardInterrupt is repeated
 _LINE_SECONDS = 30.0  # between two lines of progress where standard error is not a terminal
 
 # ---------------------------------------------------------------------------------------------
@@ -95,10 +96,19 @@ class StopRequest:
 
     def __enter__(self) -> Self:
         self._handlers.__enter__()
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._unraisable
         return self
 
     def __exit__(self, *error: Any) -> None:
+        sys.unraisablehook = self._hook
         self._handlers.__exit__(*error)
+
+    def _unraisable(self, lost: Any) -> None:
+        """Repeat a KeyboardInterrupt that arose where Python must ignore it, such as in a finalizer of numba's."""
+        if self and issubclass(lost.exc_type, KeyboardInterrupt):
+            threading.Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), self.signal)).start()
+        else:
+            self._hook(lost)
 
     def receive(self, number: int) -> None:
         """Take one signal: note the request, or raise KeyboardInterrupt on the second one or where `at_once` is set."""

@@ -20,7 +20,7 @@ from rlgo.coords import (
     to_sgf,
     to_vertex,
 )
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 from rlgo.settings import MAX_SIZE, MIN_SIZE
 
 SIZES = range(MIN_SIZE, MAX_SIZE + 1)
@@ -78,7 +78,7 @@ BAD_VERTICES += ["A5\n", "pas", "\uff215", "A\u0665", "\u212a5", "\u01315", "ß5
 def test_bad_vertices_are_named(text: str) -> None:
     with pytest.raises(RlgoError) as error:
         from_vertex(text, 9)
-    assert repr(text) in str(error.value)
+    assert shown(text) in str(error.value)
     assert "\n" not in str(error.value)
 
 

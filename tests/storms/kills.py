@@ -46,10 +46,12 @@ class Variant(NamedTuple):
     faults: tuple[Fault, ...] = ()  # see `broken_runs.attempt`
 
 
-def trials_of(variants: Mapping[str, Variant], draw: random.Random) -> Iterator[Outcome]:
-    """Kill one command after another, each one to eight times; each yields its kills.
+def trials_of(
+    variants: Mapping[str, Variant], draw: random.Random, numbers: Sequence[int] = (signal.SIGKILL,)
+) -> Iterator[Outcome]:
+    """End one command after another by signals, each one to eight times; each yields the number of its ends.
 
-    At the end, its results must be those of an undisturbed one, and no process of it may be left.
+    At last, its results must be those of an undisturbed one, and no process of it may be left.
     """
     with tempfile.TemporaryDirectory() as place:
         seconds, expected = {}, {}
@@ -65,7 +67,7 @@ def trials_of(variants: Mapping[str, Variant], draw: random.Random) -> Iterator[
             kills, failure = 0, ""
             home = Path(tempfile.mkdtemp(dir=place))
             try:
-                kills = _kill_again_and_again(draw, variants[name], home, seconds[name])
+                kills = _end_again_and_again(draw, variants[name], home, seconds[name], numbers)
                 wait_for_the_end(str(home))
                 if variants[name].left(home) != expected[name]:
                     failure = f"{name}: the results differ after {kills} kills"
@@ -86,16 +88,20 @@ def _here(variant: Variant, home: Path) -> None:
     _check(status, printed.getvalue(), kills=0)
 
 
-def _kill_again_and_again(draw: random.Random, variant: Variant, home: Path, seconds: float) -> int:
-    """Start a command, kill it at random moments, and let it end at last; return the number of kills."""
+def _end_again_and_again(
+    draw: random.Random, variant: Variant, home: Path, seconds: float, numbers: Sequence[int]
+) -> int:
+    """Start a command, end it at random moments, and let it finish at last; return how often it was ended."""
     kills, argv = 0, variant.write(home)
     for _ in range(draw.randint(1, 8)):
-        status, printed = attempt(argv, home, *variant.faults, kill_after=draw.uniform(0, 1.1 * seconds))
+        number, moment = draw.choice(numbers), draw.uniform(0, 1.1 * seconds)
+        status, printed = attempt(argv, home, *variant.faults, kill_after=moment, number=number)
         if status == 0:
             return kills
-        kills += status == -signal.SIGKILL
-        if status != -signal.SIGKILL:
-            _check(status, printed, kills)
+        kills += 1
+        # 128 + n where the command answers the signal, -n before it has begun.
+        if "Traceback" in printed or status not in (-number, 128 + number):
+            raise Broken(f"status {status} after signal {number}: {printed[-1000:]}")
         argv = variant.again(home, argv)
         if not argv:
             return kills

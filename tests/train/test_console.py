@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -121,6 +122,26 @@ def test_a_request_interrupts_at_once_where_asked_to() -> None:
             deliver(signal.SIGINT)
     assert request.signal == signal.SIGINT
     assert asked == []
+
+
+def test_an_interrupt_that_python_must_ignore_comes_again() -> None:
+    """As in the finalizers that run while numba compiles."""
+
+    class Finalized:
+        def __del__(self) -> None:
+            deliver(signal.SIGTERM)
+
+    def work(request: StopRequest) -> None:
+        Finalized()  # gone at once
+        assert request.signal == signal.SIGTERM
+        while True:
+            time.sleep(0.01)
+
+    before = sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt) as found, StopRequest(at_once=True) as request:
+        work(request)
+    assert found.value.args == (signal.SIGTERM,)
+    assert sys.unraisablehook is before
 
 
 def test_interruptible_ends_a_search_first_and_everything_second() -> None:

@@ -91,6 +91,36 @@ class PairResult:
         return cls(a, b, math.fsum(games), len(games), sum(y == 0.5 for y in games), openings=openings)
 
 
+def widened(result: PairResult, scatter: float) -> PairResult:
+    """Return a result with the variance that a pair's own scatter adds to its score.
+
+    If the log odds of a pair scatter around what its ratings predict, by sigma = `scatter` / (400 / ln 10), then n
+    games with score p have the variance n p (1 - p) d + (n p (1 - p) sigma)^2 (delta method), which is a design effect
+    of d + n p (1 - p) sigma^2. More games against the same opponent do not make it small; more opponents do.
+
+    scatter : standard deviation in Elo
+    """
+    design = design_effect(result.openings) if result.openings else result.design
+    p = (result.score + 1) / (result.games + 2)  # Laplace's: all games won are no certainty
+    return dataclasses.replace(result, design=design + result.games * p * (1 - p) * (scatter / _ELO) ** 2, openings=())
+
+
+def pair_scatter(ratings: Ratings, results: Iterable[PairResult]) -> float:
+    """Return the standard deviation, in Elo, of pairs of players around what their ratings predict.
+
+    The method of moments: the mean square of what each pair's log odds lack, less what its number of games explains.
+    Pairs in which one side won more than 97 % say little about log odds, and are left out. `widened` uses the number.
+    """
+    excess = []
+    for r in results:
+        p = (r.score + 1) / (r.games + 2)
+        if 0.03 < p < 0.97:
+            lack = math.log(p / (1 - p)) - (ratings[r.a].elo - ratings[r.b].elo) / _ELO
+            design = design_effect(r.openings) if r.openings else r.design
+            excess.append(lack**2 - design / (r.games * p * (1 - p)))
+    return _ELO * math.sqrt(max(0.0, float(np.mean(excess)))) if excess else 0.0
+
+
 def from_matrices(names: Sequence[str], wins: np.ndarray, draws: np.ndarray | None = None) -> list[PairResult]:
     """Return the results that a cross table contains.
 

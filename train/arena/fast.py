@@ -17,8 +17,8 @@ from rlgo.errors import RlgoError
 from rlgo.fast_games import FastGames, joined, play_slices
 from rlgo.jit import compiling
 from rlgo.player import Player
-from rlgo.settings import SIZES
-from rlgo.shapes import FeatureSet, make_features, unshare
+from rlgo.settings import SHARINGS, SIZES
+from rlgo.shapes import FeatureSet, extend, make_features, unshare
 from rlgo.weights import Weights
 from train.players.keys import weights_for
 from train.players.spec import parse_spec
@@ -94,17 +94,30 @@ def on_common_features(weights: Sequence[Weights | None], size: int) -> tuple[Fe
 
     Returns
     -------
-    the feature set, and theta of each player on it, float32[n_weights + 1]. It is their own set if they share one,
-    otherwise all shapes without weight sharing.
+    the feature set, and theta of each player on it, float32[n_weights + 1]. It is the smallest one with all their
+    windows and kinds of weights; if there is none, it is all shapes without weight sharing.
+
+    Raises RlgoError if windows see liberties in different classes: atari for one player, numbers for another.
     """
-    sets = {w.features.name: w.features for w in weights if w is not None}
-    if len(sets) > 1:
-        features = make_features(size, SIZES, "none")
-        thetas = [None if w is None else unshare(w.features, w.theta)[1] for w in weights]
+    sets = {w.features.name: w.features for w in weights if w is not None} or {"": make_features(size)}
+    liberties = tuple(sorted({name for f in sets.values() for name in f.liberties}))
+    sharing = _common_sharing([f.sharing for f in sets.values()])
+    liberty_sharing = _common_sharing([f.liberty_sharing for f in sets.values() if f.liberties])
+    if sharing is not None and liberty_sharing is not None:
+        sizes = tuple(sorted({k for f in sets.values() for k in f.sizes}))
+        features = make_features(size, sizes, sharing, liberties, liberty_sharing)
+        thetas = [None if w is None else extend(w.features, w.theta, features) for w in weights]
     else:
-        features = next(iter(sets.values()), None) or make_features(size)
-        thetas = [None if w is None else w.theta for w in weights]
+        features = make_features(size, SIZES, "none", liberties, "none")
+        thetas = [None if w is None else unshare(w.features, w.theta, SIZES, liberties)[1] for w in weights]
     return features, [np.zeros(features.n_weights + 1, np.float32) if theta is None else theta for theta in thetas]
+
+
+def _common_sharing(sharings: list[str]) -> str | None:
+    """Return the smallest kind of weight sharing with all blocks of these; None if there is none."""
+    kinds = {kind for sharing in sharings for kind in SHARINGS[sharing]}
+    fitting = [sharing for sharing in SHARINGS if kinds <= set(SHARINGS[sharing])]
+    return min(fitting, key=lambda sharing: len(SHARINGS[sharing]), default=None)
 
 
 def fast_weights(player: str | Player, size: int) -> Weights | None:

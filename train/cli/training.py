@@ -21,7 +21,9 @@ from train.cli.options import (
     PairGames,
     PngFile,
     Seed,
+    Size,
     as_json,
+    board,
     check_picture,
     check_writable,
     count,
@@ -30,7 +32,7 @@ from train.cli.options import (
     shipped,
     write_json,
 )
-from train.console import optional_picture
+from train.console import message, optional_picture
 
 app = typer.Typer()
 
@@ -215,8 +217,8 @@ def evaluate(
 ) -> None:
     """Rate weights, or whole runs, in Elo.
 
-    A run takes part with all its checkpoints and its last weights, which gives a learning curve; several runs share one
-    scale. Random play has 0 Elo. The best shipped weights join in if they have the same features.
+    A run takes part with all its checkpoints and its last weights, which gives a learning curve. The scale is that of
+    the reference ladder (`rlgo ladder`), the same for all runs.
     """
     check_writable(json_file)
     check_picture(png)
@@ -230,6 +232,46 @@ def evaluate(
         from train.runs.pictures import ratings_picture
 
         ratings_picture(png, result)
+
+
+@app.command("ladder")
+def ladder(
+    size: Size = 9,
+    make: Annotated[
+        Path | None, typer.Option("--make", metavar="FILE", help="Train and rate all rungs anew, half an hour's work.")
+    ] = None,
+    check: Annotated[
+        int | None,
+        typer.Option("--check", parser=count(2), metavar="N", help="Rate N short runs on it and by their own games."),
+    ] = None,
+    games: PairGames = 1_000,
+    gnugo: Annotated[
+        int, typer.Option("--gnugo", parser=count(2), metavar="N", help="Games of each of the best rungs with GNU Go.")
+    ] = 200,
+    seed: Seed = 1,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+) -> None:
+    """Show the reference ladder, the players of known Elo behind every rating.
+
+    --make repeats how the shipped file was made. --check trains runs that differ only in their seed, and tells how far
+    their ratings on the ladder are from those of games between them. --games, --gnugo and --seed belong to these two.
+    """
+    from train.arena.ladder import load_ladder
+
+    if make is not None:
+        from train.runs.make_ladder import make_ladder
+
+        check_writable(make)
+        make_ladder(make, games, gnugo, seed)
+        message(f"{make}: the ladder of all board sizes")
+        return
+    if check is not None:
+        from train.runs.check_ladder import check_ladder, text
+
+        print(text(check_ladder(check, games, seed, board(size, 7.5).size)))
+        return
+    rungs = load_ladder(board(size, 7.5).size)
+    print(as_json({"size": size, "elo": rungs.elo, "scatter": rungs.scatter}) if json else rungs)
 
 
 @app.command("sweep")

@@ -6,6 +6,7 @@ Everything that a report says is computed from these files; see `findings`.
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -69,7 +70,8 @@ def read_raw(path: Path) -> RawResults | None:
 def own_experiments(results: Path) -> dict[str, Path]:
     """Return the files of the user's own experiments that have results in a folder, by name."""
     headers = {path.stem: read_header(path) for path in sorted(results.glob("*.jsonl"))}
-    return {name: results / header["file"] for name, header in headers.items() if "file" in header}
+    files = {name: os.path.normpath(results / header["file"]) for name, header in headers.items() if "file" in header}
+    return {name: Path(file) for name, file in files.items()}
 
 
 def read_header(path: Path) -> dict[str, Any]:

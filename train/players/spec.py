@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.errors import RlgoError, nearest
+from rlgo.errors import RlgoError, nearest, shown
 from rlgo.player import Player, Seed
 from rlgo.resources import config_path
+from rlgo.settings import board_size
 from train.config import read_toml
 from train.players.engines import GtpClient
 from train.players.keys import PLAYERS, Keys
@@ -70,6 +71,9 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
     ------
     RlgoError : for a bad spec, for missing weights, and for an engine that does not start or rejects the size.
     """
+    if not isinstance(spec, str | Spec):
+        raise RlgoError(f'spec = {shown(spec)}: expected a player spec, such as "dyna2,sims=500"')
+    size = board_size(size)
     name, values = parse_spec(spec) if isinstance(spec, str) else spec
     values = dict(values)
     if name == "gtp":

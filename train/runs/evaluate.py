@@ -1,12 +1,12 @@
-"""Ratings of checkpoints, weight files and whole runs, from games between them and one Bradley-Terry fit.
+"""Ratings of checkpoints, weight files and whole runs on the reference ladder, from games with it and with each other.
 
-Start reading at `evaluate`, then `pairs_of`, which decides who plays whom.
+Start reading at `evaluate`, then `pairs_of`, which decides who else plays whom.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,16 @@ from rlgo.exchange import load_any
 from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.resources import version
-from rlgo.weights import Weights, load_weights, shipped_weights
+from rlgo.weights import Weights, load_weights
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.fast import on_common_features
+from train.arena.ladder import SCALE, Ladder, load_ladder
 from train.console import Progress, message
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
-from train.runs.strength import GNUGO_NAME, RUNGS, has_gnugo, play_gnugo
-from train.stats import NORMAL_975
+from train.runs.strength import GNUGO_NAME, has_gnugo, play_gnugo
 
-RANDOM = "random"
+NEIGHBOURS = 3  # earlier checkpoints of its run that each set of weights plays
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,7 @@ class Evaluation:
     """The result of `evaluate`."""
 
     entrants: tuple[Entrant, ...]
-    # Of the entrants by name, of `RANDOM`, which has 0 Elo, and of `GNUGO_NAME` if it played. Intervals and covariance
-    # are those of differences from the mean of the entrants.
+    # Of the entrants by name, of the rungs of the ladder (anchors), and of `GNUGO_NAME` if it played.
     ratings: Ratings
     results: tuple[PairResult, ...]
     games: int  # per pair
@@ -80,10 +79,9 @@ class Evaluation:
     def __str__(self) -> str:
         los = len(self.ratings.players) <= 10
         lines = [
-            f"{self.size}x{self.size}, komi {self.komi:g}, {self.games:,} games a pair, seed {self.seed}. "
-            "Random play has 0 Elo; + and - give the",
-            "95 % interval of a player's place among the weights"
-            + ("; LOS is the likelihood that it is the stronger one." if los else "."),
+            f"{self.size}x{self.size}, komi {self.komi:g}, {self.games:,} games a pair, seed {self.seed}. {SCALE};",
+            "+ and - give the 95 % interval. Rungs of the ladder have known ratings, without one."
+            + (" LOS is the likelihood that one is stronger." if los else ""),
         ]
         if self.interrupted:
             lines.append(f"Interrupted: {len(self.results)} pairs have met. The same command starts over.")
@@ -98,12 +96,12 @@ def evaluate(
     gnugo: int = 0,
     progress: bool = True,
 ) -> Evaluation:
-    """Rate the greedy players of weights, with random play as 0 Elo.
+    """Rate the greedy players of weights on the reference ladder (`train.arena.ladder`).
 
     Parameters
     ----------
     targets : weight files and run folders, all of one board size. A run folder stands for its checkpoints and its last
-        weights. The best shipped weights of that size take part if they share the features of one of them.
+        weights.
     games : games per pair, an even number because each opening is played with both colours
     seed : seed of the openings
     komi : None: the komi that the weights were trained with
@@ -131,79 +129,65 @@ def evaluate(
     entrants = _entrants(targets)
     size = entrants[0].weights.features.size
     komi = _komi(entrants) if komi is None else komi
-    entrants = _with_shipped(entrants)
-    features, thetas = on_common_features([None, *(entrant.weights for entrant in entrants)], size)
-    names = [RANDOM, *(entrant.name for entrant in entrants)]
+    ladder = load_ladder(size)
     results: list[PairResult] = []
-    pairs, interrupted = pairs_of(entrants), False
     try:
-        with compiling(f"matches, {size}x{size}"), Progress(len(pairs), "pairs", enabled=progress) as bar:
-            for number, (i, j) in enumerate(pairs):
-                seeds = np.random.SeedSequence([seed, number])
-                scores = play_fast(features, thetas[i], thetas[j], games, seeds, komi).scores
-                results.append(PairResult.of_openings(names[i], names[j], scores))
-                bar.update()
+        results.extend(_play(entrants, ladder, games, seed, komi, progress=progress))
         for entrant in entrants if gnugo else []:
             if entrant.is_last or not entrant.run:
                 match = play_gnugo(entrant.weights, gnugo, komi, seed, progress)
-                results.append(PairResult.of_openings(entrant.name, GNUGO_NAME, match.scores))
+                results.append(ladder.result(entrant.name, GNUGO_NAME, match.scores))
                 if match.interrupted:
                     raise KeyboardInterrupt
+        interrupted = False
     except KeyboardInterrupt:
-        if not _connects(results, names):
-            message(f"interrupted after {len(results)} of {len(pairs)} pairs: too few to rate everyone")
+        rated = {r.a for r in results}
+        if len(rated) < len(entrants):
+            message(f"interrupted after rating {len(rated)} of {len(entrants)}: too few")
             raise
         interrupted = True
-    # A single set of weights can only be placed relative to random play.
-    ratings = _placed(rate(results), names if len(entrants) == 1 else names[1:])
+    ratings = rate(results, ladder.elo)
     return Evaluation(tuple(entrants), ratings, tuple(results), games, size, komi, seed, interrupted)
 
 
-def _connects(results: Sequence[PairResult], names: Sequence[str]) -> bool:
-    """Return whether games connect everyone in `names`, directly or through others."""
-    groups: list[set[str]] = [{name} for name in names]
-    for r in results:
-        met = [group for group in groups if r.a in group or r.b in group]
-        groups = [group for group in groups if group not in met] + [set().union({r.a, r.b}, *met)]
-    return len(groups) == 1
-
-
-def _placed(ratings: Ratings, names: Collection[str]) -> Ratings:
-    """Shift ratings so that random play has 0 Elo, and give intervals relative to the mean of the players in `names`.
-
-    The gap of several hundred Elo between random play and the first checkpoint is the least certain number of all. In
-    intervals relative to random play, or to a mean that includes it, this uncertainty would hide everything else.
-    """
-    players, zero = ratings.players, ratings[RANDOM].elo
-    share = np.array([player.name in names for player in players]) / len(names)
-    centre = np.eye(len(players)) - share  # each row: a player minus the mean
-    covariance = centre @ ratings.covariance @ centre.T
-    half = NORMAL_975 * np.sqrt(covariance.diagonal().clip(0))
-    moved = (
-        replace(p, elo=elo, ci95=(elo - float(h), elo + float(h)), opponent=p.opponent - zero)
-        for p, h in zip(players, half, strict=True)
-        for elo in (p.elo - zero,)
-    )
-    return replace(ratings, players=tuple(moved), covariance=covariance)
+def _play(
+    entrants: Sequence[Entrant], ladder: Ladder, games: int, seed: int, komi: float, *, progress: bool
+) -> Iterator[PairResult]:
+    """Let all entrants play the ladder and each other, and yield the results as they come."""
+    features, thetas = on_common_features([entrant.weights for entrant in entrants], ladder.size)
+    names = [entrant.name for entrant in entrants]
+    pairs = pairs_of(entrants)
+    with (
+        compiling(f"matches, {ladder.size}x{ladder.size}"),
+        Progress(len(entrants) + len(pairs), "pairs", enabled=progress) as bar,
+    ):
+        for number, entrant in enumerate(entrants):
+            seeds = np.random.SeedSequence([seed, 0, number])
+            yield from ladder.results(entrant.name, entrant.weights, games, seed=seeds, komi=komi)
+            bar.update()
+        for number, (i, j) in enumerate(pairs):
+            seeds = np.random.SeedSequence([seed, 1, number])
+            scores = play_fast(features, thetas[i], thetas[j], games, seeds, komi).scores
+            yield ladder.result(names[i], names[j], scores)
+            bar.update()
 
 
 def pairs_of(entrants: Sequence[Entrant]) -> list[tuple[int, int]]:
-    """Return who plays whom, as pairs of numbers; entrants are numbered from 1, and 0 is random play.
+    """Return who plays whom besides the ladder, as pairs of numbers of entrants.
 
-    Each set of weights of a run plays the `RUNGS` before it, on a ladder that starts with random play: against weights
-    further down it wins too often to learn anything. The last weights of all runs play each other. A file, whose
-    strength is unknown, plays everyone.
+    Each set of weights of a run plays the `NEIGHBOURS` before it; the last weights of all runs play each other. A file
+    plays everyone.
     """
     pairs: set[tuple[int, int]] = set()
     ladders: dict[str, list[int]] = {}
     last: list[int] = []
-    for i, entrant in enumerate(entrants, 1):
+    for i, entrant in enumerate(entrants):
         if not entrant.run:
-            pairs |= {(min(i, j), max(i, j)) for j in range(len(entrants) + 1) if j != i}
+            pairs |= {(min(i, j), max(i, j)) for j in range(len(entrants)) if j != i}
             continue
-        ladder = ladders.setdefault(entrant.run, [0])
-        pairs |= {(j, i) for j in ladder[-RUNGS:]}
-        ladder.append(i)
+        earlier = ladders.setdefault(entrant.run, [])
+        pairs |= {(j, i) for j in earlier[-NEIGHBOURS:]}
+        earlier.append(i)
         if entrant.is_last:
             pairs |= {(j, i) for j in last}
             last.append(i)
@@ -245,23 +229,6 @@ def _run_entrants(path: Path, name: str) -> list[Entrant]:
         raise RlgoError(f"{path}: no checkpoint yet")
     most = max(weights)
     return [Entrant(f"{name} {games:,}", weights[games], name, games == most) for games in sorted(weights)]
-
-
-def _with_shipped(entrants: list[Entrant]) -> list[Entrant]:
-    """Add the best shipped weights, unless they are present already or share no entrant's features."""
-    features = entrants[0].weights.features
-    try:
-        path = shipped_weights(features.size)
-    except RlgoError:
-        return entrants
-    shipped = load_weights(path)
-    sets = {entrant.weights.features.name for entrant in entrants}
-    there = any(np.array_equal(shipped.theta, entrant.weights.theta) for entrant in entrants)
-    return (
-        entrants
-        if there or shipped.features.name not in sets
-        else [*entrants, Entrant(f"shipped {path.stem}", shipped)]
-    )
 
 
 def _komi(entrants: Sequence[Entrant]) -> float:

@@ -6,6 +6,7 @@ Start reading at `RunHistory`. Nothing is written, and a run that trains does no
 from __future__ import annotations
 
 import json
+import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,8 @@ class RunHistory:
         if RunFolder(top).exists():
             return {top.resolve().name: RunFolder(top)}
         configs = [*top.glob("*/config.toml"), *top.glob("*/*/config.toml")]
-        paths = sorted(path.parent for path in configs if not any(p.startswith(".") for p in path.parts))
-        return {path.relative_to(top).as_posix(): RunFolder(path) for path in paths}
+        names = sorted(path.parent.relative_to(top).as_posix() for path in configs)
+        return {name: RunFolder(top / name) for name in names if not name.startswith(".") and "/." not in name}
 
     def find(self, name: str) -> RunFolder:
         """Return the folder of a run. RlgoError if there is no run of this name."""
@@ -82,7 +83,7 @@ class RunHistory:
         than it was; and ``next``, the byte where to continue.
         """
         metrics = self.find(name).metrics
-        curves: dict[str, list[list[float]]] = {}
+        curves: dict[str, list[list[float | None]]] = {}
         try:
             after = after if after <= metrics.stat().st_size else 0
             with metrics.open("rb") as file:
@@ -95,10 +96,10 @@ class RunHistory:
             try:
                 numbers = json.loads(line)
                 games = numbers.pop("games")
-            except (ValueError, KeyError, AttributeError):
+            except (ValueError, KeyError, AttributeError, TypeError):  # no object with a number of games
                 continue
             for metric, value in numbers.items():
-                curves.setdefault(metric, []).append([games, value])
+                curves.setdefault(metric, []).append([games, value if math.isfinite(value) else None])
         return {"after": after, "next": after + len(data), "curves": curves}
 
     def learned(self, name: str) -> tuple[Weights, np.ndarray]:

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from train.arena.ladder import SCALE
 from train.plots import FIRST, INK, SECOND, light_frame, make_figure, percent, save_figure
 from train.runs.compare import Comparison, Side
-from train.runs.evaluate import RANDOM, Evaluation
+from train.runs.evaluate import Evaluation
 from train.runs.sweep import METRICS, Outcome, Sweep
 from train.stats import clustered_interval
 
@@ -221,7 +222,7 @@ def ratings_picture(path: str | Path, found: Evaluation) -> None:
     """
     figure, axes = make_figure(1, 1, 8, 5)
     ax = axes[0, 0]
-    curves, drawn = found.curves(), {RANDOM}
+    curves, drawn = found.curves(), {player.name for player in found.ratings.players if player.anchor}
     for run, curve in curves.items():
         ratings = [found.ratings[name] for _, name in curve]
         games = [games for games, _ in curve]
@@ -241,11 +242,11 @@ def ratings_picture(path: str | Path, found: Evaluation) -> None:
             ax.annotate(player.name, (0.01, player.elo), xycoords=("axes fraction", "data"), va="bottom", fontsize=9)
     ax.set_xscale("log")
     ax.set_xlabel("games of self-play")
-    ax.set_ylabel(f"Elo ({RANDOM} play 0)")
+    ax.set_ylabel(f"Elo ({SCALE})")
     ax.set_title(
         f"{found.size}x{found.size}, {found.games:,} games a pair, with 95 % intervals", fontsize=10, loc="left"
     )
     light_frame(ax)
-    if len(drawn) > 1:
+    if ax.get_legend_handles_labels()[1]:
         ax.legend(frameon=False, fontsize=9, loc="lower right")
     save_figure(figure, path)

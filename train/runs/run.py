@@ -34,6 +34,7 @@ from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import step_size
 from rlgo.weights import Weights, save_weights
 from train.arena.elo import Rating
+from train.arena.ladder import SCALE
 from train.config import Config, config_from_dict, flat, overrides, to_toml
 from train.console import Progress, StopRequest, command, message
 from train.provenance import commit, versions
@@ -60,6 +61,12 @@ class Result:
     elo: float  # see `strength.elo`
 
 
+def features_of(config: Config) -> FeatureSet:
+    """Make the feature set that a config describes."""
+    f = config.features
+    return make_features(config.board.size, f.sizes, f.sharing, f.liberties, f.liberty_sharing)
+
+
 def make_learner(
     config: Config,
     seed: int | np.random.SeedSequence,
@@ -75,7 +82,7 @@ def make_learner(
     theta : initial weights, float32[n_weights + 1]; None: zeros
     kind : the class of the learner, or a function with the same arguments; by default, its workers are threads
     """
-    f, le, p = config.features, config.learning, config.policy
+    le, p = config.learning, config.policy
     value = VALUES[le.value]
     learning = Learning(
         alpha=le.alpha,
@@ -91,7 +98,7 @@ def make_learner(
         averaging=le.averaging,
     )
     policy = Policy(POLICIES[p.kind], p.epsilon if p.kind == "epsilon_greedy" else 0.0, p.temperature, value)
-    features = make_features(config.board.size, f.sizes, f.sharing)
+    features = features_of(config)
     run = config.run
     return kind(
         features,
@@ -155,8 +162,7 @@ def _initial_weights(config: Config) -> np.ndarray | None:
     """Return the weights that a new run starts from: those of `run.start`, or None."""
     if not config.run.start:
         return None
-    weights, f = load_any(config.run.start, config.board.size), config.features
-    expected = make_features(config.board.size, f.sizes, f.sharing)
+    weights, expected = load_any(config.run.start, config.board.size), features_of(config)
     if weights.features is not expected:
         raise RlgoError(
             f"run.start = {config.run.start}: expected weights for {expected.name}, "
@@ -232,7 +238,7 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> 
     """Run from the saved state to the end; if the run ends early, the error says how to resume it."""
     with folder.lock(), StopRequest() as stop:
         state, saved = folder.load()
-        done = _Progress(**saved)
+        done = _Progress.of(saved)
         if done.finished and done.games == config.run.games:
             raise RlgoError(f"{folder.path}: finished at {done.games:,} games; to continue, --set run.games=N")
         if done.games > config.run.games:
@@ -286,10 +292,15 @@ class _Progress:
     spent: float = 0.0  # ... and the seconds of self-play they took
     strength: dict[str, Any] = field(default_factory=dict)  # last measured, see `Strength`
     elo: float = 0.0  # measured along with it
-    ratings: dict[str, float] = field(default_factory=dict)  # of the checkpoints, see `strength.elo`
     measures_due: bool = False  # whether the logs, measurements and checkpoint of this number of games come next ...
     gnugo_due: bool = False  # ... or a match against GNU Go
     finished: bool = False
+
+    @classmethod
+    def of(cls, saved: dict[str, Any]) -> _Progress:
+        """Return a saved state."""
+        saved.pop("ratings", None)  # in states from before the reference ladder
+        return cls(**saved)
 
 
 @dataclass
@@ -418,14 +429,13 @@ class _Run:
             self.report(games, _never_seen(weights.features, occurrences), *measured, bar)
             if is_checkpoint:
                 save_weights(self.folder.checkpoint(games), weights)
-                self.done.ratings[str(games)] = measured[0].elo
             if is_checkpoint or end:  # few, because checkpoints lie ever further apart
                 self.monitor.pictures(games, weights)
         self.done.gnugo_due = run.gnugo_games > 0 and due(run.gnugo_every) and has_gnugo()
 
     def measure(self, weights: Weights, is_reported: bool) -> tuple[Rating, dict[str, Strength]]:
         """Return the Elo of weights and, if they will be reported, their win rates."""
-        rating = elo(self.config, self.folder, weights, self.done.ratings)
+        rating = elo(self.config, weights)
         return rating, win_rates(self.config, self.folder, weights) if is_reported else {}
 
     def report(
@@ -491,7 +501,7 @@ class _Run:
         """Go back to the saved state, from which the round will be played again, and end with `_Interrupted`."""
         state, saved = self.folder.load()
         self.learner.restore(state)
-        self.done = _Progress(**saved)
+        self.done = _Progress.of(saved)
         self.interrupt()
 
     def finish(self) -> None:
@@ -505,8 +515,8 @@ class _Run:
         lost = f", and {done.lost:,} lost with workers that died" if done.lost else ""
         n = self.config.run.eval_games
         self.log(
-            f"{self.learner.games:,} games in {self.done.seconds:.0f} s{lost}. Above: Elo of the greedy player (random "
-            f"play = 0) and its win rates in {n:,} games per opponent, with 95 % intervals"
+            f"{self.learner.games:,} games in {self.done.seconds:.0f} s{lost}. Above: Elo of the greedy player "
+            f"({SCALE}) and its win rates in {n:,} games per opponent, with 95 % intervals"
         )
         self.log(_next_steps(self.folder, self.config.board.size))
         done.finished = True

@@ -31,8 +31,8 @@ class RunInfo:
     games: int = 0
     seconds: float = 0.0  # spent on self-play, learning and measuring
     strength: dict[str, Any] = field(default_factory=dict)  # last measurement by opponent, see `strength.Strength`
-    # The rating that `rlgo train` printed last, on the ladder of the run's own checkpoints (`strength.elo`); None
-    # before the first. Nothing is rated again, so both commands show the same number. `rlgo eval` re-rates runs.
+    # The rating that `rlgo train` printed last, on the reference ladder (`strength.elo`); None before the first.
+    # Nothing is rated again, so both commands show the same number.
     elo: float | None = None
     started: str = ""  # ISO 8601, UTC
 
@@ -162,4 +162,5 @@ def _row(run: RunInfo, top: Path) -> tuple[str, ...]:
 
 def features_text(config: Config) -> str:
     """Describe the features of a run in a few characters: ``1+2+3 LI+LD``."""
-    return "+".join(map(str, config.features.sizes)) + " " + config.features.sharing
+    plain = "+".join(map(str, config.features.sizes)) + " " + config.features.sharing
+    return ", ".join([plain, *config.features.liberties])

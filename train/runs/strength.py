@@ -1,4 +1,4 @@
-"""Strength of a run's greedy player: win rates, Elo against its own checkpoints, games against GNU Go.
+"""Strength of a run's greedy player: win rates, Elo on the reference ladder, games against GNU Go.
 
 Start reading at `win_rates`, `elo` and `against_gnugo`. Games are played in compiled code, thousands per second, except
 those against GNU Go.
@@ -18,10 +18,11 @@ from rlgo.errors import RlgoError
 from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.player import GreedyPlayer
-from rlgo.shapes import FeatureSet
+from rlgo.shapes import FeatureSet, extend
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, shipped_weights
-from train.arena.elo import PairResult, Rating, rate_new
+from train.arena.elo import Rating
+from train.arena.ladder import load_ladder
 from train.config import Config
 from train.runs.folder import RunFolder
 from train.stats import clustered_interval, in_percent
@@ -29,7 +30,6 @@ from train.stats import clustered_interval, in_percent
 if TYPE_CHECKING:
     from train.arena.match import MatchResult
 
-RUNGS = 3  # number of earlier checkpoints that each set of weights plays
 GNUGO = "gnugo --mode gtp --level 0 --chinese-rules --capture-all-dead --positional-superko"
 GNUGO_NAME = "GNU Go level 0"
 _WIN_RATES, _ELO, _GNUGO = range(3)
@@ -73,39 +73,10 @@ def win_rates(config: Config, folder: RunFolder, weights: Weights) -> dict[str, 
     return out
 
 
-def elo(config: Config, folder: RunFolder, weights: Weights, ratings: dict[str, float]) -> Rating:
-    """Rate `weights` on the ladder of the run's checkpoints, where random play has 0 Elo.
-
-    The weights play the last `RUNGS` checkpoints before them, and random play if there are fewer. Neighbours on the
-    ladder win games from each other, while random play never beats a player of more than a few hundred games. So it
-    plays only where its games are informative; further up, the ladder carries the scale. Ratings of the rungs are
-    fixed once measured. (The prior of `elo.rate` keeps the rating finite even after a score of 100 %.)
-
-    Elo therefore shows how far a run has come, not which of two runs is stronger: the gain of the first few hundred
-    games differs by some hundred Elo between runs, and carries over to all later ratings. `evaluate` rates runs on a
-    common scale.
-
-    Parameters
-    ----------
-    config : the run's config
-    folder : the run's folder
-    weights : the weights to rate
-    ratings : Elo by number of games, as text, of the checkpoints rated so far; missing ones are rated and added
-
-    Returns
-    -------
-    the rating. Its interval covers these games, not the uncertainty of the rungs' own ratings.
-    """
-    # Only earlier ones: a killed run may have left checkpoints that are later than its saved state.
-    rungs = {games: path for games, path in folder.saved().items() if games < weights.games}
-    for games, path in rungs.items():
-        if str(games) not in ratings:
-            ratings[str(games)] = elo(config, folder, load_weights(path), ratings).elo
-    results = []
-    for i, games in enumerate([0, *rungs][-RUNGS:]):
-        theta = load_weights(rungs[games]).theta if games else np.zeros_like(weights.theta)
-        results.append(PairResult.of_openings("new", str(games), _scores(config, weights, theta, i, _ELO)))
-    return rate_new({"0": 0.0, **ratings}, results)
+def elo(config: Config, weights: Weights) -> Rating:
+    """Rate `weights` on the reference ladder, which gives one scale to all runs (`train.arena.ladder`)."""
+    seed = _seed(config, weights.games, 0, _ELO)
+    return load_ladder(config.board.size).rate(weights, config.run.eval_games, seed=seed, komi=config.board.komi)
 
 
 def against_gnugo(config: Config, weights: Weights, progress: bool) -> Strength | None:
@@ -138,13 +109,15 @@ def has_gnugo() -> bool:
 
 
 def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
-    """Return name and theta of the best shipped weights for the board size, if they have the same features."""
+    """Return name and theta of the best shipped weights for the board size, if these features include theirs."""
     try:
         path = shipped_weights(features.size)
     except RlgoError:
         return None
     weights = load_weights(path)
-    return (f"the shipped {path.stem}", weights.theta) if weights.features is features else None
+    if not {block.name for block in weights.features.blocks} <= {block.name for block in features.blocks}:
+        return None
+    return f"the shipped {path.stem}", extend(weights.features, weights.theta, features)
 
 
 def _scores(config: Config, weights: Weights, theta: np.ndarray, opponent: int, what: int) -> np.ndarray:

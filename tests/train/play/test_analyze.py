@@ -128,7 +128,7 @@ def test_from_the_command_line(tmp_path, weights, capsys):
         ("(;SZ[9];B[cc])", ["--player", "dyna2,sims=0"], "sims = 0"),
         ("(;SZ[7];B[cc])", [], "no shipped weights for board size 7"),
         (None, [], "no such file"),
-        ("(;GM[2]SZ[8])", [], "GM[2] is another game"),
+        ("(;GM[2]SZ[8])", [], "GM[2]: expected 1, the game of Go"),
         ("(;SZ[5];B[cc])", ["--komi", "nan"], "--komi nan: expected a number"),
         ("(;SZ[5];B[cc])", ["--move", "3"], "--move 3: the record has 1 moves"),
     ],
@@ -169,7 +169,7 @@ def test_ctrl_c_ends_the_search_with_what_it_has_found(tmp_path, weights, monkey
     monkeypatch.setattr(Dyna2, "run", run_and_interrupt)
     before = signal.getsignal(signal.SIGINT)
     spec = f"two_phase,long={file},sizes=1+2,seconds=3600"
-    assert main(["analyze", str(sgf), "--player", spec]) == 0
+    assert main(["analyze", str(sgf), "--player", spec]) == 130
     assert "two_phase plays" in capsys.readouterr().out
     assert len(calls) == 5
     assert signal.getsignal(signal.SIGINT) is before

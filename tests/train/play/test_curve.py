@@ -52,7 +52,7 @@ def test_turning_points() -> None:
     assert [(turn.number, turn.loss) for turn in curve.turns(10)] == [(3, pytest.approx(0.35))]
     assert curve.turns(0) == []
     text = curve.text(unicode=False)
-    assert "3     Black C3     55%    20%  A1" in text
+    assert "3  Black C3     55%    20%  A1" in text
     assert text.count("*") == 1
     assert len(game.moves) == 6
 

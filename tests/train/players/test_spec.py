@@ -99,6 +99,22 @@ def test_bad_files(tmp_path, text, message):
 
 
 @pytest.mark.parametrize(
+    ("spec", "size", "message"),
+    [
+        (None, 9, "spec = None: expected a player spec"),
+        (["random"], 9, "spec = ['random']: expected a player spec"),
+        ("random", "9", "board size '9': expected 5 to 19"),
+        ("random", None, "board size None: expected 5 to 19"),
+        ("uct", 9.5, "board size 9.5: expected 5 to 19"),
+    ],
+)
+def test_what_is_no_spec_and_no_size(spec, size, message):
+    with pytest.raises(RlgoError) as error:
+        make_player(spec, size)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
     ("spec", "message"),
     [
         ("td_search,T=-1", "player td_search: T = -1: expected an integer from 0 to 1,000,000,000, or never"),

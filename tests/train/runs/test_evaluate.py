@@ -16,13 +16,17 @@ from rlgo.errors import RlgoError
 from rlgo.exchange import without_sharing
 from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights, save_weights
+from train.arena import ladder
 from train.arena.elo import expected_score
+from train.arena.ladder import Ladder, load_ladder
 from train.cli import main as cli
 from train.config import Config, config_from_dict
 from train.runs import evaluate as evaluating
-from train.runs.evaluate import RANDOM, Entrant, Evaluation, evaluate, pairs_of
+from train.runs.evaluate import Entrant, Evaluation, evaluate, pairs_of
 from train.runs.run import train
 from train.runs.strength import GNUGO_NAME
+
+RUNGS = list(load_ladder(5).players)
 
 
 def config(out: Path, name: str, games: int, sizes: tuple[int, ...], **board: Any) -> Config:
@@ -64,24 +68,25 @@ def found(made) -> Evaluation:
 def test_a_run_is_its_checkpoints_and_its_last_weights(found):
     ages = {"long": [100, 200, 500, 550], "short": [100, 200]}
     assert found.curves() == {run: [(n, f"{run} {n}") for n in games] for run, games in ages.items()}
-    assert {p.name for p in found.ratings.players} == {RANDOM, *(f"{run} {n}" for run in ages for n in ages[run])}
+    assert {p.name for p in found.ratings.players} - set(RUNGS) == {f"{run} {n}" for run in ages for n in ages[run]}
+    assert {p.name for p in found.ratings.players if p.anchor} == set(RUNGS)
 
 
-def test_neighbours_meet_and_ends_meet(found):
-    pairs = [{r.a, r.b} for r in found.results]
-    ladder = [RANDOM, "long 100", "long 200", "long 500", "long 550"]
-    expected = [{a, b} for i, b in enumerate(ladder) for a in ladder[max(0, i - 3) : i]]
-    expected += [{RANDOM, "short 100"}, {RANDOM, "short 200"}, {"short 100", "short 200"}, {"long 550", "short 200"}]
-    assert sorted(map(sorted, pairs)) == sorted(map(sorted, expected))
-    assert {r.games for r in found.results} == {200}
+def test_everybody_meets_the_ladder_and_neighbours_and_ends_meet(found):
+    runs = [["long 100", "long 200", "long 500", "long 550"], ["short 100", "short 200"]]
+    expected = [{a, b} for run in runs for i, b in enumerate(run) for a in run[max(0, i - 3) : i]]
+    expected += [{"long 550", "short 200"}]
+    expected += [{name, rung} for run in runs for name in run for rung in RUNGS]
+    assert sorted(sorted([r.a, r.b]) for r in found.results) == sorted(map(sorted, expected))
+    assert {r.games for r in found.results if r.b not in RUNGS} == {200}
 
 
 def test_a_file_meets_everybody():
     entrants = [Entrant("x 1", weights(5), "x"), Entrant("file", weights(5)), Entrant("x 2", weights(5), "x", True)]
-    assert pairs_of(entrants) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-    ladder = [Entrant(str(i), weights(5), "x", i == 9) for i in range(10)]
-    assert (1, 10) not in pairs_of(ladder)
-    assert {(i, 11) for i in range(11)} <= set(pairs_of([*ladder, Entrant("file", weights(5))]))
+    assert pairs_of(entrants) == [(0, 1), (0, 2), (1, 2)]
+    run = [Entrant(str(i), weights(5), "x", i == 9) for i in range(10)]
+    assert (0, 9) not in pairs_of(run)
+    assert {(i, 10) for i in range(10)} <= set(pairs_of([*run, Entrant("file", weights(5))]))
 
 
 def test_the_same_target_counts_once(made):
@@ -96,17 +101,6 @@ def test_runs_of_one_name_are_told_apart(made, tmp_path):
     assert list(both.curves()) == [str(made / "short"), str(tmp_path / "short")]
 
 
-def test_shipped_weights_join_those_of_their_features(made, monkeypatch):
-    monkeypatch.setattr(evaluating, "shipped_weights", lambda _: made / "long" / "checkpoints" / "000000000500.npz")
-
-    def files(target: str) -> list[str]:
-        return [e.name for e in evaluate([made / target], games=2, progress=False).entrants if not e.run]
-
-    assert files("komi.npz") == [str(made / "komi.npz"), "shipped 000000000500"]
-    assert files("short") == []  # other features
-    assert files("long") == []  # among them already
-
-
 # ---------------------------------------------------------------------------------------------
 # What comes out
 # ---------------------------------------------------------------------------------------------
@@ -117,49 +111,30 @@ def test_ratings_are_those_behind_the_scores(tmp_path, monkeypatch):
     true = {"a": 250.0, "b": 500.0, "c": 420.0}
     for name, elo in true.items():
         save_weights(tmp_path / f"{name}.npz", weights(5, elo, games=7))
-
+    rungs = {"low": weights(5, 300), "high": weights(5, 450)}
     seeds = []
 
     def play(_features, theta_a, theta_b, games, seed, _komi):
-        seeds.append(tuple(seed.entropy))
+        seeds.append((*seed.entropy, *seed.spawn_key))
         return SimpleNamespace(scores=np.full((games // 2, 2), expected_score(float(theta_a[1] - theta_b[1]))))
 
     monkeypatch.setattr(evaluating, "play_fast", play)
+    monkeypatch.setattr(ladder, "play_fast", play)
+    monkeypatch.setattr(
+        evaluating, "load_ladder", lambda size: Ladder(size, rungs, {"low": 300.0, "high": 450.0}, scatter=0)
+    )
     found = evaluate([tmp_path / f"{name}.npz" for name in true], games=20_000, progress=False)
     for name, elo in true.items():
         rating = found.ratings[str(tmp_path / f"{name}.npz")]
         assert rating.elo == pytest.approx(elo, abs=2)
         assert rating.ci95[0] < rating.elo < rating.ci95[1]
-        others = [0.0, *(e for n, e in true.items() if n != name)]
-        assert rating.opponent == pytest.approx(np.mean(others), abs=2)
-    assert len(set(seeds)) == len(found.results) == 6  # openings of its own for each pair
-    assert found.ratings[RANDOM].elo == 0
-    assert found.ratings[RANDOM].ci95[0] < 0 < found.ratings[RANDOM].ci95[1]
-
-
-def test_intervals_tell_the_place_among_the_weights(tmp_path, monkeypatch):
-    """Random play loses everything: how far it is behind is not known, and widens no other interval."""
-
-    def play(_features, theta_a, theta_b, games, _seed, _komi):
-        score = np.ones((games // 2, 2)) if theta_b[1] == 0 else np.zeros((games // 2, 2))
-        return SimpleNamespace(scores=score if theta_a[1] * theta_b[1] == 0 else np.tile([1.0, 0.0], (games // 2, 1)))
-
-    monkeypatch.setattr(evaluating, "play_fast", play)
-    for n, name in enumerate("abc", 1):
-        save_weights(tmp_path / f"{name}.npz", weights(5, n, games=7))
-    found = evaluate([tmp_path / f"{name}.npz" for name in "abc"], games=1_000, progress=False)
-    best, *_, random = found.ratings.players
-    assert random.name == RANDOM
-    assert random.ci95[1] - random.ci95[0] > 300
-    assert 1 < best.ci95[1] - best.ci95[0] < 30
-    alone = evaluate([tmp_path / "a.npz"], games=1_000, progress=False).ratings.players[0]
-    assert alone.ci95[1] - alone.ci95[0] > 300
+    assert len(set(seeds)) == len(seeds) == 3 * 2 * 2 + 3  # openings of its own for each pair
+    assert found.ratings["low"].elo == 300
 
 
 def test_training_climbs(found):
     elo = found.ratings.elo
-    assert elo[RANDOM] == 0 < elo["long 100"] < elo["long 550"]
-    assert found.ratings["long 550"].score > 0.5 > found.ratings[RANDOM].score
+    assert elo["random"] < elo["long 100"] < elo["long 550"]
 
 
 def test_the_seed_decides(made, found):
@@ -177,8 +152,8 @@ def test_other_features_play_the_same(made):
     found = evaluate([shared, unshared], games=1_000, progress=False)
     scores = {(r.a, r.b): r.score / r.games for r in found.results}
     assert scores[str(shared), str(unshared)] == pytest.approx(0.5, abs=0.05)
-    assert scores[RANDOM, str(shared)] == pytest.approx(scores[RANDOM, str(unshared)], abs=0.05)
-    assert scores[RANDOM, str(shared)] < 0.3
+    assert scores[str(shared), "random"] == pytest.approx(scores[str(unshared), "random"], abs=0.1)
+    assert scores[str(shared), "random"] > 0.7
 
 
 @pytest.mark.gnugo
@@ -204,14 +179,13 @@ def test_the_command_prints_writes_and_draws(made, found, tmp_path, capsys):
     out, _ = capsys.readouterr()
     assert out == f"{found}\n"
     assert "5x5, komi 0.5, 200 games a pair, seed 1" in out
-    best = found.ratings.players[0]
+    best = found.ratings["long 550"]
     line = next(line for line in out.splitlines() if best.name in line)
-    assert line.split()[0] == "1"
     assert f" {best.elo:.0f} " in line
     assert f" {best.games:.0f} " in line
     data = json.loads(files["--json"].read_text("utf-8"))
     assert [p["name"] for p in data["players"]] == [p.name for p in found.ratings.players]
-    assert data["players"][0]["ci95"] == list(best.ci95)
+    assert next(p for p in data["players"] if p["name"] == best.name)["ci95"] == list(best.ci95)
     assert [(p["a"], p["b"], p["score"]) for p in data["pairs"]] == [(r.a, r.b, r.score) for r in found.results]
     assert (data["games"], data["size"], data["komi"], data["seed"]) == (200, 5, 0.5, 1)
     assert data["selfplay_games"]["long 550"] == 550
@@ -250,27 +224,28 @@ def test_komi_can_be_given(made):
     assert found.komi == 2.5
 
 
-@pytest.mark.parametrize("pairs", [2, 5])
-def test_ctrl_c_shows_the_ratings_so_far(pairs, made, found, monkeypatch, capsys):
-    """As soon as games connect everyone."""
-    play, met = evaluating.play_fast, []
+@pytest.mark.parametrize(("module", "games", "rated"), [(ladder, 20, 1), (evaluating, 2, 6)])
+def test_ctrl_c_shows_the_ratings_so_far(module, games, rated, made, found, monkeypatch, capsys):
+    """As soon as everyone has met the ladder."""
+    play, met = module.play_fast, []
 
     def press(*args):
         met.append(args)
-        if len(met) > pairs:
+        if len(met) > games:
             raise KeyboardInterrupt
         return play(*args)
 
-    monkeypatch.setattr(evaluating, "play_fast", press)
-    if pairs == 2:
+    monkeypatch.setattr(module, "play_fast", press)
+    if rated < len(found.entrants):
         with pytest.raises(KeyboardInterrupt):
             evaluate([made / "long", made / "short"], games=200, progress=False)
-        assert f"interrupted after 2 of {len(found.results)} pairs: too few to rate everyone" in capsys.readouterr().err
+        assert f"interrupted after rating {rated} of {len(found.entrants)}: too few" in capsys.readouterr().err
     else:
         part = evaluate([made / "long", made / "short"], games=200, progress=False)
         assert part.interrupted
-        assert [(r.a, r.b, r.score) for r in part.results] == [(r.a, r.b, r.score) for r in found.results[:pairs]]
-        assert "Interrupted: 5 pairs have met" in str(part)
+        several = len(found.entrants) * len(RUNGS) + games
+        assert [(r.a, r.b, r.score) for r in part.results] == [(r.a, r.b, r.score) for r in found.results[:several]]
+        assert "Interrupted" in str(part)
 
 
 def test_a_run_without_games(tmp_path, monkeypatch):
@@ -282,7 +257,7 @@ def test_a_run_without_games(tmp_path, monkeypatch):
 
 
 def test_what_is_missing_is_reported_before_any_game(made, monkeypatch, tmp_path):
-    monkeypatch.setattr(evaluating, "play_fast", None)
+    monkeypatch.setattr(ladder, "play_fast", None)
     monkeypatch.setattr(evaluating, "has_gnugo", lambda: False)
     with pytest.raises(RlgoError, match="GNU Go is not installed"):
         evaluate([made / "long"], gnugo=2)

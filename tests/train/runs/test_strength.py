@@ -1,4 +1,4 @@
-"""How a run measures strength: win rates, Elo on the ladder of its checkpoints, games against GNU Go."""
+"""How a run measures strength: win rates, Elo on the reference ladder, games against GNU Go."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import signal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,14 @@ from tiny_runs import metrics
 
 from rlgo.errors import RlgoError
 from rlgo.shapes import make_features
-from rlgo.weights import Weights, load_weights, save_weights
-from train.arena.elo import expected_score
+from rlgo.weights import Weights, load_weights
+from train.arena.ladder import load_ladder
 from train.config import Config
 from train.runs import run as running
 from train.runs import strength
-from train.runs.folder import RunFolder
 from train.runs.monitor import METRICS
 from train.runs.run import Result, resume, train
-from train.runs.strength import RUNGS, Strength, elo
+from train.runs.strength import Strength, elo
 
 GNUGO_RATE = "strength/win_rate_gnugo"
 
@@ -45,82 +43,21 @@ def finished(tmp_path_factory) -> tuple[Config, Result]:
 
 
 # ---------------------------------------------------------------------------------------------
-# Elo against the checkpoints
+# Elo
 # ---------------------------------------------------------------------------------------------
-
-TRUE = {0: 0, 100: 150, 200: 320, 500: 450, 1000: 430, 2000: 600}  # of players that there are not
-
-
-@pytest.fixture
-def ladder(tmp_path, monkeypatch) -> tuple[Config, RunFolder, list[tuple[int, int]]]:
-    """Checkpoints of known strength, and who met whom."""
-    config, met = tiny(tmp_path, eval_games=10_000), []
-
-    def play(_features, theta_a, theta_b, games, _seed, _komi):
-        met.append((int(theta_a[1]), int(theta_b[1])))
-        score = float(expected_score(TRUE[met[-1][0]] - TRUE[met[-1][1]]))
-        return SimpleNamespace(scores=np.full((games // 2, 2), score))
-
-    monkeypatch.setattr(strength, "play_fast", play)
-    folder = RunFolder(tmp_path / "tiny")
-    folder.checkpoints.mkdir(parents=True)
-    for games in TRUE:
-        if games:
-            save_weights(folder.checkpoint(games), weights_of(games))
-    return config, folder, met
-
-
-def weights_of(games: int) -> Weights:
-    theta = np.zeros(make_features(5, (1, 2)).n_weights + 1, np.float32)
-    theta[1] = games
-    return Weights(make_features(5, (1, 2)), theta, 0.5, games=games)
-
-
-def test_elo_climbs_the_ladder(ladder):
-    config, folder, met = ladder
-    ratings: dict[str, float] = {}
-    for games in (100, 200, 500, 1000):
-        rating = elo(config, folder, weights_of(games), ratings)
-        assert rating.elo == pytest.approx(TRUE[games], abs=3)
-        assert rating.ci95[0] < rating.elo < rating.ci95[1]
-        ratings[str(games)] = rating.elo
-    before = [0, 100, 200, 500]
-    assert met == [
-        (games, rung) for games in (100, 200, 500, 1000) for rung in [b for b in before if b < games][-RUNGS:]
-    ]
-    # Between two checkpoints, and with the rungs' ratings as they were found once.
-    TRUE[1500] = 500
-    assert elo(config, folder, weights_of(1500), ratings).elo == pytest.approx(500, abs=3)
-    moved = {key: value + 1000 for key, value in ratings.items()}
-    assert elo(config, folder, weights_of(1500), moved).elo == pytest.approx(1500, abs=3)
-
-
-def test_elo_finds_missing_ratings_but_looks_at_no_later_checkpoint(ladder):
-    config, folder, met = ladder
-    ratings = {"100": 150.0}
-    assert elo(config, folder, weights_of(1000), ratings).elo == pytest.approx(TRUE[1000], abs=3)
-    assert set(ratings) == {"100", "200", "500"}
-    assert not {pair for pair in met if 2000 in pair or pair[0] == 100}
-
-
-def test_elo_of_a_player_who_wins_all_is_finite(ladder, monkeypatch):
-    config, folder, _ = ladder
-    monkeypatch.setattr(strength, "play_fast", lambda *_: SimpleNamespace(scores=np.ones((500, 2))))
-    assert 1_000 < elo(config, folder, weights_of(100), {}).elo < 2_000
 
 
 def test_a_run_logs_its_elo(finished):
     config, result = finished
     ratings = curve(result.folder, "strength/elo")
     assert [games for games, _ in ratings] == [100, 200, 300]
-    assert all(rating > 0 for _, rating in ratings)
+    assert ratings[0][1] > load_ladder(5).elo["random"]
     assert ratings[-1][1] == result.elo
     run_json = json.loads((result.folder / "run.json").read_text("utf-8"))
     assert run_json["elo"] == result.elo
     assert f"300 games: Elo {result.elo:,.0f} (" in (result.folder / "log.txt").read_text("utf-8")
-    # It depends on the checkpoints before it alone.
-    last = load_weights(result.folder / "weights.npz")
-    assert elo(config, RunFolder(result.folder), last, {}).elo == result.elo
+    # It depends on config and weights alone, not on the run's history.
+    assert elo(config, load_weights(result.folder / "weights.npz")).elo == result.elo
 
 
 # ---------------------------------------------------------------------------------------------
@@ -155,7 +92,7 @@ def test_gnugo_is_met_when_it_is_due(tmp_path, fake_gnugo):
 def test_without_gnugo_a_run_says_so_once(tmp_path, monkeypatch):
     monkeypatch.setattr(running, "has_gnugo", lambda: False)
     result = train(tiny(tmp_path, gnugo_games=4, gnugo_every=100), progress=False)
-    assert (result.folder / "log.txt").read_text("utf-8").count("GNU Go") == 1
+    assert (result.folder / "log.txt").read_text("utf-8").count("GNU Go is not installed") == 1
     assert curve(result.folder, GNUGO_RATE) == []
     assert "gnugo" not in result.strength
 
@@ -193,7 +130,9 @@ def test_one_ctrl_c_ends_a_match_against_gnugo(tmp_path, monkeypatch, fake_gnugo
 
 def test_the_seed_of_a_match_against_gnugo(tmp_path, monkeypatch):
     """Of GNU Go too, which otherwise takes the time of day."""
-    engines = []
+    engines: list[str] = []
+    features = make_features(5, (1, 2))
+    theta = np.zeros(features.n_weights + 1, np.float32)
 
     def play_match(_player, engine, *_, **__):
         engines.append(engine)
@@ -207,7 +146,7 @@ def test_the_seed_of_a_match_against_gnugo(tmp_path, monkeypatch):
         (tiny(tmp_path, seed=2), 100),
     ):
         with pytest.raises(RlgoError, match="no match"):
-            strength.against_gnugo(config, weights_of(games), progress=False)
+            strength.against_gnugo(config, Weights(features, theta, 0.5, games=games), progress=False)
     assert engines[0].startswith("gtp:gnugo --mode gtp --level 0 ")
     assert " --seed " in engines[0]
     assert engines[0] == engines[1]

@@ -23,7 +23,8 @@ def confined(folder: Path, name: str) -> Path:
     """Return the path of `name` below `folder`; RlgoError if it is not a relative path that stays there."""
     try:
         top, path = folder.resolve(), (folder / name).resolve()
-    except (OSError, ValueError, RuntimeError):  # a null byte, a circle of links
+        path.exists()
+    except (OSError, ValueError, RuntimeError):  # a null byte, a circle of links, a name that is too long
         raise RlgoError(f"{name!r}: expected the name of a file") from None
     if not name or Path(name).is_absolute() or not path.is_relative_to(top) or path == top:
         raise RlgoError(f"{name!r}: expected a name below the folder {folder}")

@@ -20,7 +20,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-COOKIE = "rlgo-token"
 STATIC = "/static/"
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _FORBIDDEN = 1008  # WebSocket close code: policy violation
@@ -116,11 +115,11 @@ class Guard:
         if scope["path"].startswith(STATIC):
             return None
         in_url = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if not any(self._is_token(given) for given in (in_url, _bearer(headers), _cookie(headers))):
+        if not any(self._is_token(given) for given in (in_url, _bearer(headers), _cookie(headers, host))):
             return _forbidden("the token is missing or wrong: open the address that rlgo web printed")
         if in_url and scope["path"] == "/" and scope["type"] == "http":
             answer = RedirectResponse("/", 303)  # so that the token does not stay in the address bar
-            answer.set_cookie(COOKIE, in_url, httponly=True, samesite="lax")
+            answer.set_cookie(cookie_name(host), in_url, httponly=True, samesite="lax")
             return answer
         return None
 
@@ -158,10 +157,17 @@ def _bearer(headers: Headers) -> str:
     return token.strip() if kind.lower() == "bearer" else ""
 
 
-def _cookie(headers: Headers) -> str:
+def cookie_name(host: str) -> str:
+    """Return the name of the cookie that holds the token: servers at several ports share their cookies."""
+    port = host.rpartition(":")[2]
+    return f"rlgo-token-{port}" if port.isdecimal() else "rlgo-token"
+
+
+def _cookie(headers: Headers, host: str) -> str:
     cookies: Any = SimpleCookie()
     try:
         cookies.load(headers.get("cookie", ""))
     except CookieError:
         return ""
-    return cookies[COOKIE].value if COOKIE in cookies else ""
+    name = cookie_name(host)
+    return cookies[name].value if name in cookies else ""

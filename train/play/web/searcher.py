@@ -23,6 +23,8 @@ from train.play.web.threads import Worker
 from train.play.web.turns import Turn, Turns
 from train.play.web.watch import Frame, Subject, Watch
 
+DOINGS = ("idle", "preparing", "waiting", "searching")
+
 
 class Commons:
     """What all tabs of a server share.
@@ -82,10 +84,12 @@ class Listener(NamedTuple):
     Attributes
     ----------
     send : a message as JSON, and a key: a later message of the same key may replace it. None: it must arrive
+    say : what the searcher is doing, one of DOINGS
     done : the job and its move, once the search is over
     """
 
     send: Callable[[str, str | None], None]
+    say: Callable[[str], None]
     done: Callable[[Job, int], None]
 
 
@@ -182,25 +186,22 @@ class Searcher:
             if self._job is job:
                 self._job = None
             if self._job is None:
-                self._say("idle")
+                self._listener.say("idle")
 
     def _fail(self, job: Job, message: str) -> None:
         if not job.is_cancelled:
             self._listener.send(json.dumps({"type": "error", "id": None, "role": self.role, "message": message}), None)
 
-    def _say(self, doing: str) -> None:
-        self._listener.send(json.dumps({"type": "state", "role": self.role, "doing": doing}), f"state {self.role}")
-
     def _run(self, job: Job) -> None:
         session = self._session_of(job)
         session.follow(job.game)
         subject = Subject(self.role, job.number, job.spec, session.game.copy())
-        self._say("waiting")
+        self._listener.say("waiting")
         with Turn(self._commons.turns, lambda: job.is_ended) as turn:
             watch = Watch(subject, session.player, self._send_frame, self._commons.limits.frames)
             watch.is_on = self._watches
             self._watch = watch
-            self._say("searching")
+            self._listener.say("searching")
             session.stop = self._stop_of(job, watch, turn)
             move = session.genmove() if job.plays else session.suggest()
         if job.is_cancelled:
@@ -229,7 +230,7 @@ class Searcher:
         """Return the session of the job's player, and begin its game if that is new."""
         key = job.spec, job.game.size
         if self._session is None or key != self._made:
-            self._say("preparing")
+            self._listener.say("preparing")
             self._drop_player()
             self._session = self._make(job)
             self._made, self._game_number = key, None
@@ -261,7 +262,7 @@ class Searcher:
 def analyze(commons: Commons, spec: str, game: Game, seconds: float | None) -> dict[str, Any]:
     """Search a position, and return the last message of the search. RlgoError if the search fails."""
     news: queue.SimpleQueue[str] = queue.SimpleQueue()
-    listener = Listener(lambda text, key: None if key else news.put(text), lambda *_: None)
+    listener = Listener(lambda text, key: None if key else news.put(text), lambda _: None, lambda *_: None)
     searcher = Searcher("analysis", commons, listener)
     searcher.watch(False)
     searcher.start(Job(spec, game, 1, seconds=seconds))

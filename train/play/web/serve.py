@@ -55,26 +55,8 @@ def serve(options: Options, port: int | None, *, runs: RunSource | None = None, 
     ------
     RlgoError : if the address cannot be used, and as `create_app` does.
     """
-    token = new_token()
-    app = create_app(options, token, runs)
     with _listen(options.host, port) as listening:
-        address = _address(options.host, listening.getsockname()[1])
-        url = f"http://{address}/?token={token}"
-        server = _Server(
-            uvicorn.Config(
-                app,
-                ws="websockets-sansio",
-                ws_max_size=options.limits.message_bytes,
-                ws_ping_interval=_PING_SECONDS,
-                ws_ping_timeout=_PING_SECONDS,
-                lifespan="off",
-                log_level="warning",
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                timeout_graceful_shutdown=_GRACE_SECONDS,
-            )
-        )
+        server, url = _make_server(options, listening, runs)
 
         def end(_: int) -> None:
             server.should_exit = True
@@ -86,6 +68,39 @@ def serve(options: Options, port: int | None, *, runs: RunSource | None = None, 
             asyncio.run(server.serve(sockets=[listening]))
         if request:
             raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def in_background(options: Options, runs: RunSource | None = None) -> Iterator[str]:
+    """Serve in a thread, at any free port; yields the address of the WebSocket, token included."""
+    with _listen(options.host, 0) as listening:
+        server, url = _make_server(options, listening, runs)
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
+        thread.start()
+        try:
+            yield url.replace("http://", "ws://").replace("/?", "/api/session?")
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def _make_server(options: Options, listening: socket.socket, runs: RunSource | None) -> tuple[_Server, str]:
+    """Return a server for a socket, and the address of its page."""
+    token = new_token()
+    config = uvicorn.Config(
+        create_app(options, token, runs),
+        ws="websockets-sansio",
+        ws_max_size=options.limits.message_bytes,
+        ws_ping_interval=_PING_SECONDS,
+        ws_ping_timeout=_PING_SECONDS,
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    return _Server(config), f"http://{_address(options.host, listening.getsockname()[1])}/?token={token}"
 
 
 def _listen(host: str, port: int | None) -> socket.socket:

@@ -1,7 +1,7 @@
 """The WebSocket of a tab: requests in, answers and news out.
 
-Start reading at `serve_tab`. Reading, handling and sending are three tasks, so that a request is read while another is
-handled, and a slow browser holds up nobody but itself.
+Start reading at `serve_tab`. Reading and sending are tasks, and handling is a thread: the end of a connection is
+noticed while a request is handled, and a slow browser holds up nobody but itself.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from rlgo.errors import RlgoError
 from rlgo.session import print_bug
-from train.play.web.requests import read_request
+from train.play.web.requests import MalformedError, read_request
 from train.play.web.tab import Tab
 from train.play.web.threads import Worker
 
 _MOST_WAITING = 1_000  # messages that a browser has not taken yet
+_MOST_PENDING = 16  # requests read ahead of the one that is handled
 TOO_LARGE, TRY_LATER, POLICY = 1009, 1013, 1008  # WebSocket close codes
 
 
@@ -72,7 +73,7 @@ async def serve_tab(socket: WebSocket, most_bytes: int, make_tab: Any) -> None:
     worker = Worker("tab")
     sender = asyncio.create_task(_send_all(socket, outbox))
     try:
-        await asyncio.wrap_future(worker.submit(tab.open))
+        worker.submit(partial(_open, tab))
         await _receive_all(socket, most_bytes, tab, outbox, worker)
     except WebSocketDisconnect:
         pass
@@ -80,6 +81,13 @@ async def serve_tab(socket: WebSocket, most_bytes: int, make_tab: Any) -> None:
         sender.cancel()
         worker.submit(tab.close)
         worker.close()
+
+
+def _open(tab: Tab) -> None:
+    try:
+        tab.open()
+    except Exception:
+        print_bug()
 
 
 async def _send_all(socket: WebSocket, outbox: Outbox) -> None:
@@ -92,6 +100,13 @@ async def _send_all(socket: WebSocket, outbox: Outbox) -> None:
 
 
 async def _receive_all(socket: WebSocket, most_bytes: int, tab: Tab, outbox: Outbox, worker: Worker) -> None:
+    """Pass requests to the tab's thread until the connection ends; there it is noticed even while a request waits."""
+    loop, room = asyncio.get_running_loop(), asyncio.Semaphore(_MOST_PENDING)
+
+    def work(text: str) -> None:
+        outbox.send(answer(tab, text))
+        loop.call_soon_threadsafe(room.release)
+
     while socket.application_state == WebSocketState.CONNECTED:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":
@@ -101,7 +116,8 @@ async def _receive_all(socket: WebSocket, most_bytes: int, tab: Tab, outbox: Out
             why = "expected text" if text is None else f"expected at most {most_bytes:,} bytes"
             outbox.send(_error(None, why))
             continue
-        outbox.send(await asyncio.wrap_future(worker.submit(partial(answer, tab, text))))
+        await room.acquire()
+        worker.submit(partial(work, text))
 
 
 def answer(tab: Tab, text: str) -> str:
@@ -111,11 +127,22 @@ def answer(tab: Tab, text: str) -> str:
         request = read_request(text)
         number = request.id
         return json.dumps(tab.handle(request))
+    except MalformedError as error:
+        return _error(_id_in(text), str(error))
     except RlgoError as error:
         return _error(number, str(error))
     except Exception as error:
         print_bug()
         return _error(number, f"internal error: {type(error).__name__}: {error}")
+
+
+def _id_in(text: str) -> int | None:
+    """Return the id of a malformed request, if it has one."""
+    try:
+        number = json.loads(text)["id"]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return None
+    return number if type(number) is int else None
 
 
 def _error(number: int | None, message: str) -> str:

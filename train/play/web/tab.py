@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rlgo.board import BLACK, WHITE
@@ -27,7 +28,7 @@ from train.play.web.files import Records
 from train.play.web.options import Options
 from train.play.web.positions import COLORS, NAMES, describe_game, game_of, vertices_of
 from train.play.web.requests import HUMAN
-from train.play.web.searcher import Commons, Job, Listener, Searcher
+from train.play.web.searcher import DOINGS, Commons, Job, Listener, Searcher
 from train.play.web.watch import describe, describe_curve
 
 Answer = dict[str, Any]
@@ -59,6 +60,7 @@ class Tab:
         self._has_runs = has_runs
         self._lock = threading.RLock()
         self._searchers: dict[str, Searcher] = {}
+        self._doing: dict[str, tuple[str, str]] = {}  # role and state of each of them
         self._watches = True
         self._searches = self._games = 0  # how many there have been
         self._moved = 0.0  # when the game last changed
@@ -244,10 +246,18 @@ class Tab:
         """Return the searcher of a colour, or of another role; those of both colours have the role "game"."""
         if key not in self._searchers:
             role = "game" if key in COLORS else key
-            searcher = Searcher(role, self._commons, Listener(self._send, self._searched))
+            listener = Listener(self._send, partial(self._say, key, role), self._searched)
+            searcher = Searcher(role, self._commons, listener)
             searcher.watch(self._watches)
             self._searchers[key] = searcher
         return self._searchers[key]
+
+    def _say(self, key: str, role: str, doing: str) -> None:
+        """Tell what a role is doing. Called from the searchers' threads."""
+        self._doing[key] = role, doing
+        doings = [known for other, known in list(self._doing.values()) if other == role]
+        message = {"type": "state", "role": role, "doing": max(doings, key=DOINGS.index)}
+        self._send(json.dumps(message), f"state {role}")
 
     def _of_role(self, role: str | None) -> list[Searcher]:
         """Return the searchers of a role, or all, the one with the last search first."""

@@ -26,10 +26,12 @@ class Worker:
         self._thread: threading.Thread | None = None
 
     def submit(self, function: Callable[[], _T]) -> Future[_T]:
-        """Run `function` in the thread, after what was submitted before."""
+        """Run `function` in the thread, after what was submitted before, unless the future is cancelled until then."""
         future: Future[_T] = Future()
 
         def run() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
             try:
                 result = function()
             except BaseException as error:

@@ -48,7 +48,8 @@ class Turn:
         self._began = 0.0
 
     def __enter__(self) -> Self:
-        self._take()
+        with self._turns.changed:
+            self._take()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
@@ -59,22 +60,21 @@ class Turn:
         """Let a waiting search have the place, if this one has had its share, and wait for the next turn."""
         turns = self._turns
         with turns.changed:
-            if not turns.waiting or turns.clock() - self._began < turns.quantum:
-                return
-            self._leave()
-        self._take()
+            if turns.waiting and turns.clock() - self._began >= turns.quantum:
+                self._leave()
+                self._take()
 
     def _take(self) -> None:
+        """Wait for a place, behind those that wait already."""
         turns = self._turns
-        with turns.changed:
-            if turns.waiting or len(turns.running) >= turns.n:
-                turns.waiting.append(self)
-                while not self._is_over() and (turns.waiting[0] is not self or len(turns.running) >= turns.n):
-                    turns.changed.wait(_LOOK_SECONDS)
-                turns.waiting.remove(self)
-            turns.running.add(self)
-            self._began = turns.clock()
-            turns.changed.notify_all()
+        turns.waiting.append(self)
+        turns.changed.notify_all()
+        while not self._is_over() and (turns.waiting[0] is not self or len(turns.running) >= turns.n):
+            turns.changed.wait(_LOOK_SECONDS)
+        turns.waiting.remove(self)
+        turns.running.add(self)
+        turns.changed.notify_all()
+        self._began = turns.clock()
 
     def _leave(self) -> None:
         self._turns.running.discard(self)

@@ -21,7 +21,7 @@ from train.play.web.positions import NAMES, name_of_move, vertices_of
 SEND_SECONDS = 0.1  # between two messages
 LOOK_SECONDS = 0.01  # between two frames at the start of a search
 _COST_SHARE = 0.02  # of the search's time
-_LONGEST_WAIT = 1.0  # seconds
+_LONGEST_WAIT = 1.0  # seconds after a look that took long, such as one that compiled
 _LINES, _LINE_MOVES = 10, 30
 _BEST = 3  # moves of a curve
 _COUNTS = ("visits", "n_amaf")  # columns of whole numbers
@@ -78,12 +78,13 @@ class Watch:
         insight = self._player.insight(self.subject.game)
         seconds = now - self._began
         if insight is not None and insight.moves:
-            self._keep(Frame(_compact(insight), seconds))
+            frame = Frame(_compact(insight), seconds)
+            self._keep(frame)
             if seconds - self._sent >= SEND_SECONDS:
                 self._sent = seconds
-                self._send(json.dumps(describe(self.subject, self.frames[-1])))
+                self._send(json.dumps(describe(self.subject, frame)))
         end = self._clock()
-        self._due = end + min(_LONGEST_WAIT, max(self._every, (end - now) / _COST_SHARE))
+        self._due = end + max(min(self._every, SEND_SECONDS), min(_LONGEST_WAIT, (end - now) / _COST_SHARE))
 
     def finish(self, move: int) -> dict[str, Any]:
         """Take the last frame; return its message, with the move that was chosen."""
@@ -94,6 +95,9 @@ class Watch:
         return {**describe(self.subject, frame), "final": True, "chosen": chosen, "report": self._player.report()}
 
     def _keep(self, frame: Frame) -> None:
+        """Keep a frame, unless the last one is younger than frames of so long a search may be."""
+        if self.frames and frame.seconds - self.frames[-1].seconds < self._every:
+            return
         self.frames.append(frame)
         if len(self.frames) >= self._most:
             self.frames = self.frames[::2]

@@ -1,0 +1,173 @@
+"""The reference ladder: its file, and ratings on it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rlgo.archive import read_archive
+from rlgo.errors import RlgoError
+from rlgo.resources import checkpoints_dir
+from rlgo.settings import MAX_SIZE, MIN_SIZE
+from rlgo.shapes import make_features
+from rlgo.weights import Weights, load_weights, shipped_weights
+from train.arena import ladder
+from train.arena.elo import PairResult, expected_score, pair_scatter, rate, rate_new, widened
+from train.arena.fast import on_common_features
+from train.arena.ladder import NEAREST, Ladder, load_ladder
+from train.cli import main as cli
+from train.experiments.findings import analyze
+from train.experiments.model import GNUGO_0
+from train.runs.make_ladder import GNUGO_0_ELO
+
+TRUE = {"a": 0.0, "b": 200.0, "c": 400.0, "d": 600.0, "e": 800.0}  # of rungs that do not exist
+
+
+def weights(strength: float, size: int = 5) -> Weights:
+    features = make_features(size, (1,))
+    theta = np.zeros(features.n_weights + 1, np.float32)
+    theta[1] = strength
+    return Weights(features, theta, 0.5)
+
+
+@pytest.fixture
+def met(monkeypatch) -> list[tuple[float, int]]:
+    """Games score what ratings predict; this lists the opponents and the numbers of games."""
+    met: list[tuple[float, int]] = []
+
+    def play(_features, theta_a, theta_b, games, _seed, _komi):
+        met.append((float(theta_b[1]), games))
+        return SimpleNamespace(scores=np.full((games // 2, 2), expected_score(float(theta_a[1] - theta_b[1]))))
+
+    monkeypatch.setattr(ladder, "play_fast", play)
+    return met
+
+
+def of_true(scatter: float = 0.0) -> Ladder:
+    return Ladder(5, {name: weights(elo) for name, elo in TRUE.items()}, TRUE, scatter)
+
+
+@pytest.mark.parametrize("strength", [-100, 90, 330, 512, 900])
+def test_the_rating_is_the_one_behind_the_scores(met, strength):
+    rating = of_true().rate(weights(strength), 10_000, seed=1)
+    assert rating.elo == pytest.approx(strength, abs=3)
+    assert rating.ci95[0] < strength < rating.ci95[1]
+    nearest = sorted(TRUE.values(), key=lambda elo: abs(elo - strength))[:NEAREST]
+    assert met[: len(TRUE)] == [(elo, 1_000) for elo in TRUE.values()]
+    assert met[len(TRUE) :] == [(elo, 10_000) for elo in nearest]
+
+
+@pytest.mark.usefixtures("met")
+def test_scatter_bounds_what_games_can_tell():
+    """Ten times the games do not make the interval narrower than what three opponents' own scatter leaves."""
+    widths = {}
+    for scatter, games in itertools.product((0, 60), (1_000, 100_000)):
+        low, high = of_true(scatter).rate(weights(400), games, seed=1).ci95
+        widths[scatter, games] = (high - low) / 2
+    assert widths[0, 100_000] < 2.5
+    assert widths[60, 100_000] == pytest.approx(1.96 * 60 / np.sqrt(3), rel=0.25)
+    assert widths[0, 1_000] < widths[60, 100_000]
+
+
+def test_a_widened_result_has_the_variance_of_both_sources():
+    """Simulated: pairs whose log odds scatter, and the scores of their games."""
+    rng, games, scatter = np.random.default_rng(1), 400, 40.0
+    p = expected_score(100 + rng.normal(0, scatter, 20_000))
+    scores = rng.binomial(games, p)
+    result = widened(PairResult("x", "y", score=float(scores.mean()), games=games), scatter)
+    mean = scores.mean() / games
+    assert scores.var() == pytest.approx(result.design * games * mean * (1 - mean), rel=0.05)
+
+
+def test_scatter_is_found_again():
+    rng, elo = np.random.default_rng(2), {f"p{i}": 60.0 * i for i in range(12)}
+    results = []
+    for a, b in itertools.combinations(elo, 2):
+        p = expected_score(elo[a] - elo[b] + rng.normal(0, 50))
+        results.append(PairResult(a, b, score=float(rng.binomial(2_000, p)), games=2_000))
+    assert pair_scatter(rate(results), results) == pytest.approx(50, rel=0.25)
+    exact = [PairResult(r.a, r.b, 2_000 * float(expected_score(elo[r.a] - elo[r.b])), 2_000) for r in results]
+    assert pair_scatter(rate(exact), exact) < 5
+
+
+def test_the_shipped_ladder_covers_all_boards_and_climbs():
+    for size in range(MIN_SIZE, MAX_SIZE + 1):
+        rungs = load_ladder(size)
+        assert set(rungs.elo) == set(rungs.players)
+        elo = [rungs.elo[name] for name in rungs.players]
+        assert elo[0] == load_ladder(9).elo["random"]
+        gaps = np.diff(sorted(elo))
+        assert gaps.max() < 650, size  # or nobody between two rungs would be rated well
+    assert shipped_weights(9).stem in load_ladder(9).players
+
+
+def test_the_file_says_how_it_was_made_and_its_ratings_follow_from_its_games():
+    meta, arrays = read_archive(checkpoints_dir() / ladder.FILE, "ladder", ladder.FORMAT, ladder.VERSION)
+    assert re.match(r"rlgo ladder --make .* --seed \d+$", meta["provenance"]["command"])
+    assert arrays["theta"].shape == (len(meta["games"]), make_features(9, sharing="LI").n_weights + 1)
+    entry = meta["ratings"]["9"]
+    results = [PairResult(p["a"], p["b"], p["score"], p["games"]) for p in entry["pairs"]]
+    again = rate(results, {"GNU Go level 0": GNUGO_0_ELO}).elo
+    assert {name: pytest.approx(again[name], abs=0.2) for name in entry["elo"]} == entry["elo"]
+
+
+def test_the_scale_is_that_of_the_experiments():
+    analysis = analyze(Path(__file__).parents[3] / "docs" / "experiments", "learning_runs")
+    assert analysis is not None
+    level_0 = analysis.elo(GNUGO_0)
+    assert level_0 is not None
+    assert level_0.value == pytest.approx(GNUGO_0_ELO, abs=1)
+
+
+def test_a_shipped_rung_gets_its_own_rating():
+    rungs = load_ladder(9)
+    name = shipped_weights(9).stem
+    rating = rungs.rate(load_weights(shipped_weights(9)), 200, seed=5)
+    assert rating.ci95[0] < rungs.elo[name] < rating.ci95[1]
+    assert rungs.rate(load_weights(shipped_weights(9)), 200, seed=5) == rating
+
+
+def test_weights_of_other_sizes_and_kinds_meet_on_common_features():
+    small, plain = make_features(5, (2,), "LI"), make_features(5, (1, 3), "LD")
+    rng = np.random.default_rng(3)
+    a, b = (Weights(f, rng.normal(size=f.n_weights + 1).astype(np.float32)) for f in (small, plain))
+    features, (theta_a, theta_b, random) = on_common_features([a, b, None], 5)
+    assert (features.sizes, features.sharing) == ((1, 2, 3), "LI+LD")
+    for own, theta in ((a, theta_a), (b, theta_b)):
+        whole = Weights(features, theta)
+        for block in features.blocks:
+            mine = next((x for x in own.features.blocks if x.name == block.name), None)
+            expected = 0 if mine is None else own.block(mine)
+            assert (whole.block(block) == expected).all()
+    assert not random.any()
+
+
+def test_the_command_lists_the_rungs(capsys):
+    assert cli.main(["ladder", "--size", "7"]) == 0
+    out, _ = capsys.readouterr()
+    rungs = load_ladder(7)
+    assert [line.split()[-1] for line in out.splitlines()[4:]] == [
+        f"{e:,.0f}" for e in sorted(rungs.elo.values())[::-1]
+    ]
+    assert cli.main(["ladder", "--size", "7", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["elo"] == rungs.elo
+    assert cli.main(["ladder", "--size", "4"]) == 2
+    assert "--size 4: expected" in capsys.readouterr().err
+
+
+def test_a_damaged_file_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr(ladder, "checkpoints_dir", lambda: tmp_path)
+    load_ladder.cache_clear()
+    with pytest.raises(RlgoError, match=r"ladder\.npz: cannot be read"):
+        load_ladder(9)
+    load_ladder.cache_clear()
+
+
+def test_rate_new_needs_no_more_than_the_rungs_played():
+    assert rate_new(TRUE, [PairResult("new", "c", 50, 100)]).elo == pytest.approx(400, abs=1)

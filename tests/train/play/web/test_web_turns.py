@@ -1,0 +1,214 @@
+"""Fair shares, frames and threads, with clocks that the tests turn."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import numpy as np
+import pytest
+
+from rlgo.game import Game
+from rlgo.player import Insight, Player
+from train.play.web.answers import Search
+from train.play.web.threads import Worker, Workers
+from train.play.web.turns import Turn, Turns
+from train.play.web.watch import SEND_SECONDS, Subject, Watch
+
+
+class Clock:
+    """Moves on by itself at each look, and when told to."""
+
+    def __init__(self, step: float = 0.0) -> None:
+        self.now, self.step = 100.0, step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+@pytest.mark.parametrize("places", [1, 2, 3])
+def test_searches_take_turns(places):
+    turns, n, rounds = Turns(places, quantum=0.0), 7, 60
+    order: list[int] = []
+    most = []
+    all_there = threading.Event()
+
+    def search(i: int) -> None:
+        with Turn(turns, lambda: False) as turn:
+            all_there.wait(10)
+            for _ in range(rounds):
+                order.append(i)
+                most.append(len(turns.running))
+                turn.offer()
+
+    threads = [threading.Thread(target=search, args=(i,)) for i in range(n)]
+    for thread in threads:
+        thread.start()
+    with turns.changed:
+        turns.changed.wait_for(lambda: len(turns.waiting) == n - places, 10)
+    all_there.set()
+    for thread in threads:
+        thread.join()
+    assert max(most) <= places
+    assert sorted(order) == sorted([*range(n)] * rounds)
+    if places == 1:  # with more of them, the system may hold one search back while the others go on
+        assert order == order[:n] * rounds
+
+
+def test_a_turn_lasts_its_quantum():
+    clock = Clock()
+    turns = Turns(1, quantum=0.5, clock=clock)
+    got = threading.Event()
+
+    def wait_for_a_turn() -> None:
+        with Turn(turns, lambda: False):
+            got.set()
+
+    with Turn(turns, lambda: False) as turn:
+        other = threading.Thread(target=wait_for_a_turn)
+        other.start()
+        with turns.changed:
+            turns.changed.wait_for(lambda: turns.waiting, 10)
+        turn.offer()
+        assert not got.is_set()
+        clock.now += 0.5
+        turn.offer()
+        assert got.is_set()
+    other.join()
+    assert not turns.running
+    assert not turns.waiting
+
+
+def test_nobody_waits_alone_and_who_is_over_waits_no_longer():
+    turns = Turns(1, quantum=0.0)
+    with Turn(turns, lambda: False) as first:
+        first.offer()
+        with Turn(turns, lambda: True):  # ended before its turn came
+            assert len(turns.running) == 2
+    assert not turns.running
+
+
+# ---------------------------------------------------------------------------------------------
+# What a search shows
+# ---------------------------------------------------------------------------------------------
+
+
+class Seen(Player):
+    """Believes something new at each look, which takes some time."""
+
+    name = "seen"
+
+    def __init__(self, clock: Clock, cost: float = 0.0) -> None:
+        self.clock, self.cost, self.looks = clock, cost, 0
+
+    def insight(self, game: Game) -> Insight:
+        self.looks += 1
+        self.clock.now += self.cost
+        p = game.legal_moves()
+        value = np.array([0.123456, np.nan])
+        visits = np.array([self.looks, 0.0])
+        return Insight("tree", p[:2], {"value": value, "visits": visits}, [[p[0], p[1]]], self.looks, depth=3)
+
+
+def made(cost: float = 0.0, most: int = 200) -> tuple[Watch, Clock, Seen, list[str]]:
+    clock, sent = Clock(), list[str]()
+    player = Seen(clock, cost)
+    return Watch(Subject("a", 7, "spec", Game(5)), player, sent.append, most, clock), clock, player, sent
+
+
+def test_ten_messages_a_second():
+    watch, clock, _, sent = made()
+    for _ in range(1_000):
+        clock.now += 0.01
+        watch.look()
+    assert len(sent) == pytest.approx(10 / SEND_SECONDS, rel=0.15)
+    message = json.loads(sent[0])
+    Search.model_validate_json(sent[0])
+    assert (message["role"], message["number"], message["moves"]) == ("a", 7, ["A1", "B1"])
+    assert message["columns"] == {"value": [0.1235, None], "visits": [1, 0]}
+    assert message["lines"] == {"A1": ["A1", "B1"]}
+
+
+@pytest.mark.parametrize("cost", [0.001, 0.01])
+def test_looking_costs_at_most_two_per_cent(cost):
+    watch, clock, player, _ = made(cost)
+    began = clock.now
+    while clock.now - began < 60:
+        clock.now += 0.007  # a slice of the search
+        watch.look()
+    assert player.looks * cost <= 0.021 * 60
+    assert player.looks > 30
+
+
+def test_one_slow_look_does_not_end_the_show():
+    watch, clock, player, _ = made(10.0)  # such as one that compiled
+    watch.look()
+    player.cost = 0.0
+    for _ in range(300):
+        clock.now += 0.01
+        watch.look()
+    assert player.looks > 100
+
+
+def test_few_frames_of_a_long_search_evenly():
+    watch, clock, _, sent = made(most=16)
+    for _ in range(10_000):
+        watch.look()
+        clock.now += 0.01
+    assert 8 <= len(watch.frames) < 16
+    seconds = [frame.seconds for frame in watch.frames]
+    assert seconds[0] == 0
+    assert np.diff(seconds).max() < 0.3 * seconds[-1]
+    assert len(sent) == pytest.approx(100 / SEND_SECONDS, rel=0.15)  # to the end
+
+
+def test_switched_off_it_does_nothing_until_the_end():
+    watch, clock, player, sent = made()
+    watch.is_on = False
+    for _ in range(100):
+        clock.now += 1
+        watch.look()
+    assert (player.looks, sent) == (0, [])
+    last = watch.finish(-1)
+    assert (last["final"], last["chosen"]) == (True, "resign")
+    Search.model_validate_json(json.dumps(last))
+
+
+# ---------------------------------------------------------------------------------------------
+# Threads
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_worker_runs_one_thing_after_another():
+    worker, seen = Worker("w"), list[int]()
+    futures = [worker.submit(lambda i=i: seen.append(i) or i) for i in range(50)]
+    assert [future.result(10) for future in futures] == seen == [*range(50)]
+    with pytest.raises(ZeroDivisionError):
+        worker.submit(lambda: 1 // 0).result(10)
+    assert worker.submit(lambda: threading.current_thread().daemon).result(10)
+    thread = worker.submit(threading.current_thread).result(10)
+    worker.close()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_a_worker_outlives_what_nobody_waits_for():
+    worker, begun, go_on = Worker("w"), threading.Event(), threading.Event()
+
+    def work() -> bool:
+        begun.set()
+        return go_on.wait(10)
+
+    under_way, to_come = worker.submit(work), worker.submit(lambda: 1 // 0)
+    begun.wait(10)
+    assert not under_way.cancel()
+    assert to_come.cancel()
+    go_on.set()
+    assert worker.submit(lambda: 5).result(10) == 5
+
+
+def test_workers_share_the_work():
+    workers = Workers("w", 3)
+    names = {workers.submit(lambda: threading.current_thread().name).result(10) for _ in range(6)}
+    assert names == {"w-0", "w-1", "w-2"}

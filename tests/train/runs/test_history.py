@@ -1,0 +1,99 @@
+"""What a folder of runs has logged: names, curves that grow, and what was learned."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_runs import tiny
+
+from rlgo.errors import RlgoError
+from rlgo.weights import load_weights
+from train.runs import history
+from train.runs.history import RunHistory
+from train.runs.run import train
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("runs")
+    train(
+        tiny(out, run={"name": "done", "games": 120, "log_every": 40, "eval_every": 0, "eval_games": 10}),
+        progress=False,
+    )
+    shutil.copytree(out / "done", out / "sweep" / "member")
+    (out / "notes").mkdir()
+    return out
+
+
+@pytest.fixture
+def runs(made, tmp_path) -> RunHistory:
+    return RunHistory(Path(shutil.copytree(made, tmp_path / "runs")))
+
+
+def test_runs_by_name(runs):
+    assert list(runs.folders()) == ["done", "sweep/member"]
+    told = runs.describe()
+    assert [run["name"] for run in told["runs"]] == ["done", "sweep/member"]
+    assert told["runs"][0]["state"] == "finished"
+    assert (told["runs"][0]["games"], told["runs"][0]["of"]) == (120, 120)
+    json.dumps(told)
+    alone = RunHistory(runs.folder / "done")
+    assert list(alone.folders()) == ["done"]
+    with pytest.raises(RlgoError, match="expected a folder of training runs"):
+        RunHistory(runs.folder / "nothing")
+
+
+def test_a_run_is_read_again_only_when_it_has_changed(runs, monkeypatch):
+    read = []
+    inspect = history.inspect
+    monkeypatch.setattr(history, "inspect", lambda path: read.append(path.name) or inspect(path))
+    runs.runs()
+    runs.runs()
+    assert sorted(read) == ["done", "member"]
+    (runs.folder / "done" / "state.npz").write_bytes(b"damaged")
+    assert runs.runs()["done"].state == "damaged"
+    assert sorted(read) == ["done", "done", "member"]
+
+
+@pytest.mark.parametrize("name", ["nothing", "../runs/done", "/etc", "", "done/", "notes", "sweep"])
+def test_names_that_are_no_runs(runs, name):
+    for ask in (runs.curves, runs.learned):
+        with pytest.raises(RlgoError, match="no such run"):
+            ask(name)
+
+
+def test_curves_grow(runs):
+    lines = [json.loads(line) for line in (runs.folder / "done" / "metrics.jsonl").read_text().splitlines()]
+    told = runs.curves("done")
+    assert told["curves"]["learning/mean_abs_delta"] == [
+        [line["games"], line["learning/mean_abs_delta"]] for line in lines if "learning/mean_abs_delta" in line
+    ]
+    end = told["next"]
+    assert runs.curves("done", end) == {"after": end, "next": end, "curves": {}}
+    with (runs.folder / "done" / "metrics.jsonl").open("a") as log:
+        log.write('{"games": 160, "x": 1.5, "y": NaN}\nno json\n[1]\n{"games": 200, "x"')
+    more = runs.curves("done", end)
+    assert more["curves"] == {"x": [[160, 1.5]], "y": [[160, None]]}
+    with (runs.folder / "done" / "metrics.jsonl").open("a") as log:
+        log.write(": 2.5}\n")
+    assert runs.curves("done", more["next"])["curves"] == {"x": [[200, 2.5]]}
+
+
+def test_a_log_that_was_cut_off_is_told_from_its_start(runs):
+    told = runs.curves("done", 10**9)
+    assert told == runs.curves("done")
+    (runs.folder / "done" / "metrics.jsonl").unlink()
+    assert runs.curves("done") == {"after": 0, "next": 0, "curves": {}}
+
+
+def test_what_a_run_has_learned(runs):
+    weights, occurrences = runs.learned("done")
+    saved = load_weights(runs.folder / "done" / "weights.npz")
+    np.testing.assert_array_equal(weights.theta, saved.theta)
+    assert (weights.features.name, weights.games, weights.value) == (saved.features.name, 120, saved.value)
+    assert occurrences.shape == weights.theta.shape
+    assert occurrences.sum() > 0

@@ -1,0 +1,129 @@
+"""What the tests of the web server share: a server in this process, tabs, and players that do as they are told."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient, WebSocketTestSession
+
+from rlgo.game import Game
+from rlgo.player import Candidate, Player
+from train.play.web import answers
+from train.play.web.app import create_app
+from train.play.web.options import Options
+from train.play.web.specs import Specs
+
+TOKEN = "a-token"
+HOME = "http://127.0.0.1:8000"
+SESSION = "ws://127.0.0.1:8000/api/session"
+MESSAGES = {model.model_fields["type"].annotation.__args__[0]: model for model in answers.MESSAGES}  # type: ignore[union-attr]
+SMALL = Options(player="random", size=5, komi=0.5)
+
+
+def make_client(options: Options = SMALL, runs: Any = None, *, knows_token: bool = True, **settings: Any) -> TestClient:
+    """A browser, or a program, of a new server."""
+    headers = {"authorization": f"Bearer {TOKEN}"} if knows_token else {}
+    return TestClient(create_app(options, TOKEN, runs), HOME, headers=headers, **settings)
+
+
+class Page:
+    """A tab, as the page sees it: every message is checked against its model."""
+
+    def __init__(self, socket: WebSocketTestSession) -> None:
+        self.socket = socket
+        self.news: list[dict[str, Any]] = []
+        self.read = 0  # of the news, by `until`
+        self.ids = 0
+
+    def receive(self) -> dict[str, Any]:
+        """The next message."""
+        message: dict[str, Any] = json.loads(self.socket.receive_text())
+        MESSAGES[message["type"]].model_validate_json(json.dumps(message))
+        self.news.append(message)
+        return message
+
+    def until(self, kind: str, holds: Callable[[dict[str, Any]], Any] = lambda _: True) -> dict[str, Any]:
+        """The first message of a type that fulfils a condition, after the last request and those seen already."""
+        while True:
+            message = self.news[self.read] if self.read < len(self.news) else self.receive()
+            self.read += 1
+            if message["type"] == kind and holds(message):
+                return message
+            assert message["type"] != "error" or message["id"] is not None, message
+
+    def ask(self, type: str, **fields: Any) -> dict[str, Any]:
+        """Send a request, and return its answer."""
+        self.ids += 1
+        self.read = len(self.news)
+        self.socket.send_text(json.dumps({"type": type, "id": self.ids, **fields}))
+        while True:
+            message = self.receive()
+            if message.get("id") == self.ids:
+                return message
+
+    def do(self, type: str, **fields: Any) -> dict[str, Any]:
+        """Send a request that succeeds, and return the last game that was told until its answer."""
+        answer = self.ask(type, **fields)
+        assert answer["type"] != "error", answer
+        return next(m for m in reversed(self.news) if m["type"] == "game")
+
+    def refused(self, type: str, **fields: Any) -> str:
+        """Send a request that fails, and return why."""
+        answer = self.ask(type, **fields)
+        assert answer["type"] == "error"
+        return str(answer["message"])
+
+
+@contextlib.contextmanager
+def open_page(client: TestClient) -> Iterator[Page]:
+    """Open a tab, and read its greeting."""
+    with client.websocket_connect(SESSION, headers={"origin": HOME}) as socket:
+        page = Page(socket)
+        assert page.receive()["type"] == "hello"
+        page.until("game")
+        yield page
+
+
+class Endless(Player):
+    """Thinks until it is stopped, and then plays the first legal move."""
+
+    sizes = None
+    name = "endless"
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.ended = threading.Event()
+
+    def genmove(self, game: Game) -> int:
+        self.ended.clear()
+        while not self.stop():
+            self.steps += 1
+        self.ended.set()
+        return game.legal_moves()[0]
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        return [Candidate(p, 0.5, self.steps, [p]) for p in game.legal_moves()[:3]]
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, **players: Callable[[], Player]) -> list[Player]:
+    """Let specs of these names make these players; they pass every check. Returns the list of those that are made."""
+    make, check, made = Specs.make, Specs.check, list[Player]()
+
+    def check_or_pass(self: Specs, text: str, size: int) -> Any:
+        return None if text in players else check(self, text, size)
+
+    def make_or_stand_in(self: Specs, text: str, size: int) -> Player:
+        if text not in players:
+            return make(self, text, size)
+        player = players[text]()
+        made.append(player)
+        return player
+
+    monkeypatch.setattr(Specs, "check", check_or_pass)
+    monkeypatch.setattr(Specs, "make", make_or_stand_in)
+    return made

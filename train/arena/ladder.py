@@ -1,0 +1,142 @@
+"""The reference ladder: small players of known Elo, against which greedy players of any weights are rated.
+
+Start reading at `Ladder.rate`. The rungs ship in ``checkpoints/ladder.npz`` (made by `train.runs.make_ladder`); the
+weights that ship for a board size are rungs, too. One number therefore means one strength, in every run and on every
+machine: on 9x9, GNU Go 3.8 level 10 has 1800 Elo, as in the TD paper and in docs/results.md. On other boards the scale
+hangs on random play, which has the same Elo as on 9x9.
+
+    rating = load_ladder(9).rate(load_weights("weights.npz"), games=1_000, seed=1)
+    print(rating.elo, rating.ci95)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from rlgo.archive import read_archive
+from rlgo.fast_games import play_fast
+from rlgo.jit import compiling, seed_sequence
+from rlgo.resources import checkpoints_dir
+from rlgo.shapes import make_features
+from rlgo.weights import Weights, load_weights
+from train.arena.elo import PairResult, Rating, rate_new, widened
+from train.arena.fast import on_common_features
+from train.console import table
+
+FORMAT, VERSION = "rlgo-ladder", 1
+FILE = "ladder.npz"
+RANDOM = "random"
+SCALE = "GNU Go level 10 has 1800 on 9x9"  # for messages
+NEAREST = 3  # rungs that a player meets in earnest
+_PROBE = 10  # all others get one game in this many, and at least that many games
+
+Seed = int | np.random.SeedSequence
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The rungs of one board size.
+
+    Attributes
+    ----------
+    size : board size
+    players : weights by name; None is the random player
+    elo : the rungs' ratings by name, on the scale of this module
+    scatter : standard deviation, in Elo, of what a pair of players scores around what ratings predict. Ratings are one
+        number for each player, but who beats whom also depends on style
+    """
+
+    size: int
+    players: dict[str, Weights | None]
+    elo: dict[str, float]
+    scatter: float
+
+    def rate(self, weights: Weights, games: int = 1_000, *, seed: Seed, komi: float = 7.5) -> Rating:
+        """Rate the greedy player of these weights.
+
+        Parameters
+        ----------
+        weights : for boards of this size, with any features
+        games : an even number, against each of the `NEAREST` rungs; the others get a tenth
+        seed : of the games
+        komi : points for White
+
+        Returns
+        -------
+        the rating. Its 95 % interval covers the number of games and the `scatter`, so that it holds between players of
+        different runs.
+        """
+        return self.rate_from(self.results("new", weights, games, seed=seed, komi=komi))
+
+    def rate_from(self, results: Iterable[PairResult]) -> Rating:
+        """Rate one player from its results against rungs."""
+        return rate_new(self.elo, results)
+
+    def results(self, name: str, weights: Weights, games: int, *, seed: Seed, komi: float = 7.5) -> list[PairResult]:
+        """Play `weights` against the rungs, as `rate` does, and return the results of the player `name`.
+
+        A few games against every rung show where the player stands; then it plays its nearest neighbours, because
+        games that one side nearly always wins say little.
+        """
+        features, (theta, *rungs) = on_common_features([weights, *self.players.values()], self.size)
+        seeds = seed_sequence(seed).spawn(2 * len(rungs))
+
+        def play(i: int, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+            with compiling(f"matches, {self.size}x{self.size}"):
+                return play_fast(features, theta, rungs[i], n, seed, komi).scores
+
+        names, probe = list(self.players), max(_PROBE, games // _PROBE // 2 * 2)
+        scores = [play(i, probe, seeds[i]) for i in range(len(rungs))]
+        about = self.rate_from(self.result(name, rung, s) for rung, s in zip(names, scores, strict=True)).elo
+        for i in sorted(range(len(rungs)), key=lambda i: abs(self.elo[names[i]] - about))[:NEAREST]:
+            scores[i] = np.concatenate([scores[i], play(i, games, seeds[len(rungs) + i])])
+        return [self.result(name, rung, s) for rung, s in zip(names, scores, strict=True)]
+
+    def result(self, a: str, b: str, scores: Sequence[Sequence[float]] | np.ndarray) -> PairResult:
+        """Return the result of two players, a's `scores` by opening, with the variance that `scatter` adds."""
+        return widened(PairResult.of_openings(a, b, scores), self.scatter)
+
+    def __str__(self) -> str:
+        rows = [[name, f"{elo:,.0f}"] for name, elo in sorted(self.elo.items(), key=lambda item: -item[1])]
+        return "\n".join(
+            [
+                f"{self.size}x{self.size}; {SCALE}.",
+                f"Results of two players scatter by {self.scatter:.0f} Elo around their ratings.",
+                "",
+                table(["rung", "Elo"], rows, align="lr"),
+            ]
+        )
+
+
+@cache
+def load_ladder(size: int) -> Ladder:
+    """Load the shipped rungs of a board size, 5 to 19. RlgoError if their file is missing or damaged."""
+    meta, arrays = read_archive(checkpoints_dir() / FILE, "ladder", FORMAT, VERSION)
+    return ladder_of(meta, arrays["theta"], size)
+
+
+def ladder_of(meta: dict[str, Any], theta: np.ndarray, size: int) -> Ladder:
+    """Make the ladder of a board size from the content of its file.
+
+    Parameters
+    ----------
+    meta : header of the file; see `train.runs.make_ladder`
+    theta : float32[rungs, n_weights + 1] of location independent shapes, which fit every board
+    """
+    rated = meta["ratings"][str(size)]
+    small = small_rungs(meta["games"], theta, size)
+    shipped = {
+        name: load_weights(checkpoints_dir() / f"{name}.npz", size) for name in meta["shipped"].get(str(size), ())
+    }
+    return Ladder(size, {RANDOM: None, **small, **shipped}, rated["elo"], rated["scatter"])
+
+
+def small_rungs(games: Sequence[int], theta: np.ndarray, size: int) -> dict[str, Weights]:
+    """Return the small rungs for a board size by name, which is ``rung N``: trained by N games of self-play on 9x9."""
+    features = make_features(size, sharing="LI")
+    return {f"rung {n}": Weights(features, row, games=n) for n, row in zip(games, theta, strict=True)}

@@ -1,0 +1,85 @@
+"""Do the intervals of the reference ladder hold? Ratings on it, compared with those of games between the players rated.
+
+Start reading at `check_ladder`. `rlgo ladder --check N` is its command.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rlgo.fast_games import play_fast
+from rlgo.jit import compiling
+from rlgo.learner import Learner
+from rlgo.settings import Learning, Policy
+from rlgo.shapes import make_features
+from rlgo.weights import Weights
+from train.arena.elo import PairResult, Rating, rate
+from train.arena.fast import on_common_features
+from train.arena.ladder import load_ladder
+from train.console import Progress, table
+from train.stats import NORMAL_975
+
+AGES = (1_000, 5_000, 20_000)  # games of self-play after which runs are compared
+
+
+class Agreement(NamedTuple):
+    """How well two ways to rate the same players agree; all in Elo."""
+
+    games: int  # of self-play
+    spread: float  # best minus worst player, on the ladder
+    direct_spread: float  # the same in games between the players
+    difference: float  # root mean square of the ratings' differences, without a common shift
+    claimed: float  # mean standard deviation behind the ladder's intervals
+
+
+def check_ladder(runs: int, games: int, seed: int, size: int = 9, *, progress: bool = True) -> list[Agreement]:
+    """Train runs of the default settings that differ only in their seed, and rate them in both ways.
+
+    Parameters
+    ----------
+    runs : at least 2
+    games : an even number, against each of the nearest rungs, and of each pair of runs
+    seed : of the first run; the others follow
+    size : board size
+    """
+    learners = [Learner(make_features(size), Learning(), Policy(), seed=seed + i) for i in range(runs)]
+    found = []
+    with Progress(len(AGES) * runs, "runs", enabled=progress) as bar:
+        for age in AGES:
+            players = []
+            for learner in learners:
+                with compiling(f"self-play and learning, {size}x{size}"):
+                    learner.learn(age - learner.games)
+                players.append(Weights(learner.features, learner.theta_mean.astype(np.float32), games=age))
+                bar.update()
+            found.append(_compare(players, games, seed))
+    return found
+
+
+def _compare(players: list[Weights], games: int, seed: int) -> Agreement:
+    """Rate players of one age on the ladder and by games between them."""
+    size = players[0].features.size
+    ladder = load_ladder(size)
+    on_ladder: list[Rating] = [ladder.rate(w, games, seed=seed) for w in players]
+    features, thetas = on_common_features(players, size)
+    results = []
+    for number, (i, j) in enumerate(itertools.combinations(range(len(players)), 2)):
+        seeds = np.random.SeedSequence([seed, number])
+        scores = play_fast(features, thetas[i], thetas[j], games, seeds).scores
+        results.append(PairResult.of_openings(f"{i:03d}", f"{j:03d}", scores))
+    direct = rate(results).elo
+    a, b = np.array([r.elo for r in on_ladder]), np.array([direct[f"{i:03d}"] for i in range(len(players))])
+    apart = (a - a.mean()) - (b - b.mean())
+    claimed = np.mean([(r.ci95[1] - r.ci95[0]) / 2 / NORMAL_975 for r in on_ladder])
+    difference = math.sqrt(float((apart**2).sum()) / (len(players) - 1))
+    return Agreement(players[0].games, float(np.ptp(a)), float(np.ptp(b)), difference, float(claimed))
+
+
+def text(found: list[Agreement]) -> str:
+    """Lay out the result as a table."""
+    rows = [[f"{a.games:,}", *(f"{x:.0f}" for x in a[1:])] for a in found]
+    return table(["games", "spread", "direct", "difference", "claimed"], rows, align="rrrrr")

@@ -1,0 +1,140 @@
+"""How the reference ladder is made: small players are trained, meet each other on every board size, and are rated.
+
+Start reading at `make_ladder`. `rlgo ladder --make FILE` is its command; `train.arena.ladder` uses the file.
+
+GNU Go fixes the scale on 9x9: the three best rungs play its level 0, which has `GNUGO_0_ELO` where level 10 has 1800.
+On other boards random play has the rating that it has on 9x9.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlgo.archive import write_archive
+from rlgo.fast_games import play_fast
+from rlgo.jit import compiling
+from rlgo.learner import Learner
+from rlgo.resources import checkpoints_dir
+from rlgo.settings import MAX_SIZE, MIN_SIZE, Learning, Policy
+from rlgo.shapes import make_features
+from rlgo.weights import Weights, load_weights
+from train.arena.elo import PairResult, Ratings, pair_scatter, rate
+from train.arena.fast import on_common_features
+from train.arena.ladder import FILE, FORMAT, RANDOM, VERSION, small_rungs
+from train.console import Progress
+from train.provenance import versions
+from train.runs.strength import GNUGO_NAME, play_gnugo
+
+# On the scale of the experiments (learning_runs in docs/results.md), where level 10 has 1800; the interval is 1688 to
+# 1764.
+GNUGO_0_ELO = 1726.0
+# Self-play on 9x9 after which a rung is taken. With this step size most win 55 % to 85 % against the one before.
+RUNGS = (50, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_500, 8_000, 20_000, 100_000)
+LEARNING = Learning(alpha=0.01)
+_REACH = 4  # rungs meet those up to this many places away
+
+
+def make_ladder(path: Path, games: int, gnugo: int, seed: int, *, progress: bool = True) -> dict[str, Any]:
+    """Train and rate the rungs, and write their file.
+
+    Parameters
+    ----------
+    path : of the file
+    games : an even number, per pair and board size
+    gnugo : an even number, of each of the three best rungs on 9x9 against GNU Go level 0
+    seed : of the training and of all games
+
+    Returns
+    -------
+    the header of the file, which says how it was made and what every rung is worth on every board size
+
+    Raises
+    ------
+    RlgoError : without GNU Go, or if the file cannot be written.
+    """
+    train_seed, game_seed = np.random.SeedSequence(seed).spawn(2)
+    theta = _train(train_seed, progress)
+    shipped = {size: names for size in range(MIN_SIZE, MAX_SIZE + 1) if (names := _shipped(size))}
+    order = sorted(range(MIN_SIZE, MAX_SIZE + 1), key=lambda size: size != 9)  # 9x9 first: it fixes the scale
+    ratings: dict[str, Any] = {}
+    for size, seeds in zip(order, game_seed.spawn(len(order)), strict=True):
+        players = {RANDOM: None, **small_rungs(RUNGS, theta, size)}
+        players |= {name: load_weights(checkpoints_dir() / f"{name}.npz", size) for name in shipped.get(size, ())}
+        results = _meet(players, size, games, seeds, progress)
+        if size == 9:
+            best = list(players.items())[-3:]
+            results += [_against_gnugo(name, w, gnugo, seed, progress) for name, w in best if w is not None]
+            rated = rate(results, {GNUGO_NAME: GNUGO_0_ELO})
+        else:
+            rated = rate(results, {RANDOM: ratings["9"]["elo"][RANDOM]})
+        ratings[str(size)] = _entry(rated, results)
+    meta = {
+        "format": FORMAT,
+        "version": VERSION,
+        "games": RUNGS,
+        "shipped": {str(size): names for size, names in shipped.items()},
+        "ratings": ratings,
+        "provenance": {"command": shlex.join(["rlgo", *sys.argv[1:]]), "seed": seed, "versions": versions()},
+    }
+    write_archive(path, meta, {"theta": theta})
+    return meta
+
+
+def _train(seed: np.random.SeedSequence, progress: bool) -> np.ndarray:
+    """Train the small rungs: the mean of the weights after each of `RUNGS` games, float32[rungs, n_weights + 1]."""
+    learner = Learner(make_features(9, sharing="LI"), LEARNING, Policy(), seed=seed, merge_every=1)
+    rungs = []
+    with compiling("self-play and learning, 9x9"), Progress(RUNGS[-1], "games", enabled=progress) as bar:
+        for games in RUNGS:
+            learner.learn(games - learner.games)
+            rungs.append(learner.theta_mean.astype(np.float32))
+            bar.update(games - bar.n)
+    return np.array(rungs)
+
+
+def _shipped(size: int) -> list[str]:
+    """List the weights that ship for a board size, by the number of games they learned from."""
+    files = [path for path in checkpoints_dir().glob(f"{size}x{size}-*.npz") if path.name != FILE]
+    return [path.stem for path in sorted(files, key=lambda path: load_weights(path).games)]
+
+
+def _meet(
+    players: dict[str, Weights | None], size: int, games: int, seed: np.random.SeedSequence, progress: bool
+) -> list[PairResult]:
+    """Let each player meet those up to `_REACH` places away."""
+    features, thetas = on_common_features(list(players.values()), size)
+    names = list(players)
+    pairs = [(i, j) for i, j in itertools.combinations(range(len(names)), 2) if j - i <= _REACH]
+    results = []
+    with compiling(f"matches, {size}x{size}"), Progress(len(pairs), f"pairs {size}x{size}", enabled=progress) as bar:
+        for (i, j), s in zip(pairs, seed.spawn(len(pairs)), strict=True):
+            scores = play_fast(features, thetas[i], thetas[j], games, s).scores
+            results.append(PairResult.of_openings(names[i], names[j], scores))
+            bar.update()
+    return results
+
+
+def _against_gnugo(name: str, weights: Weights, games: int, seed: int, progress: bool) -> PairResult:
+    """Play one rung against GNU Go level 0. KeyboardInterrupt after Ctrl-C."""
+    match = play_gnugo(weights, games, 7.5, seed, progress)
+    if match.interrupted:
+        raise KeyboardInterrupt
+    return PairResult.of_openings(name, GNUGO_NAME, match.scores)
+
+
+def _entry(rated: Ratings, results: Sequence[PairResult]) -> dict[str, Any]:
+    """Return what the file says about one board size."""
+    pairs = [{"a": r.a, "b": r.b, "score": r.score, "games": r.games} for r in results]
+    elo = {name: round(value, 1) for name, value in rated.elo.items() if name != GNUGO_NAME}
+    return {"elo": elo, "scatter": round(pair_scatter(rated, _fast(results)), 1), "pairs": pairs}
+
+
+def _fast(results: Iterable[PairResult]) -> list[PairResult]:
+    return [r for r in results if GNUGO_NAME not in (r.a, r.b)]
