@@ -62,11 +62,22 @@ class SearchThreads:
         New nodes that may wait in each workspace for a user's prior.
     seed
         A single thread draws from it directly, several from its children.
+    sees_liberties
+        Whether the value function of the prior knowledge sees liberties.
     """
 
-    def __init__(self, size: int, trees: list[Tree], n: int, batch: int, seed: np.random.SeedSequence):
+    def __init__(
+        self,
+        size: int,
+        trees: list[Tree],
+        n: int,
+        batch: int,
+        seed: np.random.SeedSequence,
+        sees_liberties: bool = False,
+    ):
         self.trees = trees
-        self.workspaces = [new_workspace(size, batch, s) for s in ([seed] if n == 1 else seed.spawn(n))]
+        seeds = [seed] if n == 1 else seed.spawn(n)
+        self.workspaces = [new_workspace(size, batch, s, sees_liberties) for s in seeds]
         self._executor = ThreadPoolExecutor(n) if n > 1 else None
 
     def run(self, n: int, task: Task) -> int:

@@ -161,7 +161,9 @@ class TreeSearch(Player):
         trees = [_new_tree(size, self.settings, resources.memory_mb / n_trees) for _ in range(n_trees)]
         sequence = seed_sequence(seed)
         self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))
-        self.threads = SearchThreads(size, trees, resources.workers, resources.batch, sequence)
+        learned = prior_search or self._weights
+        self._sees_liberties = learned is not None and learned.features.sees_liberties
+        self.threads = SearchThreads(size, trees, resources.workers, resources.batch, sequence, self._sees_liberties)
         self._user_prior = UserPrior(priors, size, self.settings.widening > 0) if priors is not None else None
         self.new_game()
 
@@ -225,7 +227,8 @@ class TreeSearch(Player):
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that compiling costs no clock time; the trees are lost."""
-        with compiling(f"tree search, {self._size}x{self._size}"):
+        liberties = " with liberties" if self._sees_liberties else ""
+        with compiling(f"tree search, {self._size}x{self._size}{liberties}"):
             for tree in self.trees:
                 add_root(np.zeros(1, np.int64), tree)
             self.threads.run(0, self._task(0.0))

@@ -112,14 +112,17 @@ class Workspace(NamedTuple):
     tally: np.record
 
 
-def new_workspace(size: int, batch: int, seed: np.random.SeedSequence) -> Workspace:
-    """Return a workspace for one board size in which up to `batch` new nodes may wait for a user's prior."""
+def new_workspace(size: int, batch: int, seed: np.random.SeedSequence, sees_liberties: bool = False) -> Workspace:
+    """Return a workspace for one board size in which up to `batch` new nodes may wait for a user's prior.
+
+    sees_liberties : whether the value function of the prior knowledge has windows that see liberties
+    """
     rng = _on_own_cache_lines(np.dtype(np.uint64))
     rng[:] = make_rng(seed)
     return Workspace(
         _on_own_cache_lines(board_dtype(size))[0],
         _on_own_cache_lines(path_dtype(size))[0],
-        _on_own_cache_lines(shapes_dtype(size))[0],
+        _on_own_cache_lines(shapes_dtype(size, sees_liberties))[0],
         _on_own_cache_lines(rollout_dtype(size))[0],
         rng,
         new_boards(batch, size),

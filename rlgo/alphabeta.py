@@ -29,12 +29,13 @@ from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, make_rng, njit, seed_sequence
+from rlgo.liberties import sees_liberties
 from rlgo.memory import announce
 from rlgo.player import Candidate, Insight, Player, Seed, check_size, moves_to_try, position_of, ranked
 from rlgo.rollout import Rules, make_rules
 from rlgo.settings import SECONDS, board_size
 from rlgo.shapes import Table, make_features, padded_points
-from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, reset, update
+from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, reset, shapes_dtype, update
 from rlgo.weights import Weights
 
 MAX_DEPTH = 40
@@ -422,7 +423,7 @@ class AlphaBetaSearch:
         self.results: list[AlphaBetaResult] = []
         sequence = seed_sequence(seed)
         self._order = np.random.default_rng(sequence)
-        self._features = make_features(size, (3,), "none")
+        none = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32))
         n_entries = 1 << table_bits if options.table else 1
         announce(f"table_bits = {table_bits}", n_entries * entry_dtype().itemsize)
         self._search = Search(
@@ -431,7 +432,7 @@ class AlphaBetaSearch:
             np.zeros(1, state_dtype(size))[0],
             np.zeros(n_entries, entry_dtype()),
             make_rng(sequence),
-            self._features.table_of(np.zeros(1, np.float32)),
+            none,
             options,
             make_rules(size, 0.0),
         )
@@ -465,7 +466,7 @@ class AlphaBetaSearch:
         moves = np.array(moves_to_try(game), np.int64)
         if not len(moves):
             return AlphaBetaResult(PASS, 0.0, 0, 0, [PASS], 0.0)
-        self.warm_up()
+        self.warm_up(table)
         self._stand_on(game, table)
         s = self._search.state
         self._order.shuffle(moves)
@@ -537,9 +538,19 @@ class AlphaBetaSearch:
         self._search.boards[0] = game.board
         reset(self._search.boards[0], self._search.shapes[0], table)
 
-    def warm_up(self) -> None:
-        """Compile what a search needs, so that compiling costs no clock time."""
-        with compiling(f"alpha-beta, {self.size}x{self.size}"):
+    def _fit(self, table: Table) -> None:
+        """Make records for the windows of this table."""
+        sees = sees_liberties(table.g)
+        if self._search.shapes.dtype != shapes_dtype(self.size, sees):
+            self._search = self._search._replace(shapes=new_shapes(MAX_DEPTH + 1, self.size, sees))
+
+    def warm_up(self, table: Table | None = None) -> None:
+        """Compile what a search by this table (None: the last one) needs, so that compiling costs no clock time."""
+        if table is not None:
+            self._fit(table)
+            self._search = self._search._replace(table=table)
+        liberties = " with liberties" if sees_liberties(self._search.table.g) else ""
+        with compiling(f"alpha-beta, {self.size}x{self.size}{liberties}"):
             begin_root(np.zeros(1, np.int64), 1, self._search.state)
             negamax(0, self._search)
 
@@ -602,7 +613,7 @@ class AlphaBeta(Player):
     def genmove(self, game: Game) -> int:
         """Search, and return the best move; see `Player.genmove`."""
         check_size(self, game)
-        self.searcher.warm_up()
+        self.searcher.warm_up(self._table)
         seconds = shorter(self.seconds, self.limit if self.limit is None else max(1e-3, self.limit))
         budget = Budget(seconds=seconds, depth=self.depth, stop=self.stop)
         self.result, self._position = None, position_of(game)
@@ -612,7 +623,7 @@ class AlphaBeta(Player):
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that compiling costs no clock time."""
-        self.searcher.warm_up()
+        self.searcher.warm_up(self._table)
         self._values.afterstates(new_board(len(self._map)))
 
     def new_game(self) -> None:

@@ -6,31 +6,34 @@ and the difference that a move makes to it, can be taken apart without a remaind
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlgo.board import BORDER
 from rlgo.coords import from_row_col
 from rlgo.errors import RlgoError
 from rlgo.settings import SHARINGS, VALUES
-from rlgo.value import squash
+from rlgo.shapes import inside
+from rlgo.value import new_shapes, reset, squash
 from rlgo.weights import Weights
 
 
 class Window(NamedTuple):
     """A window of a position, and what its shape adds to the logit under one kind of sharing."""
 
-    size: int  # k of k x k
+    size: int | str  # k of k x k, or the name of a window that sees liberties
     row: int  # of its lower left corner, from 0 at A1
     col: int
     kind: str  # "LI", "LD", "inversion" or "none"
     weight: float  # for Black
-    cells: np.ndarray  # uint8[k, k], rows from the bottom: EMPTY, BLACK or WHITE
+    cells: np.ndarray  # uint8[k, k], rows from the bottom: EMPTY, BLACK or WHITE; BORDER for what is no cell of it
+    configuration: int  # which shape it is (`shapes.py`)
 
     @property
     def block(self) -> str:
         """The block of weights that it belongs to, for instance ``3x3-LD``."""
-        return f"{self.size}x{self.size}-{self.kind}"
+        return f"{self.size}x{self.size}-{self.kind}" if isinstance(self.size, int) else f"{self.size}-{self.kind}"
 
 
 class Change(NamedTuple):
@@ -54,22 +57,26 @@ def contributions(weights: Weights, board: np.record) -> list[Window]:
     if int(board.board_size) != f.size:
         raise RlgoError(f"weights for board size {f.size}: expected a board of that size")
     g, table = f.geometry, weights.table().black
-    kinds = SHARINGS[f.sharing]
+    sh = new_shapes(1, f.size, f.sees_liberties)[0]
+    reset(board, sh, weights.table())
     windows = []
-    for w, (k, row, col) in enumerate(f.windows):
-        configuration = int(board.color[g.cell_point[w, : k * k]] @ 3 ** np.arange(k * k))
-        points = [[from_row_col(row + j, col + i, f.size) for i in range(k)] for j in range(k)]
-        cells = board.color[points]
+    for w, ((k, row, col), form) in enumerate(zip(f.windows, f.forms, strict=True)):
+        configuration = int(sh.configuration[w])
+        cells = np.full((form.height, form.width), BORDER, np.uint8)
+        for j, i in form.cells:
+            cells[j, i] = board.color[from_row_col(row + j, col + i, f.size)]
+        row, col, cells = inside(row, col, cells, f.size)
+        kinds = SHARINGS[f.liberty_sharing if k in f.liberties else f.sharing]
         for kind in kinds:
-            start = int(g.li_base[w] if kind == "LI" else g.ld_base[w])
-            windows.append(Window(k, row, col, kind, float(table[start + configuration]), cells))
+            start = int(g.li_base[w] if kind == "LI" and (k not in f.liberties or len(kinds) == 2) else g.ld_base[w])
+            windows.append(Window(k, row, col, kind, float(table[start + configuration]), cells, configuration))
     return windows
 
 
 def changes(weights: Weights, before: np.record, after: np.record) -> list[Change]:
-    """Return the windows whose cells differ between two positions; their differences add up to that of the logits."""
+    """Return the windows whose shapes differ between two positions; their differences add up to that of the logits."""
     pairs = zip(contributions(weights, before), contributions(weights, after), strict=True)
-    return [Change(old, new) for old, new in pairs if (old.cells != new.cells).any()]
+    return [Change(old, new) for old, new in pairs if old.configuration != new.configuration]
 
 
 def logit_of(windows: list[Window]) -> float:
@@ -84,12 +91,13 @@ def value_of(weights: Weights, x: float) -> float:
 
 def whole(windows: list[Window]) -> list[Window]:
     """Add up the kinds of sharing of each window: theta_LI + theta_LD, with their signs."""
-    sums: dict[tuple[int, int, int], Window] = {}
+    sums: dict[tuple[Any, ...], Window] = {}
     for window in windows:
-        other = sums.get(window[:3])
+        place = (*window[:3], window.cells.shape)
+        other = sums.get(place)
         if other is not None:
             window = window._replace(kind=f"{other.kind}+{window.kind}", weight=other.weight + window.weight)
-        sums[window[:3]] = window
+        sums[place] = window
     return list(sums.values())
 
 

@@ -371,7 +371,7 @@ def picture(
     if numbers is not None:
         for row, col in np.argwhere((numbers >= 0) & (colors == EMPTY)):
             _number(image, ground, row, col, int(numbers[row, col]), cell)
-    for row, col in np.argwhere(colors != EMPTY):
+    for row, col in np.argwhere((colors == BLACK) | (colors == WHITE)):
         color = int(colors[row, col])
         _disc(image, row, col, 0.47 * cell, _INK, cell)
         _disc(image, row, col, 0.47 * cell - thickness, _STONE[color], cell)

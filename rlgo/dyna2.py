@@ -132,19 +132,23 @@ class Dyna2(TdSearch):
                 raise RlgoError("memories kept apart cannot be combined with several workers, softmax, or no sizes")
             self._memory = make_memory(self.features)
             self._theta, self.theta_bar = self._memory.theta, self._memory.table.black
-            self._long_shapes = new_shapes(2, size)
+            assert long_term is not None
+            self._long_shapes = new_shapes(2, size, long_term.features.sees_liberties)
 
-    def _features(self, size: int, sizes: tuple[int, ...]) -> FeatureSet:
+    def _features(self, size: int, sizes: tuple[int, ...], liberties: tuple[str, ...]) -> FeatureSet:
         if self._apart:
-            return make_features(size, sizes, self._sharing)
-        long_sizes = () if self.long_term is None else self.long_term.features.sizes
-        return make_features(size, tuple(sorted({*sizes, *long_sizes})), "none")
+            return make_features(size, sizes, self._sharing, liberties, self._sharing)
+        if self.long_term is not None:
+            sizes = tuple(sorted({*sizes, *self.long_term.features.sizes}))
+            liberties = tuple(sorted({*liberties, *self.long_term.features.liberties}))
+        return make_features(size, sizes, "none", liberties, "none")
 
     def _fresh_memory(self) -> np.ndarray:
         if self._apart or self.long_term is None:
             self.long_table = super()._fresh_memory()
         elif self._written_out is not self.long_term:  # it takes a tenth of a second
-            self.long_table, self._written_out = self.long_term.table(self.features.sizes).black, self.long_term
+            table = self.long_term.table(self.features.sizes, self.features.liberties)
+            self.long_table, self._written_out = table.black, self.long_term
         return self.long_table.copy()
 
     def new_game(self) -> None:
@@ -184,8 +188,9 @@ class Dyna2(TdSearch):
             return super().evaluate(game, theta_bar)
         assert self.long_term is not None
         short_term = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
-        sh, x = self.scratch[0].shapes[1], np.zeros_like(self._values)
-        for table in (short_term, self.long_term.table()):
+        x = np.zeros_like(self._values)
+        memories = (self.scratch[0].shapes[1], short_term), (self._long_shapes[1], self.long_term.table())
+        for sh, table in memories:
             reset(game.board, sh, table)
             all_afterstates(game.board, sh, table, LINEAR, self._values)
             x += self._values - 0.5  # a linear V is 1/2 + x
@@ -214,8 +219,9 @@ class Dyna2(TdSearch):
             return super().value_weights()
         assert self.long_term is not None
         sizes = tuple(sorted({*self.features.sizes, *self.long_term.features.sizes}))
-        whole, theta = unshare(self.features, self._theta, sizes)
-        theta += unshare(self.long_term.features, self.long_term.theta, sizes)[1]
+        liberties = tuple(sorted({*self.features.liberties, *self.long_term.features.liberties}))
+        whole, theta = unshare(self.features, self._theta, sizes, liberties)
+        theta += unshare(self.long_term.features, self.long_term.theta, sizes, liberties)[1]
         return Weights(whole, theta, value=self.long_term.value)
 
     def memory(self) -> Weights:
@@ -267,7 +273,8 @@ def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights
     """Return the weights after NTD(lambda) on the positions of a real game that is over (TD paper, Algorithm 3)."""
     features, value = weights.features, VALUES[weights.value]
     memory = make_memory(features, weights.theta)
-    sh, episode = new_shapes(1, features.size)[0], np.zeros(1, episode_dtype(features.size))[0]
+    sees = features.sees_liberties
+    sh, episode = new_shapes(1, features.size, sees)[0], np.zeros(1, episode_dtype(features.size, sees))[0]
     replay = Game(game.size, game.komi)
     if game.setup:
         replay.set_up(game.setup)

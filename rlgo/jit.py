@@ -223,6 +223,12 @@ def has_field(record, name):
     return name in record.dtype.names
 
 
+def by_type(function: Any) -> Any:
+    """Decorate what chooses the implementation of a function by the numba types of its arguments."""
+    # Else the implementation and all that it calls inherit "forceinline" from an inlined caller: minutes of compiling.
+    return overload(function, jit_options={"error_model": "numpy", "_nrt": False, "forceinline": False})
+
+
 @overload(has_field, prefer_literal=True)
 def _overload_has_field(record, name):
     known = name.literal_value in record.fields

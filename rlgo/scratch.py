@@ -28,12 +28,18 @@ class Scratch(NamedTuple):
     tally: np.record  # totals over the games or simulations
 
 
-def make_scratch(size: int, tally_dtype: np.dtype, seed: int | np.random.SeedSequence, n_boards: int = 2) -> Scratch:
-    """Make the scratch of one thread for a board size, with an empty tally of this type."""
+def make_scratch(
+    size: int,
+    tally_dtype: np.dtype,
+    seed: int | np.random.SeedSequence,
+    n_boards: int = 2,
+    sees_liberties: bool = False,
+) -> Scratch:
+    """Make the scratch of one thread for a board size and windows, with an empty tally of this type."""
     return Scratch(
         new_boards(n_boards, size),
-        new_shapes(2, size),
-        np.zeros(1, episode_dtype(size))[0],
+        new_shapes(2, size, sees_liberties),
+        np.zeros(1, episode_dtype(size, sees_liberties))[0],
         new_rollout(size),
         make_rng(seed),
         np.zeros(1, tally_dtype)[0],

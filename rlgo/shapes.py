@@ -1,10 +1,15 @@
-"""Local shape features: all configurations of all k x k windows, k = 1 to 3, and how they share weights.
+"""Local shape features: all configurations of all windows of some kinds, and how they share weights.
 
 Start reading at `make_features`. TD paper, Sections 3.1.2 and 3.1.3, Table 1.
 
-A *window* is a k x k square of the board at one anchor. Its *configuration* is a number in base 3 with one digit a
-cell (empty 0, black 1, white 2). A *shape* is a configuration at a window. In any position exactly one shape of each
-window is active, so that phi(s) has one entry a window.
+A *window* is a set of points: the cells of a `Kind`, at one place of the board. Each cell has a *state*, and the
+window's *configuration* is a number with one digit a cell. A *shape* is a configuration at a window. In any position
+exactly one shape of each window is active, so that phi(s) has one entry a window.
+
+The papers' windows are k x k squares, k = 1 to 3, whose cells are empty (0), black (1) or white (2). Other kinds also
+see liberties: with C liberty classes, a black stone has the state min(C, liberties of its chain), a white one C more.
+Cells may hang over the edge (of the `PLUS`). Such a cell has one state only and needs no digit, but windows that hang
+over the edge in different ways, their *forms*, share no weights. `liberties.py` keeps these windows up to date.
 
 Shapes that are related by a symmetry share one weight, theta_i, with a sign:
 
@@ -21,7 +26,8 @@ Colour inversion flips the sign. A shape that some symmetry maps onto its own in
 be its own negative. Neutral shapes are removed, and so are all-empty shapes, under any sharing. The weights of a block
 are numbered by ascending canonical index, which is the smallest raw index in the class. The raw index is
 anchor * 3^(k*k) + configuration, where the anchor counts from A1 along the rows, and the digit of the cell (row j,
-column i) of a window is worth 3^(j*k + i). (This is the numbering of the original RLGO.)
+column i) of a window is worth 3^(j*k + i). (This is the numbering of the original RLGO.) Windows of several forms are
+ordered by form first; the digits of their cells count row by row.
 
 Layout for compiled code
 ------------------------
@@ -36,14 +42,15 @@ canonical window's part. On 9x9 that leaves 10 parts of 3^9 instead of 49, which
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.board import EMPTY, n_points
+from rlgo.board import BLACK, BORDER, EMPTY, WHITE, n_points
 from rlgo.errors import RlgoError, shown
-from rlgo.settings import SHARINGS, SIZES, board_size
+from rlgo.settings import LIBERTY_CLASSES, LIBERTY_WINDOWS, SHARINGS, SIZES, board_size, check_liberties
 
 WINDOWS_OVER_POINT = 14  # windows over one point: 1 + 4 + 9
 GROUP = 4  # places of a weight are listed in groups of this size, so that branches in loops over them predict well
@@ -56,23 +63,84 @@ def padded_points(size: int) -> int:
     return (n_points(size) + STRIP + 31) // 32 * 32
 
 
-def max_windows(size: int) -> int:
-    """Count the windows of all sizes on a board, which is what records reserve room for."""
-    return sum((size - k + 1) ** 2 for k in SIZES)
+def max_windows(size: int, sees_liberties: bool = False) -> int:
+    """Count the windows that records reserve room for: of all sizes, and of one kind for each liberty window."""
+    plain = sum((size - k + 1) ** 2 for k in SIZES)
+    return plain + (_max_liberty_windows(size) if sees_liberties else 0)
+
+
+def _max_liberty_windows(size: int) -> int:
+    return sum(len(list(windows_of(KINDS[name], size))) for name in LIBERTY_WINDOWS["atari"])
+
+
+class Form(NamedTuple):
+    """The cells of a window that lie on the board, within the smallest rectangle around all of its cells."""
+
+    height: int
+    width: int
+    cells: tuple[tuple[int, int], ...]  # (row, column) from the lowest, leftmost corner, in digit order: row by row
+
+
+class Kind(NamedTuple):
+    """A kind of window: the same cells anywhere on the board, turned and reflected as well.
+
+    The name of a k x k window that sees no liberties is k.
+    """
+
+    name: int | str
+    form: Form  # all cells
+    n_classes: int = 1  # liberty classes: 1 sees stones alone, 2 sees atari, 3 tells one, two and more liberties apart
+    centre: tuple[int, int] | None = None  # the cell that must lie on the board; None: all must
+
+    @property
+    def n_states(self) -> int:
+        """The states of a cell: empty, and a stone of either colour in each liberty class."""
+        return 1 + 2 * self.n_classes
+
+    def span(self, form: Form) -> int:
+        """Return the number of configurations of a window of this form."""
+        return self.n_states ** len(form.cells)
+
+
+def _rectangle(height: int, width: int) -> Form:
+    return Form(height, width, tuple((j, i) for j in range(height) for i in range(width)))
+
+
+PLUS = Form(3, 3, ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1)))
+_LIBERTY_FORMS = {"2x2": _rectangle(2, 2), "2x3": _rectangle(2, 3), "plus": PLUS}
+KINDS: dict[int | str, Kind] = {k: Kind(k, _rectangle(k, k)) for k in SIZES} | {
+    name: Kind(name, form, LIBERTY_CLASSES[seen], (1, 1) if form is PLUS else None)
+    for seen, names in LIBERTY_WINDOWS.items()
+    for name in names
+    for form in [_LIBERTY_FORMS[name.removeprefix(f"{seen} ")]]
+}
+
+
+def colors_of(states: np.ndarray, kind: Kind) -> np.ndarray:
+    """Return the colours of a shape whose states `FeatureSet.shape_of` gave, BORDER for what is no part of it."""
+    color_of = np.full(256, BORDER, np.uint8)
+    color_of[: kind.n_states] = [EMPTY] + kind.n_classes * [BLACK] + kind.n_classes * [WHITE]
+    return color_of[states]
+
+
+def inside(row: int, col: int, cells: np.ndarray, size: int) -> tuple[int, int, np.ndarray]:
+    """Cut off what lies over the edge of the board from the cells of a window with this anchor."""
+    cells = cells[max(0, -row) : size - row, max(0, -col) : size - col]
+    return max(0, row), max(0, col), cells
 
 
 class Block(NamedTuple):
-    """The weights of one window size under one kind of sharing: theta[start:stop]."""
+    """The weights of one kind of window under one kind of sharing: theta[start:stop]."""
 
     name: str  # for instance "3x3-LD"
-    size: int
+    size: int | str  # name of the kind of window: k for k x k
     kind: str  # "LI", "LD", "inversion" or "none"
     start: int
     stop: int
 
 
 @cache
-def geometry_dtype(size: int, one_table: bool = False) -> np.dtype:
+def geometry_dtype(size: int, one_table: bool = False, sees_liberties: bool = False) -> np.dtype:
     """Return the record type that describes the windows to compiled code (W windows, P padded points).
 
     Fields
@@ -85,12 +153,32 @@ def geometry_dtype(size: int, one_table: bool = False) -> np.dtype:
     near[P], near_rows[P] : first point, and number of rows, of the square of points that share a window
     ld_base[W], li_base[W] : where each window's two tables start
     one_table : an empty field that exists only if the features have no LI block, so that `li_base` need not be read
+
+    Only with windows that see liberties, which follow the others (Q cells of all of them, at most):
+    n_classes : liberty classes, C
+    n_plain : windows that see no liberties
+    two_tables : whether the others have two tables each
+    slots_at[P] : where the windows that see liberties and lie over each point start in the next two, and end
+    window_at[Q], power_at[Q] : which, and n_states^digit of the point in each
+    around_at[P], around[25 * P] : the same for the points that share such a window with each point
     """
-    windows = max_windows(size)
+    windows = max_windows(size, sees_liberties)
     points = padded_points(size)
+    cells = sum(len(form.cells) * 2 * size * size for form in _LIBERTY_FORMS.values())
+    liberties = [
+        ("n_classes", np.int32),
+        ("n_plain", np.int32),
+        ("two_tables", np.int32),
+        ("slots_at", np.int32, (points + 1,)),
+        ("around_at", np.int32, (points + 1,)),
+        ("power_at", np.int32, (cells,)),
+        ("window_at", np.uint16, (cells,)),
+        ("around", np.uint16, (25 * points,)),
+    ]
     # It comes first, because numba mistakes a record that only has more fields at its end for the shorter one.
     fields = [
         *([("one_table", np.int64)] if one_table else []),
+        *(liberties if sees_liberties else []),
         ("n_windows", np.int32),
         ("n_cells", np.int32, (windows,)),
         ("ld_base", np.int32, (windows,)),
@@ -136,32 +224,75 @@ class FeatureSet:
     size : board size N
     sizes : window sizes, for instance (1, 2, 3)
     sharing : a key of `SHARINGS`
+    liberties : names of the kinds of windows that see liberties, see `KINDS`; () for none
+    liberty_sharing : how those share weights, a key of `SHARINGS`
     blocks : the `Block`s, in order
     n_weights : unique weights (theta without its index 0)
-    n_features : raw features, sum of (N-k+1)^2 * 3^(k*k)
-    windows : list of (k, row, col), the anchor of every window, in order
+    n_features : raw features, the configurations of all windows
+    windows : list of (k, row, col), the anchor of every window, in order; for k, windows that see liberties have the
+        name of their kind, and their anchor is the lowest, leftmost corner of the rectangle around their cells
+    forms : the `Form` of every window
     geometry : `geometry_dtype(size)` record, for `value.py`
     class_of : int32[K], by place in the table: sign * index into theta; 0 for neutral shapes
     classes : `Classes`, for learning shared weights (made on first use)
     """
 
-    def __init__(self, size: int, sizes: tuple[int, ...], sharing: str):
+    def __init__(
+        self,
+        size: int,
+        sizes: tuple[int, ...],
+        sharing: str,
+        liberties: tuple[str, ...] = (),
+        liberty_sharing: str = "LI",
+    ):
         self.size, self.sizes, self.sharing = size, sizes, sharing
-        self.windows = [(k, row, col) for k in sizes for row in range(size - k + 1) for col in range(size - k + 1)]
-        self.n_features = sum((size - k + 1) ** 2 * 3 ** (k * k) for k in sizes)
+        self.liberties, self.liberty_sharing = liberties, liberty_sharing
+        self._kinds = [*(KINDS[k] for k in sizes), *(KINDS[name] for name in liberties)]
+        placed = [(kind.name, *window) for kind in self._kinds for window in windows_of(kind, size)]
+        self.windows = [(name, row, col) for name, _, row, col in placed]
+        self.forms = [form for _, form, _, _ in placed]
+        self.n_features = sum(KINDS[name].span(form) for name, form, _, _ in placed)
         self.blocks: list[Block] = []
-        self.geometry = np.zeros(1, geometry_dtype(size, "LI" not in SHARINGS[sharing]))[0]
-        self.class_of = self._number_weights(self._place_windows())
+        one_table = all("LI" not in SHARINGS[self._sharing_of(k)] or self._has_one_table(k) for k in self._kinds)
+        self.geometry = np.zeros(1, geometry_dtype(size, one_table, self.sees_liberties))[0]
+        self._parts: list[_Part] = []
+        self._place_windows()
+        self.class_of = self._number_weights()
         self.n_weights = self.blocks[-1].stop - 1
         self._list_slots()
+        if self.sees_liberties:
+            self._list_liberty_slots()
 
     def __repr__(self) -> str:
         return f"<FeatureSet {self.name}: {self.n_weights:,} weights of {self.n_features:,} shapes>"
 
     @property
     def name(self) -> str:
-        """The name for users and files, for instance ``9x9 1x1+2x2+3x3 LI+LD``."""
-        return f"{self.size}x{self.size} " + "+".join(f"{k}x{k}" for k in self.sizes) + f" {self.sharing}"
+        """The name for users and files, for instance ``9x9 1x1+2x2+3x3 LI+LD, atari 2x2 + atari plus LI``."""
+        plain = f"{self.size}x{self.size} " + "+".join(f"{k}x{k}" for k in self.sizes) + f" {self.sharing}"
+        return plain + (f", {' + '.join(self.liberties)} {self.liberty_sharing}" if self.liberties else "")
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The arguments of `make_features`."""
+        return self.size, self.sizes, self.sharing, self.liberties, self.liberty_sharing
+
+    @property
+    def kernels(self) -> str:
+        """What compiled code depends on, for messages about compiling, for instance ``9x9``."""
+        return f"{self.size}x{self.size}" + (" with liberties" if self.liberties else "")
+
+    @property
+    def sees_liberties(self) -> bool:
+        """Whether some windows see liberties."""
+        return bool(self.liberties)
+
+    def _sharing_of(self, kind: Kind) -> str:
+        return self.sharing if kind.n_classes == 1 else self.liberty_sharing
+
+    def _has_one_table(self, kind: Kind) -> bool:
+        """Whether windows of a kind read one table only; squares without liberties always have a place for LI."""
+        return kind.n_classes > 1 and len(SHARINGS[self._sharing_of(kind)]) == 1
 
     def expand(self, theta: np.ndarray) -> np.ndarray:
         """Write theta, float32[n_weights + 1] (index 0 unused and 0), out by shape: float32[K].
@@ -194,55 +325,59 @@ class FeatureSet:
         """The places of each weight's shapes in the table."""
         return _list_members(self.class_of)
 
-    def _place_windows(self) -> dict[int, dict[tuple[int, int], int]]:
-        """Lay out which part of the table each window reads, and the order of its cells.
-
-        Returns the canonical anchors of each k, and where their parts of the table start.
-        """
+    def _place_windows(self) -> None:
+        """Lay out which part of the table each window reads, and the order of its cells: first LD, then LI parts."""
         n, g = self.size, self.geometry
-        shares_orbits = self.sharing in ("LI+LD", "LI", "LD")
-        anchors: dict[int, dict[tuple[int, int], int]] = {k: {} for k in self.sizes}
-        self._li_start = n_tables = 0
+        start: dict[tuple[int | str, Form, int, int], int] = {}
         g.n_windows = len(self.windows)
-        for w, (k, row, col) in enumerate(self.windows):
-            images = [_move_window(i, k, row, col, n) for i in (range(8) if shares_orbits else range(1))]
+        end = 0
+        canonical = []
+        for w, ((name, row, col), form) in enumerate(zip(self.windows, self.forms, strict=True)):
+            kind = KINDS[name]
+            shares_orbits = self._sharing_of(kind) in ("LI+LD", "LI", "LD")
+            images = [_move_window(i, form, row, col, n) for i in (range(8) if shares_orbits else range(1))]
             symmetry = min(range(len(images)), key=lambda i: images[i])
-            if images[symmetry] not in anchors[k]:
-                anchors[k][images[symmetry]] = n_tables
-                n_tables += 3 ** (k * k)
-            g.ld_base[w] = anchors[k][images[symmetry]]
-            g.n_cells[w] = k * k
-            for j in range(k):
-                for i in range(k):
-                    jj, ii = _move_point(symmetry, j, i, k)
-                    g.cell_point[w, jj * k + ii] = _point(row + j, col + i, n)
-        # They are followed by one location-independent table for each k.
-        li_start = {k: n_tables + sum(3 ** (j * j) for j in self.sizes if j < k) for k in self.sizes}
-        for w, (k, _, _) in enumerate(self.windows):
-            g.li_base[w] = li_start[k]
-        self._li_start = n_tables
-        return anchors
+            key = (name, *images[symmetry])
+            canonical.append(key)
+            if key not in start and not (self._has_one_table(kind) and self._sharing_of(kind) == "LI"):
+                start[key] = end
+                self._parts.append(_Part(end, name, "LD", *images[symmetry]))
+                end += kind.span(form)
+            g.ld_base[w] = start.get(key, 0)
+            g.n_cells[w] = len(form.cells)
+            for j, i in form.cells:
+                moved = _move_cell(symmetry, j, i, form)
+                g.cell_point[w, images[symmetry][0].cells.index(moved)] = _point(row + j, col + i, n)
+        # They are followed by the location-independent tables, one for each form.
+        anywhere: dict[tuple[int | str, Form], int] = {}
+        for name, form, _, _ in canonical:
+            has_part = KINDS[name].n_classes == 1 or "LI" in SHARINGS[self._sharing_of(KINDS[name])]
+            if has_part and (name, form) not in anywhere:
+                anywhere[name, form] = end
+                self._parts.append(_Part(end, name, "LI", form, 0, 0))
+                end += KINDS[name].span(form)
+        self._end = end
+        for w, (name, form, _, _) in enumerate(canonical):
+            own = anywhere.get((name, form), end)  # behind the end there are zeros
+            g.li_base[w] = own
+            if self._has_one_table(KINDS[name]) and self._sharing_of(KINDS[name]) == "LI":
+                g.ld_base[w], g.li_base[w] = own, end
 
-    def _number_weights(self, anchors: dict[int, dict[tuple[int, int], int]]) -> np.ndarray:
+    def _number_weights(self) -> np.ndarray:
         """Assign numbers to the classes, block by block, and return `class_of`."""
-        n, li_base = self.size, self._li_start
-        classes = np.zeros(li_base + sum(3 ** (k * k) for k in self.sizes) + _PAD, np.int32)
+        classes = np.zeros(self._end + max(_PAD, *(kind.span(kind.form) for kind in self._kinds)), np.int32)
         n_theta = 1
-        for k in self.sizes:
-            span = 3 ** (k * k)
-            for kind in SHARINGS[self.sharing]:
+        for kind in self._kinds:
+            for sharing in SHARINGS[self._sharing_of(kind)]:
                 start = n_theta
-                if kind == "LI":
-                    own, n_classes = _classes(k, tuple(range(8)), True)
-                    classes[li_base : li_base + span] = _offset(own, n_theta)
+                is_li = sharing == "LI"
+                parts = [p for p in self._parts if p.name == kind.name and (p.kind == "LI") == is_li]
+                for part in sorted(parts, key=lambda p: (p.form, p.row, p.col)):
+                    own, n_classes = _window_classes(sharing, kind.n_states, part.form, part.row, part.col, self.size)
+                    classes[part.start : part.start + len(own)] = _offset(own, n_theta)
                     n_theta += n_classes
-                else:
-                    for (row, col), base in sorted(anchors[k].items()):
-                        own, n_classes = _window_classes(kind, k, row, col, n)
-                        classes[base : base + span] = _offset(own, n_theta)
-                        n_theta += n_classes
-                self.blocks.append(Block(f"{k}x{k}-{kind}", k, kind, start, n_theta))
-            li_base += span
+                name = kind.name if isinstance(kind.name, str) else f"{kind.name}x{kind.name}"
+                self.blocks.append(Block(f"{name}-{sharing}", kind.name, sharing, start, n_theta))
         return classes
 
     def _list_slots(self) -> None:
@@ -264,7 +399,7 @@ class FeatureSet:
                     for r in range(max(0, row - k + 1), min(row, n - k) + 1)
                     for c in range(max(0, col - k + 1), min(col, n - k) + 1)
                 ]
-                over.sort(key=lambda v: (v[0], _move_window(symmetry, v[0], v[1], v[2], n)))
+                over.sort(key=lambda v: (v[0], _move_window(symmetry, KINDS[v[0]].form, v[1], v[2], n)))
                 g.n_slots[p] = len(over)
                 for slot, window in enumerate(over):
                     w = index_of[window]
@@ -275,6 +410,28 @@ class FeatureSet:
                 g.near[p] = _point(max(0, row - reach), max(0, col - reach), n)
                 g.near_rows[p] = min(n - 1, row + reach) - max(0, row - reach) + 1
 
+    def _list_liberty_slots(self) -> None:
+        """List the windows that see liberties over each point, and the points around it."""
+        n, g = self.size, self.geometry
+        g.n_classes = KINDS[self.liberties[0]].n_classes
+        g.n_plain = next(w for w, window in enumerate(self.windows) if window[0] in self.liberties)
+        g.two_tables = len(SHARINGS[self.liberty_sharing]) == 2
+        n_slots = n_around = 0
+        over: dict[int, list[tuple[int, int]]] = {p: [] for p in range(padded_points(n))}
+        for w in range(int(g.n_plain), len(self.windows)):
+            for d, p in enumerate(g.cell_point[w, : g.n_cells[w]]):
+                over[int(p)].append((w, KINDS[self.windows[w][0]].n_states ** d))
+        for p, slots in over.items():
+            g.slots_at[p], g.around_at[p] = n_slots, n_around
+            near = {int(q) for w, _ in slots for q in g.cell_point[w, : g.n_cells[w]]}
+            for w, power in slots:
+                g.window_at[n_slots], g.power_at[n_slots] = w, power
+                n_slots += 1
+            for q in sorted(near):
+                g.around[n_around] = q
+                n_around += 1
+        g.slots_at[len(over)], g.around_at[len(over)] = n_slots, n_around
+
     @cached_property
     def _canonical(self) -> np.ndarray:
         """The place of each weight's canonical shape: its first place with a positive sign."""
@@ -284,20 +441,39 @@ class FeatureSet:
     def shape_of(self, weight: int) -> tuple[Block, int, int, np.ndarray]:
         """Return the canonical shape of a weight, 1 <= weight <= n_weights.
 
-        Returns (block, row, col, cells): the window's anchor (0, 0 for LI) and its cells, uint8[k, k] with
-        rows from the bottom of the board, EMPTY, BLACK or WHITE.
+        Returns (block, row, col, states): the window's anchor (0, 0 for LI) and the states of its cells, uint8[height,
+        width] with rows from the bottom of the board: EMPTY, BLACK or WHITE for a window that sees no liberties, see
+        `Kind`; 255 for what does not belong to the window, or hangs over the edge. Only LI shapes show rows and columns
+        over the edge.
         """
         block = next(b for b in self.blocks if b.start <= weight < b.stop)
         place = int(self._canonical[weight])
-        k, bases = block.size, self.geometry.li_base if block.kind == "LI" else self.geometry.ld_base
-        windows = [w for w, v in enumerate(self.windows) if v[0] == k and bases[w] <= place < bases[w] + 3 ** (k * k)]
-        anchor = (0, 0) if block.kind == "LI" else min(self.windows[w][1:] for w in windows)
-        configuration = place - int(bases[windows[0]])
-        cells = np.array([configuration // 3**d % 3 for d in range(k * k)], np.uint8).reshape(k, k)
-        return block, anchor[0], anchor[1], cells
+        part = max((p for p in self._parts if p.start <= place), key=lambda p: p.start)
+        form, n_states = part.form, KINDS[part.name].n_states
+        states = np.full((form.height, form.width), 255, np.uint8)
+        for d, (j, i) in enumerate(form.cells):
+            states[j, i] = (place - part.start) // n_states**d % n_states
+        return (block, 0, 0, states) if part.kind == "LI" else (block, *inside(part.row, part.col, states, self.size))
 
 
-def make_features(size: int, sizes: tuple[int, ...] = SIZES, sharing: str = "LI+LD") -> FeatureSet:
+class _Part(NamedTuple):
+    """The table of one canonical window (kind "LD", for all sharings but LI), or of all windows of a form ("LI")."""
+
+    start: int
+    name: int | str
+    kind: str
+    form: Form
+    row: int
+    col: int
+
+
+def make_features(
+    size: int,
+    sizes: tuple[int, ...] = SIZES,
+    sharing: str = "LI+LD",
+    liberties: tuple[str, ...] = (),
+    liberty_sharing: str = "LI",
+) -> FeatureSet:
     """Make the feature set of a board size. The result is cached; making it takes well under a second on 9x9.
 
     Parameters
@@ -305,12 +481,17 @@ def make_features(size: int, sizes: tuple[int, ...] = SIZES, sharing: str = "LI+
     size : board size, 5 to 19
     sizes : window sizes, an ascending subset of (1, 2, 3)
     sharing : "LI+LD", "LI", "LD", "inversion" or "none"
+    liberties : kinds of windows that see liberties, with the same liberty classes: some of "atari 2x2", "atari 2x3",
+        "atari plus" in this order, or of "liberties 2x2", "liberties plus"
+    liberty_sharing : how those share weights
 
     Raises
     ------
-    RlgoError : for other sizes or another sharing
+    RlgoError : for other sizes, another sharing or other windows
     """
-    return _cached_features(board_size(size), check_sizes(sizes), check_sharing(sharing))
+    liberties, liberty_sharing = check_liberties(liberties), check_sharing(liberty_sharing, "liberty_sharing")
+    plain = board_size(size), check_sizes(sizes), check_sharing(sharing)
+    return _cached_features(*plain, liberties, liberty_sharing if liberties else "LI")
 
 
 def check_sizes(sizes: Any) -> tuple[int, ...]:
@@ -320,74 +501,107 @@ def check_sizes(sizes: Any) -> tuple[int, ...]:
     return tuple(int(k) for k in sizes)
 
 
-def check_sharing(sharing: Any) -> str:
+def check_sharing(sharing: Any, key: str = "sharing") -> str:
     """Return the name of a kind of weight sharing. `RlgoError` for any other."""
     if not isinstance(sharing, str) or sharing not in SHARINGS:
-        raise RlgoError(f"sharing = {shown(sharing)}: expected one of {', '.join(SHARINGS)}")
+        raise RlgoError(f"{key} = {shown(sharing)}: expected one of {', '.join(SHARINGS)}")
     return sharing
 
 
 @cache
-def _cached_features(size: int, sizes: tuple[int, ...], sharing: str) -> FeatureSet:
-    return FeatureSet(size, sizes, sharing)
+def _cached_features(*arguments: Any) -> FeatureSet:
+    return FeatureSet(*arguments)
 
 
 def count_weights(size: int, sizes: tuple[int, ...], sharing: str) -> int:
-    """Return `n_weights` of a feature set without making it."""
+    """Return `n_weights` of a feature set without liberties, without making it."""
     total = 0
     for k in sizes:
-        width = size - k + 1
+        form = KINDS[k].form
+        anchors = [(row, col) for _, row, col in windows_of(KINDS[k], size)]
         for kind in SHARINGS[sharing]:
             if kind == "LI":
-                total += _classes(k, tuple(range(8)), True)[1]
+                total += _window_classes(kind, 3, form, 0, 0, size)[1]
             elif kind == "LD":
-                anchors = [(row, col) for row in range(width) for col in range(width)]
-                canonical = {min(_move_window(i, k, row, col, size) for i in range(8)) for row, col in anchors}
-                total += sum(_window_classes(kind, k, row, col, size)[1] for row, col in canonical)
+                canonical = {min(_move_window(i, form, row, col, size) for i in range(8)) for row, col in anchors}
+                total += sum(_window_classes(kind, 3, *window, size)[1] for window in canonical)
             else:
-                total += width * width * _window_classes(kind, k, 0, 0, size)[1]
+                total += len(anchors) * _window_classes(kind, 3, form, 0, 0, size)[1]
     return total
 
 
-def unshare(features: FeatureSet, theta: np.ndarray, sizes: tuple[int, ...] = SIZES) -> tuple[FeatureSet, np.ndarray]:
+def extend(features: FeatureSet, theta: np.ndarray, larger: FeatureSet) -> np.ndarray:
+    """Return the weights of the same value function over a feature set that has all blocks of `features`, and more."""
+    out = np.zeros(larger.n_weights + 1, np.float32)
+    blocks = {block.name: block for block in larger.blocks}
+    for block in features.blocks:
+        out[blocks[block.name].start : blocks[block.name].stop] = theta[block.start : block.stop]
+    return out
+
+
+def unshare(
+    features: FeatureSet,
+    theta: np.ndarray,
+    sizes: tuple[int, ...] = SIZES,
+    liberties: tuple[str, ...] | None = None,
+    liberty_sharing: str = "none",
+) -> tuple[FeatureSet, np.ndarray]:
     """Write a value function out without weight sharing, over all shapes of `sizes`, which include the features'.
 
     theta_unshared[shape] = sign_LI * theta_LI + sign_LD * theta_LD, and 0 for sizes that `features` lacks. In this form
     any two value functions of a board size can be compared, or play each other.
 
+    Parameters
+    ----------
+    features, theta : the value function
+    sizes, liberties : windows of the result; None: those that see liberties are the features' own
+    liberty_sharing : "LD" keeps that sharing where windows see liberties, if `features` have it
+
     Returns
     -------
     (the feature set "none" of these sizes, float32[its n_weights + 1])
     """
-    whole = make_features(features.size, sizes, "none")
+    liberties = features.liberties if liberties is None else liberties
+    whole = make_features(features.size, sizes, "none", liberties, liberty_sharing)
     table = features.expand(theta)
-    old, new = features.geometry, whole.geometry
-    index_of = {window: w for w, window in enumerate(features.windows)}
+    index_of = {window: w for w, window in enumerate(zip(features.windows, features.forms, strict=True))}
     out = np.zeros(whole.n_weights + 1, np.float32)
-    for w, window in enumerate(whole.windows):
-        if window not in index_of:
-            continue
-        v, n = index_of[window], int(new.n_cells[w])
-        # The old window may list its cells in another order.
-        digit = {int(p): 3**d for d, p in enumerate(old.cell_point[v, :n])}
-        power = np.array([digit[int(p)] for p in new.cell_point[w, :n]])
-        configurations = np.arange(3**n)
-        moved = configurations[:, None] // 3 ** np.arange(n) % 3 @ power
-        weights = whole.class_of[new.ld_base[w] + configurations]
-        out[weights] = table[old.ld_base[v] + moved] + table[old.li_base[v] + moved]
+    for w, window in enumerate(zip(whole.windows, whole.forms, strict=True)):
+        if window in index_of:
+            ours, theirs = _same_shapes(whole, w, features, index_of[window])
+            weights = whole.class_of[ours]
+            out[weights[weights > 0]] = _look_up(features, table, index_of[window], theirs)[weights > 0]
     out[0] = 0
     return whole, out
+
+
+def _same_shapes(a: FeatureSet, w: int, b: FeatureSet, v: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pair the shapes of the same window in two feature sets, w and v, which may list its cells in different orders.
+
+    Returns the places in a's table, behind `ld_base`, and the configurations of b.
+    """
+    kind, n = KINDS[a.windows[w][0]], int(a.geometry.n_cells[w])
+    digit = {int(p): kind.n_states**d for d, p in enumerate(b.geometry.cell_point[v, :n])}
+    power = np.array([digit[int(p)] for p in a.geometry.cell_point[w, :n]])
+    configurations = np.arange(kind.n_states**n)
+    digits = configurations[:, None] // kind.n_states ** np.arange(n) % kind.n_states
+    return a.geometry.ld_base[w] + configurations, digits @ power
+
+
+def _look_up(features: FeatureSet, table: np.ndarray, w: int, configurations: np.ndarray) -> np.ndarray:
+    """Add up both weights of some shapes of a window."""
+    return table[features.geometry.ld_base[w] + configurations] + table[features.geometry.li_base[w] + configurations]
 
 
 def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
     """Fuse a value function into 3x3 windows alone: each takes in the smaller windows that lie in its square.
 
     For searches with constant weights: on 9x9, this leaves 49 windows of 194. A smaller window goes to the 3x3 window
-    at its own anchor, or to the nearest one.
+    at its own anchor, or to the nearest one. Windows that see liberties stay as they are.
 
     Parameters
     ----------
-    features : a feature set without sharing
+    features : a feature set whose squares share no weights, and whose other windows have one table each
     weights : float32[K], its weights written out by shape
 
     Returns
@@ -395,17 +609,21 @@ def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
     the table of the feature set "none" of size 3
     """
     size = features.size
-    whole = make_features(size, (3,), "none")
+    whole = make_features(size, (3,), "none", features.liberties, features.liberty_sharing)
     # Round to a grid so coarse that float32 sums of a window's weights, and of a point's windows, are exact in any
     # order. Symmetric moves then stay equal to the last bit.
     grid = 2.0 ** (np.frexp(max(float(np.abs(weights).max()), 1e-30))[1] - 19)
     rounded = (np.round(weights / grid) * grid).astype(np.float32)
     out = np.zeros(len(whole.class_of), np.float32)
-    start = {window[1:]: int(whole.geometry.ld_base[w]) for w, window in enumerate(whole.windows)}
-    for w, (k, row, col) in enumerate(features.windows):
+    start = {(*window, form): w for w, (window, form) in enumerate(zip(whole.windows, whole.forms, strict=True))}
+    for w, ((k, row, col), form) in enumerate(zip(features.windows, features.forms, strict=True)):
+        if isinstance(k, str):
+            ours, theirs = _same_shapes(whole, start[k, row, col, form], features, w)
+            out[ours] = rounded[features.geometry.ld_base[w] + theirs]
+            continue
         anchor = min(row, size - 3), min(col, size - 3)
         part = _part(k, row - anchor[0], col - anchor[1])
-        base = start[anchor]
+        base = int(whole.geometry.ld_base[start[3, *anchor, KINDS[3].form]])
         out[base : base + 3**9] += rounded[int(features.geometry.ld_base[w]) + part]
     return whole.table_of(out)
 
@@ -433,37 +651,64 @@ def _move_point(g: int, row: int, col: int, size: int) -> tuple[int, int]:
     return (col, row) if g & 4 else (row, col)
 
 
-def _move_window(g: int, k: int, row: int, col: int, size: int) -> tuple[int, int]:
-    """Return the anchor of the image of the k x k window at (row, col); anchors move like cells of a smaller square."""
-    return _move_point(g, row, col, size - k + 1)
+def _move_cell(g: int, j: int, i: int, form: Form) -> tuple[int, int]:
+    """Return where symmetry g takes a cell of a window, within the rectangle around its cells."""
+    j = form.height - 1 - j if g & 1 else j
+    i = form.width - 1 - i if g & 2 else i
+    return (i, j) if g & 4 else (j, i)
 
 
 @cache
-def _moved(k: int) -> np.ndarray:
-    """Map each configuration by each symmetry of the window: int32[2, 8, 3^(k*k)], [1] with colours inverted."""
-    n = 3 ** (k * k)
-    digits = np.arange(n)[:, None] // 3 ** np.arange(k * k) % 3
-    inverted = np.array([0, 2, 1])[digits]
-    out = np.zeros((2, 8, n), np.int32)
+def _move_form(g: int, form: Form) -> Form:
+    """Return the image of a form under symmetry g."""
+    sides = (form.width, form.height) if g & 4 else (form.height, form.width)
+    return Form(*sides, tuple(sorted(_move_cell(g, j, i, form) for j, i in form.cells)))
+
+
+def _move_window(g: int, form: Form, row: int, col: int, size: int) -> tuple[Form, int, int]:
+    """Return the image of a window: its form and anchor."""
+    row = size - form.height - row if g & 1 else row
+    col = size - form.width - col if g & 2 else col
+    return (_move_form(g, form), col, row) if g & 4 else (_move_form(g, form), row, col)
+
+
+def windows_of(kind: Kind, size: int) -> Iterator[tuple[Form, int, int]]:
+    """List the windows of a kind on a board, row by row: form and anchor of each."""
+    for height, width, cells in sorted({_move_form(g, kind.form) for g in range(8)}):
+        over_row, over_col = (0, 0) if kind.centre is None else (height - 1, width - 1)
+        for row in range(-over_row, size - height + 1 + over_row):
+            for col in range(-over_col, size - width + 1 + over_col):
+                inside = tuple((j, i) for j, i in cells if 0 <= row + j < size and 0 <= col + i < size)
+                if inside == cells or kind.centre in inside:
+                    yield Form(height, width, inside), row, col
+
+
+@cache
+def _moved(form: Form, n_states: int) -> np.ndarray:
+    """Map each configuration by each symmetry: int32[2, 8, n_states^cells], [1] with colours inverted.
+
+    Symmetries that change the form give zeros.
+    """
+    cells, n_classes = form.cells, n_states // 2
+    digits = np.arange(n_states ** len(cells))[:, None] // n_states ** np.arange(len(cells)) % n_states
+    inverted = np.array([0, *range(n_classes + 1, n_states), *range(1, n_classes + 1)])[digits]
+    out = np.zeros((2, 8, len(digits)), np.int32)
     for g in range(8):
-        power = np.zeros(k * k, np.int64)
-        for j in range(k):
-            for i in range(k):
-                jj, ii = _move_point(g, j, i, k)
-                power[j * k + i] = 3 ** (jj * k + ii)
-        out[0, g] = digits @ power
-        out[1, g] = inverted @ power
+        if _move_form(g, form) == form:
+            power = np.array([n_states ** cells.index(_move_cell(g, j, i, form)) for j, i in cells])
+            out[0, g] = digits @ power
+            out[1, g] = inverted @ power
     return out
 
 
 @cache
-def _classes(k: int, symmetries: tuple[int, ...], inversion: bool) -> tuple[np.ndarray, int]:
-    """Group the configurations of one window into classes under some symmetries.
+def _classes(form: Form, n_states: int, symmetries: tuple[int, ...], inversion: bool) -> tuple[np.ndarray, int]:
+    """Group the configurations of one window into classes under some symmetries, which keep its form.
 
-    Returns (int32[3^(k*k)], number of classes): sign * (class + 1), 0 for neutral and all-empty configurations.
+    Returns (int32[configurations], number of classes): sign * (class + 1), 0 for neutral and all-empty ones.
     Classes are numbered by their smallest configuration.
     """
-    moved = _moved(k)[:, symmetries]
+    moved = _moved(form, n_states)[:, symmetries]
     same = moved[0].min(0)
     if inversion:
         other = moved[1].min(0)
@@ -479,10 +724,15 @@ def _classes(k: int, symmetries: tuple[int, ...], inversion: bool) -> tuple[np.n
     return classes, len(names)
 
 
-def _window_classes(kind: str, k: int, row: int, col: int, size: int) -> tuple[np.ndarray, int]:
-    """Group the configurations of a canonical window, at (row, col), under LD, inversion or none; see `_classes`."""
-    stabiliser = tuple(i for i in range(8) if _move_window(i, k, row, col, size) == (row, col))
-    return _classes(k, stabiliser if kind == "LD" else (0,), kind != "none")
+def _window_classes(kind: str, n_states: int, form: Form, row: int, col: int, size: int) -> tuple[np.ndarray, int]:
+    """Group the configurations of a canonical window under a kind of sharing (for LI, anywhere); see `_classes`."""
+    if kind == "LI":
+        kept = tuple(i for i in range(8) if _move_form(i, form) == form)
+    elif kind == "LD":
+        kept = tuple(i for i in range(8) if _move_window(i, form, row, col, size) == (form, row, col))
+    else:
+        kept = (0,)
+    return _classes(form, n_states, kept, kind != "none")
 
 
 def _list_members(classes: np.ndarray) -> Classes:

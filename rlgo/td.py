@@ -31,7 +31,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.bounds import Whole
-from rlgo.jit import has_field, inline, njit
+from rlgo.jit import inline, njit
+from rlgo.liberties import has_two_weights
 from rlgo.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS
 from rlgo.shapes import GROUP, WINDOWS_OVER_POINT, Classes, FeatureSet, Table, max_windows
 from rlgo.value import squash, x_of
@@ -127,7 +128,7 @@ def check_max_moves(max_moves: int, size: int, key: str = "max_moves") -> int:
 
 
 @cache
-def episode_dtype(size: int) -> np.dtype:
+def episode_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
     """Return the record type of one game, as learning needs it (W windows, T <= `max_plies`).
 
     Fields
@@ -140,9 +141,10 @@ def episode_dtype(size: int) -> np.dtype:
     e[T] : the errors e_t; rate[T + 1] : prefix sums, over t, of alpha * e_t / ||phi(s_t)||^2
     since[W], ld[W], li[W] : scratch of `learn_game`: the first state of each window's shape, and its classes
     """
-    windows = max_windows(size)
+    windows = max_windows(size, sees_liberties)
     plies = max_plies(size)
     events = 2 * WINDOWS_OVER_POINT * plies  # a stone comes and goes once at most
+    events += (windows - max_windows(size)) * plies  # chains may gain and lose liberties in every move
     fields = [
         ("n", np.int32),
         ("n_events", np.int32),
@@ -317,7 +319,7 @@ def _sweep(episode, alpha, normalise, g, classes, theta, scratch):
             gained, life = rate - episode.rate[np.uint64(since)], t + 1 - since
             ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
             n_touched = _add(ld, gained, life, theta, scratch, n_touched)
-            if not has_field(g, "one_table"):
+            if has_two_weights(g, w):
                 n_touched = _add(li, gained, life, theta, scratch, n_touched)
             norm += norm_change(ld, li, -1, normalise, scratch)
             ld, li = _classes_at(g, classes, scratch, w, configuration)
@@ -331,7 +333,7 @@ def _sweep(episode, alpha, normalise, g, classes, theta, scratch):
         gained, life = rate - episode.rate[np.uint64(since)], n - since
         ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
         n_touched = _add(ld, gained, life, theta, scratch, n_touched)
-        if not has_field(g, "one_table"):
+        if has_two_weights(g, w):
             n_touched = _add(li, gained, life, theta, scratch, n_touched)
         norm_change(ld, li, -1, normalise, scratch)  # leaves the counts at 0
     return n_touched
@@ -344,7 +346,7 @@ def _classes_at(g, classes, scratch, w, configuration):
     if scratch is None:
         return place * np.int64((configuration != 0) & (classes[np.uint64(w)] != 0)), np.int64(0)
     li = np.int64(0)
-    if not has_field(g, "one_table"):
+    if has_two_weights(g, w):
         li = np.int64(classes[np.uint64(g.li_base[np.uint64(w)] + configuration)])
     return np.int64(classes[np.uint64(place)]), li
 

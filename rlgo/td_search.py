@@ -207,6 +207,7 @@ class TdSearch(Player):
     ----------
     size : board size
     sizes : window sizes of the short-term memory
+    liberties : its windows that see liberties, see `shapes.make_features`
     simulations, seconds : limits for each move; the first one reached ends the search, as does `Player.limit`
     policy, learning, simulation, default : see `SearchSettings`; `learning.games` are the simulations of one move that
         its schedule spans
@@ -242,6 +243,7 @@ class TdSearch(Player):
         learning: Learning = LEARNING,
         simulation: Simulation = Simulation(),
         default: DefaultPolicy = DefaultPolicy(),
+        liberties: tuple[str, ...] = (),
         reset: bool = False,
         delay: int = 0,
         workers: int = 1,
@@ -259,10 +261,10 @@ class TdSearch(Player):
         self.policy, self.learning, self.default = policy, learning, default
         self.simulation = simulation._replace(max_moves=check_max_moves(simulation.max_moves, size))
         workers, merge_every = THREADS.check("workers", workers), COUNT.check("merge_every", merge_every)
-        self.features = self._features(size, sizes)
+        self.features = self._features(size, sizes, liberties)
         self.theta_bar = self._fresh_memory()
         # Windows of other sizes may belong to a long-term memory, which simulations do not change.
-        self._learns = np.array([k in sizes for k, _, _ in self.features.windows], np.uint8)
+        self._learns = np.array([k in (*sizes, *liberties) for k, _, _ in self.features.windows], np.uint8)
         self._older: deque[np.ndarray] = deque(maxlen=delay + 1)
 
         older = min(delay, 2 * size * size)  # a game has few more moves than that
@@ -271,15 +273,16 @@ class TdSearch(Player):
         self.workers, self.merge_every = workers, merge_every
         choice, *own = seed_sequence(seed).spawn(1 + workers)
         self._choice = np.random.default_rng(choice)
-        self.scratch = [make_scratch(size, tally_dtype(), child) for child in own]
+        sees = self.features.sees_liberties
+        self.scratch = [make_scratch(size, tally_dtype(), child, sees_liberties=sees) for child in own]
         # A single worker learns in theta_bar itself.
         self.copies = np.tile(self.theta_bar, (workers, 1)) if workers > 1 else self.theta_bar[None]
         self._threads = ThreadPoolExecutor(workers - 1, "td-search") if workers > 1 else None
         self.tally = self.scratch[0].tally
         self._values = np.full(size * size + 1, np.nan)
 
-    def _features(self, size: int, sizes: tuple[int, ...]) -> FeatureSet:
-        return make_features(size, sizes, "none")
+    def _features(self, size: int, sizes: tuple[int, ...], liberties: tuple[str, ...]) -> FeatureSet:
+        return make_features(size, sizes, "none", liberties, "none")
 
     def _fresh_memory(self) -> np.ndarray:
         """Return a memory for the start of a game."""

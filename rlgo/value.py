@@ -34,7 +34,19 @@ from rlgo.board import (
     last_liberty,
 )
 from rlgo.errors import RlgoError, shown
-from rlgo.jit import compiling, has_field, inline, njit, random_below
+from rlgo.jit import by_type, compiling, has_field, inline, njit, random_below
+from rlgo.liberties import (
+    follow_liberties,
+    forget_gains,
+    gain_at,
+    is_plain,
+    liberty_fields,
+    liberty_gain,
+    renew_gains,
+    renew_liberty_window,
+    reset_liberties,
+    sees_liberties,
+)
 from rlgo.settings import LOGISTIC, VALUES
 from rlgo.shapes import STRIP, WINDOWS_OVER_POINT, max_windows, padded_points
 
@@ -59,8 +71,10 @@ def squash(kind, x):
 
 
 @cache
-def shapes_dtype(size: int) -> np.dtype:
+def shapes_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
     """Return the record type of the shapes on one board of this size (P padded points, W windows; colour index c - 1).
+
+    With windows that see liberties it begins with the fields of `liberties.liberty_fields`.
 
     Fields
     ------
@@ -79,8 +93,9 @@ def shapes_dtype(size: int) -> np.dtype:
     delta[W] : scratch of `_capture_gain`
     """
     points = padded_points(size)
-    windows = max_windows(size)
+    windows = max_windows(size, sees_liberties)
     fields = [
+        *(liberty_fields(size) if sees_liberties else []),
         ("x", np.float64, (2,)),
         ("n_captures", np.int32, (2,)),
         ("n_changed", np.int32),
@@ -103,9 +118,9 @@ def shapes_dtype(size: int) -> np.dtype:
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
-def new_shapes(n: int, size: int) -> np.ndarray:
-    """Make n records of `shapes_dtype(size)`; each needs a `reset` before use."""
-    return np.zeros(n, shapes_dtype(size))
+def new_shapes(n: int, size: int, sees_liberties: bool = False) -> np.ndarray:
+    """Make n records of `shapes_dtype(size, sees_liberties)`; each needs a `reset` before use."""
+    return np.zeros(n, shapes_dtype(size, sees_liberties))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -137,6 +152,9 @@ def _renew_window(sh, table, w):
     branch. The tables are padded for it.
     """
     g = table.g
+    if not is_plain(g, w):  # its gains are not kept by window
+        renew_liberty_window(sh, table, w)
+        return
     c = np.int64(sh.configuration[np.uint64(w)])
     ld = np.int64(g.ld_base[np.uint64(w)]) + c
     li = np.int64(g.li_base[np.uint64(w)]) + c
@@ -266,6 +284,7 @@ def _renew_configurations(b, sh, g):
             sh.configuration[np.uint64(w)] = (
                 np.int64(sh.configuration[np.uint64(w)]) + digit * g.slot_power[np.uint64(p), np.uint64(slot)]
             )
+    n = follow_liberties(b, sh, g, n)
     sh.n_changed = n
     for i in range(n):
         sh.dirty[np.uint64(sh.changed[np.uint64(i)])] = 0
@@ -371,11 +390,13 @@ def reset_gains(b, sh, table):
     sh.part[:] = 0
     for w in range(g.n_windows):
         configuration = np.int64(0)
-        for d in range(g.n_cells[w]):
-            configuration += _POWER[d] * np.int64(b.color[np.uint64(g.cell_point[w, d])])
+        if is_plain(g, w):
+            for d in range(g.n_cells[w]):
+                configuration += _POWER[d] * np.int64(b.color[np.uint64(g.cell_point[w, d])])
         sh.configuration[w] = configuration
         sh.dirty[w] = 0
         sh.delta[w] = 0
+    reset_liberties(b, sh, g)
     reweigh(sh, table)
     sh.last_liberty[:] = 0
     for p in range(b.color.shape[0]):
@@ -396,6 +417,7 @@ def reweigh(sh, table):
         _renew_strip(sh, 0, start)
         _renew_strip(sh, 1, start)
     sh.is_fresh[:] = 0
+    forget_gains(sh, table.g)
 
 
 @njit
@@ -463,8 +485,8 @@ def gain_of(b, sh, table, p):
     stride = b.stride
     for q in (p - stride, p - 1, p + 1, p + stride):
         if b.color[np.uint64(q)] == 3 - b.to_play and sh.last_liberty[np.uint64(b.chain[np.uint64(q)])] == p:
-            return _capture_gain(b, sh, table, p)
-    return np.float64(sh.gain[c, np.uint64(p)])
+            return _capture_gain(b, sh, table, p) + liberty_gain(b, sh, table, p)
+    return np.float64(sh.gain[c, np.uint64(p)]) + liberty_gain(b, sh, table, p)
 
 
 @njit(fastmath={"reassoc"}, forceinline=True)
@@ -490,6 +512,18 @@ def _best_quiet(gain, mask, color_index):
         total += equal * np.float32(i)
         unmasked += np.float32(1.0) + max(mask[c, p], np.float32(-1.0))
     return best, np.int64(n), np.int64(total), np.int64(unmasked)
+
+
+def _best_of_all(sh, g, c):
+    """Find the largest gain over all windows; see `_best_quiet`."""
+    return _best_quiet(sh.total if sees_liberties(g) else sh.gain, sh.mask, c)
+
+
+@by_type(_best_of_all)
+def _overload_best_of_all(sh, g, c):  # noqa: ARG001  # numba matches names
+    if sees_liberties(g):
+        return lambda sh, g, c: _best_quiet(sh.total, sh.mask, c)  # noqa: ARG005  # numba matches names
+    return lambda sh, g, c: _best_quiet(sh.gain, sh.mask, c)  # noqa: ARG005  # numba matches names
 
 
 @inline
@@ -521,13 +555,14 @@ def best_afterstate(b, sh, table, rng):
     Overwrites `sh.changed`. Returns (point, or PASS without candidates; number of candidates).
     """
     c = b.to_play - 1
-    best, ties, choice, n_candidates = _best_quiet(sh.gain, sh.mask, c)
+    renew_gains(b, sh, table)
+    best, ties, choice, n_candidates = _best_of_all(sh, table.g, c)
     if n_candidates == 0 or best == _FORBIDDEN:  # the latter only if the weights have diverged
         ties, choice = 0, PASS
     if ties > 1:
         k = random_below(rng, ties)
         for p in range(sh.gain.shape[1]):
-            if sh.gain[c, np.uint64(p)] + sh.mask[c, np.uint64(p)] == best:
+            if gain_at(sh, table.g, c, p) + sh.mask[c, np.uint64(p)] == best:
                 if k == 0:
                     choice = p
                     break
@@ -537,7 +572,8 @@ def best_afterstate(b, sh, table, rng):
         if sh.is_fresh[c, np.uint64(p)] == 0:
             sh.gain_capture[c, np.uint64(p)] = _capture_gain(b, sh, table, p)
             sh.is_fresh[c, np.uint64(p)] = 1
-        best, ties, choice = keep_best(p, sh.gain_capture[c, np.uint64(p)], best, ties, choice, rng)
+        gain_capture = np.float32(sh.gain_capture[c, np.uint64(p)] + liberty_gain(b, sh, table, p))
+        best, ties, choice = keep_best(p, gain_capture, best, ties, choice, rng)
     return choice, n_candidates + sh.n_captures[c]
 
 
@@ -579,7 +615,7 @@ class ValueFunction:
         self.weights = weights
         self.size: int = weights.features.size
         self._kind = VALUES[weights.value]
-        self._shapes = new_shapes(1, self.size)[0]
+        self._shapes = new_shapes(1, self.size, weights.features.sees_liberties)[0]
 
     def __repr__(self) -> str:
         return f"<ValueFunction {self.weights.features.name}, {self.weights.value}, {self.weights.games:,} games>"
@@ -589,7 +625,7 @@ class ValueFunction:
         board = board_of(position)
         if board.dtype != board_dtype(self.size):
             raise RlgoError(f"weights for board size {self.size}: expected a board of that size")
-        with compiling(f"value function, {self.size}x{self.size}"):
+        with compiling(f"value function, {self.weights.features.kernels}"):
             reset(board, self._shapes, self.weights.table())
         return board
 

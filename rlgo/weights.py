@@ -3,7 +3,8 @@
 Start reading at `Weights`, then `save_weights`. A weight file is an archive (see `archive.py`) of two arrays:
 
 * ``theta``: float32[n], the weights, block after block (see `shapes.py` for the numbering);
-* ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, provenance.
+* ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, provenance; since
+  version 2, for windows that see liberties, also liberties and liberty_sharing.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.archive import read_archive, write_archive
+from rlgo.board import BLACK, BORDER, EMPTY, WHITE
 from rlgo.bounds import Choice, One, Whole
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
 from rlgo.errors import RlgoError, shown
 from rlgo.resources import checkpoints_dir
 from rlgo.settings import ANY_KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
-from rlgo.shapes import Block, FeatureSet, Table, fuse, make_features, unshare
+from rlgo.shapes import KINDS, Block, FeatureSet, Table, colors_of, fuse, make_features, unshare
 
-FORMAT, VERSION = "rlgo-weights", 1
+FORMAT, VERSION = "rlgo-weights", 2
 
 
 @dataclass(frozen=True)
@@ -66,20 +68,27 @@ class Weights:
             f"komi {self.komi:g}, {self.games:,} games>"
         )
 
-    def table(self, unshared: tuple[int, ...] | None = None, *, is_fused: bool = False) -> Table:
+    def table(
+        self,
+        unshared: tuple[int, ...] | None = None,
+        liberties: tuple[str, ...] | None = None,
+        *,
+        is_fused: bool = False,
+    ) -> Table:
         """Return the look-up table that compiled code values positions by.
 
         Parameters
         ----------
         unshared : write the weights out without sharing, over windows of these sizes, which must include those of the
             features; None: over the features as they are
+        liberties : where they are written out, the windows that see liberties; None: those of the features
         is_fused : fuse all window sizes into 3x3 windows, for searches with constant weights (`shapes.fuse`)
         """
         if is_fused:
             return self._fused_table
         if unshared is None:
             return self._table
-        whole, theta = unshare(self.features, self.theta, unshared)
+        whole, theta = unshare(self.features, self.theta, unshared, liberties)
         return whole.table_of(whole.expand(theta))
 
     @cached_property
@@ -88,7 +97,9 @@ class Weights:
 
     @cached_property
     def _fused_table(self) -> Table:
-        whole, theta = unshare(self.features, self.theta, self.features.sizes)
+        f = self.features
+        keeps_orbits = f.liberty_sharing in ("LI+LD", "LI", "LD")
+        whole, theta = unshare(f, self.theta, f.sizes, liberty_sharing="LD" if keeps_orbits else "none")
         return fuse(whole, whole.expand(theta))
 
     def for_board(self, size: int, name: str) -> Weights:
@@ -107,11 +118,12 @@ class Weights:
         f = self.features
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": VERSION if f.liberties else 1,
             "size": f.size,
             "komi": self.komi,
             "sizes": list(f.sizes),
             "sharing": f.sharing,
+            **({"liberties": list(f.liberties), "liberty_sharing": f.liberty_sharing} if f.liberties else {}),
             "value": self.value,
             "games": self.games,
             "blocks": {b.name: b.stop - b.start for b in f.blocks},
@@ -159,7 +171,8 @@ def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weigh
         raise RlgoError(f"expected weights for {size}x{size}, found weights for {meta['size']}x{meta['size']}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
         raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not supported by this version of rlgo")
-    features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"])
+    liberties, liberty_sharing = tuple(meta.get("liberties", ())), meta.get("liberty_sharing", "LI")
+    features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"], liberties, liberty_sharing)
     return Weights(features, theta, meta["komi"], meta["value"], meta["games"], meta["provenance"])
 
 
@@ -232,17 +245,18 @@ class Shape(NamedTuple):
     """
 
     weight: float  # for Black
-    cells: np.ndarray  # uint8[k, k], rows from the bottom
+    cells: np.ndarray  # uint8[k, k], rows from the bottom; BORDER where a window has no cell, or one over the edge
     row: int  # the anchor of its canonical window
     col: int
 
 
 def shape_of(weights: Weights, i: int) -> Shape:
     """Return the shape of theta[i], 1 <= i <= n_weights."""
-    block, row, col, cells = weights.features.shape_of(i)
+    block, row, col, states = weights.features.shape_of(i)
+    cells = colors_of(states, KINDS[block.size])
     weight = float(weights.theta[i])
     if weight < 0 and block.kind != "none":
-        weight, cells = -weight, np.array([0, 2, 1], np.uint8)[cells]
+        weight, cells = -weight, np.array([EMPTY, WHITE, BLACK, BORDER], np.uint8)[cells]
     return Shape(weight, cells, row, col)
 
 

@@ -38,6 +38,7 @@ from train.settings import (
     EvenCount,
     Expected,
     Folder,
+    Liberties,
     Line,
     Name,
     OneOf,
@@ -189,6 +190,14 @@ class FeaturesConfig(Section):
     sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
         default="LI+LD",
         description="Which shapes share a weight (TD, Section 3.1.3). LI: anywhere on the board; LD: at one location.",
+    )
+    liberties: Liberties = Field(
+        default=(),
+        description="Further windows, which see liberties: some of atari 2x2, atari 2x3, atari plus (a point and its "
+        "neighbours), or, with one, two, or more liberties, of liberties 2x2, liberties plus.",
+    )
+    liberty_sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
+        default="LI", description="Which of their shapes share a weight."
     )
 
 

@@ -37,7 +37,7 @@ from pydantic_core import core_schema
 
 from rlgo.bounds import HUGE, Number, words_of
 from rlgo.errors import RlgoError, cut, nearest, shown
-from rlgo.settings import EVEN_COUNT, SIZES
+from rlgo.settings import EVEN_COUNT, LIBERTY_WINDOWS, SIZES, check_liberties
 
 # ---------------------------------------------------------------------------------------------
 # How values are written
@@ -175,6 +175,14 @@ def _ascending(value: tuple[int, ...]) -> tuple[int, ...]:
     return value
 
 
+def _of_one_kind(value: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        check_liberties(value)
+    except RlgoError:
+        raise ValueError("not such windows") from None
+    return value
+
+
 # A number of games or simulations: `games = 1e6` is fine.
 Count = Annotated[int, BeforeValidator(_whole), Field(le=HUGE)]
 EvenCount = Annotated[Count, Within(EVEN_COUNT)]
@@ -190,6 +198,12 @@ Sizes = Annotated[
     AfterValidator(_ascending),
     Field(min_length=1),
     Expected("an ascending subset of [1, 2, 3], not empty"),
+]
+Liberties = Annotated[
+    tuple[str, ...],
+    BeforeValidator(as_tuple),
+    AfterValidator(_of_one_kind),
+    Expected("some of " + ", or of ".join(map(json.dumps, LIBERTY_WINDOWS.values())) + ", in this order"),
 ]
 SizesOrNone = Annotated[
     tuple[int, ...],

@@ -704,3 +704,18 @@ def test_force_overwrites(run, tmp_path):
     assert run("export", "a.npz", "--force")[0] == 0
     assert import_w(tmp_path / "a.w").features.size == 9
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npz", "a.w"]
+
+
+def test_a_w_file_cannot_hold_windows_that_see_liberties(tmp_path):
+    features = make_features(5, (1,), "LI", ("atari plus",))
+    weights = Weights(features, np.append(np.float32(0), np.ones(features.n_weights, np.float32)))
+    with pytest.raises(RlgoError, match=r"x\.w: a \.w file cannot hold windows that see liberties \(atari plus\)"):
+        export_w(tmp_path / "x.w", weights)
+    assert not list(tmp_path.iterdir())
+    # LI weights carry over to other boards, and writing them out without sharing keeps them.
+    larger = convert(weights, size=7)
+    assert larger.features.arguments == (7, (1,), "LI", ("atari plus",), "LI")
+    np.testing.assert_array_equal(larger.theta, weights.theta)
+    assert convert(weights, sharing="none").features.arguments == (5, (1,), "none", ("atari plus",), "none")
+    with pytest.raises(RlgoError, match="can only be converted to sharing none"):
+        convert(weights, sharing="LI+LD")

@@ -16,9 +16,11 @@ from weight_files import refused, some_weights
 from rlgo.board import new_board, play, zobrist
 from rlgo.errors import RlgoError
 from rlgo.resources import checkpoints_dir
+from rlgo.shapes import make_features
 from rlgo.value import ValueFunction, new_shapes, reset, sigma
 from rlgo.weights import (
     VERSION,
+    Weights,
     describe,
     load_weights,
     save_weights,
@@ -214,3 +216,16 @@ def test_weights_know_their_board():
     assert weights.for_board(5, "x.npz") is weights
     with pytest.raises(RlgoError, match=r"^x\.npz: expected weights for 9x9, found weights for 5x5$"):
         weights.for_board(9, "x.npz")
+
+
+def test_weights_that_see_liberties_survive_their_file(tmp_path):
+    features = make_features(5, (1, 2), "LI+LD", ("atari 2x2", "atari plus"), "LI+LD")
+    theta = np.arange(features.n_weights + 1, dtype=np.float32)
+    save_weights(tmp_path / "liberties.npz", Weights(features, theta))
+    read = load_weights(tmp_path / "liberties.npz")
+    assert read.features is features
+    assert read.theta.tobytes() == theta.tobytes()
+    assert read.meta()["version"] == 2
+    assert features.name == "5x5 1x1+2x2 LI+LD, atari 2x2 + atari plus LI+LD"
+    # Files without such windows stay readable by earlier versions.
+    assert Weights(make_features(5), np.zeros(make_features(5).n_weights + 1, np.float32)).meta()["version"] == 1

@@ -18,7 +18,7 @@ from rlgo.fast_games import FastGames, joined, play_slices
 from rlgo.jit import compiling
 from rlgo.player import Player
 from rlgo.settings import SHARINGS, SIZES
-from rlgo.shapes import FeatureSet, make_features, unshare
+from rlgo.shapes import FeatureSet, extend, make_features, unshare
 from rlgo.weights import Weights
 from train.players.keys import weights_for
 from train.players.spec import parse_spec
@@ -95,27 +95,29 @@ def on_common_features(weights: Sequence[Weights | None], size: int) -> tuple[Fe
     Returns
     -------
     the feature set, and theta of each player on it, float32[n_weights + 1]. It is the smallest one with all their
-    window sizes and kinds of weights; if there is none, it is all shapes without weight sharing.
+    windows and kinds of weights; if there is none, it is all shapes without weight sharing.
+
+    Raises RlgoError if windows see liberties in different classes: atari for one player, numbers for another.
     """
     sets = {w.features.name: w.features for w in weights if w is not None} or {"": make_features(size)}
-    kinds = {kind for features in sets.values() for kind in SHARINGS[features.sharing]}
-    sharing = min((s for s in SHARINGS if kinds <= set(SHARINGS[s])), key=lambda s: len(SHARINGS[s]), default=None)
-    if sharing is not None:
-        features = make_features(size, tuple(sorted({k for f in sets.values() for k in f.sizes})), sharing)
-        return features, [_embed(w, features) for w in weights]
-    features = make_features(size, SIZES, "none")
-    zeros = np.zeros(features.n_weights + 1, np.float32)
-    return features, [zeros if w is None else unshare(w.features, w.theta)[1] for w in weights]
+    liberties = tuple(sorted({name for f in sets.values() for name in f.liberties}))
+    sharing = _common_sharing([f.sharing for f in sets.values()])
+    liberty_sharing = _common_sharing([f.liberty_sharing for f in sets.values() if f.liberties])
+    if sharing is not None and liberty_sharing is not None:
+        sizes = tuple(sorted({k for f in sets.values() for k in f.sizes}))
+        features = make_features(size, sizes, sharing, liberties, liberty_sharing)
+        thetas = [None if w is None else extend(w.features, w.theta, features) for w in weights]
+    else:
+        features = make_features(size, SIZES, "none", liberties, "none")
+        thetas = [None if w is None else unshare(w.features, w.theta, SIZES, liberties)[1] for w in weights]
+    return features, [np.zeros(features.n_weights + 1, np.float32) if theta is None else theta for theta in thetas]
 
 
-def _embed(weights: Weights | None, features: FeatureSet) -> np.ndarray:
-    """Return theta on a feature set that has all blocks of the weights' own; further weights are 0."""
-    theta = np.zeros(features.n_weights + 1, np.float32)
-    blocks = {block.name: block for block in features.blocks}
-    if weights is not None:
-        for own in weights.features.blocks:
-            theta[blocks[own.name].start : blocks[own.name].stop] = weights.block(own)
-    return theta
+def _common_sharing(sharings: list[str]) -> str | None:
+    """Return the smallest kind of weight sharing with all blocks of these; None if there is none."""
+    kinds = {kind for sharing in sharings for kind in SHARINGS[sharing]}
+    fitting = [sharing for sharing in SHARINGS if kinds <= set(SHARINGS[sharing])]
+    return min(fitting, key=lambda sharing: len(SHARINGS[sharing]), default=None)
 
 
 def fast_weights(player: str | Player, size: int) -> Weights | None:

@@ -15,6 +15,7 @@ from rlgo.shapes import make_features
 from train.experiments.model import Experiment
 from train.experiments.training import train
 from train.runs.fleet import FAILED, RunStatus
+from train.runs.run import features_of
 
 BINS_A_DECADE = 4
 
@@ -45,8 +46,7 @@ def frequency(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     train(e, [status], jobs, progress)
     if status.state == FAILED:
         raise RlgoError(f"{e.reference.folder.path}: {status.reason}")
-    f = e.reference.config.features
-    features = make_features(e.reference.config.board.size, f.sizes, f.sharing)
+    features = features_of(e.reference.config)
     state, progressed = e.reference.folder.load()
     totals = [int(state["occurrences"][block.start : block.stop].sum()) for block in features.blocks]
     lines: list[dict[str, Any]] = [

@@ -41,7 +41,7 @@ from rlgo.two_phase import TwoPhase
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, find_weights
 from train import settings
-from train.settings import Count, OneOf, Section, Sizes, SizesOrNone, Within, name_of, section
+from train.settings import Count, Liberties, OneOf, Section, Sizes, SizesOrNone, Within, name_of, section
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -253,6 +253,9 @@ class TdSearchKeys(Keys):
     sizes: Sizes = key(
         default_of(TdSearch, "sizes"), "Window sizes of the local shape features, such as 1+2.", "tdsearch_shapes"
     )
+    liberties: Liberties = key(
+        default_of(TdSearch, "liberties"), "Its windows that see liberties, such as atari 2x2+atari plus."
+    )
     policy_plies: PliesOrNever = key(
         _SIMULATION.plies,
         "T: plies of both colours, from the root, before the default policy takes over; never: it does not.",
@@ -337,6 +340,7 @@ class TdSearchKeys(Keys):
                 plies_or(self.policy_plies, THROUGHOUT), plies_or(self.learn_plies, ALL_PLIES), self.max_moves
             ),
             "default": filled(_DEFAULT, self, kind=DEFAULT_POLICIES[self.default_policy]),
+            "liberties": self.liberties,
             "reset": self.reset,
             "delay": self.delay,
             "workers": self.workers,

@@ -159,6 +159,8 @@ def _side(path: str | Path) -> Side:
         "board.komi": weights.komi,
         "features.sizes": list(f.sizes),
         "features.sharing": f.sharing,
+        "features.liberties": list(f.liberties),
+        "features.liberty_sharing": f.liberty_sharing,
         "learning.value": weights.value,
     }
     return Side(str(path), weights, config={**known, **settings(weights.provenance.get("config", ""))})

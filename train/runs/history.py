@@ -6,6 +6,7 @@ Start reading at `RunHistory`. Nothing is written, and a run that trains does no
 from __future__ import annotations
 
 import json
+import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ class RunHistory:
         than it was; and ``next``, the byte where to continue.
         """
         metrics = self.find(name).metrics
-        curves: dict[str, list[list[float]]] = {}
+        curves: dict[str, list[list[float | None]]] = {}
         try:
             after = after if after <= metrics.stat().st_size else 0
             with metrics.open("rb") as file:
@@ -95,10 +96,10 @@ class RunHistory:
             try:
                 numbers = json.loads(line)
                 games = numbers.pop("games")
-            except (ValueError, KeyError, AttributeError):
+            except (ValueError, KeyError, AttributeError, TypeError):  # no object with a number of games
                 continue
             for metric, value in numbers.items():
-                curves.setdefault(metric, []).append([games, value])
+                curves.setdefault(metric, []).append([games, value if math.isfinite(value) else None])
         return {"after": after, "next": after + len(data), "curves": curves}
 
     def learned(self, name: str) -> tuple[Weights, np.ndarray]:

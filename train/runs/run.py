@@ -61,6 +61,12 @@ class Result:
     elo: float  # see `strength.elo`
 
 
+def features_of(config: Config) -> FeatureSet:
+    """Make the feature set that a config describes."""
+    f = config.features
+    return make_features(config.board.size, f.sizes, f.sharing, f.liberties, f.liberty_sharing)
+
+
 def make_learner(
     config: Config,
     seed: int | np.random.SeedSequence,
@@ -76,7 +82,7 @@ def make_learner(
     theta : initial weights, float32[n_weights + 1]; None: zeros
     kind : the class of the learner, or a function with the same arguments; by default, its workers are threads
     """
-    f, le, p = config.features, config.learning, config.policy
+    le, p = config.learning, config.policy
     value = VALUES[le.value]
     learning = Learning(
         alpha=le.alpha,
@@ -92,7 +98,7 @@ def make_learner(
         averaging=le.averaging,
     )
     policy = Policy(POLICIES[p.kind], p.epsilon if p.kind == "epsilon_greedy" else 0.0, p.temperature, value)
-    features = make_features(config.board.size, f.sizes, f.sharing)
+    features = features_of(config)
     run = config.run
     return kind(
         features,
@@ -156,8 +162,7 @@ def _initial_weights(config: Config) -> np.ndarray | None:
     """Return the weights that a new run starts from: those of `run.start`, or None."""
     if not config.run.start:
         return None
-    weights, f = load_any(config.run.start, config.board.size), config.features
-    expected = make_features(config.board.size, f.sizes, f.sharing)
+    weights, expected = load_any(config.run.start, config.board.size), features_of(config)
     if weights.features is not expected:
         raise RlgoError(
             f"run.start = {config.run.start}: expected weights for {expected.name}, "

@@ -18,7 +18,7 @@ from rlgo.errors import RlgoError
 from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.player import GreedyPlayer
-from rlgo.shapes import FeatureSet
+from rlgo.shapes import FeatureSet, extend
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.elo import Rating
@@ -109,13 +109,15 @@ def has_gnugo() -> bool:
 
 
 def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
-    """Return name and theta of the best shipped weights for the board size, if they have the same features."""
+    """Return name and theta of the best shipped weights for the board size, if these features include theirs."""
     try:
         path = shipped_weights(features.size)
     except RlgoError:
         return None
     weights = load_weights(path)
-    return (f"the shipped {path.stem}", weights.theta) if weights.features is features else None
+    if not {block.name for block in weights.features.blocks} <= {block.name for block in features.blocks}:
+        return None
+    return f"the shipped {path.stem}", extend(weights.features, weights.theta, features)
 
 
 def _scores(config: Config, weights: Weights, theta: np.ndarray, opponent: int, what: int) -> np.ndarray:

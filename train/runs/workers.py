@@ -57,16 +57,14 @@ class ClusterWorker:
 
     def __init__(
         self,
-        size: int,
-        sizes: tuple[int, ...],
-        sharing: str,
+        features: tuple[Any, ...],
         learning: Learning,
         policy: Policy,
         komi: float,
         max_moves: int,
     ):
         # Compile nothing yet, so that `shake_hands` answers at once.
-        self._features, self._arguments = (size, sizes, sharing), (learning, policy, komi, max_moves)
+        self._features, self._arguments = features, (learning, policy, komi, max_moves)
 
     def shake_hands(self) -> Handshake:
         """Answer as soon as this worker has a CPU."""
@@ -154,7 +152,7 @@ class RayWorkers(LearnWorkers):
 
     def __init__(self, per_worker: Sequence[WorkerArguments], cluster: str, timeout: float):
         features, learning, policy, komi, max_moves, _, theta = per_worker[0]
-        terms = features.size, features.sizes, features.sharing, learning, policy, komi
+        terms = features.arguments, learning, policy, komi
         self._terms = (*terms, check_max_moves(max_moves, features.size))
         self._setting, self.timeout = cluster_setting(cluster), timeout
         self.theta = np.zeros(features.n_weights + 1, np.float32)

@@ -131,7 +131,7 @@ def test_the_commands(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture
         (["games", "random"], "missing --games"),
         (["games", "import", "nowhere"], "nowhere: expected a folder with SGF files"),
         (["games", "info", "nowhere"], "nowhere: expected a folder of games"),
-        (["games", "random", "--games", "1", "--size", "4"], "board.size = 4"),
+        (["games", "random", "--games", "1", "--size", "4"], "--size 4: expected an integer"),
     ],
 )
 def test_bad_input_is_one_line(

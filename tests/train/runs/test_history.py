@@ -75,9 +75,9 @@ def test_curves_grow(runs):
     end = told["next"]
     assert runs.curves("done", end) == {"after": end, "next": end, "curves": {}}
     with (runs.folder / "done" / "metrics.jsonl").open("a") as log:
-        log.write('{"games": 160, "x": 1.5}\nno json\n[1]\n{"games": 200, "x"')
+        log.write('{"games": 160, "x": 1.5, "y": NaN}\nno json\n[1]\n{"games": 200, "x"')
     more = runs.curves("done", end)
-    assert more["curves"] == {"x": [[160, 1.5]]}
+    assert more["curves"] == {"x": [[160, 1.5]], "y": [[160, None]]}
     with (runs.folder / "done" / "metrics.jsonl").open("a") as log:
         log.write(": 2.5}\n")
     assert runs.curves("done", more["next"])["curves"] == {"x": [[200, 2.5]]}

@@ -41,7 +41,7 @@ def probe(file: WeightFile, game: Game, top: int) -> dict[str, Any]:
 def _block(name: str, windows: list[Window], top: int, size: int) -> dict[str, Any]:
     return {
         "block": name,
-        "size": windows[0].size,
+        "size": max(side for window in windows for side in window.cells.shape),
         "kind": windows[0].kind,
         "sum": logit_of(windows),
         "windows": len(windows),
@@ -55,7 +55,7 @@ def _place(window: Window, size: int) -> dict[str, Any]:
         "vertex": to_vertex(from_row_col(window.row, window.col, size), size),
         "row": window.row,
         "col": window.col,
-        "size": window.size,
+        "size": max(window.cells.shape),
         "kind": window.kind,
     }
 

@@ -126,7 +126,7 @@ def test_the_position_may_be_anything(client):
     [
         ("/api/probe", {}, 422, "position: Field required"),
         ("/api/probe", {"position": {"size": 99}}, 422, "position.size: Input should be less than or equal to 19"),
-        ("/api/probe", {"position": {"size": 7}}, 400, "no shipped weights for board size 7: expected a weight file"),
+        ("/api/probe", {"position": {"size": 7}}, 400, "no shipped weights for board size 7: expected"),
         ("/api/probe", {"position": {}, "weights": "/etc/passwd"}, 400, "'/etc/passwd'"),
         ("/api/probe", {"position": {}, "weights": "9x9-2M"}, 400, "weights '9x9-2M': expected a name"),
         ("/api/probe", {"position": {"size": 5}, "weights": "9x9-1M"}, 400, "9x9-1M: expected weights for 5x5"),

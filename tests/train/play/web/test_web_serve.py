@@ -75,7 +75,7 @@ def test_an_address_that_is_taken():
     ("arguments", "error"),
     [
         (["--player", "nobody"], "unknown player nobody"),
-        (["--size", "4"], "board.size = 4"),
+        (["--size", "4"], "--size 4: expected an integer from 5 to 19"),
         (["--weights", "nowhere"], "nowhere: expected a folder"),
         (["--sgf", "nowhere"], "nowhere: expected a folder"),
         (["--runs", "nowhere"], "nowhere: expected a folder of training runs"),

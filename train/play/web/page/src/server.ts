@@ -74,8 +74,10 @@ function receive(message: Message): void {
     doing.value = { ...doing.value, [role]: now };
   } else if (message.type === "search" && !("id" in message && message.id !== null)) {
     const search = message as Search;
-    searches.value = { ...searches.value, [search.role]: search };
-    for (const listener of listeners) listener(search);
+    batch(() => {
+      searches.value = { ...searches.value, [search.role]: search };
+      for (const listener of listeners) listener(search);
+    });
   } else {
     answer(message as Answer);
   }

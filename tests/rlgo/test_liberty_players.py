@@ -1,0 +1,106 @@
+"""Searches whose value function sees liberties; each compiles its kernels for such features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from random_play import random_game
+
+from mcts.player import TreeSearch
+from mcts.settings import ALGORITHMS
+from mcts.tree import edges_of
+from rlgo.alphabeta import AlphaBeta
+from rlgo.board import BLACK
+from rlgo.dyna2 import Dyna2
+from rlgo.game import Game
+from rlgo.player import GreedyPlayer
+from rlgo.shapes import make_features
+from rlgo.td_search import TdSearch
+from rlgo.value import ValueFunction
+from rlgo.weights import Weights
+
+pytestmark = pytest.mark.slow
+ATARI = ("atari 2x2", "atari plus")
+
+
+def random_weights(sharing: str = "LI") -> Weights:
+    features = make_features(5, (1, 2), "LI+LD", ATARI, sharing)
+    theta = np.random.default_rng(1).normal(0, 0.3, features.n_weights + 1).astype(np.float32)
+    theta[0] = 0
+    return Weights(features, theta)
+
+
+def best_two_plies(weights: Weights, game: Game) -> float:
+    """V after the best of two plies, by playing them."""
+    sign, replies = (1 if game.to_play == BLACK else -1), []
+    for p in game.sensible_moves():
+        after = Game(5, game.komi)
+        for color, q in [*game.moves, (game.to_play, p)]:
+            after.play(q, color)
+        values = moves_of(ValueFunction(weights), after) or [ValueFunction(weights).value(after.board)]
+        replies.append(min(sign * v for v in values))
+    return sign * max(replies)
+
+
+def moves_of(v: ValueFunction, game: Game) -> list[float]:
+    values = v.afterstates(game.board)
+    return [float(values[(p // 6 - 1) * 5 + p % 6 - 1]) for p in game.sensible_moves()]
+
+
+def test_alpha_beta_equals_playing_both_plies():
+    for sharing in ("LI", "LI+LD"):
+        weights = random_weights(sharing)
+        for seed in range(4):
+            game = random_game(6 + 2 * seed, seed)
+            player = AlphaBeta(weights, depth=2, seed=1)
+            player.genmove(game)
+            assert 1 / (1 + np.exp(-player.result.x)) == pytest.approx(best_two_plies(weights, game), abs=1e-4)
+
+
+def test_q_rlgo_is_the_value_after_each_move():
+    weights = random_weights()
+    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=3, prior_n_amaf=40)
+    game = random_game(9, 1)
+    search = TreeSearch(5, settings, 30, weights=weights, seed=1)
+    search.genmove(game)
+    values = ValueFunction(weights).afterstates(game.board)
+    for e in edges_of(search.trees[0], 0):
+        prior = values[25 if e.move == 0 else (e.move // 6 - 1) * 5 + e.move % 6 - 1]
+        assert e.prior_q == pytest.approx(prior, abs=0.003)
+
+
+def test_td_search_learns_liberties():
+    def search() -> TdSearch:
+        player = TdSearch(5, (1,), 60, liberties=ATARI, seed=3)
+        player.genmove(random_game(8, 2))
+        return player
+
+    player = search()
+    np.testing.assert_array_equal(player.theta_bar, search().theta_bar)
+    memory = player.memory()
+    assert memory.features.liberties == ATARI
+    assert [np.any(memory.block(block)) for block in memory.features.blocks] == [True] * 3
+    game = random_game(8, 2)
+    np.testing.assert_allclose(player.evaluate(game), ValueFunction(memory).afterstates(game.board), atol=1e-6)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_dyna2_starts_from_a_long_term_memory_that_sees_liberties(apart):
+    weights, game = random_weights("LI+LD"), random_game(8, 3)
+    player = Dyna2(5, weights, (1, 2), simulations=1, apart=apart, liberties=() if apart else ATARI, seed=1)
+    before = player.evaluate(game).copy()
+    np.testing.assert_allclose(before, ValueFunction(weights).afterstates(game.board), atol=1e-5)
+    player.search(game)
+    after = player.evaluate(game)
+    assert np.nanmax(np.abs(after - before)) > 1e-4
+    both = ValueFunction(player.value_weights()).afterstates(game.board)
+    np.testing.assert_allclose(after, both, atol=1e-5)
+
+
+def test_greedy_player():
+    weights = random_weights()
+    for seed in range(4):
+        game = random_game(7, seed)
+        move = GreedyPlayer(ValueFunction(weights), 1).genmove(game)
+        values = dict(zip(game.sensible_moves(), moves_of(ValueFunction(weights), game), strict=True))
+        assert values[move] == (max if game.to_play == BLACK else min)(values.values())
