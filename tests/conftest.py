@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 from pathlib import Path
 
 import pytest
+from gnugo_program import find_gnugo
 
 # Shells start what runs in the background with Ctrl-C ignored, and that is inherited: tests of Ctrl-C need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -16,13 +16,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that fork this process come first, while it has no other threads, and Ray's, which leave some, last."""
     order = {"test_resume.py": 0, "test_storms.py": 0, "test_workers.py": 2}
     items.sort(key=lambda item: order.get(item.path.name, 1))
-
-
-def find_gnugo() -> str | None:
-    """The path of GNU Go, or None. Debian installs games where PATH often does not look."""
-    path = shutil.which("gnugo")
-    games = Path("/usr/games/gnugo")
-    return path or (str(games) if games.exists() else None)
 
 
 @pytest.fixture(scope="session")

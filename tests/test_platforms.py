@@ -128,8 +128,10 @@ def test_python_m_rlgo_does_not_take_the_users_train(installed, tmp_path):
 @pytest.mark.ray
 @pytest.mark.slow
 @pytest.mark.process
-def test_ray_workers_do_not_take_the_users_train_either(tmp_path):
+def test_ray_workers_do_not_take_the_users_train_either(tmp_path, monkeypatch):
     pytest.importorskip("ray")
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
     for name in ("train", "mcts"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n")
     done = rlgo("match", "random", "random", "--games", "2", "--size", "5", "--cluster", "local", cwd=tmp_path)

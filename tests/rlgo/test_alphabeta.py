@@ -450,7 +450,7 @@ def test_stopped_at_once():
         (None, None, "expected a depth, or seconds, or both"),
         (0, None, "depth = 0: expected an integer from 1 to"),
         (-1, 1.0, "depth = -1: expected"),
-        (99, None, f"depth = 99: expected an integer from 1 to {MAX_DEPTH - 1}$"),
+        (99, None, f"depth = 99: expected an integer from 1 to {MAX_DEPTH - 1}, or None$"),
         (MAX_DEPTH, None, f"depth = {MAX_DEPTH}: expected"),
         (None, 0.0, "seconds = 0.0: expected a positive number"),
         (4, -1.0, "seconds = -1.0: expected"),

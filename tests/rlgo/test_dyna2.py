@@ -84,7 +84,7 @@ def test_memories_together_equal_memories_apart(trajectories, sizes, long_sizes,
                 assert not mine.any()
         np.testing.assert_allclose(together.evaluate(game), apart.evaluate(game), atol=1e-6)
         table, features = apart.fused_table(), make_features(SIZE, (3,), "none")
-        fused = Weights(features, np.append(0, table.black[features.class_of > 0]), value=value)
+        fused = Weights(features, np.append(np.float32(0), table.black[features.class_of > 0]), value=value)
         np.testing.assert_allclose(ValueFunction(fused).afterstates(game.board), apart.evaluate(game), atol=1e-5)
 
 

@@ -106,7 +106,7 @@ def compare_game(size: int, seed: int, counts: Counter[str]) -> None:
             counts["several to save"] += len(rules["save"]) > 1
             counts["self-atari"] += rules["pattern"] < rules["any pattern"]
             counts["ko"] += naive.ko is not None
-            policy = DefaultPolicy(draw.random() < 0.8)
+            policy = DefaultPolicy(int(draw.random() < 0.8))
             last = from_core(size, default_move(b, policy, r, make_rules(size, 0.5), rng))
             last = None if draw.random() < 0.01 else last
             moves.append(last)

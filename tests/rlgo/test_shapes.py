@@ -215,7 +215,7 @@ def test_shape_of_a_weight_is_its_canonical_shape(size, sharing):
 
 @pytest.mark.parametrize("sizes", [(), (0,), (4,), (1, 2, 3, 4), (2, 1), (1, 1), (1, 3, 2)])
 def test_sizes_that_are_none(sizes):
-    with pytest.raises(RlgoError, match=r"features\.sizes = \[.*expected an ascending subset of \[1, 2, 3\]"):
+    with pytest.raises(RlgoError, match=r"^sizes = \(.*expected an ascending subset of \[1, 2, 3\]"):
         make_features(5, sizes)
 
 

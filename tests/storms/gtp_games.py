@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from storm import Outcome, Storm, main
-from conftest import find_gnugo
+from gnugo_program import find_gnugo
 from gtp_process import GtpProcess
 from naive import NaiveBoard, Point, from_vertex, vertex
 

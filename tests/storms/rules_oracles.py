@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from storm import Outcome, Storm, main
-from conftest import find_gnugo
+from gnugo_program import find_gnugo
 from gtp_process import GtpProcess
 from naive import NaiveBoard, from_core, to_core
 

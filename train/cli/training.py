@@ -251,7 +251,7 @@ def ladder(
     seed: Seed = 1,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
-    """Show the reference ladder, the players of known Elo behind every rating.
+    """Show the players of known Elo behind every rating.
 
     --make repeats how the shipped file was made. --check trains runs that differ only in their seed, and tells how far
     their ratings on the ladder are from those of games between them. --games, --gnugo and --seed belong to these two.

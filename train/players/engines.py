@@ -93,6 +93,7 @@ class GtpClient(Player):
         self._has_clock = False  # whether the engine was last sent a time limit
         self._process: subprocess.Popen[bytes] | None = None
         self._is_busy = False  # whether an answer is being waited for
+        self._readers: tuple[_Lines | _Tail, ...] = ()
         self._sent_game: _SentGame | None = None
         try:
             self._start()
@@ -257,7 +258,7 @@ class GtpClient(Player):
         finally:
             _kill(process)
             self._is_busy = False
-            for reader in (self._output, self._errors):
+            for reader in self._readers:
                 reader.join(1)
 
     def _start(self) -> None:
@@ -275,6 +276,7 @@ class GtpClient(Player):
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._output, self._errors = _Lines(self._process.stdout), _Tail(self._process.stderr)
+        self._readers = (self._output, self._errors)
         self.name = _quoted(self.send("name"))
         self.version = _quoted(self.send("version"))
 

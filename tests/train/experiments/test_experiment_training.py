@@ -97,10 +97,12 @@ def test_runs_of_other_settings_and_damaged_runs_are_refused(ran, tmp_path):
     text = CURVES.partition("[runs.wild]")[0]
     e = on_the_same_runs(ran, tmp_path, text + "[run]\neval_games = 4\n")  # measurements make no run another one
     config = e.reference.folder.config
-    config.write_text(config.read_text("utf-8").replace("epsilon = 0.2", "epsilon = 0.3"), "utf-8")
+    sealed = config.read_text("utf-8")
+    edited = sealed.replace("epsilon = 0.2", "epsilon = 0.3").splitlines()[:-1]  # without the checksum
+    config.write_text("\n".join(edited), "utf-8")
     with pytest.raises(RlgoError, match=r"base_seed-1: already contains a run with policy.epsilon = 0.3, expected 0.2"):
         run_experiment(e, tmp_path / "results", progress=False)
-    config.write_text(config.read_text("utf-8").replace("epsilon = 0.3", "epsilon = 0.2"), "utf-8")
+    config.write_text(sealed, "utf-8")
     state = e.runs["b"][1].folder.state
     state.write_bytes(state.read_bytes()[:-9])
     with pytest.raises(RlgoError, match=rf"{re.escape(str(e.runs['b'][1].folder.path))}: .*state.npz"):

@@ -105,7 +105,7 @@ def test_actions_are_row_major_from_the_lowest_row(size: int):
         assert to_action(to_point(action, size), size) == action
     assert (to_action(PASS, size), to_point(size * size, size)) == (size * size, PASS)
     for wrong in (-1, size * size + 1):
-        with pytest.raises(ValueError, match="not on the"):
+        with pytest.raises(RlgoError, match="not on the"):
             to_point(wrong, size)
 
 
@@ -228,7 +228,7 @@ def test_the_raw_environment_refuses_illegal_actions():
         environment.step(12)
     assert len(environment.game.moves) == 1
     assert environment.agent_selection == "white_0"
-    with pytest.raises(ValueError, match="not on the 5x5 board"):
+    with pytest.raises(RlgoError, match="not on the 5x5 board"):
         environment.step(26)
 
 

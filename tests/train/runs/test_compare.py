@@ -103,7 +103,7 @@ def test_other_features_meet(runs):
     """The values of `ones` written out with other features: the same player wins the same games."""
     ones, a = (current_weights(runs / name) for name in ("ones", "a"))
     features, (theta_ones, theta_a) = on_common_features([ones, a], 5)
-    assert features is make_features(5, (1, 2, 3), "none")
+    assert features.sharing == "LI+LD"
     sides = Weights(features, theta_ones), Weights(features, theta_a)
     scores = joined(play_weights(*sides, 5, 100, seed=3, komi=0.5)).scores
     assert compare(runs / "ones", runs / "a", games=100, seed=3, progress=False).last.win_rate == scores.mean()

@@ -267,7 +267,7 @@ def resume_command(printed: str) -> list[str] | None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("workers", "n"), [(1, 50), (2, 8)])
+@pytest.mark.parametrize(("workers", "n"), [(1, 20), (2, 4)])
 def test_a_storm_of_kills(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
     storm(tmp_path, {"kill": n, "kill at a write": n}, workers, whole[workers])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 import signal
 import subprocess
@@ -126,8 +127,8 @@ def test_random_choices(tmp_path):
     ("text", "message"),
     [
         ("sedes = 2", r"unknown key sweep.sedes; did you mean sweep.seeds"),
-        ("seeds = 0", r"sweep.seeds = 0: expected a number of seeds, or a list"),
-        ("seeds = [1, 1]", r"sweep.seeds = \[1, 1\]: expected a number of seeds, or a list of different"),
+        ("seeds = 0", r"sweep.seeds = 0: expected a number of seeds up to 10,000, or a list"),
+        ("seeds = [1, 1]", r"sweep.seeds = \[1, 1\]: expected a number of seeds up to 10,000, or a list of different"),
         ("seeds = 1", r"1 runs by sweep.parameters and sweep.seeds: expected 2 to 10,000"),
         ("seeds = 2\nmetric = 'elo'", r'sweep.metric = "elo": expected one of "members", "shipped"'),
         (
@@ -378,7 +379,7 @@ def test_all_runs_fail(tmp_path, monkeypatch):
     damaged.path.mkdir(parents=True)
     damaged.run_json.write_text("{}")
     (tmp_path / "dies.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setattr("train.runs.fleet.CHILD", "dies")
     with pytest.raises(RlgoError, match="some: all runs failed; the first one: killed by SIGKILL"):
         run_sweep(sweep, progress=False)
