@@ -33,7 +33,7 @@ FILE = "ladder.npz"
 RANDOM = "random"
 SCALE = "GNU Go level 10 has 1800 on 9x9"  # for messages
 NEAREST = 3  # rungs that a player meets in earnest
-_PROBE = 10  # all others get one game in this many, and at least that many games
+_PROBE = 10  # the others get one game in this many, and at least two
 
 Seed = int | np.random.SeedSequence
 
@@ -90,7 +90,7 @@ class Ladder:
             with compiling(f"matches, {self.size}x{self.size}"):
                 return play_fast(features, theta, rungs[i], n, seed, komi).scores
 
-        names, probe = list(self.players), max(_PROBE, games // _PROBE // 2 * 2)
+        names, probe = list(self.players), max(2, games // _PROBE // 2 * 2)
         scores = [play(i, probe, seeds[i]) for i in range(len(rungs))]
         about = self.rate_from(self.result(name, rung, s) for rung, s in zip(names, scores, strict=True)).elo
         for i in sorted(range(len(rungs)), key=lambda i: abs(self.elo[names[i]] - about))[:NEAREST]:

@@ -56,9 +56,7 @@ from train.settings import Count, OneOf, Within, name_of, nested_spec, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
 _CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name
-# With M = 50 on 19x19, a few thousand simulations of 361 moves outweigh the heuristic before they mean anything, and it
-# opens at random.
-_ON_19X19 = {"simulations": 10_000, "prior_n_amaf": 10_000}
+_ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
 
 Growth = Annotated[float, Within(bound(Settings, "widening"))]
 
@@ -235,7 +233,7 @@ _register_algorithm("uct_rave", "MC-RAVE with a bonus for exploration (MC-RAVE p
 _register_algorithm(
     "heuristic_mc_rave",
     "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5). "
-    "On 19x19, simulations and M are 10,000.",
+    "On 19x19, simulations are 10,000.",
     {19: _ON_19X19},
 )
 

@@ -183,7 +183,7 @@ def test_players_of_a_series(tmp_path):
         ("[experiment]\ngames = 5", r"experiment.games = 5: expected an even number"),
         (
             "[experiment]\nseeds = [1, 1]",
-            r"experiment.seeds = \[1, 1\]: expected a number of seeds up to 10,000, or a list",
+            r"experiment.seeds = \[1, 1\]: expected a number of seeds up to 10,000, or",
         ),
         (CURVES + "[rnus]", r'unknown table \[rnus\] for kind = "curves": expected runs, run, panels$'),
         (CURVES + "[players]", r'unknown table \[players\] for kind = "curves": expected runs, run, panels$'),

@@ -183,16 +183,16 @@ def test_a_time_takes_the_place_of_other_limits():
 
 
 def test_the_default_has_values_of_its_own_on_19x19():
-    """It would open at random there. Values that are given stand."""
+    """It has more moves to look at there. Values that are given stand."""
 
     def values(spec, size):
         player = make_player(spec, size)
         return player.simulations, player.settings.prior_n_amaf
 
     assert values("heuristic_mc_rave", 9) == (3_000, 50)
-    assert values("heuristic_mc_rave", 19) == (10_000, 10_000)
+    assert values("heuristic_mc_rave", 19) == (10_000, 50)
     assert values("heuristic_mc_rave,M=70,sims=20", 19) == (20, 70)
-    assert values("heuristic_mc_rave,seconds=1", 19) == (None, 10_000)
+    assert values("heuristic_mc_rave,seconds=1", 19) == (None, 50)
 
 
 FULL_NAMES = [
