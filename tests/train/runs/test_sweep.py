@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import re
 import signal
 import subprocess
@@ -379,7 +378,7 @@ def test_all_runs_fail(tmp_path, monkeypatch):
     damaged.path.mkdir(parents=True)
     damaged.run_json.write_text("{}")
     (tmp_path / "dies.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("train.runs.fleet.CHILD", "dies")
     with pytest.raises(RlgoError, match="some: all runs failed; the first one: killed by SIGKILL"):
         run_sweep(sweep, progress=False)
