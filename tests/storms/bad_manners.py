@@ -70,7 +70,7 @@ MANNERS = {
 def trials(draw: random.Random) -> Iterator[Outcome]:
     """Play one match after another, in turn with each kind of engine."""
     while True:
-        for name, (does, told) in MANNERS.items():
+        for name, (does, told) in draw.sample(list(MANNERS.items()), len(MANNERS)):
             with tempfile.TemporaryDirectory() as place, patch.object(engines, "GRACE_SECONDS", 0.2):
                 try:
                     figures = _match(Path(place), name, does, told, draw.randrange(10**6))

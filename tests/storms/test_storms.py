@@ -1,23 +1,37 @@
-"""A few trials of every storm."""
+"""A few trials of every storm, each in a process of its own: storms fork, start clusters and change settings."""
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import storm
 import pytest
+import soak
 
-NAMES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if "\nSTORM = " in path.read_text("utf-8"))
+HERE = Path(__file__).parent
+NAMES = sorted(path.stem for path in HERE.glob("*.py") if "\nSTORM = " in path.read_text("utf-8"))
 TRIALS: dict[str, int] = {"flipped_bits": 700, "full_disk": 20}  # more than one where a single trial says little
+MARKS = {"kill_ray": pytest.mark.ray}
 
 
 @pytest.mark.slow
 @pytest.mark.process
-@pytest.mark.parametrize("name", NAMES)
-def test_a_few_trials(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module(name)
-    monkeypatch.setattr(module, "MINUTE", 1.0, raising=False)
-    found = module.STORM
-    assert found.name == name
-    assert storm.run(found, TRIALS.get(name, 1), seed=1, progress=False).failures == []
+@pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in NAMES if name != "soak"])
+def test_a_few_trials(name: str) -> None:
+    if name == "kill_ray" and importlib.util.find_spec("ray") is None:
+        pytest.skip("Ray is not installed")
+    argv = [sys.executable, str(HERE / f"{name}.py"), "--count", str(TRIALS.get(name, 1))]
+    done = subprocess.run(argv, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(storm.ROOT)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith(f"{name}: ")
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_a_soak_of_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soak, "MINUTE", 1.0)
+    assert storm.run(soak.STORM, 1, seed=1, progress=False).failures == []

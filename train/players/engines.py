@@ -93,7 +93,8 @@ class GtpClient(Player):
         self._has_clock = False  # whether the engine was last sent a time limit
         self._process: subprocess.Popen[bytes] | None = None
         self._is_busy = False  # whether an answer is being waited for
-        self._readers: tuple[_Lines | _Tail, ...] = ()
+        self._output: _Lines | None = None  # until the process has started
+        self._errors: _Tail | None = None
         self._sent_game: _SentGame | None = None
         try:
             self._start()
@@ -258,8 +259,9 @@ class GtpClient(Player):
         finally:
             _kill(process)
             self._is_busy = False
-            for reader in self._readers:
-                reader.join(1)
+            for reader in (self._output, self._errors):
+                if reader is not None:  # a signal may come while the process starts
+                    reader.join(1)
 
     def _start(self) -> None:
         try:
@@ -276,12 +278,12 @@ class GtpClient(Player):
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._output, self._errors = _Lines(self._process.stdout), _Tail(self._process.stderr)
-        self._readers = (self._output, self._errors)
         self.name = _quoted(self.send("name"))
         self.version = _quoted(self.send("version"))
 
     def _read_answer(self, command: str, timeout: float) -> list[str]:
         """Read the lines of one answer, without the empty line that ends it."""
+        assert self._output is not None
         deadline = time.monotonic() + timeout
         lines: list[str] = []
         length = 0
@@ -316,6 +318,7 @@ class GtpClient(Player):
     def _fail_ended(self, command: str) -> NoReturn:
         process = self._process
         assert process is not None
+        assert self._errors is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(1)  # it may have closed its output a moment before its end
         self.close()

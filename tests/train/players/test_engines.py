@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stand_ins import is_running, write_engine
@@ -16,6 +18,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import RESIGN
 from train.arena.match import play_match
+from train.players import engines
 from train.players.engines import EngineError, GtpClient
 
 
@@ -155,10 +158,29 @@ def test_lines_that_nobody_waits_for_are_bounded(tmp_path: Path, clients: list[G
     clients.append(client := GtpClient(rude_engine(tmp_path, flood), 9))
     game = Game(9)
     assert client.genmove(game) == from_vertex("D4", 9)
+    assert client._output is not None
     client._output.join(60)  # it has closed the pipe
     assert client._output._held < 2 * 1024 * 1024
     with pytest.raises(EngineError):
         client.send("final_score")
+
+
+def test_a_signal_while_an_engine_starts_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    start = subprocess.Popen
+
+    def note(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
+        started.append(start(*args, **kwargs))
+        return started[0]
+
+    def press(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", note)
+    monkeypatch.setattr(engines, "_Lines", press)
+    with pytest.raises(KeyboardInterrupt):
+        GtpClient(rude_engine(tmp_path, "pass"), 9)
+    assert started[0].returncode is not None
 
 
 def test_an_engine_dies_with_its_children(tmp_path: Path, clients: list[GtpClient]) -> None:

@@ -23,6 +23,7 @@ from rlgo.jit import make_rng
 from rlgo.learner import Learner, LearnWorker, merged
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
+from train import ray_cluster
 from train.arena.match import play_match
 from train.arena.pool import GameTask, GameWorker, RayPool
 from train.arena.referee import GameRules
@@ -238,8 +239,8 @@ def test_playing_changes_no_weights(four):
 
 
 def test_another_rlgo(nodes, monkeypatch):
-    ours = cluster.fingerprint()
-    monkeypatch.setattr(cluster, "fingerprint", lambda: "rlgo 9.9")
+    ours = ray_cluster.fingerprint()
+    monkeypatch.setattr(ray_cluster, "fingerprint", lambda: "rlgo 9.9")
     with pytest.raises(RlgoError, match=r" has rlgo .*: expected rlgo 9\.9, as here") as caught:
         ray_learner(nodes, 1)
     assert ours in str(caught.value)
