@@ -36,11 +36,12 @@ def metrics(folder: Path) -> list[dict[str, float]]:
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     """Press Ctrl-C, once, in the slice that reaches this many games."""
-    learn = Learner.learn
+    learn, left = Learner.learn, [at]
 
     def learn_and_press(self: Learner, games: int) -> Any:
         tally = learn(self, games)
-        if self.games - games < at <= self.games:
+        if left and self.games - games < at <= self.games:
+            left.clear()
             os.kill(os.getpid(), signal.SIGINT)
         return tally
 

@@ -335,6 +335,7 @@ def test_a_run_in_which_a_worker_dies(nodes, tmp_path, monkeypatch):
     config = tiny(tmp_path, run=run)
     killing(monkeypatch, at=200)
     interrupt(monkeypatch, at=400)
+    monkeypatch.setattr("train.runs.run.SAVE_SECONDS", 0.0)  # or the interrupted run may go back to before the death
     with pytest.raises(KeyboardInterrupt):
         train(config, progress=False)
     result = resume(tmp_path / "tiny", progress=False)
