@@ -228,7 +228,8 @@ class TreeSearch(Player):
     def warm_up(self) -> None:
         """Compile what a search needs, so that compiling costs no clock time; the trees are lost."""
         liberties = " with liberties" if self._sees_liberties else ""
-        with compiling(f"tree search, {self._size}x{self._size}{liberties}"):
+        softmax = ", softmax policy" if self.default_policy.softmax is not None else ""
+        with compiling(f"tree search, {self._size}x{self._size}{liberties}{softmax}"):
             for tree in self.trees:
                 add_root(np.zeros(1, np.int64), tree)
             self.threads.run(0, self._task(0.0))

@@ -102,5 +102,7 @@ def _named_files(spec: str) -> list[str]:
         values = parse_spec(spec).values
     except RlgoError:  # the name of a player object
         return []
-    names = [text for key in ("weights", "long_term", "prior_search") if (text := str(values.get(key, "")))]
+    names = [
+        text for key in ("weights", "long_term", "policy_file", "prior_search") if (text := str(values.get(key, "")))
+    ]
     return names + (_named_files(nested_spec(values["prior_search"])) if values.get("prior_search") else [])

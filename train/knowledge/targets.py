@@ -173,7 +173,7 @@ def _read_begun(out: Path, targets: Targets) -> int:
 def save_targets(path: Path, targets: Targets) -> None:
     """Write a file of targets, atomically. Raises RlgoError if it cannot be written."""
     meta = {"format": FORMAT, "version": VERSION, "recipe": targets.recipe, "provenance": targets.provenance}
-    arrays = {
+    arrays: dict[str, np.ndarray] = {
         "n_setup": targets.n_setup.astype(np.uint16),
         "n_moves": targets.n_moves.astype(np.uint16),
         "color": targets.color.astype(np.uint8),
