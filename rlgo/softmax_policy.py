@@ -97,6 +97,16 @@ def all_shapes() -> Shapes:
     return found
 
 
+@cache
+def kinds_of_shapes() -> np.ndarray:
+    """Return the kind of each shape, int64[n + 1]: shapes with the same adjacent points, in any order, are of one."""
+    codes = all_shapes().codes.astype(np.int64)
+    states = [(codes >> 2 * i & 3) + 4 * (codes >> 16 + k & 1) for k, i in enumerate(_ADJACENT)]
+    kinds = np.unique(np.sort(states, axis=0), axis=1, return_inverse=True)[1] + 1
+    kinds[0] = 0
+    return kinds
+
+
 def _symmetries() -> list[list[int]]:
     """Return the eight symmetries as permutations of places."""
     turns = []

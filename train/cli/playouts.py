@@ -74,7 +74,7 @@ def train(
     weights: Annotated[
         str, typer.Option("--weights", metavar="FILE", help="The value function of method two_step.")
     ] = "",
-    alpha: Annotated[float, typer.Option("--alpha", parser=number, metavar="X", help="Step size.")] = 20.0,
+    alpha: Annotated[float, typer.Option("--alpha", parser=number, metavar="X", help="Step size.")] = 2.0,
     epochs: Annotated[
         int, typer.Option("--epochs", parser=count(1), metavar="N", help="How often each position is learned from.")
     ] = 5,

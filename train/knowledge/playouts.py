@@ -19,7 +19,15 @@ from rlgo.game import Game
 from rlgo.jit import compiling, make_rng
 from rlgo.rollout import MOGO, SOFTMAX, UNIFORM, DefaultPolicy, make_rules, new_rollout, playouts
 from rlgo.settings import AT_LEAST_0, COUNT, POSITIVE, VALUES
-from rlgo.softmax_policy import LEAST_SELF_ATARI, OTHERS, SoftmaxPolicy, make_tables, n_weights, policy_of
+from rlgo.softmax_policy import (
+    LEAST_SELF_ATARI,
+    OTHERS,
+    SoftmaxPolicy,
+    kinds_of_shapes,
+    make_tables,
+    n_weights,
+    policy_of,
+)
 from rlgo.weights import Weights, find_weights, load_weights
 from train import console
 from train.knowledge.collect import origin
@@ -36,9 +44,9 @@ class PlayoutSettings(NamedTuple):
     """How a softmax policy is learned. Raises `RlgoError` for a value out of range."""
 
     method: Annotated[int, Choice(METHODS)] = BALANCE
-    alpha: Annotated[float, POSITIVE] = 20.0  # step size of the gradient
+    alpha: Annotated[float, POSITIVE] = 2.0  # step size of the gradient
     epochs: Annotated[int, COUNT] = 5  # how often each position is learned from
-    simulations: Annotated[int, COUNT] = 50  # for the mean outcome of a position, and again for its gradient
+    simulations: Annotated[int, COUNT] = 25  # for the mean outcome of a position, and again for its gradient
     batch: Annotated[int, COUNT] = 10  # positions before the weights change
     l2: Annotated[float, AT_LEAST_0] = 1.0  # games: penalty
     iterations: Annotated[int, COUNT] = 100  # games: of L-BFGS
@@ -99,7 +107,7 @@ def learn_targets(
             for first in range(0, len(order), settings.batch):
                 batch = order[first : first + settings.batch]
                 gradient, error = step(theta, batch)
-                theta += settings.alpha / len(batch) * gradient
+                theta += settings.alpha / len(batch) * shared(gradient)
                 theta[[0, (len(theta) - len(OTHERS)) // 2]] = 0.0  # stand for no shape
                 theta[-1] = np.clip(theta[-1], LEAST_SELF_ATARI, 0.0)
                 steps += 1
@@ -119,6 +127,18 @@ def origin_of_targets(targets: Targets) -> dict[str, Any]:
     """Return what a policy that is learned from targets says about its making."""
     made = origin()
     return {**made, "collection": targets.provenance["collection"], "targets_by": targets.provenance["command"]}
+
+
+def shared(gradient: np.ndarray) -> np.ndarray:
+    """Return a gradient in which each shape has also learned what all shapes of its kind have.
+
+    That is the gradient for weights that are the sum of a shape's own and one of its kind. The second do most of the
+    learning: most shapes are too rare for the few positions.
+    """
+    kinds = kinds_of_shapes()
+    n = len(kinds)
+    of_kinds = [np.bincount(kinds, gradient[part])[kinds] for part in (slice(n), slice(n, 2 * n))]
+    return gradient + np.concatenate([*of_kinds, np.zeros(len(OTHERS))])
 
 
 _Step = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, float]]
