@@ -40,9 +40,9 @@ def targets(
     seed: Seed = 1,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("targets.npz"),
 ) -> None:
-    """Choose positions of games at random, and let a player search them.
+    """Find values to aim at.
 
-    Run the same command again to continue after an interruption.
+    Positions of games are chosen at random, and a player searches them. Run the same command again to continue after an interruption.
     """
     from train.knowledge.shards import read_collection
     from train.knowledge.targets import search_targets
@@ -148,7 +148,10 @@ def measure(
     seed: Seed = 1,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure how far the outcomes of simulations are from the targets held out."""
+    """Compare outcomes of simulations with targets.
+
+    Only targets that were held out are used.
+    """
     check_writable(json_file)
 
     from rlgo.softmax_policy import load_softmax_policy

@@ -204,7 +204,7 @@ class Measured(NamedTuple):
     squared: float  # the mean of (V - V*)^2, without what is due to chance
     outcome: float  # the mean of (z - V*)^2, of single outcomes
     correlation: float  # of V and V*
-    per_second: float  # simulations
+    per_second: float  # simulations in a second of one core
 
 
 def default_policies(learned: dict[str, SoftmaxPolicy]) -> dict[str, DefaultPolicy]:
@@ -239,9 +239,9 @@ def _measure(
     playouts(boards, policy, r, make_rules(size, games[0].komi), 1, rng)  # which compiles it
     for i, game in enumerate(games):
         boards[0] = game.board
-        began = time.perf_counter()
+        began = time.process_time()
         mean[i] = playouts(boards, policy, r, make_rules(size, game.komi), n, rng)[0] / n
-        seconds += time.perf_counter() - began
+        seconds += time.process_time() - began
         bar.update()
     error = mean - value
     chance = mean * (1 - mean) / max(1, n - 1)
