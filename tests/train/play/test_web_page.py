@@ -48,14 +48,15 @@ def test_page_is_small_and_needs_nothing_from_elsewhere():
 def url(sources) -> Iterator[str]:  # noqa: ARG001 - a fixture that the server's process needs
     """A server of its own: the URL that it prints, token included."""
     command = [sys.executable, "-m", "rlgo", "web", "--no-browser", "--port", "0", "--player", "mc_rave,sims=300"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        line = next(line for line in process.stderr if "token=" in line)
-        yield re.search(r"http://\S+", line)[0]
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            line = next(line for line in process.stderr if "token=" in line)
+            yield re.search(r"http://\S+", line)[0]
+            process.terminate()
+            process.communicate(timeout=300)
+        finally:
+            process.kill()
 
 
 @pytest.fixture(scope="module")
@@ -354,6 +355,7 @@ def test_bad_input_gets_a_message_and_the_game_goes_on(page):
     answer = page.evaluate(
         """() => new Promise((resolve) => {
             const socket = new WebSocket(`ws://${location.host}/api/session`);
+            socket.onclose = () => resolve("closed");
             socket.onmessage = ({ data }) => JSON.parse(data).type === "error" && (socket.close(), resolve(data));
             socket.onopen = () => socket.send("{bad");
         })"""
