@@ -63,8 +63,8 @@ def read_sgf(data: bytes, komi: float = 7.5, n_moves: int | None = None) -> Game
 
     Raises
     ------
-    RlgoError : if `n_moves` is negative or no integer, or the data is not SGF, sets up stones in the middle of the game, or contains an illegal move. It names
-        the property or the move.
+    RlgoError : if `n_moves` is negative or no integer, or the data is not SGF, sets up stones in the middle of the
+        game, or contains an illegal move. It names the property or the move.
     """
     OrNone(COUNT_OR_0).check("n_moves", n_moves)
     nodes = _nodes(data)
@@ -90,7 +90,7 @@ def _nodes(data: bytes) -> list[_Node]:
 
 def _komi(root: _Node, default: float) -> float:
     komi = root.number("KM", ANY_KOMI, default)
-    # The server Fox writes hundredths: KM[375] of stones, which are two points each, under Chinese rules, else of points.
+    # The server Fox writes hundredths: of stones, which are two points each, under Chinese rules, else of points.
     if abs(komi) >= 100 and "foxwq" in (root.text("AP") or ""):
         return komi / 100 * (2 if root.text("RU") == "Chinese" else 1)
     return komi

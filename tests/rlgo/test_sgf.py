@@ -85,7 +85,7 @@ def test_komi(root: str, komi: float) -> None:
 
 @pytest.mark.parametrize("n_moves", [-1, 1.5, "two"])
 def test_a_number_of_moves_that_is_none(n_moves: Any) -> None:
-    with pytest.raises(RlgoError, match="^n_moves = .*: expected"):
+    with pytest.raises(RlgoError, match=r"^n_moves = .*: expected"):
         read_sgf(b"(;SZ[9])", n_moves=n_moves)
 
 
