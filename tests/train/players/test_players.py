@@ -57,8 +57,7 @@ def test_experiments_behind_keys_exist(name):
 
 def test_defaults_are_those_of_the_classes():
     search, plain = make_player("td_search", 9, 1), TdSearch(9)
-    for name in ("simulations", "seconds", "policy", "learning", "simulation", "default", "reset", "delay", "workers",
-                 "merge_every"):  # fmt: skip
+    for name in ("simulations", "seconds", "policy", "learning", "simulation", "default", "reset", "delay", "workers"):
         assert getattr(search, name) == getattr(plain, name), name
     assert search.features is plain.features
     alphabeta = make_player("alphabeta", 9, 1)
@@ -139,7 +138,7 @@ def test_every_key_reaches_what_it_names():
     search = make_player(
         "td_search,sims=7,sizes=2,T=never,learn=3,alpha=0.2,schedule=harmonic,alpha_final=0.05,alpha_half=50,span=9,"
         "epsilon=0.25,lambda=0.5,value=linear,default=uniform,save=off,pattern=off,capture=off,self_atari=off,mercy=off,"
-        "max_moves=50,reset=on,delay=2,workers=2,merge_every=5,seed=3",
+        "max_moves=50,reset=on,delay=2,workers=2,seed=3",
         5,
     )
     assert isinstance(search, TdSearch)
@@ -150,7 +149,7 @@ def test_every_key_reaches_what_it_names():
     assert search.learning == LEARNING._replace(
         alpha=0.2, schedule=2, alpha_final=0.05, alpha_half=50.0, games=9, lambda_=0.5, value=LINEAR
     )
-    assert (search.reset, search.delay, search.workers, search.merge_every) == (True, 2, 2, 5)
+    assert (search.reset, search.delay, search.workers) == (True, 2, 2)
 
     dyna2 = make_player(
         "dyna2,sizes=1,sharing=LI,long_learn=on,long_alpha=0.02,long_lambda=0.3,long_epsilon=0.5,long_save=x.npz", 9
