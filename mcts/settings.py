@@ -103,6 +103,7 @@ class Resources(NamedTuple):
 
 
 # The algorithms of the MC-RAVE paper. "uct" is the vanilla UCT of its Section 2.5: c = 1 and first-play urgency 1.
+# "rlgo" is none of them, but what has won the most games.
 ALGORITHMS = {
     "mc": Settings(ActionValue.FLAT),
     "mcts_greedy": Settings(ActionValue.MC),
@@ -111,4 +112,5 @@ ALGORITHMS = {
     "mc_rave": Settings(ActionValue.MC_RAVE),
     "uct_rave": Settings(ActionValue.MC_RAVE, c=0.1, schedule=RaveSchedule.HAND_SELECTED),
     "heuristic_mc_rave": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO),
+    "rlgo": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO_PATTERNS),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import numpy as np
 from pydantic import Field
@@ -31,7 +31,9 @@ from rlgo.jit import seed_sequence
 from rlgo.patterns import Patterns, find_patterns, load_patterns
 from rlgo.player import Player, Seed
 from rlgo.rollout import TREE_DEFAULT_POLICIES, DefaultPolicy
+from rlgo.settings import MAX_SIZE, MIN_SIZE
 from rlgo.td_search import TdSearch
+from rlgo.weights import shipped_weight_sizes
 from train import settings
 from train.players.keys import (
     DEFAULT_KIND,
@@ -242,16 +244,26 @@ class TreeKeys(SimulationKeys):
         return super()._needs_weights() or (HEURISTICS[self.heuristic] in LEARNED_VALUES and not self.prior_search)
 
 
-def _register_algorithm(name: str, summary: str, by_size: dict[int, dict[str, Any]] | None = None) -> None:
-    """Register an algorithm whose keys are `TreeKeys`, with its own defaults."""
-    defaults = {}
+def _register_algorithm(name: str, summary: str, **known: Any) -> None:
+    """Register an algorithm whose keys are `TreeKeys`, with its own defaults.
+
+    known : `Keys.by_size` and `Keys.implied`, and further defaults by key
+    """
+    fixed: dict[str, Any] = {
+        attribute: known.pop(attribute) for attribute in ("by_size", "implied") if attribute in known
+    }
     for field, value in ALGORITHMS[name]._asdict().items():
         if field in TreeKeys.fields() and value != getattr(_SETTINGS, field):
-            default = name_of(value, _CODES[field]) if field in _CODES else value
-            defaults[field] = with_default(TreeKeys.fields()[field], default)
-    annotations = {field: TreeKeys.__annotations__[field] for field in defaults}
-    fixed = {"__doc__": summary, "__module__": __name__, "by_size": by_size or {}}
-    body = {**fixed, "__annotations__": annotations, **defaults}
+            known[field] = name_of(value, _CODES[field]) if field in _CODES else value
+    annotations = {field: get_type_hints(TreeKeys, include_extras=True)[field] for field in known}
+    defaults = {field: with_default(TreeKeys.fields()[field], default) for field, default in known.items()}
+    body: dict[str, Any] = {
+        "__doc__": summary,
+        "__module__": __name__,
+        **fixed,
+        "__annotations__": annotations,
+        **defaults,
+    }
     register(name)(type(f"{name}_keys", (TreeKeys,), body))
 
 
@@ -264,7 +276,19 @@ _register_algorithm(
     "heuristic_mc_rave",
     "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5). "
     "On 19x19, simulations are 10,000.",
-    {19: _ON_19X19},
+    by_size={19: _ON_19X19},
+)
+_register_algorithm(
+    "rlgo",
+    "The strongest player here and the default engine: MC-RAVE with learned values and learned patterns as prior "
+    "knowledge; on boards without shipped weights, with patterns alone.",
+    # Who sets simulations wants no time limit beside them, and who names weights wants them used.
+    implied={**TreeKeys.implied, "simulations": ("seconds", 0.0), "weights": ("heuristic", "rlgo_patterns")},
+    by_size={
+        size: {"heuristic": "patterns"} for size in range(MIN_SIZE, MAX_SIZE + 1) if size not in shipped_weight_sizes()
+    },
+    simulations="none",
+    seconds=1.0,
 )
 
 

@@ -76,6 +76,8 @@ def test_defaults_are_those_of_the_classes():
 
 def test_defaults_of_tree_search_are_those_of_its_algorithms():
     for name, settings in ALGORITHMS.items():
+        if name == "rlgo":  # its limit is a time
+            continue
         player, plain = make_player(name, 9, 1), TreeSearch(9, ALGORITHMS["mc"])
         assert player.settings == settings._replace(max_moves=243)
         assert player.name == name
@@ -192,6 +194,21 @@ def test_the_default_has_values_of_its_own_on_19x19():
     assert values("heuristic_mc_rave", 19) == (10_000, 50)
     assert values("heuristic_mc_rave,M=70,sims=20", 19) == (20, 70)
     assert values("heuristic_mc_rave,seconds=1", 19) == (None, 50)
+
+
+def test_the_strongest_player_plays_on_every_board():
+    assert make_player("rlgo", 9).settings == ALGORITHMS["rlgo"]._replace(max_moves=243)
+    for size in range(5, 20):
+        player = make_player("rlgo,memory_mb=8", size)
+        assert (player.simulations, player.seconds) == (None, 1.0)
+        has_weights = size in (9, 13, 19)
+        assert player.settings.heuristic == (Heuristic.RLGO_PATTERNS if has_weights else Heuristic.PATTERNS)
+        assert (player.value_weights() is not None) == has_weights
+        assert player.knowledge.patterns is not None
+    assert make_player("rlgo,sims=20", 7).seconds is None
+    assert make_player("rlgo,sims=20,seconds=3", 7).seconds == 3.0
+    with pytest.raises(RlgoError, match=r"x\.npz"):
+        make_player("rlgo,weights=x.npz", 7)
 
 
 FULL_NAMES = [
