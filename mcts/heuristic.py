@@ -12,11 +12,13 @@ import numpy as np
 
 from mcts.bias import MOVE_KINDS
 from mcts.handcrafted import judge
+from mcts.patterns import pattern_x, weigh_moves
 from mcts.settings import MOST_PRIOR, Heuristic
 from mcts.tree import count, find_edge, mean, statistic
 from rlgo.board import BLACK, PASS
 from rlgo.errors import RlgoError, shown
 from rlgo.jit import inline, njit
+from rlgo.patterns import Patterns, Strengths
 from rlgo.rollout import list_ataris, mogo_candidates
 from rlgo.settings import VALUES, Policy
 from rlgo.shapes import Table, make_features
@@ -39,6 +41,8 @@ class Knowledge(NamedTuple):
         float64[MOVE_KINDS], one RAVE bias for each kind of move, see `bias.py`.
     stride
         Row length of the padded board.
+    patterns
+        The strengths of learned patterns, or None.
     """
 
     table: Table
@@ -46,33 +50,40 @@ class Knowledge(NamedTuple):
     policy: Policy
     rave_biases: np.ndarray
     stride: int
+    patterns: Strengths | None
 
 
-def knowledge_of(weights: Weights | None, size: int, policy: Policy, rave_bias: float) -> Knowledge:
-    """Return the knowledge in `weights`, if any; all RAVE biases start at `rave_bias`."""
+def knowledge_of(
+    weights: Weights | None, patterns: Patterns | None, size: int, policy: Policy, rave_bias: float
+) -> Knowledge:
+    """Return the knowledge in `weights` and `patterns`, if any; all RAVE biases start at `rave_bias`."""
     table, value = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32)), "logistic"
     if weights is not None:
         table, value = weights.table(is_fused=True), weights.value
-    return Knowledge(table, VALUES[value], policy, np.full(MOVE_KINDS, rave_bias), size + 1)
+    strengths = None if patterns is None else patterns.strengths(size)
+    return Knowledge(table, VALUES[value], policy, np.full(MOVE_KINDS, rave_bias), size + 1, strengths)
 
 
 @njit
-def add_prior(node, grandparent, b, tree, context, shapes, rollout):
+def add_prior(node, grandparent, last_but_one, b, tree, context, workspace):
     """Initialise a new node: Q = Q~ = H, N = C and N~ = C~ for each action (equations 48 to 52).
 
     node : a node without visits, for the position on `b`
     grandparent : the node of s_t-2, for Q_grand, or -1
-    context : `search.SearchContext`
-    shapes, rollout : scratch, records of `value.shapes_dtype` and `rollout.rollout_dtype`
+    last_but_one : the move before the one that led to the node, or PASS
+    context, workspace : `search.SearchContext` and `search.Workspace`
     """
     settings, knowledge = context.settings, context.knowledge
+    shapes, rollout = workspace.shapes, workspace.rollout
     kind = settings.heuristic
     n_good = 0
-    if kind == Heuristic.RLGO or kind == Heuristic.BOTH:
+    if kind == Heuristic.RLGO or kind == Heuristic.BOTH or kind == Heuristic.RLGO_PATTERNS:
         reset_gains(b, shapes, knowledge.table)
     elif kind == Heuristic.MOGO:
         list_ataris(b, rollout)
         n_good = mogo_candidates(b, context.default_policy, rollout, context.rules.patterns)
+    if kind == Heuristic.PATTERNS or kind == Heuristic.RLGO_PATTERNS:
+        weigh_moves(node, last_but_one, b, tree, knowledge.patterns, workspace.patterns)
     sign = 1.0 if b.to_play == BLACK else -1.0
     first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     for i in range(first, first + n_edges):
@@ -86,10 +97,14 @@ def add_prior(node, grandparent, b, tree, context, shapes, rollout):
                     h = 0.5 + 0.5 * sign
         elif kind == Heuristic.HANDCRAFTED:
             h = sigma(sign * judge(b, p, context.rules.patterns))
-        elif kind == Heuristic.RLGO or kind == Heuristic.BOTH:
+        elif kind == Heuristic.PATTERNS:
+            h = sigma(sign * pattern_x(i - first, workspace.patterns))
+        elif kind == Heuristic.RLGO or kind == Heuristic.BOTH or kind == Heuristic.RLGO_PATTERNS:
             gain = 0.0 if p == PASS else gain_of(b, shapes, knowledge.table, p)
             if kind == Heuristic.BOTH:
                 gain += judge(b, p, context.rules.patterns)
+            elif kind == Heuristic.RLGO_PATTERNS:
+                gain += pattern_x(i - first, workspace.patterns)
             h = squash(knowledge.value, shapes.x[0] + sign * gain)
             h = min(1.0, max(0.0, h))  # a linear V may lie outside
         n_amaf = confidence(h, settings)

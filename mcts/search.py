@@ -16,6 +16,7 @@ import numpy as np
 from mcts.bias import kind_of
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, add_prior
+from mcts.patterns import PatternScratch, new_pattern_scratch
 from mcts.rave import back_up, beta_of, combine, hand_selected_beta, virtual_loss
 from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, Settings
 from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_edge, mean_or_0
@@ -100,6 +101,8 @@ class Workspace(NamedTuple):
         The new nodes that wait for a user's prior, and their positions; `tally.waiting` of them.
     tally
         Record of `tally_dtype`: totals over the simulations. `wins` is the sum of outcomes z.
+    patterns
+        Scratch of learned patterns, or None.
     """
 
     b: np.record
@@ -110,12 +113,16 @@ class Workspace(NamedTuple):
     waiting_boards: np.ndarray
     waiting_nodes: np.ndarray
     tally: np.record
+    patterns: PatternScratch | None
 
 
-def new_workspace(size: int, batch: int, seed: np.random.SeedSequence, sees_liberties: bool = False) -> Workspace:
+def new_workspace(
+    size: int, batch: int, seed: np.random.SeedSequence, sees_liberties: bool = False, knows_patterns: bool = False
+) -> Workspace:
     """Return a workspace for one board size in which up to `batch` new nodes may wait for a user's prior.
 
     sees_liberties : whether the value function of the prior knowledge has windows that see liberties
+    knows_patterns : whether the prior knowledge has learned patterns
     """
     rng = _on_own_cache_lines(np.dtype(np.uint64))
     rng[:] = make_rng(seed)
@@ -128,6 +135,7 @@ def new_workspace(size: int, batch: int, seed: np.random.SeedSequence, sees_libe
         new_boards(batch, size),
         np.zeros(batch, np.int64),
         _on_own_cache_lines(tally_dtype())[0],
+        new_pattern_scratch(size) if knows_patterns else None,
     )
 
 
@@ -269,7 +277,8 @@ def expand(edge, tree, context, workspace):
     elif node != NO_CHILD and settings.heuristic != Heuristic.NONE:
         t = np.int64(path.n_nodes)
         grandparent = np.int64(path.node[t - 2]) if t > 1 else NO_CHILD
-        add_prior(node, grandparent, b, tree, context, workspace.shapes, workspace.rollout)
+        last_but_one = np.int64(path.moves[path.n_moves - 2]) if path.n_moves > 1 else np.int64(path.last)
+        add_prior(node, grandparent, last_but_one, b, tree, context, workspace)
     if shared:
         atomic_add(tree.child, edge, node - BEING_ADDED)  # only now do other threads see the node
     else:

@@ -44,7 +44,9 @@ class Heuristic(IntEnum):
     HANDCRAFTED = 4  # captures, atari, patterns and more, see `handcrafted.py`
     RLGO = 5  # Q_rlgo: the learned value after the move
     BOTH = 6  # RLGO and HANDCRAFTED, added before the logistic function
-    USER = 7  # a user's own function, see `prior.py`
+    PATTERNS = 7  # learned patterns, see `patterns.py`
+    RLGO_PATTERNS = 8  # RLGO and PATTERNS, added before the logistic function
+    USER = 9  # a user's own function, see `prior.py`
 
 
 # Keyed by the names that configs and specs use.
@@ -54,6 +56,9 @@ HEURISTICS: dict[str, int] = {
     heuristic.name.lower(): heuristic for heuristic in Heuristic if heuristic != Heuristic.USER
 }
 
+
+LEARNED_VALUES = (Heuristic.RLGO, Heuristic.BOTH, Heuristic.RLGO_PATTERNS)  # those that need weights
+LEARNED_PATTERNS = (Heuristic.PATTERNS, Heuristic.RLGO_PATTERNS)  # those that need patterns
 
 _PRIOR_COUNT = Whole(ge=0, le=MOST_PRIOR)
 
@@ -98,6 +103,7 @@ class Resources(NamedTuple):
 
 
 # The algorithms of the MC-RAVE paper. "uct" is the vanilla UCT of its Section 2.5: c = 1 and first-play urgency 1.
+# "rlgo" is none of them, but what has won the most games.
 ALGORITHMS = {
     "mc": Settings(ActionValue.FLAT),
     "mcts_greedy": Settings(ActionValue.MC),
@@ -106,4 +112,5 @@ ALGORITHMS = {
     "mc_rave": Settings(ActionValue.MC_RAVE),
     "uct_rave": Settings(ActionValue.MC_RAVE, c=0.1, schedule=RaveSchedule.HAND_SELECTED),
     "heuristic_mc_rave": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO),
+    "rlgo": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO_PATTERNS),
 }

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from rlgo.errors import RlgoError
 from rlgo.player import Player
+from rlgo.resources import list_shipped_patterns
 from train.play.web.files import WeightFiles
 from train.play.web.options import Options
 from train.players.keys import PLAYERS
@@ -74,6 +75,8 @@ class Specs:
         for key in _WEIGHTS:
             if values.get(key, "") not in _NO_FILES:
                 values[key] = str(self._weights.find(values[key], size).path)
+        if values.get("patterns") and values["patterns"] not in list_shipped_patterns():
+            raise RlgoError(f"patterns = {values['patterns'][:60]}: expected {' or '.join(list_shipped_patterns())}")
         nested = values.get("prior_search")
         if nested:
             inner = nested_spec(nested)
@@ -129,7 +132,7 @@ SLIDERS: dict[str, Slider] = {
     "long_lambda": Slider(0, 1),
     "long_epsilon": Slider(0, 1),
 }
-_NOT_OFFERED = ("long_save", "workers", "root_parallel", "virtual_loss", "memory_mb", "merge_every")
+_NOT_OFFERED = ("long_save", "patterns", "workers", "root_parallel", "virtual_loss", "memory_mb")
 
 
 def players_menu() -> list[dict[str, Any]]:
