@@ -33,6 +33,7 @@ from train.experiments.findings import (
 from train.experiments.model import GNUGO_0, GNUGO_10, Claim, Experiment
 from train.experiments.raw import own_experiments, read_header, read_raw, scores_of
 from train.experiments.reading import list_experiments, read_experiment
+from train.experiments.stated import stated_rows
 from train.experiments.tables import markdown, results_table
 from train.stats import clustered_interval, in_percent
 
@@ -52,6 +53,10 @@ first of those runs. Intervals allow for the fact that another seed gives anothe
 Ratings from games between related programs exaggerate the differences, because each program has learned what to expect
 from the others. A tournament among searches is placed on GNU Go's scale by the players that met GNU Go; it mainly shows
 who is ahead of whom. The papers' tournaments were of this kind, too.
+
+**The papers' curves** exist as pictures only, but the text beside them names some of their points. These stand in our
+pictures, as hollow marks, broad bars and dotted lines; each section lists them with their places. Shares of games won
+are turned into Elo, and back, where our axis asks for it. Nothing else of the papers' curves is drawn.
 """
 
 
@@ -218,6 +223,8 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
     h = analysis.raw.header
     if h["scale"] != 1:
         parts.append(f"**Scale {h['scale']:g}**: this fraction of the games; not comparable with the paper.\n")
+    if e.stated:
+        parts.append(f"**In the picture from elsewhere.**\n\n{markdown(stated_rows(e))}")
     parts.append(f"**Found.** {results_table(e, analysis)}")
     parts.append(
         f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {h['machine']}, "

@@ -133,7 +133,8 @@ def test_what_the_sections_say(text, results):
 
     assert "All numbers match the paper's." in part("shape_counts")
     found = analyze(results, "plies")
-    (table,) = tables(part("plies"))
+    stated, table = tables(part("plies"))
+    assert stated[1][:4] == ["the paper", "two-ply", "1,000,000", "1,200 Elo"]
     assert table[0][2:5] == [f"Elo at {n} games" for n in ("1,000", "10,000", "100,000")]
     by_label = {row[0]: row for row in table[1:]}
     m = found.elo("one-ply")
@@ -141,7 +142,7 @@ def test_what_the_sections_say(text, results):
     assert by_label["one-ply"][1:] == ["1", f"{m.value:,.0f}", "", "", shown, ""]
     eight = analyze(results, "learning_runs")
     met = [p for p in eight.pairs if p.b == GNUGO_0 and p.a.startswith("paper's settings")]
-    (table,) = tables(part("learning_runs"))
+    _, table = tables(part("learning_runs"))
     assert table[1][-1] == f"{sum(p.score for p in met) / 160:.1%} of 160"
     assert [row[1] for row in table[1:]] == ["8", "4"]
     assert f"is {found.repeats.deviation(1000):.0f} Elo after a thousand games" in text.replace("\n", " ")
@@ -195,7 +196,7 @@ def test_diverged_runs_are_shown():
     raw = curves_of(e, openings=4)
     assert raw.lines[8]["run"] == "one-ply"
     raw.lines[8] |= {"state": "diverged"}
-    rows = {row[0]: row for row in tables(section(e, Analysis(raw), Path("nowhere"), Path("x")))[0]}
+    rows = {row[0]: row for row in tables(section(e, Analysis(raw), Path("nowhere"), Path("x")))[-1]}
     assert rows["one-ply"][1] == "1, 1 diverged"
     assert rows["two-ply"][1] == "8"
     # It has no end to compare with, but what it was until then can be compared.
@@ -206,7 +207,8 @@ def test_diverged_runs_are_shown():
     gone = [line for line in raw.lines if not any("one-ply" in name for name in line.get("pair", []))]
     gone[8] = run_line("one-ply", 1, [], "diverged")
     rows = {
-        row[0]: row for row in tables(section(e, Analysis(RawResults(raw.header, gone)), Path("nowhere"), Path("x")))[0]
+        row[0]: row
+        for row in tables(section(e, Analysis(RawResults(raw.header, gone)), Path("nowhere"), Path("x")))[-1]
     }
     assert rows["one-ply"] == ["one-ply", "1, 1 diverged", *[""] * 5]
 
@@ -216,7 +218,7 @@ def test_labels_that_came_later_are_shown():
     e = read_experiment("plies")
     raw = curves_of(replace(e, runs={"two-ply": e.runs["two-ply"]}), openings=4)
     text = section(e, Analysis(raw), Path("nowhere"), Path("x"))
-    rows = {row[0]: row for row in tables(text)[0]}
+    rows = {row[0]: row for row in tables(text)[-1]}
     assert rows["one-ply"] == ["one-ply", "not run", *[""] * 5]
     assert rows["two-ply"][1] == "8"
     assert Analysis(raw).measure(e.claims[0]) is None
