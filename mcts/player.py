@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mcts.bias import MOVE_KINDS, add_bias_evidence, learned_bias
 from mcts.heuristic import add_prior, knowledge_of
 from mcts.insight import tree_insight
 from mcts.parallel import SearchThreads, Task
@@ -159,8 +158,7 @@ class TreeSearch(Player):
         self._weights = self._needed(weights)
         self._patterns = self._needed_patterns(patterns)
         policy = Policy(EPSILON_GREEDY, self.epsilon)
-        self.knowledge = knowledge_of(self._weights, self._patterns, size, policy, self.settings.rave_bias)
-        self._bias_evidence = np.zeros((2, MOVE_KINDS))  # squares and counts, see `bias.add_bias_evidence`
+        self.knowledge = knowledge_of(self._weights, self._patterns, size, policy)
 
         n_trees = resources.workers if resources.root_parallel else 1
         if settings.action_value != ActionValue.FLAT:
@@ -172,7 +170,7 @@ class TreeSearch(Player):
         self._sees_liberties = learned is not None and learned.features.sees_liberties
         kinds = self._sees_liberties, self._patterns is not None
         self.threads = SearchThreads(size, trees, resources.workers, resources.batch, sequence, *kinds)
-        self._user_prior = UserPrior(priors, size, self.settings.widening > 0) if priors is not None else None
+        self._user_prior = UserPrior(priors, size) if priors is not None else None
         self.new_game()
 
     def _needed(self, weights: Weights | None) -> Weights | None:
@@ -195,11 +193,9 @@ class TreeSearch(Player):
     # --- the player ---
 
     def new_game(self) -> None:
-        """Forget the trees, the last result and what was learned in the last game."""
+        """Forget the trees and the last result."""
         self.root.forget()
         self.result: TreeResult | None = None
-        self._bias_evidence[:] = 0
-        self.knowledge.rave_biases[:] = self.settings.rave_bias
         self._maps = empty_maps(self._size)
         if self.prior_search is not None:
             self.prior_search.new_game()
@@ -234,8 +230,7 @@ class TreeSearch(Player):
         """Return the statistics of the root's moves; see `insight.tree_insight`. It may be called during a search."""
         if not self.root.is_at(game):
             return super().insight(game)
-        context = self.context(game.komi)
-        return tree_insight(self._read_result(self.threads.simulations), self.root, self.threads, context)
+        return tree_insight(self._read_result(self.threads.simulations), self.threads, self.settings)
 
     def value_weights(self) -> Weights | None:
         """Return the weights that the search needs, if any."""
@@ -250,10 +245,7 @@ class TreeSearch(Player):
             self.threads.run(0, self._task(0.0))
             keep_subtree(0, self.trees[0])
             find_edge(0, PASS, self.trees[0])
-            tree_insight(self._read_result(0), self.root, self.threads, self.context(0.0))
-            if self.settings.learn_bias:
-                self._add_bias_evidence()
-                self._bias_evidence[:] = 0
+            tree_insight(self._read_result(0), self.threads, self.settings)
         self.root.forget()
         if self.prior_search is not None:
             self.prior_search.warm_up()
@@ -322,10 +314,6 @@ class TreeSearch(Player):
         n = self.threads.run(budget.simulations or MOST_VISITS, task)
         budget.done += n
         self.root.finish(game)
-        if self.settings.learn_bias:
-            self._add_bias_evidence()
-            squares, counts = self._bias_evidence
-            self.knowledge.rave_biases[:] = learned_bias(squares, counts, self.settings.rave_bias)
         self.result = self._read_result(n)
         return self.result
 
@@ -383,12 +371,6 @@ class TreeSearch(Player):
             context = self.context(komi)
             add_prior(0, NO_CHILD, self.root.last_but_one, self.root.board, tree, context, workspace)
 
-    def _add_bias_evidence(self) -> None:
-        """Add up the trees' evidence about the RAVE biases."""
-        squares, counts = self._bias_evidence
-        for tree in self.trees:
-            add_bias_evidence(tree, self.root.last_move, self.knowledge.stride, self.settings, squares, counts)
-
     def _read_result(self, simulations: int) -> TreeResult:
         """Return the result according to the trees' current statistics."""
         root = self.threads.root_edges()
@@ -401,8 +383,6 @@ def _complete(settings: Settings, size: int, has_user_prior: bool, shares_tree: 
     heuristic = int(Heuristic.USER) if has_user_prior else settings.heuristic
     if heuristic == Heuristic.USER and not has_user_prior:
         raise RlgoError("heuristic = user: expected a prior, or priors")
-    if settings.widening > 0 and heuristic == Heuristic.NONE:
-        raise RlgoError(f"widening = {settings.widening}: expected a heuristic to order the moves by")
     return settings._replace(
         max_moves=check_max_moves(settings.max_moves, size),
         heuristic=heuristic,

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mcts.bias import kind_of
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, add_prior
 from mcts.patterns import PatternScratch, new_pattern_scratch
@@ -338,43 +337,31 @@ def truncated_value(context, workspace):
 def select(node, color, tree, context, workspace):
     """Return the edge with the highest value for the colour to play, the first of equal ones (SELECTMOVE).
 
-    Edges are in random order, so the first is a random one; with widening they are in the order of H.
+    Edges are in random order, so the first is a random one.
     """
-    settings, path = context.settings, workspace.path
+    settings = context.settings
     if settings.action_value == ActionValue.FLAT:
         return choose_flat(color, settings.temperature, settings.pruning, tree, workspace.rng)
     first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     n_s = np.float64(tree.node_visits[node])
     log_n_s = math.log(n_s) if settings.c > 0.0 and n_s > 1.0 else 0.0
     beta_s = hand_selected_beta(n_s, settings.rave_k)  # the same for all actions of the node
-    if settings.widening > 0.0:
-        n_edges = min(n_edges, widened(n_s, settings.widening))
-    last_move = np.int64(path.moves[path.n_moves - 1]) if path.n_moves > 0 else np.int64(path.last)
     best, choice = -np.inf, first
     for i in range(first, first + n_edges):
-        bias = settings.rave_bias
-        if settings.learn_bias:
-            kind = kind_of(np.int64(tree.move[i]), last_move, context.knowledge.stride)
-            bias = context.knowledge.rave_biases[kind]
         mc, amaf = tree.mc_statistic[i], tree.amaf_statistic[i]
-        value = action_value(mc, amaf, log_n_s, beta_s, bias, color, settings)
-        if settings.progressive_bias > 0.0:
-            h = np.float64(tree.prior_q[i]) / 255.0
-            h = h if color == BLACK else 1.0 - h
-            value += settings.progressive_bias * h / (count(mc) + 1.0)
+        value = action_value(mc, amaf, log_n_s, beta_s, color, settings)
         if value > best:
             best, choice = value, i
     return choice
 
 
 @inline
-def action_value(mc, amaf, log_n_s, beta_s, bias, color, settings):
+def action_value(mc, amaf, log_n_s, beta_s, color, settings):
     """Return the value of an action for the colour to play (EVAL), with a bonus for exploration (equations 7 and 18).
 
     mc, amaf : its statistics
     log_n_s : log N(s)
     beta_s : `rave.hand_selected_beta` of the state
-    bias : its RAVE bias
     To avoid unpredictable branches, missing values are computed as if there were one visit, and then ignored.
     """
     n, n_amaf = count(mc), count(amaf)
@@ -384,19 +371,10 @@ def action_value(mc, amaf, log_n_s, beta_s, bias, color, settings):
     elif settings.action_value == ActionValue.RAVE:
         value, is_unknown = (q_amaf if n_amaf > 0.0 else q), n + n_amaf == 0.0
     else:
-        value = combine(q, q_amaf, beta_of(settings.schedule, beta_s, n, n_amaf, q_amaf, bias))
+        value = combine(q, q_amaf, beta_of(settings.schedule, beta_s, n, n_amaf, q_amaf, settings.rave_bias))
         is_unknown = n + n_amaf == 0.0
     value = value if color == BLACK else 1.0 - value
     if settings.c > 0.0:
         # An action that was never taken has no bound; its AMAF value gets the bonus of one visit.
         value = ucb1(value, max(n, 1.0), log_n_s, settings.c)
     return settings.first_play_urgency if is_unknown else value
-
-
-@inline
-def widened(n_s, factor):
-    """Return how many actions are tried at N(s) visits: 1, and from 40 visits on one more per growth by `factor`.
-
-    Progressive widening (Coulom 2007, "Computing Elo ratings of move patterns in the game of Go", with factor 1.4).
-    """
-    return 1 if n_s < 40.0 else 2 + np.int64(math.log(n_s / 40.0) / math.log(factor))

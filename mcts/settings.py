@@ -76,14 +76,10 @@ class Settings(NamedTuple):
     schedule: Annotated[int, Choice(RAVE_SCHEDULES)] = RaveSchedule.MINIMUM_MSE
     rave_k: Annotated[float, POSITIVE] = 10_000.0  # equivalence parameter of the hand-selected schedule
     rave_bias: Annotated[float, AT_LEAST_0] = 0.02  # RAVE bias of the minimum-MSE schedules
-    learn_bias: bool = False  # learn a RAVE bias for each kind of move from the trees of the game, see `bias.py`
     expand_after: Annotated[int, COUNT] = 1  # visits of an action before its position becomes a node
     heuristic: Annotated[int, Choice({**HEURISTICS, "user": Heuristic.USER})] = Heuristic.NONE
     prior_n: Annotated[int, _PRIOR_COUNT] = 0  # C, the confidence in H as an MC value, in visits
     prior_n_amaf: Annotated[int, _PRIOR_COUNT] = 50  # C~ = M, the confidence in H as an AMAF value, in visits
-    adapt_m: bool = False  # more confidence where H is near 0 or 1, see `heuristic.confidence`
-    progressive_bias: Annotated[float, AT_LEAST_0] = 0.0  # adds this * H / (N(s, a) + 1) to an action's value
-    widening: Annotated[float, Number(gt=1, other=0)] = 0.0  # growth of N(s), priors included, per action; 0: all
     temperature: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
     pruning: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
     truncate: Annotated[int, Whole(ge=NO_TRUNCATION)] = NO_TRUNCATION  # plies of the default policy before V decides

@@ -59,13 +59,11 @@ from train.players.keys import (
     with_default,
 )
 from train.players.spec import make_player
-from train.settings import Count, OneOf, Within, name_of, nested_spec, section
+from train.settings import Count, OneOf, name_of, nested_spec, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
 _CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
-
-Growth = Annotated[float, Within(bound(Settings, "widening"))]
 
 
 @lru_cache(maxsize=4)
@@ -170,7 +168,6 @@ class TreeKeys(SimulationKeys):
         "bias": "rave_bias",
         "C": "prior_n",
         "M": "prior_n_amaf",
-        "adapt_M": "adapt_m",
         "first": "prior_search",
     }
 
@@ -189,9 +186,6 @@ class TreeKeys(SimulationKeys):
         _SETTINGS, "rave_k", "k, the equivalence parameter; implies the hand-selected schedule.", "rave_k"
     )
     rave_bias: float = setting(_SETTINGS, "rave_bias", "b, the bias of AMAF values.", "rave_bias")
-    learn_bias: bool = setting(
-        _SETTINGS, "learn_bias", "Learn the biases of near and far moves from the trees of the game.", "rave_bias"
-    )
     expand_after: Count = setting(_SETTINGS, "expand_after", "Visits of an action before its position becomes a node.")
     heuristic: Annotated[str, OneOf(*HEURISTICS)] = setting(
         _SETTINGS,
@@ -208,19 +202,11 @@ class TreeKeys(SimulationKeys):
     prior_n_amaf: Count = setting(
         _SETTINGS, "prior_n_amaf", "M (C~), the confidence in H as an AMAF value, in visits.", "heuristics"
     )
-    adapt_m: bool = setting(_SETTINGS, "adapt_m", "Use M for H = 1/2, and more the further H is from it.")
     prior_search: settings.Path = key(
         "",
         "Two phases: a td_search or dyna2 player that learns before each search, whose value is the heuristic rlgo. "
         "Its file, or its spec with semicolons in place of commas.",
         "two_phase_mcts",
-    )
-    progressive_bias: float = setting(
-        _SETTINGS, "progressive_bias", "Progressive bias: adds H * progressive_bias / (N + 1) to a move's value."
-    )
-    widening: Growth = key(
-        _SETTINGS.widening,
-        "Progressive widening: try the best moves by H, one more whenever N(s) has grown by this factor; 0: all moves.",
     )
     reuse: bool = setting(_RESOURCES, "reuse", "Keep the part of the tree below the next position.")
     memory_mb: float = setting(_RESOURCES, "memory_mb", "Memory of the tree; when it is full, the tree stops growing.")

@@ -115,8 +115,7 @@ def test_every_key_of_tree_search_reaches_what_it_names():
     player = make_player(
         "heuristic_mc_rave,sims=7,default=rlgo,epsilon=0.3,save=off,pattern=off,capture=off,self_atari=off,mercy=off,"
         "truncate=5,workers=2,virtual_loss=4,resign=0.1,c=0.2,fpu=0.7,schedule=minimum_mse_exact,k=70,bias=0.3,"
-        "learn_bias=on,expand_after=3,heuristic=both,C=6,M=8,adapt_M=on,progressive_bias=0.9,widening=1.5,reuse=off,"
-        "memory_mb=3",
+        "expand_after=3,heuristic=both,C=6,M=8,reuse=off,memory_mb=3",
         9,
     )
     assert isinstance(player, TreeSearch)
@@ -125,8 +124,8 @@ def test_every_key_of_tree_search_reaches_what_it_names():
     assert player.knowledge.policy.epsilon == 0.3
     assert player.settings == Settings(
         c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3,
-        learn_bias=True, expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8, adapt_m=True,
-        progressive_bias=0.9, widening=1.5, truncate=5, virtual_loss=4, max_moves=243,
+        expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8,
+        truncate=5, virtual_loss=4, max_moves=243,
     )  # fmt: skip
     assert len(player.trees) == 1
     assert sum(array.nbytes for array in player.trees[0]) == pytest.approx(3e6, rel=0.02)
@@ -215,8 +214,8 @@ FULL_NAMES = [
     ("td_search,sims=7,T=3,learn=4,span=9,default=uniform,lambda=0.5,schedule=linear",
      "td_search,simulations=7,policy_plies=3,learn_plies=4,schedule_games=9,default_policy=uniform,lambda_=0.5,schedule=linear"),
     ("dyna2,long=none,sims=5", "dyna2,long_term=none,simulations=5"),
-    ("uct,fpu=0.7,k=70,bias=0.3,C=6,M=8,heuristic=mogo,adapt_M=on,default=uniform",
-     "uct,first_play_urgency=0.7,rave_k=70,rave_bias=0.3,prior_n=6,prior_n_amaf=8,heuristic=mogo,adapt_m=on,default_policy=uniform"),
+    ("uct,fpu=0.7,k=70,bias=0.3,C=6,M=8,heuristic=mogo,default=uniform",
+     "uct,first_play_urgency=0.7,rave_k=70,rave_bias=0.3,prior_n=6,prior_n_amaf=8,heuristic=mogo,default_policy=uniform"),
     ("heuristic_mc_rave,first=td_search;sims=9", "heuristic_mc_rave,prior_search=td_search;simulations=9"),
 ]  # fmt: skip
 

@@ -17,12 +17,10 @@ SIZE = 5
     [
         ("truncate=-2", "truncate = -2"),
         ("truncate=soon", "truncate = "),
-        ("widening=0.5", "widening = 0.5: expected 0, or a number above 1"),
         ("default=rlgo,weights=none.npz", "none.npz"),
         ("workers=0", "workers = 0"),
         ("first=uct.toml,heuristic=rlgo", "prior_search = uct.toml: expected a td_search or dyna2 player"),
         ("first=td_search.toml", "prior_search: expected heuristic = rlgo, both or rlgo_patterns"),
-        ("widening=1.4", "widening = 1.4: expected a heuristic"),
         ("heuristic=patterns,patterns=8x8", "8x8: cannot be read: No such file or directory"),
     ],
 )

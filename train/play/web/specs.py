@@ -116,7 +116,6 @@ SLIDERS: dict[str, Slider] = {
     "prior_n": Slider(0, 500),
     "prior_n_amaf": Slider(0, 500),
     "expand_after": Slider(1, 50),
-    "progressive_bias": Slider(0, 50),
     "epsilon": Slider(0, 1),
     "lambda_": Slider(0, 1),
     "alpha": Slider(0.001, 10, True),
