@@ -42,7 +42,7 @@ def lowest(session: nox.Session) -> None:
     constraints = Path(session.create_tmp()) / "lowest.txt"
     constraints.write_text("\n".join(lower_bounds()) + "\n", "utf-8")
     session.install("--constraint", str(constraints), "--editable", ".[open_spiel,pettingzoo,plot,ray,tensorboard,web]")
-    session.install("--constraint", str(constraints), "choix", "httpx", "hypothesis", "pytest")
+    session.install("--constraint", str(constraints), "choix", "httpx", "hypothesis", "pytest", "pytest-timeout")
     session.run(
         "python", "-m", "pytest", "-m", QUICK, *(session.posargs or ["tests/rlgo", "tests/mcts", "tests/train"])
     )
@@ -51,7 +51,7 @@ def lowest(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def bare(session: nox.Session) -> None:
     """Run the quick tests of the core and of the command line without any of the extras."""
-    session.install("--editable", ".", "hypothesis", "pytest")
+    session.install("--editable", ".", "hypothesis", "pytest", "pytest-timeout")
     session.run(
         "python", "-m", "pytest", "-m", QUICK, *(session.posargs or ["tests/rlgo", "tests/mcts", "tests/train/cli"])
     )

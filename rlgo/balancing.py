@@ -24,12 +24,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.board import BLACK, EMPTY, PASS, new_board, new_boards, outcome, play, zobrist
+from rlgo.board import BLACK, EMPTY, PASS, WHITE, new_board, new_boards, outcome, play, zobrist
 from rlgo.decisions import GameTable, begin_game, turn
 from rlgo.jit import compiling, copy_record, inline, njit
-from rlgo.rollout import begin_rollout, is_decided, new_rollout, rollout_dtype, step_rollout
+from rlgo.rollout import begin_rollout, is_decided, mogo_patterns, new_rollout, rollout_dtype, step_rollout
 from rlgo.shapes import Table, padded_points
 from rlgo.softmax_policy import (
+    ADJACENT,
+    OTHERS,
     all_shapes,
     begin,
     follow,
@@ -196,6 +198,27 @@ def fit_games(
         options={"maxiter": iterations, "maxcor": 20}, callback=lambda _: report(last[0] / max(1, last[1])),
     )  # fmt: skip
     return found.x, int(last[1])
+
+
+# ---------------------------------------------------------------------------------------------
+# MoGo's policy
+# ---------------------------------------------------------------------------------------------
+
+
+def mogo_weights() -> np.ndarray:
+    """Return weights by which a softmax plays much like MoGo's policy (`rollout.mogo_move`), float64[K].
+
+    Each of its rules makes moves some e^2 times as probable as the next one does.
+    """
+    codes = all_shapes().codes
+    captures = np.any(
+        [(codes >> 2 * place & 3 == WHITE) & (codes >> 16 + k & 1) for k, place in enumerate(ADJACENT)], 0
+    )
+    fits = mogo_patterns()[codes & 0xFFFF] & BLACK != 0
+    others = dict.fromkeys(OTHERS, 0.0) | {"saves": 8.0, "self-atari": -3.0}
+    theta = np.concatenate([4.0 * captures, 6.0 * fits, [*others.values()]])
+    theta[[0, len(codes)]] = 0.0
+    return theta
 
 
 # ---------------------------------------------------------------------------------------------

@@ -189,7 +189,7 @@ class Dyna2(TdSearch):
         assert self.long_term is not None
         short_term = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
         x = np.zeros_like(self._values)
-        memories = (self.scratch[0].shapes[1], short_term), (self._long_shapes[1], self.long_term.table())
+        memories = (self._shapes, short_term), (self._long_shapes[1], self.long_term.table())
         for sh, table in memories:
             reset(game.board, sh, table)
             all_afterstates(game.board, sh, table, LINEAR, self._values)
@@ -242,23 +242,23 @@ class Dyna2(TdSearch):
             assert self.long_term is not None
             reset(self.scratch[0].boards[0], self._long_shapes[0], self.long_term.table())
 
-    def simulate(self, worker: int, komi: float, first: int, n: int) -> None:
-        """Run n simulations with the memories together or apart; see `TdSearch.simulate`."""
+    def simulate(self, worker: int, komi: float, work: np.ndarray) -> bool:
+        """Run simulations with the memories together or apart; see `TdSearch.simulate`."""
         if not self._apart:
-            super().simulate(worker, komi, first, n)
-            return
+            return super().simulate(worker, komi, work)
         assert self.long_term is not None
         long_term, rules = LongTerm(self._long_shapes, self.long_term.table()), make_rules(self.features.size, komi)
-        simulate_apart(n, first, self.scratch[worker], self._memory, long_term, self._settings, rules)
+        simulate_apart(work, self.scratch[worker], self._memory, long_term, self._settings, rules)
+        return False
 
 
 @njit
-def simulate_apart(n, first, scratch, memory, long_term, settings, rules):
-    """Run n simulations with the memories apart: the short-term one learns as in training, with shared weights.
+def simulate_apart(work, scratch, memory, long_term, settings, rules):
+    """Run simulations with the memories apart: the short-term one learns as in training, with shared weights.
 
     As `td_search.simulate`; memory : `td.Memory`; long_term : `LongTerm`, whose shapes[0] must match boards[0].
     """
-    for number in range(first, first + n):
+    for number in range(work[0], work[1]):
         copy_record(scratch.boards[0], scratch.boards[1])
         copy_record(scratch.shapes[0], scratch.shapes[1])
         copy_record(long_term.shapes[0], long_term.shapes[1])

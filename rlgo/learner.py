@@ -26,6 +26,8 @@ from rlgo.shapes import FeatureSet
 from rlgo.td import check_max_moves, make_memory, write_through
 from rlgo.value import reset
 
+_LOOK_SECONDS = 0.5  # between two looks for a signal while threads work
+
 
 def averaging_rate(k: int, averaging: float) -> float:
     """Return how far the mean moves towards the k-th weights (from 1): (averaging + 1) / (k + averaging).
@@ -169,6 +171,8 @@ class LearnWorkers:
         shares = share_out(games, first, len(self.workers))
         calls = [self._threads.submit(worker.learn, *share) for worker, share in zip(self.workers, shares, strict=True)]
         try:
+            while wait(calls, _LOOK_SECONDS).not_done:
+                pass  # in short steps: a signal that one of the threads takes does not wake this one
             tallies = [call.result() for call in calls]
         except BaseException:  # Ctrl-C: in the middle of a round, there is nothing to merge
             for worker in self.workers:

@@ -53,7 +53,7 @@ LEAST_SELF_ATARI = -5.0
 
 # The places of a code, from the lowest bits: the row below from left to right, left, right, the row above.
 _PLACES = tuple((dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if (dy, dx) != (0, 0))
-_ADJACENT = (1, 3, 4, 6)  # whose ataris are bits 16 to 19
+ADJACENT = (1, 3, 4, 6)  # whose ataris are bits 16 to 19
 
 
 # ---------------------------------------------------------------------------------------------
@@ -85,8 +85,8 @@ def all_shapes() -> Shapes:
         image = np.zeros(_CODES, np.uint32)
         for i in range(8):
             image |= colors[turn[i]] << 2 * i
-        for k, i in enumerate(_ADJACENT):
-            image |= atari[_ADJACENT.index(turn[i])] << 16 + k
+        for k, i in enumerate(ADJACENT):
+            image |= atari[ADJACENT.index(turn[i])] << 16 + k
         np.minimum(least, image, out=least)
     known, shape_of = np.unique(least[_is_sensible(colors, atari)], return_inverse=True)
     numbers = np.zeros(_CODES, np.uint16)
@@ -101,7 +101,7 @@ def all_shapes() -> Shapes:
 def kinds_of_shapes() -> np.ndarray:
     """Return the kind of each shape, int64[n + 1]: shapes with the same adjacent points, in any order, are of one."""
     codes = all_shapes().codes.astype(np.int64)
-    states = [(codes >> 2 * i & 3) + 4 * (codes >> 16 + k & 1) for k, i in enumerate(_ADJACENT)]
+    states = [(codes >> 2 * i & 3) + 4 * (codes >> 16 + k & 1) for k, i in enumerate(ADJACENT)]
     kinds = np.unique(np.sort(states, axis=0), axis=1, return_inverse=True)[1] + 1
     kinds[0] = 0
     return kinds
@@ -131,14 +131,14 @@ def _is_sensible(colors: list[np.ndarray], atari: list[np.ndarray]) -> np.ndarra
     for i, (dy, dx) in enumerate(_PLACES):
         outside = (sides[0] & (dy < 0)) | (sides[1] & (dy > 0)) | (sides[2] & (dx < 0)) | (sides[3] & (dx > 0))
         on_board &= is_border[i] == outside
-    own = [colors[i] == 1 for i in _ADJACENT]
-    enemy = [colors[i] == 2 for i in _ADJACENT]
+    own = [colors[i] == 1 for i in ADJACENT]
+    enemy = [colors[i] == 2 for i in ADJACENT]
     for k in range(4):
         on_board &= own[k] | enemy[k] | (atari[k] == 0)
-    has_room = np.any([colors[i] == EMPTY for i in _ADJACENT], 0)
+    has_room = np.any([colors[i] == EMPTY for i in ADJACENT], 0)
     breathes = np.any([np.where(own[k], atari[k] == 0, enemy[k] & (atari[k] == 1)) for k in range(4)], 0)
     enemies = sum((colors[i] == 2).astype(int) for i in (0, 2, 5, 7)) + is_border.any(0)
-    is_eye = np.all([own[k] | is_border[i] for k, i in enumerate(_ADJACENT)], 0) & (enemies < 2)
+    is_eye = np.all([own[k] | is_border[i] for k, i in enumerate(ADJACENT)], 0) & (enemies < 2)
     return on_board & (has_room | (breathes & ~is_eye))
 
 

@@ -10,22 +10,23 @@ The other end of the paper's spectrum (Section 4.3), table look-up instead of sh
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
-from itertools import pairwise
 from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rlgo.board import PASS, outcome, play
 from rlgo.bounds import One, OrNone, Switch, Whole, checked
-from rlgo.budget import Budget, check_budget
+from rlgo.budget import SLICE_SECONDS, Budget, check_budget, shorter
 from rlgo.coords import to_row_col
 from rlgo.game import Game
-from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
-from rlgo.learner import add_up, share_out
+from rlgo.jit import atomic_add, compiling, copy_record, inline, njit, seed_sequence
+from rlgo.journal import EVERY, Journal, catch_up, clear, exchange, make_journals
+from rlgo.learner import add_up
 from rlgo.memory import announce
 from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, check_size, greedy_move, ranked, won_by
 from rlgo.policy import choose_move, choose_move_by_both
@@ -55,10 +56,10 @@ from rlgo.settings import (
 )
 from rlgo.shapes import FeatureSet, Table, fuse, make_features
 from rlgo.td import begin_episode, check_max_moves, learn_game_unshared, record_move, step_size
-from rlgo.value import all_afterstates, reset, reweigh, squash, update, update_value
+from rlgo.value import all_afterstates, new_shapes, reset, reweigh, squash, update, update_value
 from rlgo.weights import Weights
 
-_SMALL = 100_000  # places: a table of this size is merged before a thread could be asked to help
+_WAIT_SECONDS = 1e-4  # of a thread that is too far ahead of another
 THROUGHOUT = ALL_PLIES = MOST  # T: the learned policy to the end; learn_plies: learn from all states
 
 
@@ -156,20 +157,35 @@ def _value(settings, sh, long_term):
 
 
 @njit
-def simulate(n, first, scratch, table, learns, settings, rules):
-    """Run n simulations from boards[0], which shapes[0] must match, the first of which has the number `first`.
+def simulate(work, scratch, table, learns, settings, rules, journal):
+    """Run simulations from boards[0], which shapes[0] must match.
 
-    The table learns in the windows that `learns` marks (see `td.learn_game_unshared`); scratch.tally is added to.
+    work : int64[2], shared by all threads: the number of the next simulation, and of the first that is not to be run.
+        Who sets the latter to 0 ends the search
+    table : this thread's own; it learns in the windows that `learns` marks (see `td.learn_game_unshared`)
+    journal : this thread's `Journal`; None for a single thread, which need not tell anybody
+    scratch.tally is added to. Returns whether simulations are left: the thread is too far ahead of another.
     """
-    for number in range(first, first + n):
+    done = 0
+    while True:
+        if journal is not None:
+            if done % EVERY == 0 and not exchange(journal, table.black):
+                return atomic_add(work, 0, 0) < work[1]
+            done += 1
+        number = atomic_add(work, 0, 1)
+        if number >= work[1]:
+            break
         copy_record(scratch.boards[0], scratch.boards[1])
         copy_record(scratch.shapes[0], scratch.shapes[1])
         reweigh(scratch.shapes[1], table)
         finished, z = play_simulation(scratch, table, settings, rules, None)
         if finished:
             alpha = step_size(settings.learning, number)
-            learn_game_unshared(scratch.episode, z, alpha, settings.learning, table, learns)
+            learn_game_unshared(scratch.episode, z, alpha, settings.learning, table, learns, journal)
         count(scratch.tally, finished, z)
+    if journal is not None:
+        exchange(journal, table.black)
+    return False
 
 
 @inline
@@ -180,24 +196,6 @@ def count(tally, finished, z):
         tally.wins += z
     else:
         tally.abandoned += 1
-
-
-@njit
-def merge(start, stop, theta_bar, copies):
-    """Add what each worker learned (its row of `copies`, minus theta_bar) to theta_bar, and copy the sum back to them.
-
-    Only places start to stop are merged. Between merges each worker must change little: then the sum of the changes is
-    what one worker would have learned. (After 100 simulations each the sum overshoots, as in training: two workers won
-    31.5 % of 200 games against one with the same 1,000 simulations. After 20 they are as strong.)
-    """
-    for i in range(start, stop):
-        before = theta_bar[i]
-        total = before
-        for worker in range(copies.shape[0]):
-            total += copies[worker, i] - before
-        theta_bar[i] = total
-        for worker in range(copies.shape[0]):
-            copies[worker, i] = total
 
 
 class TdSearch(Player):
@@ -213,9 +211,8 @@ class TdSearch(Player):
         its schedule spans
     reset : forget what was learned before each move (Figure 9b)
     delay : move by the value function of this many own moves ago (Figure 9a)
-    workers, merge_every : number of threads, each with its own copy of the memory, and simulations per thread between
-        two merges. The result does not depend on which thread is faster. Merging 3x3 shapes takes as long as about
-        fifty simulations, so two threads pay off only for smaller shapes
+    workers : number of threads, each of which learns in a copy of the memory and hears every few simulations what the
+        others have learned (`journal.py`). With several, the result depends on their timing
     resign : resign if P(win) of the best move is below this
     seed : seed of all random numbers; None draws a fresh one each time
 
@@ -225,7 +222,8 @@ class TdSearch(Player):
     theta_bar : float32[K], the short-term memory: the weights of the features, written out by shape (see `shapes.py`)
     tally : totals of the last search, see `tally_dtype`
     scratch : a `Scratch` for each worker; scratch.episode is the last simulation
-    copies : float32[workers, K], each worker's own copy of theta_bar; with one worker, theta_bar itself
+    copies : float32[K] for each worker: theta_bar itself for the first one, which has also learned what the others have
+        when the search is over
 
     Raises
     ------
@@ -247,7 +245,6 @@ class TdSearch(Player):
         reset: bool = False,
         delay: int = 0,
         workers: int = 1,
-        merge_every: int = 20,
         resign: float = 0.0,
         seed: Seed = None,
         name: str = "td_search",
@@ -260,26 +257,34 @@ class TdSearch(Player):
         self.reset, self.delay = Switch().check("reset", reset), DELAY.check("delay", delay)
         self.policy, self.learning, self.default = policy, learning, default
         self.simulation = simulation._replace(max_moves=check_max_moves(simulation.max_moves, size))
-        workers, merge_every = THREADS.check("workers", workers), COUNT.check("merge_every", merge_every)
+        self.workers = THREADS.check("workers", workers)
         self.features = self._features(size, sizes, liberties)
         self.theta_bar = self._fresh_memory()
         # Windows of other sizes may belong to a long-term memory, which simulations do not change.
         self._learns = np.array([k in (*sizes, *liberties) for k, _, _ in self.features.windows], np.uint8)
         self._older: deque[np.ndarray] = deque(maxlen=delay + 1)
 
-        older = min(delay, 2 * size * size)  # a game has few more moves than that
-        what = f"workers = {workers}, delay = {delay}"
-        announce(what, (workers + older) * self.theta_bar.nbytes)
-        self.workers, self.merge_every = workers, merge_every
+        sees = self.features.sees_liberties
         choice, *own = seed_sequence(seed).spawn(1 + workers)
         self._choice = np.random.default_rng(choice)
-        sees = self.features.sees_liberties
         self.scratch = [make_scratch(size, tally_dtype(), child, sees_liberties=sees) for child in own]
-        # A single worker learns in theta_bar itself.
-        self.copies = np.tile(self.theta_bar, (workers, 1)) if workers > 1 else self.theta_bar[None]
-        self._threads = ThreadPoolExecutor(workers - 1, "td-search") if workers > 1 else None
+        self._shapes = new_shapes(1, size, sees)[0]  # of `evaluate`, while others simulate
+        self._make_room()
         self.tally = self.scratch[0].tally
         self._values = np.full(size * size + 1, np.nan)
+
+    def _make_room(self) -> None:
+        """Make what the threads learn in, and what they tell each other with."""
+        n, size, features = self.workers, self.features.size, self.features
+        older = min(self.delay, 2 * size * size)  # a game has few more moves than that
+        events = len(self.scratch[0].episode.event_window)
+        usual = size * size * int(features.geometry.n_slots.max())
+        self._journals: list[Journal] = make_journals(n, usual, events + len(features.windows)) if n > 1 else []
+        needed = (n + older) * self.theta_bar.nbytes + sum(journal.changes[0].nbytes for journal in self._journals)
+        announce(f"workers = {n}, delay = {self.delay}", needed)
+        # A single worker learns in theta_bar itself.
+        self.copies = [self.theta_bar, *(self.theta_bar.copy() for _ in range(1, n))]
+        self._threads = ThreadPoolExecutor(n, "td-search") if n > 1 else None
 
     def _features(self, size: int, sizes: tuple[int, ...], liberties: tuple[str, ...]) -> FeatureSet:
         return make_features(size, sizes, "none", liberties, "none")
@@ -395,10 +400,10 @@ class TdSearch(Player):
             self._forget()
         self._warm_up(game)
         budget = budget or self.own_budget()
-        most = self.workers * self.merge_every if self.workers > 1 else None
-        if self._learns.any():
-            # Several workers without a time limit merge at constant intervals: the result depends on when they merge.
-            for n in budget.slices(self.workers, most, is_steady=self.workers > 1 and budget.seconds is None):
+        if self._learns.any() and self._threads is not None:
+            self._run_threads(game.komi, budget, self._threads)
+        elif self._learns.any():
+            for n in budget.slices():
                 self.run(game.komi, budget.done, n)
         self.tally = add_up([scratch.tally for scratch in self.scratch])
 
@@ -416,8 +421,9 @@ class TdSearch(Player):
 
     def begin(self, game: Game) -> None:
         """Prepare for simulations from the position of `game`."""
-        if self.workers > 1:
-            self.copies[:] = self.theta_bar
+        for copy in self.copies[1:]:
+            copy[:] = self.theta_bar
+        clear(self._journals)
         # If one side is already hopeless, mercy would end every simulation at once.
         default = self.default._replace(mercy=self.default.mercy and not is_hopeless(game.board, game.komi))
         self._settings = SearchSettings(self.policy, self.learning, self.simulation, default)
@@ -425,30 +431,37 @@ class TdSearch(Player):
             stand_on(scratch, game, self.features.table_of(self.theta_bar))
 
     def run(self, komi: float, first: int, n: int) -> None:
-        """Run simulations number `first` to `first + n`."""
-        if self._threads is None:
-            self.simulate(0, komi, first, n)
-            return
-        # This thread is a worker too: handing work over takes as long as a simulation or two.
-        (mine, start), *others = share_out(n, first, self.workers)
-        jobs = [self._threads.submit(self.simulate, i, komi, at, k) for i, (k, at) in enumerate(others, 1)]
-        self.simulate(0, komi, start, mine)
-        for job in jobs:
-            job.result()
-        cuts = [0, len(self.theta_bar)]
-        if len(self.theta_bar) > _SMALL:
-            cuts = np.linspace(0, len(self.theta_bar), self.workers + 1, dtype=np.int64).tolist()
-        parts = list(pairwise(cuts))
-        jobs = [self._threads.submit(merge, a, b, self.theta_bar, self.copies) for a, b in parts[1:]]
-        merge(*parts[0], self.theta_bar, self.copies)
-        for job in jobs:
-            job.result()
+        """Run simulations number `first` to `first + n` in this thread."""
+        self.simulate(0, komi, np.array([first, first + n], np.int64))
 
-    def simulate(self, worker: int, komi: float, first: int, n: int) -> None:
-        """Run n simulations, the first of which has the number `first`, as this worker, in its own copy."""
+    def _run_threads(self, komi: float, budget: Budget, threads: ThreadPoolExecutor) -> None:
+        """Run all threads until the budget ends, without slices: waking them every 10 ms would cost simulations."""
+        work = np.array([budget.done, MOST if budget.simulations is None else budget.simulations], np.int64)
+        jobs = [threads.submit(self._take_part, worker, komi, work) for worker in range(self.workers)]
+        try:
+            while wait(jobs, shorter(SLICE_SECONDS, budget.seconds_left())).not_done:
+                if budget.ends():
+                    work[1] = 0
+        except BaseException:  # the caller may use the memory only while no thread does
+            work[1] = 0
+            wait(jobs)
+            raise
+        for job in jobs:
+            job.result()
+        catch_up(self._journals[0], self.theta_bar)
+        budget.done += sum(int(scratch.tally.simulations + scratch.tally.abandoned) for scratch in self.scratch)
+
+    def _take_part(self, worker: int, komi: float, work: np.ndarray) -> None:
+        """Simulate as this worker until no simulations are left."""
+        while self.simulate(worker, komi, work):
+            time.sleep(_WAIT_SECONDS)  # lends the core to a thread that is behind
+
+    def simulate(self, worker: int, komi: float, work: np.ndarray) -> bool:
+        """Run simulations as this worker; see the function `simulate`."""
         table = self.features.table_of(self.copies[worker])
         rules = make_rules(self.features.size, komi)
-        simulate(n, first, self.scratch[worker], table, self._learns, self._settings, rules)
+        journal = self._journals[worker] if self._journals else None
+        return bool(simulate(work, self.scratch[worker], table, self._learns, self._settings, rules, journal))
 
     def fused_table(self) -> Table:
         """Return the value function to move by as the table that other searches read (`shapes.fuse`)."""
@@ -459,10 +472,9 @@ class TdSearch(Player):
 
         theta_bar : another memory to evaluate with, float32[K]
         """
-        sh = self.scratch[0].shapes[1]
         table = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
-        reset(game.board, sh, table)
-        all_afterstates(game.board, sh, table, self.learning.value, self._values)
+        reset(game.board, self._shapes, table)
+        all_afterstates(game.board, self._shapes, table, self.learning.value, self._values)
         return self._values
 
 

@@ -93,6 +93,7 @@ def ended(child: int, place: Path) -> tuple[int, str]:
 def _child(argv: list[str], place: Path, faults: tuple[Fault, ...]) -> NoReturn:
     status = 99  # of an exception that nobody catches
     try:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # pytest-timeout's handler is not for us
         signal.alarm(LONGEST)  # one that hangs fails, too
         os.chdir(place)
         for number, name in ((1, "stdout"), (2, "stderr")):

@@ -128,8 +128,8 @@ def test_python_m_rlgo_does_not_take_the_users_train(installed, tmp_path):
 @pytest.mark.ray
 @pytest.mark.slow
 @pytest.mark.process
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")  # not to be imported here
 def test_ray_workers_do_not_take_the_users_train_either(tmp_path, monkeypatch):
-    pytest.importorskip("ray")
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN_PATH"):
         monkeypatch.delenv(name, raising=False)
     for name in ("train", "mcts"):

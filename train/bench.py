@@ -65,6 +65,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "train_memory_mb": ("peak memory of a process that trains", ""),
     "train_scaling_2_workers": ("learning: two workers against one", ""),
     "tdsearch_scaling_2_threads": ("TD search, 1x1 to 2x2: two threads against one", ""),
+    "dyna2_scaling_2_threads": ("Dyna-2, 1x1 to 3x3: two threads against one", ""),
     "mcts_scaling_2_threads": ("MC-RAVE on one tree: two threads against one", ""),
     "web_search_share": ("heuristic MC-RAVE while a page watches it: simulations, as a share of those unwatched", ""),
 }
@@ -156,9 +157,10 @@ def number_text(value: float) -> str:
 
 
 def markdown_table(result: dict[str, Any]) -> str:
-    """Return a result of `main` as a table in Markdown, with the machine below it."""
+    """Return a result of `main`, or of an earlier version with fewer keys, as a table in Markdown."""
     rows = ["| key | what | measured | peer |", "|---|---|---|---|"]
-    rows += [f"| `{key}` | {what} | {number_text(result[key])} | {peer} |" for key, (what, peer) in KEYS.items()]
+    measured = [(key, what, peer) for key, (what, peer) in KEYS.items() if key in result]
+    rows += [f"| `{key}` | {what} | {number_text(result[key])} | {peer} |" for key, what, peer in measured]
     machine = ", ".join(f"{key} {value}" for key, value in result["machine"].items())
     return "\n".join([*rows, "", f"Machine: {machine}."])
 
@@ -396,7 +398,7 @@ def _scaling(n: int, cpus: set[int]) -> Numbers:
 
 
 def _search_scaling(n: int, cpus: set[int]) -> Numbers:
-    """Measure how much faster two threads simulate than one: TD search (1x1 to 2x2), and MC-RAVE on one tree."""
+    """Measure how much faster two threads simulate than one: TD search, Dyna-2, and MC-RAVE on one tree."""
     from rlgo.game import Game
     from train.players.spec import make_player
 
@@ -413,7 +415,7 @@ def _search_scaling(n: int, cpus: set[int]) -> Numbers:
 
         return search
 
-    for key, spec in (("tdsearch", "td_search"), ("mcts", "mc_rave,memory_mb=512")):
+    for key, spec in (("tdsearch", "td_search"), ("dyna2", "dyna2"), ("mcts", "mc_rave,memory_mb=512")):
         yield f"{key}_scaling_2_threads", _speedup(cpus, [counter(spec, 1), counter(spec, 2)])
 
 

@@ -114,6 +114,14 @@ def short_error(error: Exception) -> str:
     return ends[-1] if ends else str(error).partition(". ")[0].strip()
 
 
+def was_killed(error: Exception) -> bool:
+    """Return whether an error of Ray's says that an actor's process or machine is gone, so that another may do better.
+
+    False for an actor whose constructor failed: the next one would fail, too.
+    """
+    return getattr(error, "actor_init_failed", True) is False
+
+
 def _import_ray(setting: str, is_remote: bool) -> Any:
     # Ray writes long messages to stdout and stderr. It reads these variables when it is imported.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # drops the lines that match

@@ -11,9 +11,10 @@ from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
+from rlgo.journal import catch_up
 from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy
 from rlgo.settings import EPSILON_GREEDY, LINEAR, Policy
-from rlgo.td_search import LEARNING, THROUGHOUT, Simulation, TdSearch, merge
+from rlgo.td_search import LEARNING, THROUGHOUT, Simulation, TdSearch
 from rlgo.value import ValueFunction
 
 QUICK = {"size": 5, "sizes": (1, 2), "simulations": 60, "seed": 1}
@@ -206,30 +207,40 @@ def test_values_are_those_of_the_memory():
     assert not search.memory().theta.any()
 
 
-def test_workers_add_up_what_each_learned():
-    game = game_after("C3", "B3")
-    two = TdSearch(5, (1, 2), 80, workers=2, merge_every=20, seed=4)
-    again = TdSearch(5, (1, 2), 80, workers=2, merge_every=20, seed=4)
-    two.search(game)
-    again.search(game)
-    np.testing.assert_array_equal(two.theta_bar, again.theta_bar)
-    assert two.tally.simulations == 80
+def test_threads_learn_all_that_each_has_learned():
+    """Both play all simulations between them, and end up with the same weights, up to rounding."""
+    search = TdSearch(5, (1, 2), 600, workers=2, seed=4)
+    search.search(game_after("C3", "B3"))
+    assert search.tally.simulations == 600
+    assert all(journal.written[0] > 0 for journal in search._journals)
+    catch_up(search._journals[1], search.copies[1])
+    assert np.abs(search.theta_bar).max() > 0.01
+    np.testing.assert_allclose(search.copies[1], search.theta_bar, atol=1e-5)
+    assert search.theta_bar[0] == 0
+    assert search.genmove(game_after("C3", "B3")) in Game(5).legal_moves()
 
-    # By hand: both from the same weights, 20 each, the changes added; twice.
-    by_hand = TdSearch(5, (1, 2), 80, workers=2, merge_every=20, seed=4)
-    by_hand.begin(game)
-    for first in (0, 40):
-        before = by_hand.theta_bar.copy()
-        by_hand.simulate(0, game.komi, first, 20)
-        by_hand.simulate(1, game.komi, first + 20, 20)
-        by_hand.theta_bar[:] = before + (by_hand.copies - before).sum(0)
-        by_hand.copies[:] = by_hand.theta_bar
-    np.testing.assert_allclose(two.theta_bar, by_hand.theta_bar, atol=1e-6)
 
-    copies, whole = np.array([[1.0, 2.0, 3.0], [1.5, 2.0, 2.0]], np.float32), np.array([1, 2, 3], np.float32)
-    merge(0, 2, whole, copies)
-    assert whole.tolist() == [1.5, 2.0, 3.0]
-    assert copies.tolist() == [[1.5, 2.0, 3.0], [1.5, 2.0, 2.0]]
+def test_the_threads_stop_when_they_are_told_to():
+    search = TdSearch(5, (1, 2), simulations=None, seconds=1000.0, workers=2, seed=4)
+    seen = []
+
+    def stop() -> bool:  # as an analysis does: it looks at the moves while both simulate
+        seen.append(search.candidates(Game(5))[0].visits)
+        return len(seen) == 3
+
+    search.search(Game(5), search.own_budget(stop))
+    assert len(seen) == 3
+    assert search.tally.simulations > 3
+
+    def interrupt() -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search.search(Game(5), search.own_budget(interrupt))
+    before = search.theta_bar.copy()
+    assert not any(search.simulate(worker, 0.5, np.zeros(2, np.int64)) for worker in range(2))
+    catch_up(search._journals[0], search.theta_bar)  # nobody has gone on
+    np.testing.assert_allclose(search.theta_bar, before, atol=1e-2)
 
 
 def test_a_search_ends_when_it_is_told_to():
@@ -286,7 +297,6 @@ def test_superko_binds_the_move_but_not_the_simulations():
         ({"simulation": Simulation(max_moves=10_000)}, "max_moves = 10000"),
         ({"delay": -1}, "delay = -1"),
         ({"workers": 0}, "workers = 0"),
-        ({"merge_every": 0}, "merge_every = 0"),
         ({"sizes": (2, 1)}, "expected an ascending subset"),
     ],
 )

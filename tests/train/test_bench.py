@@ -16,7 +16,7 @@ from train.cli.main import main as rlgo
 def test_keys(monkeypatch):
     monkeypatch.setattr("train.bench.RUNS", 1)
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    scaling = ["train_scaling_2_workers", "tdsearch_scaling_2_threads", "mcts_scaling_2_threads"]
+    scaling = [key for key in KEYS if "_scaling_2_" in key]
     result = main(scale=0.001)
     machine = result.pop("machine")
     measurable = before is not None and len(before) > 1  # scaling needs two cores

@@ -326,7 +326,7 @@ class RayPool(GamePool):
         self._kind = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")
         self.actors = [self._kind.remote(os.getcwd()) for _ in range(self.places)]
         try:
-            fingerprints = self._ray.get([actor.fingerprint.remote() for actor in self.actors], timeout=_START_SECONDS)
+            fingerprints = [self._fingerprint(place) for place in range(self.places)]
         except self._ray.exceptions.RayError as error:
             self.close()
             raise RlgoError(f"{name}: its processes do not start: {str(error).splitlines()[0]}") from None
@@ -359,6 +359,17 @@ class RayPool(GamePool):
     def replace(self, place: int) -> None:
         """Start a new actor in a place."""
         self.actors[place] = self._kind.remote(os.getcwd())
+
+    def _fingerprint(self, place: int) -> str:
+        """Return the fingerprint of the first actor in a place that lives to tell it, of a few."""
+        for is_last in (False, False, True):
+            try:
+                return str(self._ray.get(self.actors[place].fingerprint.remote(), timeout=_START_SECONDS))
+            except self._ray.exceptions.RayError as error:
+                if is_last or not ray_cluster.was_killed(error):
+                    raise
+            self.replace(place)
+        raise AssertionError
 
     def close(self) -> None:
         """End all actors, and the connection if it is ours."""

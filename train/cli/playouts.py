@@ -69,8 +69,9 @@ def train(
         str, typer.Option("--method", help="How to learn.", **one_of("games", "balance", "two_step", "reinforce"))
     ] = "balance",
     start: Annotated[
-        Path | None, typer.Option("--start", metavar="FILE", help="The policy to start from (not method games).")
-    ] = None,
+        str,
+        typer.Option("--start", metavar="FILE", help="The policy to start from: a file, or mogo for MoGo's rules."),
+    ] = "",
     weights: Annotated[
         str, typer.Option("--weights", metavar="FILE", help="The value function of method two_step.")
     ] = "",
@@ -103,14 +104,14 @@ def train(
     if out.exists() and not force:
         raise RlgoError(f"{out}: already exists; use --force to overwrite it, or -o to name another file")
     check_writable(out, "--out")
-    if method == "games" and start is not None:
+    if method == "games" and start:
         raise RlgoError("--start cannot be combined with --method games")
     if method != "games" and len(sources) != 1:
         raise RlgoError(f"--method {method}: expected one file of targets")
 
     from dataclasses import replace
 
-    from rlgo.softmax_policy import describe, load_softmax_policy, save_softmax_policy
+    from rlgo.softmax_policy import describe, save_softmax_policy
     from train.knowledge import playouts
     from train.knowledge.collect import origin_of
     from train.knowledge.shards import read_collection
@@ -127,7 +128,7 @@ def train(
         policy = playouts.learn_targets(
             goals,
             settings,
-            load_softmax_policy(start) if start is not None else None,
+            playouts.first_policy(start),
             playouts.value_weights(weights, goals.size) if method == "two_step" else None,
         )
         origin = playouts.origin_of_targets(goals)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from rlgo.balancing import add_simulations, add_two_plies, fit_games, new_score, new_two_plies
+from rlgo.balancing import add_simulations, add_two_plies, fit_games, mogo_weights, new_score, new_two_plies
 from rlgo.board import new_boards
 from rlgo.bounds import Choice, checked
 from rlgo.errors import RlgoError
@@ -24,6 +24,7 @@ from rlgo.softmax_policy import (
     OTHERS,
     SoftmaxPolicy,
     kinds_of_shapes,
+    load_softmax_policy,
     make_tables,
     n_weights,
     policy_of,
@@ -116,6 +117,13 @@ def learn_targets(
                 bar.set_postfix(f"error {error:.3f}")
     made = settings._asdict() | {"method": settings.method_name, "positions": len(learned), "targets": targets.recipe}
     return policy_of(mean, made | ({} if start is None else {"start": start.provenance}))
+
+
+def first_policy(name: str) -> SoftmaxPolicy | None:
+    """Return the policy that a user wants to start from: a file, ``mogo``, or none."""
+    if name == "mogo":
+        return policy_of(mogo_weights(), {"method": "mogo"})
+    return load_softmax_policy(name) if name else None
 
 
 def value_weights(name: str, size: int) -> Weights:

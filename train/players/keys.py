@@ -341,11 +341,6 @@ class TdSearchKeys(Keys):
         **td_search.DELAY.limits,
     )
     workers: Workers = key(default_of(TdSearch, "workers"), "Threads.")
-    merge_every: Count = key(
-        default_of(TdSearch, "merge_every"),
-        "Simulations of each thread between two merges. With many more, updates overshoot and play gets worse.",
-        **COUNT.limits,
-    )
     resign: Probability = key(default_of(TdSearch, "resign"), RESIGN)
 
     def _search(self) -> dict[str, Any]:
@@ -369,7 +364,6 @@ class TdSearchKeys(Keys):
             "reset": self.reset,
             "delay": self.delay,
             "workers": self.workers,
-            "merge_every": self.merge_every,
             "resign": self.resign,
         }
 

@@ -23,7 +23,7 @@ from rlgo.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, ad
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.td import check_max_moves
-from train.ray_cluster import check_fingerprint, cluster_setting, connect, fingerprint, short_error
+from train.ray_cluster import check_fingerprint, cluster_setting, connect, fingerprint, short_error, was_killed
 
 JOIN_SECONDS = 60.0  # seconds to wait for more machines, if there are fewer CPUs than workers
 MAX_DEATHS = 3  # deaths of one slot's actors in a row, without a game in between, before giving up
@@ -276,7 +276,8 @@ class RayWorkers(LearnWorkers):
         limit = self.timeout if cpus[0] >= n else min(self.timeout, JOIN_SECONDS)
         handshakes = {slot.handshake: slot for slot in self.slots}
         for call, slot in self._ended(handshakes, limit, f"of {n} workers"):
-            self._admit(call, slot)
+            if not self._admit(call, slot):
+                handshakes[slot.handshake] = slot
         if handshakes:
             total, free = self._cpus()
             raise RlgoError(
@@ -285,24 +286,33 @@ class RayWorkers(LearnWorkers):
             )
         rest = {slot.prepared: slot for slot in self.slots}
         for call, slot in self._ended(rest, self.timeout):
-            self._admit(call, slot)
-            slot.prepared = None
+            if self._admit(call, slot):
+                slot.prepared = None
+            else:
+                rest[slot.prepared] = slot
         if rest:
             raise RlgoError(
                 f"{self._setting}: {len(rest)} of {n} workers did not start within {self.timeout:g} s "
                 f"(run.cluster_timeout)"
             )
 
-    def _admit(self, call: Any, slot: Slot) -> None:
-        """Read the handshake of one of the first actors. Raises RlgoError if it cannot start or has another rlgo."""
+    def _admit(self, call: Any, slot: Slot) -> bool:
+        """Read the handshake of one of the first actors; if it died, start another and return False.
+
+        Raises RlgoError if it cannot start or has another rlgo.
+        """
         try:
             who = self._ray.get(call, timeout=self.timeout)
         except self._ray.exceptions.RayError as error:
+            if was_killed(error):
+                self._replace(slot, _reason(error), 0)
+                return False
             raise RlgoError(
                 f"{self._setting}: {slot} cannot start ({short_error(error)}): "
                 f"expected {fingerprint()} on every machine"
             ) from None
         self._check(who, slot)
+        return True
 
     def _admit_replacement(self, slot: Slot) -> None:
         """Admit an actor that replaces another, or replace it too if it failed to start."""

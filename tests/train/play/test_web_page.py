@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -48,27 +46,15 @@ def test_page_is_small_and_needs_nothing_from_elsewhere():
 def url(sources) -> Iterator[str]:  # noqa: ARG001 - a fixture that the server's process needs
     """A server of its own: the URL that it prints, token included."""
     command = [sys.executable, "-m", "rlgo", "web", "--no-browser", "--port", "0", "--player", "mc_rave,sims=300"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        line = next(line for line in process.stderr if "token=" in line)
-        yield re.search(r"http://\S+", line)[0]
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None and not os.environ.get("CI"):
-        pytest.skip("Chromium (Debian package chromium) is not installed")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            line = next(line for line in process.stderr if "token=" in line)
+            yield re.search(r"http://\S+", line)[0]
+            process.terminate()
+            process.communicate(timeout=300)
+        finally:
+            process.kill()
 
 
 @pytest.fixture
@@ -354,6 +340,7 @@ def test_bad_input_gets_a_message_and_the_game_goes_on(page):
     answer = page.evaluate(
         """() => new Promise((resolve) => {
             const socket = new WebSocket(`ws://${location.host}/api/session`);
+            socket.onclose = () => resolve("closed");
             socket.onmessage = ({ data }) => JSON.parse(data).type === "error" && (socket.close(), resolve(data));
             socket.onopen = () => socket.send("{bad");
         })"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -199,6 +200,23 @@ def test_actors_of_a_match_that_die_are_replaced(nodes, capsys):
     assert {task.number: own.play(task).moves for task in tasks} == records
 
 
+def test_actors_that_die_before_the_first_game_are_replaced(nodes, monkeypatch):
+    fingerprint, left = RayPool._fingerprint, [0]
+
+    def kill_first(self, place):
+        if place in left:
+            left.clear()
+            self._ray.kill(self.actors[place])
+        return fingerprint(self, place)
+
+    monkeypatch.setattr(RayPool, "_fingerprint", kill_first)
+    pool = RayPool(nodes.address, 2)
+    tasks = [GameTask(n, "random", "random", (), 1, GameRules(5, 2.5, 75)) for n in range(1, 3)]
+    assert sorted(task.number for task, _ in pool.run(tasks)) == [1, 2]
+    pool.close()
+    assert not left
+
+
 # ---------------------------------------------------------------------------------------------
 # Workers on a cluster, and on threads
 # ---------------------------------------------------------------------------------------------
@@ -330,6 +348,22 @@ def test_a_place_where_everyone_dies(single, monkeypatch):
         single.pool.learn(40, 0)
 
 
+def test_who_dies_before_its_first_game_is_replaced(nodes, monkeypatch):
+    start, left = RayWorkers._start, [1]
+
+    def start_and_kill(self, slot):
+        start(self, slot)
+        if slot.number in left:
+            left.clear()
+            self._ray.kill(slot.actor)
+
+    monkeypatch.setattr(RayWorkers, "_start", start_and_kill)
+    learner = ray_learner(nodes, 1)
+    assert [slot.replaced for slot in learner.pool.slots] == [1]
+    assert learner.learn(20).games == 20
+    learner.close()
+
+
 def test_a_run_in_which_a_worker_dies(nodes, tmp_path, monkeypatch):
     run = {"workers": 2, "merge_every": 50, "log_every": 100, "eval_every": 0, "games": 600, "cluster": nodes.address}
     config = tiny(tmp_path, run=run)
@@ -355,17 +389,24 @@ def test_a_run_in_which_a_worker_dies(nodes, tmp_path, monkeypatch):
 # ---------------------------------------------------------------------------------------------
 
 
-def rlgo_train(tmp_path: Path, address: str, **environment: str) -> subprocess.Popen:
+@contextlib.contextmanager
+def rlgo_train(tmp_path: Path, address: str, **environment: str) -> Iterator[subprocess.Popen]:
+    """The command, which nobody outlives: neither it nor a process that it started."""
     path = tmp_path / "config.toml"
     path.write_text(to_toml(tiny(tmp_path, run={"cluster": address, "games": 10**9, "eval_every": 0})))
-    return subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "rlgo", "train", str(path)],
         env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_the_wrong_token(nodes, tmp_path):
@@ -382,7 +423,7 @@ def test_the_wrong_token(nodes, tmp_path):
 def test_ctrl_c(nodes, tmp_path):
     with rlgo_train(tmp_path, nodes.address) as process:
         assert process.stderr is not None
-        timer = threading.Timer(SECONDS, process.kill)
+        timer = threading.Timer(SECONDS, os.killpg, (process.pid, signal.SIGKILL))
         timer.start()
         lines = []
         for line in process.stderr:

@@ -1,0 +1,103 @@
+"""Threads that learn the same weights, each in a copy of its own: what they tell each other.
+
+Start reading at `exchange`. Each thread notes every change of its weights in its *journal*, a ring that it alone
+writes. Every few simulations it publishes what is new there, and adds what is new in the journals of the others to its
+own copy. Nothing is lost: once all have read everything, their copies differ only by rounding. No thread waits for
+another as long as all keep running.
+
+The TD paper's tournament program shared one table without locks (Section 6.1). Each simulation then reads and writes
+most of the table's busy cache lines, and each of these travels from core to core: on two distant cores, two threads
+were as fast as one. A journal is read in order, and each of its lines travels once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rlgo.jit import atomic_add, inline, njit
+
+EVERY = 8  # simulations between two exchanges; after every simulation, they take twice as long
+# Simulations that a thread may be ahead of another: the sum of what both learn from the same weights overshoots. (By
+# 100, two threads won 31.5 % of 200 games against one with the same 1,000 simulations. By 20, they are as strong.)
+_AHEAD = 32
+_LENGTH = 1 << 19  # changes in a journal: 4 MB, more than a core's cache holds, so that lines are not fetched back
+_LINE = 8  # int64 in a cache line: counts that several threads write lie that far apart
+
+
+@cache
+def change_dtype() -> np.dtype:
+    """Return the record type of a change: what to add to the weight at a place of the table."""
+    return np.dtype((np.record, np.dtype([("place", "i4"), ("amount", "f4")])))
+
+
+class Journal(NamedTuple):
+    """The journals of all threads, as one of them sees them (n threads)."""
+
+    me: int  # the number of this thread
+    ahead: int  # changes that another thread may not have read when this one goes on
+    changes: np.ndarray  # `change_dtype`[n, 2^k]: a ring for each thread
+    published: np.ndarray  # int64[n * _LINE], in every _LINE-th place: changes that the others may read, by thread
+    read: np.ndarray  # int64[n * n * _LINE], likewise: changes that thread i has read of thread j, at i * n + j
+    written: np.ndarray  # int64[1]: changes that this thread has written
+
+
+def make_journals(n: int, usual: int, most: int) -> list[Journal]:
+    """Make empty journals for n threads.
+
+    usual, most : changes of a simulation, as a rule and at most
+    """
+    ahead = _AHEAD * usual
+    length = max(_LENGTH, 1 << (ahead + EVERY * most - 1).bit_length())
+    changes = np.zeros((n, length), change_dtype())
+    published, read = np.zeros(n * _LINE, np.int64), np.zeros(n * n * _LINE, np.int64)
+    return [Journal(me, ahead, changes, published, read, np.zeros(1, np.int64)) for me in range(n)]
+
+
+def clear(journals: list[Journal]) -> None:
+    """Empty the journals, before a search."""
+    for journal in journals:
+        journal.published[:] = journal.read[:] = journal.written[:] = 0
+
+
+@inline
+def note(journal, n, place, amount):
+    """Note a change as number n of this thread's journal."""
+    change = journal.changes[np.uint64(journal.me), np.uint64(n) & np.uint64(journal.changes.shape[1] - 1)]
+    change.place = place
+    change.amount = amount
+
+
+@njit
+def exchange(journal, theta):
+    """Publish this thread's changes, and add those of the others to theta, float32[K].
+
+    Returns whether the thread may go on, for up to EVERY simulations; else it is too far ahead of another.
+    """
+    at = journal.me * _LINE
+    atomic_add(journal.published, at, journal.written[0] - journal.published[at])
+    catch_up(journal, theta)
+    n = journal.changes.shape[0]
+    for other in range(n):
+        read = atomic_add(journal.read, (other * n + journal.me) * _LINE, 0)
+        if other != journal.me and journal.written[0] - read > journal.ahead:
+            return False
+    return True
+
+
+@njit
+def catch_up(journal, theta):
+    """Add to theta what the other threads have published since the last time."""
+    n = journal.changes.shape[0]
+    mask = np.uint64(journal.changes.shape[1] - 1)
+    for other in range(n):
+        if other != journal.me:
+            at = (journal.me * n + other) * _LINE
+            first = journal.read[at]
+            last = atomic_add(journal.published, other * _LINE, 0)
+            for k in range(first, last):
+                change = journal.changes[np.uint64(other), np.uint64(k) & mask]
+                theta[np.uint64(change.place)] += change.amount
+            atomic_add(journal.read, at, last - first)
