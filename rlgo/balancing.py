@@ -211,12 +211,10 @@ def mogo_weights() -> np.ndarray:
     Each of its rules makes moves some e^2 times as probable as the next one does.
     """
     codes = all_shapes().codes
-    captures = np.any(
-        [(codes >> 2 * place & 3 == WHITE) & (codes >> 16 + k & 1) for k, place in enumerate(ADJACENT)], 0
-    )
+    is_caught = [(codes >> 2 * place & 3 == WHITE) & (codes >> 16 + k & 1) for k, place in enumerate(ADJACENT)]
     fits = mogo_patterns()[codes & 0xFFFF] & BLACK != 0
     others = dict.fromkeys(OTHERS, 0.0) | {"saves": 8.0, "self-atari": -3.0}
-    theta = np.concatenate([4.0 * captures, 6.0 * fits, [*others.values()]])
+    theta = np.concatenate([4.0 * np.any(is_caught, 0), 6.0 * fits, [*others.values()]])
     theta[[0, len(codes)]] = 0.0
     return theta
 

@@ -42,7 +42,8 @@ def targets(
 ) -> None:
     """Find values to aim at.
 
-    Positions of games are chosen at random, and a player searches them. Run the same command again to continue after an interruption.
+    Positions of games are chosen at random, and a player searches them. Run the same command again to continue after an
+    interruption.
     """
     from train.knowledge.shards import read_collection
     from train.knowledge.targets import search_targets
