@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,9 @@ from train.cli.options import (
     write_json,
 )
 from train.console import message
+
+if TYPE_CHECKING:
+    from rlgo.softmax_policy import SoftmaxPolicy
 
 app = typer.Typer(help="Learn the policy that plays simulations to the end.")
 
@@ -110,32 +113,33 @@ def train(
     if method != "games" and len(sources) != 1:
         raise RlgoError(f"--method {method}: expected one file of targets")
 
-    from dataclasses import replace
+    policy = _learn(sources, method, start, weights, (alpha, epochs, simulations, batch, l2, iterations, seed))
 
     from rlgo.softmax_policy import describe, save_softmax_policy
+
+    save_softmax_policy(out, policy)
+    print(f"{out}: {describe(policy)}")
+
+
+def _learn(sources: list[Path], method: str, start: str, weights: str, numbers: tuple[float, ...]) -> SoftmaxPolicy:
+    """Learn a policy, and note how; `numbers` are the settings after the method, see `PlayoutSettings`."""
+    from dataclasses import replace
+
     from train.knowledge import playouts
     from train.knowledge.collect import origin_of
     from train.knowledge.shards import read_collection
     from train.knowledge.targets import load_targets
 
-    settings = playouts.PlayoutSettings(
-        playouts.METHODS[method], alpha, epochs, simulations, batch, l2, iterations, seed
-    )
+    settings = playouts.PlayoutSettings(playouts.METHODS[method], *numbers)
     if method == "games":
         games = read_collection(sources)
         policy, origin = playouts.learn_games(games, settings), origin_of(games)
     else:
         goals = load_targets(sources[0])
-        policy = playouts.learn_targets(
-            goals,
-            settings,
-            playouts.first_policy(start),
-            playouts.value_weights(weights, goals.size) if method == "two_step" else None,
-        )
+        value = playouts.value_weights(weights, goals.size) if method == "two_step" else None
+        policy = playouts.learn_targets(goals, settings, playouts.first_policy(start), value)
         origin = playouts.origin_of_targets(goals)
-    policy = replace(policy, provenance={**policy.provenance, **origin})
-    save_softmax_policy(out, policy)
-    print(f"{out}: {describe(policy)}")
+    return replace(policy, provenance={**policy.provenance, **origin})
 
 
 @app.command("test")

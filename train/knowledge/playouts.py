@@ -47,7 +47,7 @@ class PlayoutSettings(NamedTuple):
     method: Annotated[int, Choice(METHODS)] = BALANCE
     alpha: Annotated[float, POSITIVE] = 2.0  # step size of the gradient
     epochs: Annotated[int, COUNT] = 5  # how often each position is learned from
-    simulations: Annotated[int, COUNT] = 25  # for the mean outcome of a position, and again for its gradient
+    simulations: Annotated[int, COUNT] = 50  # for the mean outcome of a position, and again for its gradient
     batch: Annotated[int, COUNT] = 10  # positions before the weights change
     l2: Annotated[float, AT_LEAST_0] = 1.0  # games: penalty
     iterations: Annotated[int, COUNT] = 100  # games: of L-BFGS
