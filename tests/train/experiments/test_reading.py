@@ -187,7 +187,7 @@ def test_players_of_a_series(tmp_path):
         ),
         (CURVES + "[rnus]", r'unknown table \[rnus\] for kind = "curves": expected runs, run, panels, stated$'),
         (CURVES + "[players]", r'unknown table \[players\] for kind = "curves": expected runs, run, panels, stated$'),
-        (GAMES + "[panels]", r'unknown table \[panels\] for kind = "games": expected series, players, runs, run, stated$'),
+        (GAMES + "[panels]", r'\[panels\] for kind = "games": expected series, players, runs, run, stated$'),
         ('[experiment]\nkind = "frequency"\n[runs]', r'\[runs\] for kind = "frequency": expected run$'),
         ('[experiment]\nkind = "counts"\n[run]', r'\[run\] for kind = "counts": expected expected$'),
         ('panels = 3\n[experiment]\nbase = "BASE"', r"panels: expected a table \[panels\]"),

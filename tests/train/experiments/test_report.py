@@ -24,7 +24,7 @@ from train.experiments.findings import (
 from train.experiments.model import GNUGO_0
 from train.experiments.raw import RawResults, write_raw
 from train.experiments.reading import list_experiments, read_experiment
-from train.experiments.report import overview, report, section, systems_table, write_report
+from train.experiments.report import PAPERS, overview, place_of, report, section, systems_table, write_report
 from train.experiments.tables import markdown
 from train.stats import clustered_interval
 
@@ -73,9 +73,9 @@ def text(folder) -> str:
 
 
 def test_the_report_says_which_experiments_have_run(text):
-    summary, status, *_ = tables(text)
+    _, summary, status, *_ = tables(text)
     experiments = [read_experiment(name) for name in RUN]
-    assert summary[0] == ["claim", "expected", "found", "verdict", "experiment"]
+    assert summary[0] == ["paper", "place", "claim", "expected", "found", "verdict", "experiment"]
     assert status[0][:4] == ["experiment", "source", "games", "run"]
     assert {row[0] for row in status[1:]} == {f"[{e.name}](#{e.name})" for e in experiments}
     (missing,) = re.findall(r"^Not run here: (.*)\.$", text, re.MULTILINE)
@@ -91,23 +91,49 @@ def test_the_report_says_which_experiments_have_run(text):
 
 
 def test_every_claim_has_a_verdict_and_they_add_up(text, results):
-    summary = tables(text)[0][1:]
-    claims = {(claim.text, e.name): claim for e in map(read_experiment, RUN) for claim in e.claims}
-    assert Counter((row[0], re.sub(r"\[(.*)\].*", r"\1", row[4])) for row in summary) == Counter(claims.keys())
+    by_paper, (_, *summary) = tables(text)[:2]
+    claims = {
+        (claim.text.removeprefix("(ours) "), e.name): claim for e in map(read_experiment, RUN) for claim in e.claims
+    }
+    named = [(row[2], re.sub(r"\[(.*)\].*", r"\1", row[6])) for row in summary]
+    assert Counter(named) == Counter(claims.keys())
     total, counts = re.search(r"^(\d+) claims; (.*)\.$", text, re.MULTILINE).groups()
     by_name = {name: int(n) for name, n in (part.split(": ") for part in counts.split(", "))}
     assert int(total) == len(claims) == sum(by_name.values())
-    assert by_name == Counter(row[3].strip("*") for row in summary)
+    assert by_name == Counter(row[5].strip("*") for row in summary)
     assert set(by_name) <= {HELD, NOT_HELD, OPEN, NOT_MEASURED}
     assert by_name[HELD] >= 2
-    for row in summary:
-        name = re.sub(r"\[(.*)\].*", r"\1", row[4])
-        m = analyze(results, name).measure(claims[row[0], name])
-        claim = claims[row[0], name]
+    assert by_paper[0] == ["claims of", *by_name]
+    for paper, *numbers in by_paper[1:]:
+        found = Counter(row[5].strip("*") for row in summary if row[0] == paper)
+        assert numbers == [str(found[name]) for name in by_name]
+    for (_, name), row in zip(named, summary, strict=True):
+        claim = claims[row[2], name]
+        m = analyze(results, name).measure(claim)
         verdict = NOT_MEASURED if m is None else m.verdict(claim.low, claim.high)
-        assert row[3] == (f"**{verdict}**" if verdict == NOT_HELD else verdict), row
-        assert bool(row[2]) == (m is not None)
-    assert ["969,894 features in all", "969,894", "969,894", HELD, "[shape_counts](#shape_counts)"] in summary
+        assert row[5] == (f"**{verdict}**" if verdict == NOT_HELD else verdict), row
+        assert bool(row[4]) == (m is not None)
+        assert (row[0], row[1]) == place_of(read_experiment(name), claim)
+    assert [
+        "TD",
+        "Table 1",
+        "969,894 features in all",
+        "969,894",
+        "969,894",
+        HELD,
+        "[shape_counts](#shape_counts)",
+    ] in summary
+    assert [row[0] for row in summary] == sorted((row[0] for row in summary), key=PAPERS.index)
+
+
+@pytest.mark.parametrize("name", list_experiments())
+def test_every_claim_of_a_paper_has_its_place(name):
+    e = read_experiment(name)
+    for claim in e.claims:
+        paper, place = place_of(e, claim)
+        assert paper in PAPERS
+        assert (paper == "ours") == claim.text.startswith("(ours)")
+        assert re.match(r"(TD, |MC-RAVE, )?(Section \d|Table \d|Figures? \d)", place), place
 
 
 def test_pictures_are_linked_where_there_are_some(text, folder):
