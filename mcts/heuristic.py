@@ -10,20 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcts.bias import MOVE_KINDS
 from mcts.handcrafted import judge
-from mcts.settings import MOST_PRIOR, Heuristic
+from mcts.patterns import pattern_x, weigh_moves
+from mcts.settings import Heuristic
 from mcts.tree import count, find_edge, mean, statistic
 from rlgo.board import BLACK, PASS
 from rlgo.errors import RlgoError, shown
 from rlgo.jit import inline, njit
+from rlgo.patterns import Patterns, Strengths
 from rlgo.rollout import list_ataris, mogo_candidates
 from rlgo.settings import VALUES, Policy
 from rlgo.shapes import Table, make_features
 from rlgo.value import ValueFunction, gain_of, reset_gains, sigma, squash
 from rlgo.weights import Weights
-
-_MOST_CONFIDENT = 10.0  # times M
 
 
 class Knowledge(NamedTuple):
@@ -35,44 +34,45 @@ class Knowledge(NamedTuple):
         The value function of Q_rlgo, over 3x3 windows alone (`shapes.fuse`), and its kind.
     policy
         How the default policy LEARNED chooses moves with that value function.
-    rave_biases
-        float64[MOVE_KINDS], one RAVE bias for each kind of move, see `bias.py`.
-    stride
-        Row length of the padded board.
+    patterns
+        The strengths of learned patterns, or None.
     """
 
     table: Table
     value: int
     policy: Policy
-    rave_biases: np.ndarray
-    stride: int
+    patterns: Strengths | None
 
 
-def knowledge_of(weights: Weights | None, size: int, policy: Policy, rave_bias: float) -> Knowledge:
-    """Return the knowledge in `weights`, if any; all RAVE biases start at `rave_bias`."""
+def knowledge_of(weights: Weights | None, patterns: Patterns | None, size: int, policy: Policy) -> Knowledge:
+    """Return the knowledge in `weights` and `patterns`, if any."""
     table, value = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32)), "logistic"
     if weights is not None:
         table, value = weights.table(is_fused=True), weights.value
-    return Knowledge(table, VALUES[value], policy, np.full(MOVE_KINDS, rave_bias), size + 1)
+    strengths = None if patterns is None else patterns.strengths(size)
+    return Knowledge(table, VALUES[value], policy, strengths)
 
 
 @njit
-def add_prior(node, grandparent, b, tree, context, shapes, rollout):
+def add_prior(node, grandparent, last_but_one, b, tree, context, workspace):
     """Initialise a new node: Q = Q~ = H, N = C and N~ = C~ for each action (equations 48 to 52).
 
     node : a node without visits, for the position on `b`
     grandparent : the node of s_t-2, for Q_grand, or -1
-    context : `search.SearchContext`
-    shapes, rollout : scratch, records of `value.shapes_dtype` and `rollout.rollout_dtype`
+    last_but_one : the move before the one that led to the node, or PASS
+    context, workspace : `search.SearchContext` and `search.Workspace`
     """
     settings, knowledge = context.settings, context.knowledge
+    shapes, rollout = workspace.shapes, workspace.rollout
     kind = settings.heuristic
     n_good = 0
-    if kind == Heuristic.RLGO or kind == Heuristic.BOTH:
+    if kind == Heuristic.RLGO or kind == Heuristic.BOTH or kind == Heuristic.RLGO_PATTERNS:
         reset_gains(b, shapes, knowledge.table)
     elif kind == Heuristic.MOGO:
         list_ataris(b, rollout)
         n_good = mogo_candidates(b, context.default_policy, rollout, context.rules.patterns)
+    if kind == Heuristic.PATTERNS or kind == Heuristic.RLGO_PATTERNS:
+        weigh_moves(node, last_but_one, b, tree, knowledge.patterns, workspace.patterns)
     sign = 1.0 if b.to_play == BLACK else -1.0
     first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     for i in range(first, first + n_edges):
@@ -86,33 +86,20 @@ def add_prior(node, grandparent, b, tree, context, shapes, rollout):
                     h = 0.5 + 0.5 * sign
         elif kind == Heuristic.HANDCRAFTED:
             h = sigma(sign * judge(b, p, context.rules.patterns))
-        elif kind == Heuristic.RLGO or kind == Heuristic.BOTH:
+        elif kind == Heuristic.PATTERNS:
+            h = sigma(sign * pattern_x(i - first, workspace.patterns))
+        elif kind == Heuristic.RLGO or kind == Heuristic.BOTH or kind == Heuristic.RLGO_PATTERNS:
             gain = 0.0 if p == PASS else gain_of(b, shapes, knowledge.table, p)
             if kind == Heuristic.BOTH:
                 gain += judge(b, p, context.rules.patterns)
+            elif kind == Heuristic.RLGO_PATTERNS:
+                gain += pattern_x(i - first, workspace.patterns)
             h = squash(knowledge.value, shapes.x[0] + sign * gain)
             h = min(1.0, max(0.0, h))  # a linear V may lie outside
-        n_amaf = confidence(h, settings)
         tree.mc_statistic[i] = statistic(settings.prior_n, settings.prior_n * h)  # Q = H, N = C (48, 49)
-        tree.amaf_statistic[i] = statistic(n_amaf, n_amaf * h)  # Q~ = H, N~ = C~ (50, 51)
+        tree.amaf_statistic[i] = statistic(settings.prior_n_amaf, settings.prior_n_amaf * h)  # Q~ = H, N~ = C~ (50, 51)
         tree.prior_q[i] = np.uint8(255.0 * h + 0.5)
     tree.node_visits[node] = n_edges * settings.prior_n  # (52)
-    if settings.widening > 0.0:
-        sort_by_prior(node, b.to_play, tree)
-
-
-@inline
-def confidence(h, settings):
-    """Return C~ for H = h: M, or with `adapt_m` M / (4 H (1 - H)), at most 10 M.
-
-    Section 5 asks for a confidence that reflects the variance of the heuristic. If H = sigma(x) and the error of x has
-    the same standard deviation s everywhere, that of H is H (1 - H) s, as if H were the mean of 1 / (H (1 - H) s^2)
-    outcomes.
-    """
-    m = np.float64(settings.prior_n_amaf)
-    if settings.adapt_m:
-        m = min(_MOST_CONFIDENT * m, m / max(4.0 * h * (1.0 - h), 1e-6), np.float64(MOST_PRIOR))
-    return np.int64(m + 0.5)
 
 
 @inline
@@ -120,28 +107,6 @@ def _value_at(node, p, tree):
     """Return Q(s, a) of a node's action, or 1/2 if it has no visits."""
     i = find_edge(node, p, tree)
     return mean(tree.mc_statistic[i]) if i >= 0 and count(tree.mc_statistic[i]) > 0.0 else 0.5
-
-
-@njit
-def sort_by_prior(node, color, tree):
-    """Sort a node's actions by H, the best for the colour to play first; equal ones keep their order."""
-    first = np.int64(tree.first_edge[node])
-    sign = 1 if color == BLACK else -1
-    for i in range(first + 1, first + tree.n_edges[node]):
-        j = i
-        while j > first and sign * (np.int64(tree.prior_q[j]) - np.int64(tree.prior_q[j - 1])) > 0:
-            _swap(tree.mc_statistic, j)
-            _swap(tree.amaf_statistic, j)
-            _swap(tree.move, j)
-            _swap(tree.child, j)
-            _swap(tree.prior_q, j)
-            j -= 1
-
-
-@inline
-def _swap(array, j):
-    """Exchange element j with the one before it."""
-    array[j], array[j - 1] = array[j - 1], array[j]
 
 
 def q_rlgo(weights: Weights, boards: Sequence[Any]) -> np.ndarray:

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcts.bias import kind_of
 from mcts.parallel import SearchThreads
 from mcts.rave import beta_of, combine, hand_selected_beta
 from mcts.result import TreeResult, principal_variation
-from mcts.root import Root
-from mcts.search import SearchContext
-from mcts.settings import ActionValue, Heuristic
+from mcts.settings import ActionValue, Heuristic, Settings
 from mcts.tree import memory_of
 from rlgo.jit import njit
 from rlgo.player import Insight
@@ -22,29 +19,23 @@ _LINES = 10  # principal variations
 
 
 @njit
-def combine_values(statistics, last_move, context, betas, values):
+def combine_values(statistics, settings, betas, values):
     """Write beta and Q* of each of the root's m moves, as the tree policy computes them without a bonus, float64[m].
 
-    statistics : (moves, n, n_amaf, q, q_amaf), int64[m] and float64[m], priors included; where there are no visits, q
-        may be any number
-    last_move : the move that led to the root
+    statistics : (n, n_amaf, q, q_amaf), float64[m], priors included; where there are no visits, q may be any number
     Q* is NaN for a move without any statistics.
     """
-    moves, n, n_amaf, q, q_amaf = statistics
-    settings, knowledge = context.settings, context.knowledge
+    n, n_amaf, q, q_amaf = statistics
     beta_s = hand_selected_beta(n.sum(), settings.rave_k)
-    for i in range(len(moves)):
-        bias = settings.rave_bias
-        if settings.learn_bias:
-            bias = knowledge.rave_biases[kind_of(moves[i], last_move, knowledge.stride)]
+    for i in range(len(n)):
         if settings.action_value == ActionValue.RAVE:
             betas[i] = 1.0 if n_amaf[i] > 0 else 0.0
         else:
-            betas[i] = beta_of(settings.schedule, beta_s, n[i], n_amaf[i], q_amaf[i], bias)
+            betas[i] = beta_of(settings.schedule, beta_s, n[i], n_amaf[i], q_amaf[i], settings.rave_bias)
         values[i] = combine(q[i], q_amaf[i], betas[i]) if n[i] + n_amaf[i] > 0 else np.nan
 
 
-def tree_insight(result: TreeResult, root: Root, threads: SearchThreads, context: SearchContext) -> Insight:
+def tree_insight(result: TreeResult, threads: SearchThreads, settings: Settings) -> Insight:
     """Return the statistics of the root's moves, most visited first.
 
     The columns are ``value`` Q* (Q combined with Q~ by beta), ``visits`` N, their ``share``, ``q`` Q, ``q_amaf`` Q~,
@@ -53,11 +44,10 @@ def tree_insight(result: TreeResult, root: Root, threads: SearchThreads, context
 
     result : of the trees as they are now
     """
-    settings = context.settings
     visits = result.visits.astype(np.float64)
     columns = {"value": result.q, "visits": visits, "share": visits / max(1.0, visits.sum()), "q": result.q}
     if settings.action_value >= ActionValue.RAVE:
-        columns["value"], betas = _combined(result, root.last_move, context, len(threads.trees))
+        columns["value"], betas = _combined(result, settings, len(threads.trees))
         columns |= {"q_amaf": result.q_amaf, "n_amaf": result.n_amaf.astype(np.float64), "beta": betas}
     if settings.heuristic != Heuristic.NONE:
         columns["prior"] = result.prior_q
@@ -74,13 +64,11 @@ def tree_insight(result: TreeResult, root: Root, threads: SearchThreads, context
     )
 
 
-def _combined(
-    result: TreeResult, last_move: int, context: SearchContext, n_trees: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _combined(result: TreeResult, settings: Settings, n_trees: int) -> tuple[np.ndarray, np.ndarray]:
     """Return Q* and beta of each move, float64[m]."""
-    n = (result.visits + context.settings.prior_n * n_trees).astype(np.float64)
+    n = (result.visits + settings.prior_n * n_trees).astype(np.float64)
     q, q_amaf = np.nan_to_num(result.q), np.nan_to_num(result.q_amaf)
-    statistics = (result.moves, n, result.n_amaf.astype(np.float64), q, q_amaf)
+    statistics = (n, result.n_amaf.astype(np.float64), q, q_amaf)
     betas, values = np.zeros(len(n)), np.zeros(len(n))
-    combine_values(statistics, last_move, context, betas, values)
+    combine_values(statistics, settings, betas, values)
     return values, betas

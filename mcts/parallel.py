@@ -62,8 +62,8 @@ class SearchThreads:
         New nodes that may wait in each workspace for a user's prior.
     seed
         A single thread draws from it directly, several from its children.
-    sees_liberties
-        Whether the value function of the prior knowledge sees liberties.
+    sees_liberties, knows_patterns
+        Whether the value function of the prior knowledge sees liberties, and whether there are learned patterns.
     """
 
     def __init__(
@@ -74,10 +74,11 @@ class SearchThreads:
         batch: int,
         seed: np.random.SeedSequence,
         sees_liberties: bool = False,
+        knows_patterns: bool = False,
     ):
         self.trees = trees
         seeds = [seed] if n == 1 else seed.spawn(n)
-        self.workspaces = [new_workspace(size, batch, s, sees_liberties) for s in seeds]
+        self.workspaces = [new_workspace(size, batch, s, sees_liberties, knows_patterns) for s in seeds]
         self._executor = ThreadPoolExecutor(n) if n > 1 else None
 
     def run(self, n: int, task: Task) -> int:

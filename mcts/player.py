@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mcts.bias import MOVE_KINDS, add_bias_evidence, learned_bias
 from mcts.heuristic import add_prior, knowledge_of
 from mcts.insight import tree_insight
 from mcts.parallel import SearchThreads, Task
@@ -21,6 +20,8 @@ from mcts.root import Root
 from mcts.search import SearchContext, wait_for_prior
 from mcts.settings import (
     ALGORITHMS,
+    LEARNED_PATTERNS,
+    LEARNED_VALUES,
     NO_TRUNCATION,
     ActionValue,
     Heuristic,
@@ -36,6 +37,7 @@ from rlgo.errors import RlgoError, shown
 from rlgo.game import Game
 from rlgo.jit import compiling, seed_sequence
 from rlgo.memory import announce
+from rlgo.patterns import Patterns
 from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, check_size, moves_to_try, won_by
 from rlgo.rollout import LEARNED, DefaultPolicy, is_hopeless, make_rules
 from rlgo.settings import EPSILON_GREEDY, PROBABILITY, Policy, board_size
@@ -44,7 +46,6 @@ from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
 
 _EDGES_PER_NODE = 20  # a low estimate, used to size the tree
-_LEARNED_VALUES = (Heuristic.RLGO, Heuristic.BOTH)
 
 
 class TreeSearch(Player):
@@ -65,7 +66,10 @@ class TreeSearch(Player):
     epsilon
         Probability of a uniformly random move in the default policy LEARNED.
     weights
-        The value function of Q_rlgo: for the heuristics RLGO and BOTH, the default policy LEARNED, and truncation.
+        The value function of Q_rlgo: for the heuristics RLGO, BOTH and RLGO_PATTERNS, the default policy LEARNED, and
+        truncation.
+    patterns
+        Learned patterns: for the heuristics PATTERNS and RLGO_PATTERNS.
     prior
         Your own heuristic in place of ``settings.heuristic``: a function of a board record and of its moves (points or
         PASS, int64[n]) that returns H, C and C~, each float[n] or a single number. H is P(Black wins) after each move;
@@ -128,6 +132,7 @@ class TreeSearch(Player):
         default_policy: DefaultPolicy = DefaultPolicy(),
         epsilon: float = 0.1,
         weights: Weights | None = None,
+        patterns: Patterns | None = None,
         prior: Prior | None = None,
         priors: Priors | None = None,
         prior_search: TdSearch | None = None,
@@ -148,12 +153,12 @@ class TreeSearch(Player):
         priors = one_by_one(prior) if prior is not None else priors
         shares_tree = resources.workers > 1 and not resources.root_parallel
         self.settings = _complete(settings, size, priors is not None, shares_tree)
-        if prior_search is not None and self.settings.heuristic not in _LEARNED_VALUES:
-            raise RlgoError("prior_search: expected heuristic = rlgo or both, since it learns their value function")
+        if prior_search is not None and self.settings.heuristic not in LEARNED_VALUES:
+            raise RlgoError("prior_search: expected heuristic = rlgo, both or rlgo_patterns, whose values it learns")
         self._weights = self._needed(weights)
+        self._patterns = self._needed_patterns(patterns)
         policy = Policy(EPSILON_GREEDY, self.epsilon)
-        self.knowledge = knowledge_of(self._weights, size, policy, self.settings.rave_bias)
-        self._bias_evidence = np.zeros((2, MOVE_KINDS))  # squares and counts, see `bias.add_bias_evidence`
+        self.knowledge = knowledge_of(self._weights, self._patterns, size, policy)
 
         n_trees = resources.workers if resources.root_parallel else 1
         if settings.action_value != ActionValue.FLAT:
@@ -163,27 +168,34 @@ class TreeSearch(Player):
         self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))
         learned = prior_search or self._weights
         self._sees_liberties = learned is not None and learned.features.sees_liberties
-        self.threads = SearchThreads(size, trees, resources.workers, resources.batch, sequence, self._sees_liberties)
-        self._user_prior = UserPrior(priors, size, self.settings.widening > 0) if priors is not None else None
+        kinds = self._sees_liberties, self._patterns is not None
+        self.threads = SearchThreads(size, trees, resources.workers, resources.batch, sequence, *kinds)
+        self._user_prior = UserPrior(priors, size) if priors is not None else None
         self.new_game()
 
     def _needed(self, weights: Weights | None) -> Weights | None:
         """Return the weights if the settings need any; RlgoError if they are missing, or for another board size."""
         needs_value = self.settings.truncate != NO_TRUNCATION or self.default_policy.kind == LEARNED
-        if self.prior_search is not None or not (needs_value or self.settings.heuristic in _LEARNED_VALUES):
+        if self.prior_search is not None or not (needs_value or self.settings.heuristic in LEARNED_VALUES):
             return None
         if weights is None:
             raise RlgoError(f"{self.name}: expected weights for {self._size}x{self._size}")
         return One(Weights).check("weights", weights).for_board(self._size, self.name)
 
+    def _needed_patterns(self, patterns: Patterns | None) -> Patterns | None:
+        """Return the patterns if the settings need any; RlgoError if they are missing."""
+        if self.settings.heuristic not in LEARNED_PATTERNS:
+            return None
+        if patterns is None:
+            raise RlgoError(f"{self.name}: expected patterns")
+        return One(Patterns).check("patterns", patterns)
+
     # --- the player ---
 
     def new_game(self) -> None:
-        """Forget the trees, the last result and what was learned in the last game."""
+        """Forget the trees and the last result."""
         self.root.forget()
         self.result: TreeResult | None = None
-        self._bias_evidence[:] = 0
-        self.knowledge.rave_biases[:] = self.settings.rave_bias
         self._maps = empty_maps(self._size)
         if self.prior_search is not None:
             self.prior_search.new_game()
@@ -218,8 +230,7 @@ class TreeSearch(Player):
         """Return the statistics of the root's moves; see `insight.tree_insight`. It may be called during a search."""
         if not self.root.is_at(game):
             return super().insight(game)
-        context = self.context(game.komi)
-        return tree_insight(self._read_result(self.threads.simulations), self.root, self.threads, context)
+        return tree_insight(self._read_result(self.threads.simulations), self.threads, self.settings)
 
     def value_weights(self) -> Weights | None:
         """Return the weights that the search needs, if any."""
@@ -227,17 +238,14 @@ class TreeSearch(Player):
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that compiling costs no clock time; the trees are lost."""
-        liberties = " with liberties" if self._sees_liberties else ""
-        with compiling(f"tree search, {self._size}x{self._size}{liberties}"):
+        knows = " with liberties" * self._sees_liberties + " with patterns" * (self._patterns is not None)
+        with compiling(f"tree search, {self._size}x{self._size}{knows}"):
             for tree in self.trees:
                 add_root(np.zeros(1, np.int64), tree)
             self.threads.run(0, self._task(0.0))
             keep_subtree(0, self.trees[0])
             find_edge(0, PASS, self.trees[0])
-            tree_insight(self._read_result(0), self.root, self.threads, self.context(0.0))
-            if self.settings.learn_bias:
-                self._add_bias_evidence()
-                self._bias_evidence[:] = 0
+            tree_insight(self._read_result(0), self.threads, self.settings)
         self.root.forget()
         if self.prior_search is not None:
             self.prior_search.warm_up()
@@ -306,10 +314,6 @@ class TreeSearch(Player):
         n = self.threads.run(budget.simulations or MOST_VISITS, task)
         budget.done += n
         self.root.finish(game)
-        if self.settings.learn_bias:
-            self._add_bias_evidence()
-            squares, counts = self._bias_evidence
-            self.knowledge.rave_biases[:] = learned_bias(squares, counts, self.settings.rave_bias)
         self.result = self._read_result(n)
         return self.result
 
@@ -365,13 +369,7 @@ class TreeSearch(Player):
             self._user_prior.evaluate_waiting(workspace, tree)
         elif self.settings.heuristic != Heuristic.NONE:
             context = self.context(komi)
-            add_prior(0, NO_CHILD, self.root.board, tree, context, workspace.shapes, workspace.rollout)
-
-    def _add_bias_evidence(self) -> None:
-        """Add up the trees' evidence about the RAVE biases."""
-        squares, counts = self._bias_evidence
-        for tree in self.trees:
-            add_bias_evidence(tree, self.root.last_move, self.knowledge.stride, self.settings, squares, counts)
+            add_prior(0, NO_CHILD, self.root.last_but_one, self.root.board, tree, context, workspace)
 
     def _read_result(self, simulations: int) -> TreeResult:
         """Return the result according to the trees' current statistics."""
@@ -385,8 +383,6 @@ def _complete(settings: Settings, size: int, has_user_prior: bool, shares_tree: 
     heuristic = int(Heuristic.USER) if has_user_prior else settings.heuristic
     if heuristic == Heuristic.USER and not has_user_prior:
         raise RlgoError("heuristic = user: expected a prior, or priors")
-    if settings.widening > 0 and heuristic == Heuristic.NONE:
-        raise RlgoError(f"widening = {settings.widening}: expected a heuristic to order the moves by")
     return settings._replace(
         max_moves=check_max_moves(settings.max_moves, size),
         heuristic=heuristic,

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from mcts.heuristic import sort_by_prior
 from mcts.search import Workspace
 from mcts.settings import MOST_PRIOR
 from mcts.tree import Tree, edges_of, statistic
@@ -37,12 +36,10 @@ class UserPrior:
         The user's function.
     size
         Board size.
-    sorts
-        Whether actions are sorted by H, as progressive widening requires.
     """
 
-    def __init__(self, priors: Priors, size: int, sorts: bool):
-        self._priors, self._size, self._sorts = priors, size, sorts
+    def __init__(self, priors: Priors, size: int):
+        self._priors, self._size = priors, size
 
     def evaluate_waiting(self, workspace: Workspace, tree: Tree) -> None:
         """Get the prior of all nodes that wait in a workspace, and add it to their statistics.
@@ -63,7 +60,7 @@ class UserPrior:
         answers = self._priors(boards, moves)
         if not isinstance(answers, Sequence) or len(answers) != n:
             raise RlgoError(f"priors: expected a list of {n} triples (H, C, C~), one for each board")
-        for node, board, actions, answer in zip(nodes, boards, moves, answers, strict=True):
+        for node, actions, answer in zip(nodes, moves, answers, strict=True):
             h, c, c_amaf = self._columns(answer, actions)
             first = int(tree.first_edge[node])
             for i in range(len(actions)):
@@ -71,8 +68,6 @@ class UserPrior:
                 tree.amaf_statistic[first + i] += statistic(c_amaf[i], c_amaf[i] * h[i])
             tree.prior_q[first : first + len(actions)] = np.rint(255 * h)
             tree.node_visits[node] += int(c.sum())
-            if self._sorts:
-                sort_by_prior(node, board.to_play, tree)
         workspace.tally.waiting = 0
 
     def _columns(self, answer: Any, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mcts.bias import kind_of
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, add_prior
+from mcts.patterns import PatternScratch, new_pattern_scratch
 from mcts.rave import back_up, beta_of, combine, hand_selected_beta, virtual_loss
 from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, Settings
 from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_edge, mean_or_0
@@ -100,6 +100,8 @@ class Workspace(NamedTuple):
         The new nodes that wait for a user's prior, and their positions; `tally.waiting` of them.
     tally
         Record of `tally_dtype`: totals over the simulations. `wins` is the sum of outcomes z.
+    patterns
+        Scratch of learned patterns, or None.
     """
 
     b: np.record
@@ -110,12 +112,16 @@ class Workspace(NamedTuple):
     waiting_boards: np.ndarray
     waiting_nodes: np.ndarray
     tally: np.record
+    patterns: PatternScratch | None
 
 
-def new_workspace(size: int, batch: int, seed: np.random.SeedSequence, sees_liberties: bool = False) -> Workspace:
+def new_workspace(
+    size: int, batch: int, seed: np.random.SeedSequence, sees_liberties: bool = False, knows_patterns: bool = False
+) -> Workspace:
     """Return a workspace for one board size in which up to `batch` new nodes may wait for a user's prior.
 
     sees_liberties : whether the value function of the prior knowledge has windows that see liberties
+    knows_patterns : whether the prior knowledge has learned patterns
     """
     rng = _on_own_cache_lines(np.dtype(np.uint64))
     rng[:] = make_rng(seed)
@@ -128,6 +134,7 @@ def new_workspace(size: int, batch: int, seed: np.random.SeedSequence, sees_libe
         new_boards(batch, size),
         np.zeros(batch, np.int64),
         _on_own_cache_lines(tally_dtype())[0],
+        new_pattern_scratch(size) if knows_patterns else None,
     )
 
 
@@ -269,7 +276,8 @@ def expand(edge, tree, context, workspace):
     elif node != NO_CHILD and settings.heuristic != Heuristic.NONE:
         t = np.int64(path.n_nodes)
         grandparent = np.int64(path.node[t - 2]) if t > 1 else NO_CHILD
-        add_prior(node, grandparent, b, tree, context, workspace.shapes, workspace.rollout)
+        last_but_one = np.int64(path.moves[path.n_moves - 2]) if path.n_moves > 1 else np.int64(path.last)
+        add_prior(node, grandparent, last_but_one, b, tree, context, workspace)
     if shared:
         atomic_add(tree.child, edge, node - BEING_ADDED)  # only now do other threads see the node
     else:
@@ -329,43 +337,31 @@ def truncated_value(context, workspace):
 def select(node, color, tree, context, workspace):
     """Return the edge with the highest value for the colour to play, the first of equal ones (SELECTMOVE).
 
-    Edges are in random order, so the first is a random one; with widening they are in the order of H.
+    Edges are in random order, so the first is a random one.
     """
-    settings, path = context.settings, workspace.path
+    settings = context.settings
     if settings.action_value == ActionValue.FLAT:
         return choose_flat(color, settings.temperature, settings.pruning, tree, workspace.rng)
     first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     n_s = np.float64(tree.node_visits[node])
     log_n_s = math.log(n_s) if settings.c > 0.0 and n_s > 1.0 else 0.0
     beta_s = hand_selected_beta(n_s, settings.rave_k)  # the same for all actions of the node
-    if settings.widening > 0.0:
-        n_edges = min(n_edges, widened(n_s, settings.widening))
-    last_move = np.int64(path.moves[path.n_moves - 1]) if path.n_moves > 0 else np.int64(path.last)
     best, choice = -np.inf, first
     for i in range(first, first + n_edges):
-        bias = settings.rave_bias
-        if settings.learn_bias:
-            kind = kind_of(np.int64(tree.move[i]), last_move, context.knowledge.stride)
-            bias = context.knowledge.rave_biases[kind]
         mc, amaf = tree.mc_statistic[i], tree.amaf_statistic[i]
-        value = action_value(mc, amaf, log_n_s, beta_s, bias, color, settings)
-        if settings.progressive_bias > 0.0:
-            h = np.float64(tree.prior_q[i]) / 255.0
-            h = h if color == BLACK else 1.0 - h
-            value += settings.progressive_bias * h / (count(mc) + 1.0)
+        value = action_value(mc, amaf, log_n_s, beta_s, color, settings)
         if value > best:
             best, choice = value, i
     return choice
 
 
 @inline
-def action_value(mc, amaf, log_n_s, beta_s, bias, color, settings):
+def action_value(mc, amaf, log_n_s, beta_s, color, settings):
     """Return the value of an action for the colour to play (EVAL), with a bonus for exploration (equations 7 and 18).
 
     mc, amaf : its statistics
     log_n_s : log N(s)
     beta_s : `rave.hand_selected_beta` of the state
-    bias : its RAVE bias
     To avoid unpredictable branches, missing values are computed as if there were one visit, and then ignored.
     """
     n, n_amaf = count(mc), count(amaf)
@@ -375,19 +371,10 @@ def action_value(mc, amaf, log_n_s, beta_s, bias, color, settings):
     elif settings.action_value == ActionValue.RAVE:
         value, is_unknown = (q_amaf if n_amaf > 0.0 else q), n + n_amaf == 0.0
     else:
-        value = combine(q, q_amaf, beta_of(settings.schedule, beta_s, n, n_amaf, q_amaf, bias))
+        value = combine(q, q_amaf, beta_of(settings.schedule, beta_s, n, n_amaf, q_amaf, settings.rave_bias))
         is_unknown = n + n_amaf == 0.0
     value = value if color == BLACK else 1.0 - value
     if settings.c > 0.0:
         # An action that was never taken has no bound; its AMAF value gets the bonus of one visit.
         value = ucb1(value, max(n, 1.0), log_n_s, settings.c)
     return settings.first_play_urgency if is_unknown else value
-
-
-@inline
-def widened(n_s, factor):
-    """Return how many actions are tried at N(s) visits: 1, and from 40 visits on one more per growth by `factor`.
-
-    Progressive widening (Coulom 2007, "Computing Elo ratings of move patterns in the game of Go", with factor 1.4).
-    """
-    return 1 if n_s < 40.0 else 2 + np.int64(math.log(n_s / 40.0) / math.log(factor))

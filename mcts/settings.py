@@ -44,7 +44,9 @@ class Heuristic(IntEnum):
     HANDCRAFTED = 4  # captures, atari, patterns and more, see `handcrafted.py`
     RLGO = 5  # Q_rlgo: the learned value after the move
     BOTH = 6  # RLGO and HANDCRAFTED, added before the logistic function
-    USER = 7  # a user's own function, see `prior.py`
+    PATTERNS = 7  # learned patterns, see `patterns.py`
+    RLGO_PATTERNS = 8  # RLGO and PATTERNS, added before the logistic function
+    USER = 9  # a user's own function, see `prior.py`
 
 
 # Keyed by the names that configs and specs use.
@@ -54,6 +56,9 @@ HEURISTICS: dict[str, int] = {
     heuristic.name.lower(): heuristic for heuristic in Heuristic if heuristic != Heuristic.USER
 }
 
+
+LEARNED_VALUES = (Heuristic.RLGO, Heuristic.BOTH, Heuristic.RLGO_PATTERNS)  # those that need weights
+LEARNED_PATTERNS = (Heuristic.PATTERNS, Heuristic.RLGO_PATTERNS)  # those that need patterns
 
 _PRIOR_COUNT = Whole(ge=0, le=MOST_PRIOR)
 
@@ -71,14 +76,10 @@ class Settings(NamedTuple):
     schedule: Annotated[int, Choice(RAVE_SCHEDULES)] = RaveSchedule.MINIMUM_MSE
     rave_k: Annotated[float, POSITIVE] = 10_000.0  # equivalence parameter of the hand-selected schedule
     rave_bias: Annotated[float, AT_LEAST_0] = 0.02  # RAVE bias of the minimum-MSE schedules
-    learn_bias: bool = False  # learn a RAVE bias for each kind of move from the trees of the game, see `bias.py`
     expand_after: Annotated[int, COUNT] = 1  # visits of an action before its position becomes a node
     heuristic: Annotated[int, Choice({**HEURISTICS, "user": Heuristic.USER})] = Heuristic.NONE
     prior_n: Annotated[int, _PRIOR_COUNT] = 0  # C, the confidence in H as an MC value, in visits
     prior_n_amaf: Annotated[int, _PRIOR_COUNT] = 50  # C~ = M, the confidence in H as an AMAF value, in visits
-    adapt_m: bool = False  # more confidence where H is near 0 or 1, see `heuristic.confidence`
-    progressive_bias: Annotated[float, AT_LEAST_0] = 0.0  # adds this * H / (N(s, a) + 1) to an action's value
-    widening: Annotated[float, Number(gt=1, other=0)] = 0.0  # growth of N(s), priors included, per action; 0: all
     temperature: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
     pruning: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
     truncate: Annotated[int, Whole(ge=NO_TRUNCATION)] = NO_TRUNCATION  # plies of the default policy before V decides
@@ -98,6 +99,7 @@ class Resources(NamedTuple):
 
 
 # The algorithms of the MC-RAVE paper. "uct" is the vanilla UCT of its Section 2.5: c = 1 and first-play urgency 1.
+# "rlgo" is none of them, but what has won the most games.
 ALGORITHMS = {
     "mc": Settings(ActionValue.FLAT),
     "mcts_greedy": Settings(ActionValue.MC),
@@ -106,4 +108,5 @@ ALGORITHMS = {
     "mc_rave": Settings(ActionValue.MC_RAVE),
     "uct_rave": Settings(ActionValue.MC_RAVE, c=0.1, schedule=RaveSchedule.HAND_SELECTED),
     "heuristic_mc_rave": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO),
+    "rlgo": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO_PATTERNS),
 }

@@ -30,20 +30,17 @@ class Number:
     Attributes
     ----------
     gt, ge, le : it is greater than this, at least this, at most this; None: unbounded
-    other : one more number that is allowed, such as 0 where it switches something off
     """
 
     gt: float | None = None
     ge: float | None = None
     le: float | None = None
-    other: float | None = None
     noun: ClassVar[str] = "a number"
 
     @property
     def words(self) -> str:
         """What is allowed, for an error message after "expected"."""
-        within = words_of(self.noun, self.gt, self.ge, self.le)
-        return within if self.other is None else f"{self.other:g}, or {within}"
+        return words_of(self.noun, self.gt, self.ge, self.le)
 
     @property
     def limits(self) -> dict[str, float]:
@@ -63,7 +60,7 @@ class Number:
 
     def admits(self, number: float) -> bool:
         """Return whether a number is within the bounds."""
-        return number == self.other or (
+        return (
             (self.gt is None or number > self.gt)
             and (self.ge is None or number >= self.ge)
             and (self.le is None or number <= self.le)

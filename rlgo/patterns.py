@@ -25,10 +25,11 @@ import numpy as np
 from rlgo.archive import read_archive, write_archive
 from rlgo.board import BLACK, BORDER, EMPTY, PASS, WHITE
 from rlgo.draw import HIDDEN, MOVE, shapes_text
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, nearest
 from rlgo.jit import njit
 from rlgo.move_features import FEATURES, N_GROUPS, Study, features_of, list_candidates, new_study, study
 from rlgo.nested_shapes import ENEMY_NEAR, OWN_NEAR, ShapeTree, cells_of, make_tree, rings_of, shape_at
+from rlgo.resources import list_shipped_patterns, shipped_patterns
 
 FORMAT, VERSION = "rlgo-patterns", 1
 
@@ -60,15 +61,20 @@ def score_moves(b, last_but_one, strengths, s, moves, x):
     study(b, s)
     n = list_candidates(b, moves)
     for i in range(n):
-        p = moves[i]
-        features_of(b, p, last_but_one, s)
-        total = 0.0
-        for group in range(N_GROUPS):
-            total += strengths.feature_weights[s.features[group]]
-        if p != PASS:
-            total += strengths.shape_weights[shape_at(p, s.near, s.far, strengths.tree)]
-        x[i] = total
+        x[i] = score_move(b, moves[i], last_but_one, strengths, s)
     return n
+
+
+@njit
+def score_move(b, p, last_but_one, strengths, s):
+    """Return x of a sensible move or a pass in a position that `move_features.study` has looked at."""
+    features_of(b, p, last_but_one, s)
+    x = 0.0
+    for group in range(N_GROUPS):
+        x += strengths.feature_weights[s.features[group]]
+    if p != PASS:
+        x += strengths.shape_weights[shape_at(p, s.near, s.far, strengths.tree)]
+    return x
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,32 @@ def load_patterns(path: str | Path) -> Patterns:
     if meta["features"] != list(FEATURES) or len(features) != len(FEATURES):
         raise RlgoError(f"{path}: patterns of other features than this rlgo's; train them anew")
     return Patterns(parents, codes, seen, _with_zero(shapes), _with_zero(features), size, provenance)
+
+
+def find_patterns(name: str | Path, size: int = 9) -> Path:
+    """Find the pattern file that a user names.
+
+    Parameters
+    ----------
+    name : a path, or the name of shipped patterns, such as ``9x9``. Empty: the shipped patterns for boards of this
+        `size`, or for the nearest size that has any
+
+    Raises
+    ------
+    RlgoError : if there is no such file
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    if not str(name):
+        return shipped_patterns(size)
+    shipped = list_shipped_patterns()
+    stem = path.name.removesuffix(".npz")
+    if stem in shipped and path.parent in (Path(), Path("checkpoints/patterns")):
+        return shipped[stem]
+    what = "expected a pattern file, found a folder" if path.is_dir() else "cannot be read: No such file or directory"
+    hint = nearest(stem, shipped, f"shipped patterns: {', '.join(shipped)}")
+    raise RlgoError(f"{name}: {what}; {hint}")
 
 
 def _with_zero(weights: np.ndarray) -> np.ndarray:

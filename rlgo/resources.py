@@ -34,12 +34,15 @@ def checkpoints_dir() -> Path:
     return _folder("checkpoints")
 
 
+def list_shipped_patterns() -> dict[str, Path]:
+    """List the shipped pattern files by name, such as ``9x9``."""
+    return {path.stem: path for path in sorted((checkpoints_dir() / "patterns").glob("*x*.npz"))}
+
+
 def shipped_patterns(size: int) -> Path:
-    """Find the shipped pattern file for a board size. RlgoError if there is none."""
-    path = checkpoints_dir() / "patterns" / f"{size}x{size}.npz"
-    if not path.is_file():
-        raise RlgoError(f"no shipped patterns for board size {size}: expected a pattern file")
-    return path
+    """Find the shipped pattern file for a board size, or for the nearest size that has one."""
+    files = {int(name.partition("x")[0]): path for name, path in list_shipped_patterns().items()}
+    return files[min(files, key=lambda n: (abs(n - size), n))]
 
 
 def list_configs(kind: str = "") -> list[str]:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from rlgo.board import BLACK, EMPTY, PASS, WHITE
-from rlgo.bounds import Number
+from rlgo.bounds import Number, OrNone
 from rlgo.coords import from_row_col, from_sgf, to_row_col, to_sgf
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.resources import version
-from rlgo.settings import ANY_KOMI, MAX_SIZE, MIN_SIZE
+from rlgo.settings import ANY_KOMI, COUNT_OR_0, MAX_SIZE, MIN_SIZE
 
 _MAX_SGF_BYTES = 10_000_000
 _SHOWN = 40  # characters of a bad value in an error message
@@ -63,14 +63,15 @@ def read_sgf(data: bytes, komi: float = 7.5, n_moves: int | None = None) -> Game
 
     Raises
     ------
-    RlgoError : if the data is not SGF, sets up stones in the middle of the game, or contains an illegal move. It names
-        the property or the move.
+    RlgoError : if `n_moves` is negative or no integer, or the data is not SGF, sets up stones in the middle of the
+        game, or contains an illegal move. It names the property or the move.
     """
+    OrNone(COUNT_OR_0).check("n_moves", n_moves)
     nodes = _nodes(data)
     root = nodes[0]
     root.integer("GM", 1, 1, "1, the game of Go")
     game = Game(root.integer("SZ", MIN_SIZE, MAX_SIZE, f"a board size from {MIN_SIZE} to {MAX_SIZE}", 19), komi)
-    game.komi = root.number("KM", ANY_KOMI, komi)
+    game.komi = _komi(root, komi)
     first = next((i for i, node in enumerate(nodes) if node.has("B", "W")), len(nodes))
     _set_up(game, nodes[: first + 1], next_color=nodes[first].color() if first < len(nodes) else None)
     _play(game, nodes[first:], n_moves)
@@ -85,6 +86,14 @@ def _nodes(data: bytes) -> list[_Node]:
         return [_Node(values) for values in main_sequence_iter(parse_sgf_game(data))]
     except ValueError as error:
         raise RlgoError(f"not an SGF game record of Go: {error}") from None
+
+
+def _komi(root: _Node, default: float) -> float:
+    komi = root.number("KM", ANY_KOMI, default)
+    # The server Fox writes hundredths: of stones, which are two points each, under Chinese rules, else of points.
+    if abs(komi) >= 100 and "foxwq" in (root.text("AP") or ""):
+        return komi / 100 * (2 if root.text("RU") == "Chinese" else 1)
+    return komi
 
 
 def repetition_note(game: Game) -> str:
@@ -200,7 +209,7 @@ def _play(game: Game, nodes: Sequence[_Node], n_moves: int | None) -> None:
             raise RlgoError(f"setup properties after move {moves}: expected them before the first one")
         if not node.has("B", "W"):
             continue
-        if n_moves is not None and moves >= max(0, n_moves):
+        if n_moves is not None and moves >= n_moves:
             game.to_play = node.color()
             return
         moves += 1

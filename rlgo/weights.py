@@ -176,6 +176,11 @@ def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weigh
     return Weights(features, theta, meta["komi"], meta["value"], meta["games"], meta["provenance"])
 
 
+def shipped_weight_sizes() -> list[int]:
+    """List the board sizes that there are shipped weights for."""
+    return sorted({int(p.name.partition("x")[0]) for p in checkpoints_dir().glob("*x*-*.npz")})
+
+
 def shipped_weights(size: int) -> Path:
     """Find the shipped weight file for a board size; if there are several, the one trained on the most games.
 
@@ -184,8 +189,7 @@ def shipped_weights(size: int) -> Path:
     size = board_size(size)
     shipped = [(load_weights(p).games, p) for p in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
     if not shipped:
-        sizes = sorted({int(p.name.partition("x")[0]) for p in checkpoints_dir().glob("*x*-*.npz")})
-        others = " or ".join(f"{n}x{n}" for n in sizes)
+        others = " or ".join(f"{n}x{n}" for n in shipped_weight_sizes())
         raise RlgoError(f"no shipped weights for board size {size}: expected {others}, or a weight file")
     return max(shipped)[1]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -33,3 +35,17 @@ def sources():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parent.parent))
         yield
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium; without it, the test is skipped, though not in CI."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None and not os.environ.get("CI"):
+        pytest.skip("Chromium (Debian package chromium) is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()

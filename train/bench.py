@@ -444,7 +444,7 @@ def _start() -> Numbers:
 
 
 def _cold_start(spec: str) -> Numbers:
-    """Measure the seconds from a new interpreter to a player's first move, with empty caches: once, since it is long."""
+    """Measure the seconds from a new interpreter to a player's first move, with an empty cache. It takes long: once."""
     command = [sys.executable, "-c", _FIRST_MOVE, spec]
     with tempfile.TemporaryDirectory() as cache:
         start = time.perf_counter()

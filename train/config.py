@@ -105,6 +105,7 @@ Numbers = Annotated[
     Field(min_length=1),
     Expected("a list of different numbers"),
 ]
+Coordinates = Annotated[tuple[float, ...], BeforeValidator(as_tuple), Expected("a list of numbers")]
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple), Expected("a list of players' names")]
 BoardSize = Annotated[int, Within(BOARD_SIZE)]
 Komi = Annotated[float, Within(KOMI)]
@@ -365,6 +366,7 @@ class ExperimentConfig(Section):
         "everyone; swiss: everyone plays opponents of similar strength (TD, Section 4.5).",
     )
     x: Line = Field(default="", description="Games: what the x axis shows.")
+    legend: Line = Field(default="", description="Curves: the title of the picture's legends.")
     size: BoardSize = Field(default=9, description="Games: points along a side of the board.")
     komi: Komi = Field(default=7.5, description="Games: points added to White's score.")
     opening_plies: Annotated[int, Field(ge=0, le=10_000)] = Field(
@@ -388,6 +390,23 @@ class SeriesConfig(Section):
         default="", description="The board size: {x}, or empty for the size of the experiment."
     )
     along: Line = Field(default="", description="The name of the x axis for this series, if not the experiment's.")
+    legend: Line = Field(default="", description="Its name in the legend of the picture, if not its label.")
+
+
+@section
+class StatedConfig(Section):
+    """Numbers of a paper's figure that its text states, drawn beside our own in the picture of an experiment."""
+
+    series: Line = Field(default="", description="The series, runs or player that they stand beside.")
+    where: Line = Field(default="", description="Their place in the paper.")
+    by: Line = Field(default="the paper", description="Whose numbers they are.")
+    x: Coordinates = Field(default=(), description="Where they stand on the x axis. Empty: on all of it.")
+    y: Coordinates = Field(default=(), description="The numbers, one for each x.")
+    up_to: Coordinates = Field(default=(), description="If each is a range, from y: where it ends.")
+    of: Annotated[str, OneOf("elo", "won")] = Field(
+        default="elo", description="elo: ratings, or with `b` differences of ratings; won: shares of the games won."
+    )
+    b: Line = Field(default="", description="The player, or the series, whose rating or whose share is the other one.")
 
 
 @section

@@ -7,14 +7,34 @@ comes with ``pip install 'rlgo[plot]'``. It is imported when a picture is drawn,
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rlgo.errors import RlgoError
 from rlgo.files import write_atomically
 
-# Blue and orange, which colour-blind readers can tell apart; dark grey for lines and text of the frame.
-FIRST, SECOND, INK = "tab:blue", "tab:orange", "0.25"
+# Colours that colour-blind readers can tell apart (Okabe and Ito 2008), without yellow, which is too light for lines;
+# dark grey for lines and text of the frame.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+FIRST, SECOND, INK = PALETTE[0], PALETTE[1], "0.25"
+_MARKERS, _LINES = "os^vDPX<>*", ("-", "--", "-.", ":")
+
+
+def line_style(i: int) -> dict[str, Any]:
+    """Return colour, marker and line style of line `i` of a picture, so that none depends on its colour alone."""
+    return {
+        "color": PALETTE[i % len(PALETTE)],
+        "marker": _MARKERS[i % len(_MARKERS)],
+        "linestyle": _LINES[i // len(PALETTE) % len(_LINES)],
+    }
+
+
+def step_style(i: int, n: int) -> dict[str, Any]:
+    """Return the style of step `i` of `n` of one setting: from dark to light, each with its own marker."""
+    from matplotlib import colormaps  # slow to load
+
+    return {"color": colormaps["viridis"](0.92 * i / max(1, n - 1)), "marker": _MARKERS[i % len(_MARKERS)]}
 
 
 def need_matplotlib() -> None:
@@ -57,3 +77,34 @@ def light_frame(ax: Any, axis: str = "both") -> None:
     """Draw a faint grid, and no frame at the top and on the right."""
     ax.grid(alpha=0.25, axis=axis)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def legend_below(ax: Any, columns: int, title: str = "", depth: float = 38.0) -> None:
+    """Put a legend below the axes, where it hides nothing; none if there is nothing to name.
+
+    depth : distance from the axes to the legend, for ticks and label, points
+    """
+    from matplotlib.transforms import ScaledTranslation  # slow to load
+
+    handles, labels = ax.get_legend_handles_labels()
+    if labels:
+        is_key = [not len(getattr(handle, "get_xdata", lambda: [0])()) for handle in handles]
+        order = sorted(range(len(labels)), key=is_key.__getitem__)  # what only explains a mark comes last
+        handles, labels = [handles[i] for i in order], [labels[i] for i in order]
+        down = ScaledTranslation(0, -depth / 72, ax.figure.dpi_scale_trans)
+        ax.legend(
+            handles, labels, title=title or None, ncols=columns, frameon=False, fontsize=8, title_fontsize=8,
+            loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=ax.transAxes + down, borderaxespad=0,
+        )  # fmt: skip
+
+
+def name_levels(ax: Any, levels: Mapping[str, float]) -> None:
+    """Name horizontal lines at the right edge of the axes; names of lines close to each other move apart.
+
+    Call it last: it reads the limits of the y axis.
+    """
+    bottom, top = ax.get_ylim()
+    least, at = (top - bottom) / 24, -float("inf")
+    for name, y in sorted(levels.items(), key=lambda level: level[1]):
+        at = max(y, at + least)
+        ax.annotate(name, (1.01, at), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=INK)

@@ -150,7 +150,7 @@ def loadsgf(session: GameSession, args: list[str]) -> None:
     if not name:
         raise RlgoError("syntax error: expected FILE [MOVE_NUMBER]")
     try:
-        session.load(name, int(args[-1]) - 1 if numbered else None)
+        session.load(name, max(0, int(args[-1]) - 1) if numbered else None)
     except RlgoError as error:
         raise RlgoError(f"cannot load file: {error}") from None
 

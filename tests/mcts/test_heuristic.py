@@ -15,7 +15,7 @@ from tree_tools import (
     value_index,
 )
 
-from mcts.heuristic import confidence, q_rlgo
+from mcts.heuristic import q_rlgo
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Heuristic
 from mcts.tree import edges_of, nodes_in
@@ -91,14 +91,6 @@ def test_the_other_heuristics():
                     assert e.w == pytest.approx(w / visits if visits else 0.5, abs=1 / 512)
             checked += 1
     assert checked > 3
-
-
-def test_confidence_adapts_to_how_sure_the_heuristic_is():
-    fixed = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n_amaf=50)
-    adapted = fixed._replace(adapt_m=True)
-    for h in (0.0, 0.1, 0.5, 0.9, 1.0):
-        assert confidence(h, fixed) == 50
-        assert confidence(h, adapted) == round(min(500, 50 / max(1e-9, 4 * h * (1 - h))))
 
 
 def test_two_phases_with_tree_search():

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from tree_tools import (
     SIZE,
     TO_THE_END,
     at,
-    flat_tree,
     game_after,
     path_of,
     random_weights,
@@ -20,9 +18,8 @@ from tree_tools import (
 )
 
 from mcts.player import TreeSearch
-from mcts.search import select, widened
 from mcts.settings import ALGORITHMS, ActionValue, RaveSchedule
-from mcts.tree import edges_of, nodes_in
+from mcts.tree import edges_of
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex
 from rlgo.game import Game
@@ -34,7 +31,7 @@ def test_each_algorithm_takes_the_best_action_by_its_own_value():
     """At the root, after some simulations: EVAL by hand, for both colours."""
     for game in (game_after("C3"), game_after("C3", "B2")):
         for name, settings in ALGORITHMS.items():
-            if name in ("mc", "heuristic_mc_rave"):
+            if name in ("mc", "heuristic_mc_rave", "rlgo"):
                 continue
             search = TreeSearch(SIZE, settings, 1, seed=4)
             set_root(search, game)
@@ -110,34 +107,6 @@ def test_the_learned_default_policy_is_greedy_by_v():
             assert v[value_index(moves[t])] == pytest.approx(best, abs=1e-4)
             checked += 1
     assert checked > 50
-
-
-def test_progressive_bias_and_widening():
-    w, game = random_weights(), game_after("C3")
-    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n_amaf=0, widening=2.0)
-    search = TreeSearch(SIZE, settings, 200, weights=w, seed=1)
-    result = search.search(game)
-    tree = search.trees[0]
-    for node in range(0, nodes_in(tree), 7):
-        assert (
-            np.diff(tree.prior_q[tree.first_edge[node] : tree.first_edge[node] + tree.n_edges[node]].astype(int)) >= 0
-        ).all() or (
-            np.diff(tree.prior_q[tree.first_edge[node] : tree.first_edge[node] + tree.n_edges[node]].astype(int)) <= 0
-        ).all()
-    # White plays at the root: its best first, and only as many as N(s) allows.
-    assert (np.diff(edges_of(tree, 0).prior_q) >= 0).all()
-    tried = np.flatnonzero(edges_of(tree, 0).n)
-    assert len(tried) <= widened(result.simulations, 2.0) == 2 + int(math.log2(200 / 40)) == 4
-    assert widened(39.0, 2.0) == 1
-    # Progressive bias alone decides between actions that are otherwise equal, and fades with visits.
-    tree = flat_tree((100, 50.0), (1, 0.5), (1, 0.5))
-    tree.prior_q[:] = 255, 51, 204
-    workspace = search.threads.workspaces[0]
-    plain = search.context(game.komi)._replace(settings=ALGORITHMS["mcts_greedy"])
-    biased = plain._replace(settings=plain.settings._replace(progressive_bias=0.1))
-    for color, best in ((BLACK, 2), (WHITE, 1)):
-        assert select(0, color, tree, biased, workspace) == best
-    assert select(0, BLACK, tree, plain, workspace) == 0
 
 
 def test_it_finds_what_decides_the_game():

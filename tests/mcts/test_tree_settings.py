@@ -33,10 +33,10 @@ def test_settings_out_of_range(settings, message):
 
 def test_settings_reach_compiled_code_as_plain_numbers():
     """Another type, an integer for a number or an enum, would have everything compiled once more."""
-    given = Settings(ActionValue.MC, c=1, heuristic=Heuristic.EVEN, learn_bias=True)
+    given = Settings(ActionValue.MC, c=1, heuristic=Heuristic.EVEN, rave_bias=1)
     types = [type(value) for value in given]
     assert types == [type(value) for value in Settings()]
-    assert set(types) == {int, float, bool}
+    assert set(types) == {int, float}
     assert given[0] == ActionValue.MC
 
 
@@ -47,8 +47,7 @@ def test_settings_reach_compiled_code_as_plain_numbers():
         (Settings, {"rave_k": 0.0}, "rave_k = 0.0: expected a positive number"),
         (Settings, {"prior_n": 1e6}, "prior_n = 1000000.0: expected an integer from 0 to 100,000"),
         (Settings, {"schedule": "best"}, "schedule = 'best': expected one of"),
-        (Settings, {"widening": 1}, "widening = 1: expected 0, or a number above 1"),
-        (Settings, {"learn_bias": 1}, "learn_bias = 1: expected True or False"),
+        (Resources, {"reuse": 1}, "reuse = 1: expected True or False"),
         (Resources, {"memory_mb": 0}, "memory_mb = 0: expected a positive number"),
         (Resources, {"batch": 0}, "batch = 0: expected an integer from 1 to 10,000"),
         (Resources, {"workers": 1.5}, "workers = 1.5: expected an integer from 1 to 64"),

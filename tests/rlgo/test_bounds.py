@@ -18,7 +18,7 @@ from rlgo.table_search import TableLearning
 from rlgo.td_search import Simulation
 
 NAN = math.nan
-NUMBER, UNIT, GROWTH = Number(gt=0), Number(ge=0, le=1), Number(gt=1, other=0)
+NUMBER, UNIT = Number(gt=0), Number(ge=0, le=1)
 COUNT, EVEN = Whole(ge=1, le=64), Whole(ge=0, even=True)
 CODES = Choice({"game": 0, "step": 1})
 
@@ -29,8 +29,6 @@ CODES = Choice({"game": 0, "step": 1})
         (NUMBER, 3, 3.0),
         (NUMBER, np.float32(0.5), 0.5),
         (UNIT, True + 0.0, 1.0),
-        (GROWTH, 0, 0.0),
-        (GROWTH, 1.5, 1.5),
         (COUNT, 1e1, 10),
         (COUNT, np.int64(64), 64),
         (EVEN, 2, 2),
@@ -52,7 +50,6 @@ def test_allowed_values_become_plain_ones(kind, value, plain):
     [
         (NUMBER, (0, -1, NAN, math.inf, "1", None, True, 1j, [1], 10**400), "a positive number"),
         (UNIT, (-0.1, 1.1, NAN), "a number from 0 to 1"),
-        (GROWTH, (1, 0.5, -1), "0, or a number above 1"),
         (COUNT, (0, 65, 1.5, NAN, math.inf, True, "2", None, 1e300), "an integer from 1 to 64"),
         (Whole(), (1 << 63, 1e30), "an integer"),
         (EVEN, (1, -2, 3.0), "an even number of at least 0"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -66,6 +67,26 @@ def test_what_is_refused_is_named(sgf: str, message: str) -> None:
 def test_the_main_line_is_read(sgf: str, expected: str) -> None:
     game = read_sgf(sgf.encode(), komi=0.5)
     assert (moves(game), game.komi) == (expected, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("root", "komi"),
+    [
+        ("KM[6.5]", 6.5),
+        ("AP[foxwq]RU[Chinese]KM[375]", 7.5),  # 3.75 stones
+        ("AP[foxwq]RU[Japanese]KM[650]", 6.5),
+        ("AP[foxwq]RU[Chinese]KM[0]", 0),
+        ("AP[other]KM[375]", 375),
+    ],
+)
+def test_komi(root: str, komi: float) -> None:
+    assert read_sgf(f"(;SZ[9]{root})".encode()).komi == komi
+
+
+@pytest.mark.parametrize("n_moves", [-1, 1.5, "two"])
+def test_a_number_of_moves_that_is_none(n_moves: Any) -> None:
+    with pytest.raises(RlgoError, match=r"^n_moves = .*: expected"):
+        read_sgf(b"(;SZ[9])", n_moves=n_moves)
 
 
 def test_rectangles_of_stones() -> None:

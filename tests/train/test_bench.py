@@ -38,7 +38,7 @@ def test_json_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", ["nowhere/b.json", "."])
 def test_unwritable_json_is_noticed_first(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("train.bench.main", lambda player: pytest.fail("measured all the same"))
+    monkeypatch.setattr("train.bench.main", lambda **_: pytest.fail("measured all the same"))
     assert rlgo(["bench", "--json", path]) == 2
     assert path in capsys.readouterr().err
 

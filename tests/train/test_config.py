@@ -35,6 +35,7 @@ from train.config import (
     PolicyConfig,
     RunConfig,
     SeriesConfig,
+    StatedConfig,
     SweepConfig,
     TournamentConfig,
     change,
@@ -384,7 +385,9 @@ def test_shipped_folders_are_found() -> None:
     assert config_path("quick").samefile(ROOT / "configs" / "quick.toml")
 
 
-@pytest.mark.parametrize("cls", [*SECTIONS.values(), SweepConfig, ExperimentConfig, SeriesConfig, TournamentConfig])
+@pytest.mark.parametrize(
+    "cls", [*SECTIONS.values(), SweepConfig, ExperimentConfig, SeriesConfig, StatedConfig, TournamentConfig]
+)
 def test_every_key_has_a_meaning_and_a_default_that_is_allowed(cls: Any) -> None:
     for key, field in cls.fields().items():
         assert str(field.description)[-1] in ".)", key

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from rlgo.board import PASS
 from rlgo.errors import RlgoError
 from rlgo.game import Game
+from rlgo.patterns import find_patterns
 from rlgo.player import Player
 from rlgo.weights import find_weights
 from train import provenance
@@ -85,22 +86,23 @@ def random_opening(size: int, plies: int, rng: np.random.Generator) -> list[int]
 
 
 def programs_of(specs: Sequence[str]) -> dict[str, Any]:
-    """Return digests of what games depend on: rlgo's sources, and the weight files that specs name.
+    """Return digests of what games depend on: rlgo's sources, and the files of weights and patterns that specs name.
 
     See `provenance.programs`.
     """
     files: dict[str, Path] = {}
-    for name in itertools.chain.from_iterable(map(_named_files, specs)):
+    for name, find in itertools.chain.from_iterable(map(_named_files, specs)):
         with contextlib.suppress(RlgoError):  # it may also be a player, or the word none
-            files[name] = find_weights(name)
+            files[name] = find(name)
     return provenance.programs(files)
 
 
-def _named_files(spec: str) -> list[str]:
-    """Return the possible file names in a player's spec, including that of its `prior_search` player."""
+def _named_files(spec: str) -> list[tuple[str, Callable[[str], Path]]]:
+    """Return the possible file names in a player's spec, its `prior_search` player's included, and what finds them."""
     try:
         values = parse_spec(spec).values
     except RlgoError:  # the name of a player object
         return []
-    names = [text for key in ("weights", "long_term", "prior_search") if (text := str(values.get(key, "")))]
+    kinds = dict.fromkeys(("weights", "long_term", "prior_search"), find_weights) | {"patterns": find_patterns}
+    names = [(text, find) for key, find in kinds.items() if (text := str(values.get(key, "")))]
     return names + (_named_files(nested_spec(values["prior_search"])) if values.get("prior_search") else [])

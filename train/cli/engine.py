@@ -194,7 +194,7 @@ def gtp(
     """Run a GTP engine on standard input and output.
 
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. For games with a clock, limit it
-    by seconds per move rather than by simulations: --player heuristic_mc_rave,seconds=30.
+    by seconds per move rather than by simulations: --player rlgo,seconds=30.
     """
     checked = board(size, komi)
     if all_alive and early_pass:

@@ -21,7 +21,7 @@ from train.console import message
 if TYPE_CHECKING:
     from train.config import BoardConfig
 
-ENGINE = "heuristic_mc_rave"  # the default player
+ENGINE = "rlgo"  # the default player
 
 # ---------------------------------------------------------------------------------------------
 # Values

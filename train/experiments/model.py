@@ -11,7 +11,7 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from train.config import ExperimentConfig
+from train.config import ExperimentConfig, StatedConfig
 from train.runs.fleet import RunSpec
 from train.runs.strength import GNUGO_NAME
 
@@ -60,6 +60,7 @@ class Contestant:
     against : label of the series whose player with the same x it plays; "" if none
     size : board size; 0 for the experiment's
     along : name of the x axis; "" for the experiment's
+    legend : name of the series in the legend of the picture
     """
 
     name: str
@@ -69,6 +70,7 @@ class Contestant:
     against: str = ""
     size: int = 0
     along: str = ""
+    legend: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class Experiment:
     contestants : the players of kind "games"
     expected : the paper's numbers, by name, of kind "counts"
     claims : the paper's claims
+    stated : the numbers of the paper's figure that its text states
     """
 
     name: str
@@ -102,6 +105,7 @@ class Experiment:
     contestants: tuple[Contestant, ...] = ()
     expected: dict[str, float] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
+    stated: tuple[StatedConfig, ...] = ()
 
     @property
     def command(self) -> str:

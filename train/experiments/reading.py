@@ -30,6 +30,12 @@ Start reading at `read_experiment`. A file in configs/experiments has a table [e
     b = "3x3@1000"
     low = 0
 
+    [[stated]]                        # numbers of the paper's figure, for the picture; see `config.StatedConfig`
+    series = "2x2"
+    x = [2000]
+    y = [1000]
+    where = "Section 3.3.1"
+
 Games are a gauntlet, a round robin or a Swiss tournament (the key `pairing`; see `games`).
 """
 
@@ -45,8 +51,18 @@ from typing import Any
 
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
-from train.config import Config, ExperimentConfig, SeriesConfig, change, flat, load_config, read_toml, section_from
-from train.experiments.model import LOGGING_KEYS, MEASURES, REFERENCE, Claim, Contestant, Experiment
+from train.config import (
+    Config,
+    ExperimentConfig,
+    SeriesConfig,
+    StatedConfig,
+    change,
+    flat,
+    load_config,
+    read_toml,
+    section_from,
+)
+from train.experiments.model import GNUGO_0, GNUGO_10, LOGGING_KEYS, MEASURES, REFERENCE, Claim, Contestant, Experiment
 from train.players.spec import parse_spec
 from train.runs.fleet import RunSpec, run_name
 from train.runs.folder import next_checkpoint
@@ -64,9 +80,9 @@ _ORDER = (
 _RUN = {"eval_every": 0, "eval_games": 200, "gnugo_games": 0}
 # Tables that a file of each kind may have in addition to [experiment] and [[claims]].
 _TABLES = {
-    "curves": ("runs", "run", "panels"),
+    "curves": ("runs", "run", "panels", "stated"),
     "frequency": ("run",),
-    "games": ("series", "players", "runs", "run"),
+    "games": ("series", "players", "runs", "run", "stated"),
     "counts": ("expected",),
 }
 # What a claim in a file of each kind may be about.
@@ -117,7 +133,10 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
     for claim in claims:
         for point in filter(None, (claim.a, claim.b)):
             _check_point(e, claim, point)
-    return replace(e, claims=claims)
+    stated = tuple(
+        _read_stated(e, table, f"{file}: stated, number {i}") for i, table in enumerate(data.get("stated", []), 1)
+    )
+    return replace(e, claims=claims, stated=stated)
 
 
 def _read_tables(file: Path) -> tuple[ExperimentConfig, dict[str, Any]]:
@@ -133,7 +152,7 @@ def _read_tables(file: Path) -> tuple[ExperimentConfig, dict[str, Any]]:
         possible = _TABLES[s.kind]
         if key not in ("claims", *possible):
             raise RlgoError(f'{file}: unknown table [{key}] for kind = "{s.kind}": expected {", ".join(possible)}')
-        listed = key in ("claims", "series")
+        listed = key in ("claims", "series", "stated")
         if not isinstance(value, list if listed else dict):
             raise RlgoError(f"{file}: {key}: expected {f'tables [[{key}]]' if listed else f'a table [{key}]'}")
     return s, data
@@ -246,7 +265,7 @@ def _contestant_at(e: Experiment, s: SeriesConfig, x: float, where: str) -> Cont
     size = x if s.size else 0
     if size and size not in range(5, 20):
         raise RlgoError(f"{where}: x = {x}: expected a board size from 5 to 19")
-    return Contestant(name, spec, s.label, float(x), s.against, int(size), s.along)
+    return Contestant(name, spec, s.label, float(x), s.against, int(size), s.along, s.legend or s.label)
 
 
 def _check_pairing(e: Experiment, series: list[SeriesConfig], contestants: list[Contestant]) -> None:
@@ -319,3 +338,30 @@ def _check_point(e: Experiment, claim: Claim, point: str) -> None:
     is_checkpoint = games.isdecimal() and next_checkpoint(int(games) - 1) == int(games)
     if at and not (claim.of == "elo" and label in e.runs and is_checkpoint):
         raise RlgoError(f"{where}: {point}: expected games of a checkpoint: 100, 200, 500, 1000 ...")
+
+
+# ---------------------------------------------------------------------------------------------
+# The paper's numbers
+# ---------------------------------------------------------------------------------------------
+
+
+def _read_stated(e: Experiment, table: Any, where: str) -> StatedConfig:
+    """Return the numbers in a table [[stated]]."""
+    if not isinstance(table, dict):
+        raise RlgoError(f"{where}: expected a table [[stated]]")
+    s: StatedConfig = section_from(StatedConfig, table, where)
+    known = [*e.runs] if e.settings.kind == "curves" else [c.series or c.name for c in e.contestants]
+    if s.series not in known:
+        raise RlgoError(f"{where}: series = {s.series}: expected one of {', '.join(dict.fromkeys(known))}")
+    everyone = {*known, *(c.name for c in e.contestants), GNUGO_0, GNUGO_10}
+    if s.b not in everyone | ({""} if s.of == "elo" else set()):
+        raise RlgoError(f"{where}: b = {s.b}: expected a player, a series or a level of GNU Go")
+    if not s.where:
+        raise RlgoError(f"{where}: expected where, the place in the paper")
+    if len(s.y) != (len(s.x) or 1):
+        raise RlgoError(f"{where}: y has {len(s.y)} numbers: expected one for each x, or a single one without x")
+    if s.up_to and (len(s.up_to) != len(s.y) or any(high <= low for low, high in zip(s.y, s.up_to, strict=True))):
+        raise RlgoError(f"{where}: up_to: expected a number above each y")
+    if s.of == "won" and not all(0 < y < 1 for y in (*s.y, *s.up_to)):
+        raise RlgoError(f"{where}: y, up_to: expected shares between 0 and 1")
+    return s

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,8 +34,12 @@ from train.experiments.findings import (
 from train.experiments.model import GNUGO_0, GNUGO_10, Claim, Experiment
 from train.experiments.raw import own_experiments, read_header, read_raw, scores_of
 from train.experiments.reading import list_experiments, read_experiment
+from train.experiments.stated import stated_rows
 from train.experiments.tables import markdown, results_table
 from train.stats import clustered_interval, in_percent
+
+OURS = "ours"
+PAPERS = ("TD", "MC-RAVE", OURS)  # who claims something, as `place_of` names them
 
 _INTRODUCTION = """# The papers, reproduced
 
@@ -52,6 +57,10 @@ first of those runs. Intervals allow for the fact that another seed gives anothe
 Ratings from games between related programs exaggerate the differences, because each program has learned what to expect
 from the others. A tournament among searches is placed on GNU Go's scale by the players that met GNU Go; it mainly shows
 who is ahead of whom. The papers' tournaments were of this kind, too.
+
+**The papers' curves** exist as pictures only, but the text beside them names some of their points. These stand in our
+pictures, as hollow marks, broad bars and dotted lines; each section lists them with their places. Shares of games won
+are turned into Elo, and back, where our axis asks for it. Nothing else of the papers' curves is drawn.
 """
 
 
@@ -123,20 +132,35 @@ def write_report(results: Path, path: Path) -> None:
 
 
 def _summary(experiments: list[Experiment], analyses: Mapping[str, Analysis]) -> str:
-    """Return all claims of the experiments that have run, with their verdicts."""
-    rows, verdicts = [("claim", "expected", "found", "verdict", "experiment")], Counter[str]()
+    """Return all claims of the experiments that have run, with their verdicts, in the order of the papers."""
+    head = ("paper", "place", "claim", "expected", "found", "verdict", "experiment")
+    rows, verdicts = [], {paper: Counter[str]() for paper in PAPERS}
     for e in experiments:
         for claim in e.claims:
             measured = analyses[e.name].measure(claim)
             verdict = NOT_MEASURED if measured is None else measured.verdict(claim.low, claim.high)
-            verdicts[verdict] += 1
+            paper, place = place_of(e, claim)
+            verdicts[paper][verdict] += 1
             value = "" if measured is None else _format(claim, measured)
             strong = f"**{verdict}**" if verdict == NOT_HELD else verdict
-            rows.append((claim.text, _expected(claim), value, strong, f"[{e.name}](#{e.name})"))
-    if not verdicts:
+            text = claim.text.removeprefix(f"({OURS}) ")
+            rows.append((paper, place, text, _expected(claim), value, strong, f"[{e.name}](#{e.name})"))
+    if not rows:
         return "No claims.\n"
-    counts = ", ".join(f"{name}: {verdicts[name]}" for name in (HELD, NOT_HELD, OPEN, NOT_MEASURED) if verdicts[name])
-    return f"{sum(verdicts.values())} claims; {counts}.\n\n{markdown(rows)}"
+    rows.sort(key=lambda row: PAPERS.index(row[0]))
+    total = sum(verdicts.values(), Counter[str]())
+    there = [name for name in (HELD, NOT_HELD, OPEN, NOT_MEASURED) if total[name]]
+    counts = ", ".join(f"{name}: {total[name]}" for name in there)
+    by_paper = [("claims of", *there)]
+    by_paper += [(paper, *(f"{found[name]}" for name in there)) for paper, found in verdicts.items() if found]
+    return f"{total.total()} claims; {counts}.\n\n{markdown(by_paper)}\n{markdown([head, *rows])}"
+
+
+def place_of(e: Experiment, claim: Claim) -> tuple[str, str]:
+    """Return whose claim it is, one of `PAPERS`, and the section and figure of the paper that it is about."""
+    cited = re.search(r"\b(TD|MC-RAVE) paper, ([^;]*)", e.settings.source)
+    paper, place = (cited[1], cited[2]) if cited else (OURS, "")
+    return (OURS, ", ".join(filter(None, (paper, place)))) if claim.text.startswith(f"({OURS})") else (paper, place)
 
 
 def _expected(claim: Claim) -> str:
@@ -218,6 +242,8 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
     h = analysis.raw.header
     if h["scale"] != 1:
         parts.append(f"**Scale {h['scale']:g}**: this fraction of the games; not comparable with the paper.\n")
+    if e.stated:
+        parts.append(f"**In the picture from elsewhere.**\n\n{markdown(stated_rows(e))}")
     parts.append(f"**Found.** {results_table(e, analysis)}")
     parts.append(
         f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {h['machine']}, "

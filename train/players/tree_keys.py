@@ -7,7 +7,9 @@ which are read from there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import numpy as np
 from pydantic import Field
@@ -16,6 +18,8 @@ from mcts.player import TreeSearch
 from mcts.settings import (
     ALGORITHMS,
     HEURISTICS,
+    LEARNED_PATTERNS,
+    LEARNED_VALUES,
     NO_TRUNCATION,
     RAVE_SCHEDULES,
     Resources,
@@ -24,9 +28,12 @@ from mcts.settings import (
 from rlgo.bounds import bound
 from rlgo.errors import RlgoError
 from rlgo.jit import seed_sequence
+from rlgo.patterns import Patterns, find_patterns, load_patterns
 from rlgo.player import Player, Seed
 from rlgo.rollout import TREE_DEFAULT_POLICIES, DefaultPolicy
+from rlgo.settings import MAX_SIZE, MIN_SIZE
 from rlgo.td_search import TdSearch
+from rlgo.weights import shipped_weight_sizes
 from train import settings
 from train.players.keys import (
     DEFAULT_KIND,
@@ -52,13 +59,17 @@ from train.players.keys import (
     with_default,
 )
 from train.players.spec import make_player
-from train.settings import Count, OneOf, Within, name_of, nested_spec, section
+from train.settings import Count, OneOf, name_of, nested_spec, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
 _CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
 
-Growth = Annotated[float, Within(bound(Settings, "widening"))]
+
+@lru_cache(maxsize=4)
+def _load_once(file: Path, changed: int) -> Patterns:  # noqa: ARG001 - a file that changed is loaded anew
+    """Load patterns, or return those of the last call: a player is made for each game."""
+    return load_patterns(file)
 
 
 @section
@@ -112,6 +123,7 @@ class SimulationKeys(Keys):
             default_policy=filled(DefaultPolicy(), self, kind=TREE_DEFAULT_POLICIES[self.default_policy]),
             epsilon=self.epsilon,
             weights=weights_for(self.weights, size) if self._needs_weights() else None,
+            patterns=self._load_patterns(size),
             prior_search=self._make_prior_search(size, sequence),
             resign=self.resign,
             seed=sequence,
@@ -120,6 +132,10 @@ class SimulationKeys(Keys):
 
     def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:  # noqa: ARG002  (of trees)
         """Make the search that learns before each search; only algorithms with a tree may have one."""
+        return None
+
+    def _load_patterns(self, size: int) -> Patterns | None:  # noqa: ARG002  (of trees)
+        """Load the patterns that the search needs, if any; only algorithms with a tree may need them."""
         return None
 
     def _needs_weights(self) -> bool:
@@ -152,7 +168,6 @@ class TreeKeys(SimulationKeys):
         "bias": "rave_bias",
         "C": "prior_n",
         "M": "prior_n_amaf",
-        "adapt_M": "adapt_m",
         "first": "prior_search",
     }
 
@@ -171,30 +186,27 @@ class TreeKeys(SimulationKeys):
         _SETTINGS, "rave_k", "k, the equivalence parameter; implies the hand-selected schedule.", "rave_k"
     )
     rave_bias: float = setting(_SETTINGS, "rave_bias", "b, the bias of AMAF values.", "rave_bias")
-    learn_bias: bool = setting(
-        _SETTINGS, "learn_bias", "Learn the biases of near and far moves from the trees of the game.", "rave_bias"
-    )
     expand_after: Count = setting(_SETTINGS, "expand_after", "Visits of an action before its position becomes a node.")
     heuristic: Annotated[str, OneOf(*HEURISTICS)] = setting(
-        _SETTINGS, "heuristic", "H, the prior knowledge of new nodes; both: rlgo and handcrafted.", "heuristics"
+        _SETTINGS,
+        "heuristic",
+        "H, the prior knowledge of new nodes; both: rlgo and handcrafted; rlgo_patterns: rlgo and patterns.",
+        "heuristics",
+    )
+    patterns: settings.Path = key(
+        "",
+        "Learned patterns, where needed: a file, or the name of shipped ones; empty: the ones shipped for this size or "
+        "the nearest.",
     )
     prior_n: Count = setting(_SETTINGS, "prior_n", "C, the confidence in H as an MC value, in visits.", "heuristics")
     prior_n_amaf: Count = setting(
         _SETTINGS, "prior_n_amaf", "M (C~), the confidence in H as an AMAF value, in visits.", "heuristics"
     )
-    adapt_m: bool = setting(_SETTINGS, "adapt_m", "Use M for H = 1/2, and more the further H is from it.")
     prior_search: settings.Path = key(
         "",
         "Two phases: a td_search or dyna2 player that learns before each search, whose value is the heuristic rlgo. "
         "Its file, or its spec with semicolons in place of commas.",
         "two_phase_mcts",
-    )
-    progressive_bias: float = setting(
-        _SETTINGS, "progressive_bias", "Progressive bias: adds H * progressive_bias / (N + 1) to a move's value."
-    )
-    widening: Growth = key(
-        _SETTINGS.widening,
-        "Progressive widening: try the best moves by H, one more whenever N(s) has grown by this factor; 0: all moves.",
     )
     reuse: bool = setting(_RESOURCES, "reuse", "Keep the part of the tree below the next position.")
     memory_mb: float = setting(_RESOURCES, "memory_mb", "Memory of the tree; when it is full, the tree stops growing.")
@@ -208,20 +220,36 @@ class TreeKeys(SimulationKeys):
             raise RlgoError(f"prior_search = {self.prior_search}: expected a td_search or dyna2 player")
         return search
 
+    def _load_patterns(self, size: int) -> Patterns | None:
+        if HEURISTICS[self.heuristic] not in LEARNED_PATTERNS:
+            return None
+        file = find_patterns(self.patterns, size)
+        return _load_once(file, file.stat().st_mtime_ns)
+
     def _needs_weights(self) -> bool:
-        return super()._needs_weights() or (self.heuristic in ("rlgo", "both") and not self.prior_search)
+        return super()._needs_weights() or (HEURISTICS[self.heuristic] in LEARNED_VALUES and not self.prior_search)
 
 
-def _register_algorithm(name: str, summary: str, by_size: dict[int, dict[str, Any]] | None = None) -> None:
-    """Register an algorithm whose keys are `TreeKeys`, with its own defaults."""
-    defaults = {}
+def _register_algorithm(name: str, summary: str, **known: Any) -> None:
+    """Register an algorithm whose keys are `TreeKeys`, with its own defaults.
+
+    known : `Keys.by_size` and `Keys.implied`, and further defaults by key
+    """
+    fixed: dict[str, Any] = {
+        attribute: known.pop(attribute) for attribute in ("by_size", "implied") if attribute in known
+    }
     for field, value in ALGORITHMS[name]._asdict().items():
         if field in TreeKeys.fields() and value != getattr(_SETTINGS, field):
-            default = name_of(value, _CODES[field]) if field in _CODES else value
-            defaults[field] = with_default(TreeKeys.fields()[field], default)
-    annotations = {field: TreeKeys.__annotations__[field] for field in defaults}
-    fixed = {"__doc__": summary, "__module__": __name__, "by_size": by_size or {}}
-    body = {**fixed, "__annotations__": annotations, **defaults}
+            known[field] = name_of(value, _CODES[field]) if field in _CODES else value
+    annotations = {field: get_type_hints(TreeKeys, include_extras=True)[field] for field in known}
+    defaults = {field: with_default(TreeKeys.fields()[field], default) for field, default in known.items()}
+    body: dict[str, Any] = {
+        "__doc__": summary,
+        "__module__": __name__,
+        **fixed,
+        "__annotations__": annotations,
+        **defaults,
+    }
     register(name)(type(f"{name}_keys", (TreeKeys,), body))
 
 
@@ -234,7 +262,19 @@ _register_algorithm(
     "heuristic_mc_rave",
     "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5). "
     "On 19x19, simulations are 10,000.",
-    {19: _ON_19X19},
+    by_size={19: _ON_19X19},
+)
+_register_algorithm(
+    "rlgo",
+    "The strongest player here and the default engine: MC-RAVE with learned values and learned patterns as prior "
+    "knowledge; on boards without shipped weights, with patterns alone.",
+    # Who sets simulations wants no time limit beside them, and who names weights wants them used.
+    implied={**TreeKeys.implied, "simulations": ("seconds", 0.0), "weights": ("heuristic", "rlgo_patterns")},
+    by_size={
+        size: {"heuristic": "patterns"} for size in range(MIN_SIZE, MAX_SIZE + 1) if size not in shipped_weight_sizes()
+    },
+    simulations="none",
+    seconds=1.0,
 )
 
 

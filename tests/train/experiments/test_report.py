@@ -24,7 +24,7 @@ from train.experiments.findings import (
 from train.experiments.model import GNUGO_0
 from train.experiments.raw import RawResults, write_raw
 from train.experiments.reading import list_experiments, read_experiment
-from train.experiments.report import overview, report, section, systems_table, write_report
+from train.experiments.report import PAPERS, overview, place_of, report, section, systems_table, write_report
 from train.experiments.tables import markdown
 from train.stats import clustered_interval
 
@@ -73,9 +73,9 @@ def text(folder) -> str:
 
 
 def test_the_report_says_which_experiments_have_run(text):
-    summary, status, *_ = tables(text)
+    _, summary, status, *_ = tables(text)
     experiments = [read_experiment(name) for name in RUN]
-    assert summary[0] == ["claim", "expected", "found", "verdict", "experiment"]
+    assert summary[0] == ["paper", "place", "claim", "expected", "found", "verdict", "experiment"]
     assert status[0][:4] == ["experiment", "source", "games", "run"]
     assert {row[0] for row in status[1:]} == {f"[{e.name}](#{e.name})" for e in experiments}
     (missing,) = re.findall(r"^Not run here: (.*)\.$", text, re.MULTILINE)
@@ -91,23 +91,49 @@ def test_the_report_says_which_experiments_have_run(text):
 
 
 def test_every_claim_has_a_verdict_and_they_add_up(text, results):
-    summary = tables(text)[0][1:]
-    claims = {(claim.text, e.name): claim for e in map(read_experiment, RUN) for claim in e.claims}
-    assert Counter((row[0], re.sub(r"\[(.*)\].*", r"\1", row[4])) for row in summary) == Counter(claims.keys())
+    by_paper, (_, *summary) = tables(text)[:2]
+    claims = {
+        (claim.text.removeprefix("(ours) "), e.name): claim for e in map(read_experiment, RUN) for claim in e.claims
+    }
+    named = [(row[2], re.sub(r"\[(.*)\].*", r"\1", row[6])) for row in summary]
+    assert Counter(named) == Counter(claims.keys())
     total, counts = re.search(r"^(\d+) claims; (.*)\.$", text, re.MULTILINE).groups()
     by_name = {name: int(n) for name, n in (part.split(": ") for part in counts.split(", "))}
     assert int(total) == len(claims) == sum(by_name.values())
-    assert by_name == Counter(row[3].strip("*") for row in summary)
+    assert by_name == Counter(row[5].strip("*") for row in summary)
     assert set(by_name) <= {HELD, NOT_HELD, OPEN, NOT_MEASURED}
     assert by_name[HELD] >= 2
-    for row in summary:
-        name = re.sub(r"\[(.*)\].*", r"\1", row[4])
-        m = analyze(results, name).measure(claims[row[0], name])
-        claim = claims[row[0], name]
+    assert by_paper[0] == ["claims of", *by_name]
+    for paper, *numbers in by_paper[1:]:
+        found = Counter(row[5].strip("*") for row in summary if row[0] == paper)
+        assert numbers == [str(found[name]) for name in by_name]
+    for (_, name), row in zip(named, summary, strict=True):
+        claim = claims[row[2], name]
+        m = analyze(results, name).measure(claim)
         verdict = NOT_MEASURED if m is None else m.verdict(claim.low, claim.high)
-        assert row[3] == (f"**{verdict}**" if verdict == NOT_HELD else verdict), row
-        assert bool(row[2]) == (m is not None)
-    assert ["969,894 features in all", "969,894", "969,894", HELD, "[shape_counts](#shape_counts)"] in summary
+        assert row[5] == (f"**{verdict}**" if verdict == NOT_HELD else verdict), row
+        assert bool(row[4]) == (m is not None)
+        assert (row[0], row[1]) == place_of(read_experiment(name), claim)
+    assert [
+        "TD",
+        "Table 1",
+        "969,894 features in all",
+        "969,894",
+        "969,894",
+        HELD,
+        "[shape_counts](#shape_counts)",
+    ] in summary
+    assert [row[0] for row in summary] == sorted((row[0] for row in summary), key=PAPERS.index)
+
+
+@pytest.mark.parametrize("name", list_experiments())
+def test_every_claim_of_a_paper_has_its_place(name):
+    e = read_experiment(name)
+    for claim in e.claims:
+        paper, place = place_of(e, claim)
+        assert paper in PAPERS
+        assert (paper == "ours") == claim.text.startswith("(ours)")
+        assert re.match(r"(TD, |MC-RAVE, )?(Section \d|Table \d|Figures? \d)", place), place
 
 
 def test_pictures_are_linked_where_there_are_some(text, folder):
@@ -133,7 +159,8 @@ def test_what_the_sections_say(text, results):
 
     assert "All numbers match the paper's." in part("shape_counts")
     found = analyze(results, "plies")
-    (table,) = tables(part("plies"))
+    stated, table = tables(part("plies"))
+    assert stated[1][:4] == ["the paper", "two-ply", "1,000,000", "1,200 Elo"]
     assert table[0][2:5] == [f"Elo at {n} games" for n in ("1,000", "10,000", "100,000")]
     by_label = {row[0]: row for row in table[1:]}
     m = found.elo("one-ply")
@@ -141,7 +168,7 @@ def test_what_the_sections_say(text, results):
     assert by_label["one-ply"][1:] == ["1", f"{m.value:,.0f}", "", "", shown, ""]
     eight = analyze(results, "learning_runs")
     met = [p for p in eight.pairs if p.b == GNUGO_0 and p.a.startswith("paper's settings")]
-    (table,) = tables(part("learning_runs"))
+    _, table = tables(part("learning_runs"))
     assert table[1][-1] == f"{sum(p.score for p in met) / 160:.1%} of 160"
     assert [row[1] for row in table[1:]] == ["8", "4"]
     assert f"is {found.repeats.deviation(1000):.0f} Elo after a thousand games" in text.replace("\n", " ")
@@ -195,7 +222,7 @@ def test_diverged_runs_are_shown():
     raw = curves_of(e, openings=4)
     assert raw.lines[8]["run"] == "one-ply"
     raw.lines[8] |= {"state": "diverged"}
-    rows = {row[0]: row for row in tables(section(e, Analysis(raw), Path("nowhere"), Path("x")))[0]}
+    rows = {row[0]: row for row in tables(section(e, Analysis(raw), Path("nowhere"), Path("x")))[-1]}
     assert rows["one-ply"][1] == "1, 1 diverged"
     assert rows["two-ply"][1] == "8"
     # It has no end to compare with, but what it was until then can be compared.
@@ -206,7 +233,8 @@ def test_diverged_runs_are_shown():
     gone = [line for line in raw.lines if not any("one-ply" in name for name in line.get("pair", []))]
     gone[8] = run_line("one-ply", 1, [], "diverged")
     rows = {
-        row[0]: row for row in tables(section(e, Analysis(RawResults(raw.header, gone)), Path("nowhere"), Path("x")))[0]
+        row[0]: row
+        for row in tables(section(e, Analysis(RawResults(raw.header, gone)), Path("nowhere"), Path("x")))[-1]
     }
     assert rows["one-ply"] == ["one-ply", "1, 1 diverged", *[""] * 5]
 
@@ -216,7 +244,7 @@ def test_labels_that_came_later_are_shown():
     e = read_experiment("plies")
     raw = curves_of(replace(e, runs={"two-ply": e.runs["two-ply"]}), openings=4)
     text = section(e, Analysis(raw), Path("nowhere"), Path("x"))
-    rows = {row[0]: row for row in tables(text)[0]}
+    rows = {row[0]: row for row in tables(text)[-1]}
     assert rows["one-ply"] == ["one-ply", "not run", *[""] * 5]
     assert rows["two-ply"][1] == "8"
     assert Analysis(raw).measure(e.claims[0]) is None

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -57,19 +55,6 @@ def url(sources) -> Iterator[str]:  # noqa: ARG001 - a fixture that the server's
             process.communicate(timeout=300)
         finally:
             process.kill()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None and not os.environ.get("CI"):
-        pytest.skip("Chromium (Debian package chromium) is not installed")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

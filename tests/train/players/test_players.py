@@ -76,6 +76,8 @@ def test_defaults_are_those_of_the_classes():
 
 def test_defaults_of_tree_search_are_those_of_its_algorithms():
     for name, settings in ALGORITHMS.items():
+        if name == "rlgo":  # its limit is a time
+            continue
         player, plain = make_player(name, 9, 1), TreeSearch(9, ALGORITHMS["mc"])
         assert player.settings == settings._replace(max_moves=243)
         assert player.name == name
@@ -113,8 +115,7 @@ def test_every_key_of_tree_search_reaches_what_it_names():
     player = make_player(
         "heuristic_mc_rave,sims=7,default=rlgo,epsilon=0.3,save=off,pattern=off,capture=off,self_atari=off,mercy=off,"
         "truncate=5,workers=2,virtual_loss=4,resign=0.1,c=0.2,fpu=0.7,schedule=minimum_mse_exact,k=70,bias=0.3,"
-        "learn_bias=on,expand_after=3,heuristic=both,C=6,M=8,adapt_M=on,progressive_bias=0.9,widening=1.5,reuse=off,"
-        "memory_mb=3",
+        "expand_after=3,heuristic=both,C=6,M=8,reuse=off,memory_mb=3",
         9,
     )
     assert isinstance(player, TreeSearch)
@@ -123,8 +124,8 @@ def test_every_key_of_tree_search_reaches_what_it_names():
     assert player.knowledge.policy.epsilon == 0.3
     assert player.settings == Settings(
         c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3,
-        learn_bias=True, expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8, adapt_m=True,
-        progressive_bias=0.9, widening=1.5, truncate=5, virtual_loss=4, max_moves=243,
+        expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8,
+        truncate=5, virtual_loss=4, max_moves=243,
     )  # fmt: skip
     assert len(player.trees) == 1
     assert sum(array.nbytes for array in player.trees[0]) == pytest.approx(3e6, rel=0.02)
@@ -194,12 +195,27 @@ def test_the_default_has_values_of_its_own_on_19x19():
     assert values("heuristic_mc_rave,seconds=1", 19) == (None, 50)
 
 
+def test_the_strongest_player_plays_on_every_board():
+    assert make_player("rlgo", 9).settings == ALGORITHMS["rlgo"]._replace(max_moves=243)
+    for size in range(5, 20):
+        player = make_player("rlgo,memory_mb=8", size)
+        assert (player.simulations, player.seconds) == (None, 1.0)
+        has_weights = size in (9, 13, 19)
+        assert player.settings.heuristic == (Heuristic.RLGO_PATTERNS if has_weights else Heuristic.PATTERNS)
+        assert (player.value_weights() is not None) == has_weights
+        assert player.knowledge.patterns is not None
+    assert make_player("rlgo,sims=20", 7).seconds is None
+    assert make_player("rlgo,sims=20,seconds=3", 7).seconds == 3.0
+    with pytest.raises(RlgoError, match=r"x\.npz"):
+        make_player("rlgo,weights=x.npz", 7)
+
+
 FULL_NAMES = [
     ("td_search,sims=7,T=3,learn=4,span=9,default=uniform,lambda=0.5,schedule=linear",
      "td_search,simulations=7,policy_plies=3,learn_plies=4,schedule_games=9,default_policy=uniform,lambda_=0.5,schedule=linear"),
     ("dyna2,long=none,sims=5", "dyna2,long_term=none,simulations=5"),
-    ("uct,fpu=0.7,k=70,bias=0.3,C=6,M=8,heuristic=mogo,adapt_M=on,default=uniform",
-     "uct,first_play_urgency=0.7,rave_k=70,rave_bias=0.3,prior_n=6,prior_n_amaf=8,heuristic=mogo,adapt_m=on,default_policy=uniform"),
+    ("uct,fpu=0.7,k=70,bias=0.3,C=6,M=8,heuristic=mogo,default=uniform",
+     "uct,first_play_urgency=0.7,rave_k=70,rave_bias=0.3,prior_n=6,prior_n_amaf=8,heuristic=mogo,default_policy=uniform"),
     ("heuristic_mc_rave,first=td_search;sims=9", "heuristic_mc_rave,prior_search=td_search;simulations=9"),
 ]  # fmt: skip
 

@@ -17,12 +17,11 @@ SIZE = 5
     [
         ("truncate=-2", "truncate = -2"),
         ("truncate=soon", "truncate = "),
-        ("widening=0.5", "widening = 0.5: expected 0, or a number above 1"),
         ("default=rlgo,weights=none.npz", "none.npz"),
         ("workers=0", "workers = 0"),
         ("first=uct.toml,heuristic=rlgo", "prior_search = uct.toml: expected a td_search or dyna2 player"),
-        ("first=td_search.toml", "prior_search: expected heuristic = rlgo or both"),
-        ("widening=1.4", "widening = 1.4: expected a heuristic"),
+        ("first=td_search.toml", "prior_search: expected heuristic = rlgo, both or rlgo_patterns"),
+        ("heuristic=patterns,patterns=8x8", "8x8: cannot be read: No such file or directory"),
     ],
 )
 def test_bad_keys(keys, message):
@@ -45,3 +44,4 @@ def test_the_weights_of_the_first_search_are_among_the_files_of_a_match():
     assert name == "9x9-1M"
     assert programs_of(["greedy,weights=9x9-1M"])["files"] == {name: digest}
     assert not more
+    assert list(programs_of(["mc_rave,patterns=9x9"])["files"]) == ["9x9"]

@@ -35,7 +35,7 @@ class Options(NamedTuple):
     limits : see `Limits`
     """
 
-    player: str = "heuristic_mc_rave"
+    player: str = "rlgo"
     size: int = 9
     komi: float = 7.5
     host: str = "127.0.0.1"

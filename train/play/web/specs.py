@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from rlgo.errors import RlgoError
 from rlgo.player import Player
+from rlgo.resources import list_shipped_patterns
 from train.play.web.files import WeightFiles
 from train.play.web.options import Options
 from train.players.keys import PLAYERS
@@ -74,6 +75,8 @@ class Specs:
         for key in _WEIGHTS:
             if values.get(key, "") not in _NO_FILES:
                 values[key] = str(self._weights.find(values[key], size).path)
+        if values.get("patterns") and values["patterns"] not in list_shipped_patterns():
+            raise RlgoError(f"patterns = {values['patterns'][:60]}: expected {' or '.join(list_shipped_patterns())}")
         nested = values.get("prior_search")
         if nested:
             inner = nested_spec(nested)
@@ -113,7 +116,6 @@ SLIDERS: dict[str, Slider] = {
     "prior_n": Slider(0, 500),
     "prior_n_amaf": Slider(0, 500),
     "expand_after": Slider(1, 50),
-    "progressive_bias": Slider(0, 50),
     "epsilon": Slider(0, 1),
     "lambda_": Slider(0, 1),
     "alpha": Slider(0.001, 10, True),
@@ -129,7 +131,7 @@ SLIDERS: dict[str, Slider] = {
     "long_lambda": Slider(0, 1),
     "long_epsilon": Slider(0, 1),
 }
-_NOT_OFFERED = ("long_save", "workers", "root_parallel", "virtual_loss", "memory_mb")
+_NOT_OFFERED = ("long_save", "patterns", "workers", "root_parallel", "virtual_loss", "memory_mb")
 
 
 def players_menu() -> list[dict[str, Any]]:

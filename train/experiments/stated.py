@@ -1,0 +1,75 @@
+"""What papers state about their figures, on the scales of our pictures.
+
+The papers' curves exist as pictures only, but their text names some of the numbers. Each stands once, in the file of
+the experiment that repeats the figure (`train.config.StatedConfig`), with its place in the paper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from train.config import StatedConfig
+from train.experiments.findings import Analysis
+from train.experiments.model import Experiment
+
+Span = tuple[float, float]  # the two ends of a range, or twice the same number
+
+
+def elo_from_share(won: float) -> float:
+    """Return the difference in Elo at which a player wins this share of its games (TD paper, Section 3.3)."""
+    return 400 * math.log10(won / (1 - won))
+
+
+def share_from_elo(elo: float) -> float:
+    """Return the share of games that a player so many Elo ahead wins."""
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+def spans(s: StatedConfig) -> list[Span]:
+    """Return the stated numbers as ranges."""
+    return list(zip(s.y, s.up_to or s.y, strict=True))
+
+
+def stated_ratings(analysis: Analysis, s: StatedConfig) -> list[Span]:
+    """Return stated numbers as ratings on the scale of an analysis; empty if they cannot be placed there.
+
+    A share of games becomes a difference in Elo, and a difference is added to our own rating of the other player.
+    """
+    other = analysis.elo(s.b) if s.b else None
+    if not analysis.is_anchored or (s.b and other is None):
+        return []
+    base = 0.0 if other is None else other.value
+    return [(base + low, base + high) for low, high in _converted(s, "elo")]
+
+
+def stated_shares(s: StatedConfig, opponents: Sequence[str]) -> list[Span]:
+    """Return stated numbers as shares won against one of these opponents; empty if they are about others."""
+    return _converted(s, "won") if s.b in opponents else []
+
+
+def _converted(s: StatedConfig, of: str) -> list[Span]:
+    if s.of == of:
+        return spans(s)
+    convert = elo_from_share if of == "elo" else share_from_elo
+    return [(convert(low), convert(high)) for low, high in spans(s)]
+
+
+def stated_rows(e: Experiment) -> list[tuple[str, str, str, str, str]]:
+    """Return a table of all stated numbers of an experiment: whose, of what, at which x, how much, and where."""
+    rows = [("whose", "of", "at", "number", "place")]
+    for s in e.stated:
+        name = next((c.legend for c in e.contestants if c.series == s.series and c.legend), s.series)
+        for x, (low, high) in zip(s.x or ("",), spans(s), strict=True):
+            at = f"{x:,g}" if isinstance(x, float) and x < 1e6 else f"{x:,.0f}" if x else ""
+            rows.append((s.by, name, at, _number(s, low, high), s.where))
+    return rows
+
+
+def _number(s: StatedConfig, low: float, high: float) -> str:
+    """Format a stated number with its unit."""
+    form, unit = ("{:.0%}", f" against {s.b}") if s.of == "won" else ("{:+,.0f}" if s.b else "{:,.0f}", " Elo")
+    if s.of == "elo" and s.b:
+        unit += f" relative to {s.b}"
+    number = form.format(low) if low == high else f"{form.format(low)} to {form.format(high)}"
+    return number + unit
