@@ -197,7 +197,8 @@ def test_the_default_has_values_of_its_own_on_19x19():
 
 def test_the_strongest_player_plays_on_every_board():
     assert make_player("rlgo", 9).settings == ALGORITHMS["rlgo"]._replace(max_moves=243)
-    for size in range(5, 20):
+    assert set(PLAYERS["rlgo"].by_size) == set(range(5, 20)) - {9, 13, 19}
+    for size in (5, 9, 10, 13, 19):
         player = make_player("rlgo,memory_mb=8", size)
         assert (player.simulations, player.seconds) == (None, 1.0)
         has_weights = size in (9, 13, 19)
