@@ -278,7 +278,7 @@ class TdSearch(Player):
         self._older: deque[np.ndarray] = deque(maxlen=delay + 1)
 
         sees = self.features.sees_liberties
-        choice, *own = seed_sequence(seed).spawn(1 + workers)
+        choice, *own = seed_sequence(seed).spawn(1 + self.workers)
         self._choice = np.random.default_rng(choice)
         self.scratch = [make_scratch(size, tally_dtype(), child, sees_liberties=sees) for child in own]
         self._shapes = new_shapes(1, size, sees)[0]  # of `evaluate`, while others simulate
