@@ -31,7 +31,7 @@ def combine_values(statistics, settings, betas, values):
         if settings.action_value == ActionValue.RAVE:
             betas[i] = 1.0 if n_amaf[i] > 0 else 0.0
         else:
-            betas[i] = beta_of(settings.schedule, beta_s, n[i], n_amaf[i], q_amaf[i], settings.rave_bias)
+            betas[i] = beta_of(settings, beta_s, n[i], n_amaf[i], q_amaf[i])
         values[i] = combine(q[i], q_amaf[i], betas[i]) if n[i] + n_amaf[i] > 0 else np.nan
 
 

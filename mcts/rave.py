@@ -11,7 +11,7 @@ import numpy as np
 
 from mcts.settings import ActionValue, RaveSchedule
 from mcts.tree import add, statistic
-from rlgo.board import BLACK, PASS
+from rlgo.board import BLACK, PASS, WHITE
 from rlgo.jit import inline, njit
 
 
@@ -22,9 +22,13 @@ def combine(q, q_amaf, beta):
 
 
 @inline
-def hand_selected_beta(n_s, k):
-    """Beta = sqrt(k / (3 N(s) + k)): one half at N(s) = k, the equivalence parameter (equation 19)."""
-    return math.sqrt(k / (3.0 * n_s + k))
+def hand_selected_beta(n, k):
+    """Beta = sqrt(k / (3 n + k)): one half at n = k, the equivalence parameter (equation 19).
+
+    n : N(s), as printed; or N(s, a), since k is "the number of simulations at which the Monte-Carlo value and the AMAF
+        value should be given equal weight", and they are values of an action
+    """
+    return math.sqrt(k / (3.0 * n + k))
 
 
 @inline
@@ -45,19 +49,20 @@ def exact_minimum_mse_beta(n, n_amaf, bias, q_amaf):
 
 
 @inline
-def beta_of(schedule, beta_s, n, n_amaf, q_amaf, bias):
+def beta_of(settings, beta_s, n, n_amaf, q_amaf):
     """Return the weight of the AMAF value: 0 if there is none, 1 if there is no MC value.
 
-    schedule : `RaveSchedule`
+    settings : `Settings`: the schedule and its parameters
     beta_s : `hand_selected_beta` of the state, which all its actions share
-    bias : b, the RAVE bias of the minimum-MSE schedules
     """
-    if schedule == RaveSchedule.HAND_SELECTED:
+    if settings.schedule == RaveSchedule.HAND_SELECTED:
         beta = beta_s
-    elif schedule == RaveSchedule.MINIMUM_MSE:
-        beta = minimum_mse_beta(n, n_amaf, bias)
+    elif settings.schedule == RaveSchedule.MINIMUM_MSE:
+        beta = minimum_mse_beta(n, n_amaf, settings.rave_bias)
+    elif settings.schedule == RaveSchedule.HAND_SELECTED_ACTION:
+        beta = hand_selected_beta(n, settings.rave_k)
     else:
-        beta = exact_minimum_mse_beta(n, n_amaf, bias, q_amaf)
+        beta = exact_minimum_mse_beta(n, n_amaf, settings.rave_bias, q_amaf)
     beta = 1.0 if n == 0.0 else beta
     return 0.0 if n_amaf == 0.0 else beta
 
@@ -68,8 +73,9 @@ def back_up(path, z, settings, tree):
 
     path : record of `search.path_dtype`
     The AMAF values of s_t count the moves u >= t by the colour to play in s_t, a_t included (equations 16 and 17). If
-    a simulation plays a point more than once, only the first move counts, whoever played it. Passes and
-    moves that were illegal in s_t, and so are no action there, do not count.
+    a simulation plays a point more than once, only the first move counts, whoever played it (Section 4.3); with
+    `amaf_own` the first by that colour, whatever the other played there before (Algorithm 2). Passes and moves that
+    were illegal in s_t, and so are no action there, do not count.
     """
     shared = settings.virtual_loss > 0
     one_outcome = statistic(1, z)
@@ -81,19 +87,21 @@ def back_up(path, z, settings, tree):
     if settings.action_value < ActionValue.RAVE:
         return
     # N~(s_t, a_u) and Q~(s_t, a_u) (equations 16 and 17). As t goes backwards, `first_played` holds for each point the
-    # colour of the first move there from s_t on.
+    # colour of the first move there from s_t on; with `amaf_own` all colours that move there. A colour is one bit.
     path.first_played[:] = 0
+    kept = np.int64(BLACK | WHITE if settings.amaf_own else 0)
     u = np.int64(path.n_moves) - 1
     for t in range(path.n_nodes - 1, -1, -1):
         while u >= t:
-            path.first_played[path.moves[u]] = BLACK + (path.first_color - BLACK + u) % 2
+            p, played_by = path.moves[u], BLACK + (path.first_color - BLACK + u) % 2
+            path.first_played[p] = played_by | (path.first_played[p] & kept)
             u -= 1
         path.first_played[PASS] = 0
         color = BLACK + (path.first_color - BLACK + t) % 2
         node = np.int64(path.node[t])
         first = np.int64(tree.first_edge[node])
         for i in range(first, first + np.int64(tree.n_edges[node])):
-            if path.first_played[np.uint64(tree.move[i])] == color:
+            if path.first_played[np.uint64(tree.move[i])] & color:
                 add(tree.amaf_statistic, i, one_outcome, shared)
 
 

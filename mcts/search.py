@@ -371,7 +371,7 @@ def action_value(mc, amaf, log_n_s, beta_s, color, settings):
     elif settings.action_value == ActionValue.RAVE:
         value, is_unknown = (q_amaf if n_amaf > 0.0 else q), n + n_amaf == 0.0
     else:
-        value = combine(q, q_amaf, beta_of(settings.schedule, beta_s, n, n_amaf, q_amaf, settings.rave_bias))
+        value = combine(q, q_amaf, beta_of(settings, beta_s, n, n_amaf, q_amaf))
         is_unknown = n + n_amaf == 0.0
     value = value if color == BLACK else 1.0 - value
     if settings.c > 0.0:

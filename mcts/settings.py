@@ -32,6 +32,7 @@ class RaveSchedule(IntEnum):
     HAND_SELECTED = 0  # equation 19, with `Settings.rave_k`
     MINIMUM_MSE = 1  # equation 47, with `Settings.rave_bias`
     MINIMUM_MSE_EXACT = 2  # equation 46, with `Settings.rave_bias`
+    HAND_SELECTED_ACTION = 3  # equation 19 with N(s, a) for N(s), the other reading of k (Section 4.5)
 
 
 class Heuristic(IntEnum):
@@ -74,8 +75,9 @@ class Settings(NamedTuple):
     c: Annotated[float, AT_LEAST_0] = 0.0  # exploration constant of UCB1; makes UCT of MC, UCT-RAVE of MC_RAVE
     first_play_urgency: Annotated[float, AT_LEAST_0] = 0.5  # the value, to its player, of an action without statistics
     schedule: Annotated[int, Choice(RAVE_SCHEDULES)] = RaveSchedule.MINIMUM_MSE
-    rave_k: Annotated[float, POSITIVE] = 10_000.0  # equivalence parameter of the hand-selected schedule
+    rave_k: Annotated[float, POSITIVE] = 10_000.0  # equivalence parameter of the hand-selected schedules
     rave_bias: Annotated[float, AT_LEAST_0] = 0.02  # RAVE bias of the minimum-MSE schedules
+    amaf_own: bool = False  # only a player's own earlier play at a point excludes it, as printed in Algorithm 2
     expand_after: Annotated[int, COUNT] = 1  # visits of an action before its position becomes a node
     heuristic: Annotated[int, Choice({**HEURISTICS, "user": Heuristic.USER})] = Heuristic.NONE
     prior_n: Annotated[int, _PRIOR_COUNT] = 0  # C, the confidence in H as an MC value, in visits

@@ -46,7 +46,7 @@ _WIDTH = 1e-9  # width of a null window: logits are sums of float32, so they are
 _EXACT, _LOWER, _UPPER = 1, 2, 3
 _REDUCTION = 3  # plies that a null move takes off the depth
 _HISTORY = 1e-3  # of a logit, for each squared depth
-_SLICE_NODES = 200_000  # about 10 ms
+_FIRST_NODES = 2_000  # of the first slice: a fraction of a millisecond
 
 
 @checked
@@ -471,12 +471,12 @@ class AlphaBetaSearch:
         s = self._search.state
         self._order.shuffle(moves)
         result = AlphaBetaResult(int(moves[0]), 0.0, 0, 0, [int(moves[0])], 0.0)
+        slices = budget.slices(_FIRST_NODES)
         for depth in range(1, (budget.depth or MAX_DEPTH - 1) + 1):
             begin_root(moves, depth, s)
-            is_done = is_late = False
-            while not is_done and not is_late:
-                is_done = bool(negamax(_SLICE_NODES, self._search))
-                is_late = budget.ends()
+            is_done = False
+            while not is_done and (n_nodes := next(slices, 0)):
+                is_done = bool(negamax(n_nodes, self._search))
             if s.length[0] > 0:  # the moves searched so far: the best of the last depth came first
                 x = float(s.best[0]) * (1 if game.to_play == BLACK else -1)
                 line = [int(p) for p in s.line[0, : s.length[0]]]
@@ -484,7 +484,7 @@ class AlphaBetaSearch:
                 result = AlphaBetaResult(int(s.best_move[0]), x, complete, int(s.nodes), line, budget.elapsed)
             if is_done:
                 self.results.append(result)
-            if is_late or abs(result.x) == WON_LOGIT:
+            if not is_done or abs(result.x) == WON_LOGIT:
                 break
             # The best move first, the others in their old order: the next depth then cuts most.
             moves = s.moves[0, : len(moves)][np.argsort(-s.values[: len(moves)], kind="stable")].astype(np.int64)

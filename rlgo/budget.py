@@ -1,7 +1,8 @@
 """Search budgets: when a search must end, and how it is cut into slices.
 
 Start reading at `Budget`. Compiled code never looks at a clock. A search runs it in slices of about ten milliseconds,
-and checks its budget between them.
+by the speed measured so far, and checks its budget between them. The last slice is as long as the time that is left, so
+that a search ends on time as far as its speed stays the same.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class Budget:
     seconds : maximum wall-clock time; None means unlimited
     depth : maximum depth in plies, for iterative deepening; None means unlimited
     stop : polled between slices; returning True ends the search with its result so far
+    review : the seconds that the search should take after all: it is asked between slices from half of `seconds` on,
+        and its answer replaces them
 
     Attributes
     ----------
@@ -50,11 +53,13 @@ class Budget:
         seconds: float | None = None,
         depth: int | None = None,
         stop: Callable[[], bool] = never,
+        review: Callable[[], float] | None = None,
     ):
         self.simulations = OrNone(COUNT_OR_0).check("simulations", simulations)
         self.seconds = OrNone(AT_LEAST_0).check("seconds", seconds)
-        self.depth, self.stop = depth, stop
+        self.depth, self.stop, self.review = depth, stop, review
         self.done = 0
+        self._half = 0.0 if self.seconds is None else self.seconds / 2
         self._start = time.perf_counter()
 
     @property
@@ -72,22 +77,16 @@ class Budget:
 
     def ends(self) -> bool:
         """Return whether the search must end now: all simulations done, time up, or stopped."""
+        if self.review is not None and self.elapsed >= self._half:
+            self.seconds = self.review()
         return self.left() == 0 or self.seconds_left() == 0.0 or self.stop()
 
-    def slices(
-        self, least: int = 1, most: int | None = None, is_steady: bool = False, seconds: float = SLICE_SECONDS
-    ) -> Iterator[int]:
+    def slices(self, least: int = 1, seconds: float = SLICE_SECONDS) -> Iterator[int]:
         """Cut the budget into slices: yield how many simulations to run next, until the budget ends.
 
-        There is always a first slice. Slices grow from `least` to what takes about `seconds`.
-
-        Parameters
-        ----------
-        least, most : bounds of a slice; the last one may be smaller
-        is_steady : make every slice as large as `most`, however long it takes
-        seconds : length of a slice
+        There is always a first slice. Slices grow from `least` to what takes about `seconds`, or the time that is left.
         """
-        n = most if is_steady and most is not None else least
+        n = least
         while True:
             left = self.left()
             n = n if left is None else min(n, left)
@@ -96,10 +95,8 @@ class Budget:
             self.done += n
             if self.ends():
                 return
-            if not is_steady:
-                took = max(time.perf_counter() - began, 1e-9)
-                n = max(least, min(4 * n, int(n * seconds / took)))
-                n = n if most is None else min(n, most)
+            took = max(time.perf_counter() - began, 1e-9)
+            n = max(least, min(4 * n, int(n * min(seconds, self.seconds_left() or seconds) / took)))
 
 
 def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | None, float | None]:

@@ -83,7 +83,9 @@ class Player(Protocol):
     persistent : whether to reuse one object for many games, because starting it is expensive
     simulations, seconds : the player's own limits for each move; None: no limit
     stop : polled about every 10 ms during a search; returning True ends the search with the best move so far
-    limit : seconds that the clock allows for the next move, on top of the player's own limits; None without a clock
+    limit : seconds that the clock allows for the next move, on top of the player's own limits; None without a clock.
+        A player that takes more or less for a hard or easy move says here afterwards how long that was
+    spare : seconds by which a hard move may exceed `limit`
     """
 
     name: str
@@ -94,6 +96,7 @@ class Player(Protocol):
     seconds: float | None = None
     stop: Callable[[], bool] = staticmethod(never)
     limit: float | None = None
+    spare: float = 0.0
 
     def __repr__(self) -> str:
         facts = ["any board" if self.sizes is None else known_sizes(self.sizes)]
@@ -141,7 +144,7 @@ class Player(Protocol):
         -------
         the seconds the move should take, or None if there is no limit or the player manages its own time.
         """
-        self.limit = clock.budget(color, size)
+        self.limit, self.spare = clock.budget(color, size), clock.spare(color, size)
         return self.limit
 
     def own_budget(self, stop: Callable[[], bool] | None = None) -> Budget:
@@ -327,9 +330,14 @@ def ranked(game: Game, values: np.ndarray, visits: int = 1) -> list[Candidate]:
     """
     sign = -1 if game.to_play == BLACK else 1
     moves = moves_to_try(game) or [PASS]
-    places = [-1 if p == PASS else int(np.dot(to_row_col(p, game.size), (game.size, 1))) for p in moves]
+    places = places_of(moves, game.size)
     candidates = [Candidate(p, float(values[i]), visits, [p]) for p, i in zip(moves, places, strict=True)]
     return sorted(candidates, key=lambda candidate: sign * candidate.value)
+
+
+def places_of(moves: list[int], size: int) -> list[int]:
+    """Return where the values of moves stand in an array by row * size + col, then PASS."""
+    return [-1 if p == PASS else int(np.dot(to_row_col(p, size), (size, 1))) for p in moves]
 
 
 def greedy_move(game: Game, values: np.ndarray, rng: np.random.Generator) -> int:
@@ -342,7 +350,7 @@ def greedy_move(game: Game, values: np.ndarray, rng: np.random.Generator) -> int
     moves = moves_to_try(game)
     if not moves:
         return PASS
-    mine = np.array([values[row * game.size + col] for row, col in (to_row_col(p, game.size) for p in moves)])
+    mine = values[places_of(moves, game.size)]
     best = mine.max() if game.to_play == BLACK else mine.min()
     return moves[rng.choice(np.flatnonzero(mine == best))]
 

@@ -359,21 +359,18 @@ class GameSession:
         """Find a legal move for a side without changing the game. If `timed`, the side's clock runs."""
         start = time.monotonic()
         game = self._position(color)
-        budget = self.clock.budget(color, game.size)
+        self.player.limit = self.clock.budget(color, game.size)
+        self.player.spare = self.clock.spare(color, game.size)
         self.last_search = None
         self._is_interrupted = False
         try:
             with self._player_at_work(), self._reporting(report, game, every):
-                if self.early_pass and self._may_end(game):
-                    p = PASS
-                else:
-                    self.player.limit = budget
-                    p = int(choose(game))
+                p = PASS if self.early_pass and self._may_end(game) else int(choose(game))
             why = None if p == RESIGN else game.why_illegal(p)
             if why is not None:
                 raise RlgoError(f"{self.player.name} chose an illegal move: {why}")
         finally:
-            seconds = time.monotonic() - start
+            seconds, budget = time.monotonic() - start, self.player.limit
             if timed:
                 self.clock.spend(color, seconds, budget)
         with self._player_at_work():

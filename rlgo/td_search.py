@@ -19,16 +19,28 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from rlgo.board import PASS, outcome, play
+from rlgo.board import BLACK, PASS, outcome, play
 from rlgo.bounds import One, OrNone, Switch, Whole, checked
 from rlgo.budget import SLICE_SECONDS, Budget, check_budget, shorter
-from rlgo.coords import to_row_col
+from rlgo.clock import seconds_for
 from rlgo.game import Game
 from rlgo.jit import atomic_add, compiling, copy_record, inline, njit, seed_sequence
-from rlgo.journal import EVERY, Journal, catch_up, clear, exchange, make_journals
+from rlgo.journal import Journal, catch_up, clear, exchange, make_journals
 from rlgo.learner import add_up
 from rlgo.memory import announce
-from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, check_size, greedy_move, ranked, won_by
+from rlgo.player import (
+    RESIGN,
+    Candidate,
+    Insight,
+    Player,
+    Seed,
+    check_size,
+    greedy_move,
+    moves_to_try,
+    places_of,
+    ranked,
+    won_by,
+)
 from rlgo.policy import choose_move, choose_move_by_both
 from rlgo.rollout import (
     DefaultPolicy,
@@ -59,6 +71,7 @@ from rlgo.td import begin_episode, check_max_moves, learn_game_unshared, record_
 from rlgo.value import all_afterstates, new_shapes, reset, reweigh, squash, update, update_value
 from rlgo.weights import Weights
 
+_CERTAIN = 1e-6  # values are no closer to 0 or 1 than this where they become logits
 _WAIT_SECONDS = 1e-4  # of a thread that is too far ahead of another
 THROUGHOUT = ALL_PLIES = MOST  # T: the learned policy to the end; learn_plies: learn from all states
 
@@ -169,7 +182,7 @@ def simulate(work, scratch, table, learns, settings, rules, journal):
     done = 0
     while True:
         if journal is not None:
-            if done % EVERY == 0 and not exchange(journal, table.black):
+            if done % journal.every == 0 and not exchange(journal, table.black):
                 return atomic_add(work, 0, 0) < work[1]
             done += 1
         number = atomic_add(work, 0, 1)
@@ -265,7 +278,7 @@ class TdSearch(Player):
         self._older: deque[np.ndarray] = deque(maxlen=delay + 1)
 
         sees = self.features.sees_liberties
-        choice, *own = seed_sequence(seed).spawn(1 + workers)
+        choice, *own = seed_sequence(seed).spawn(1 + self.workers)
         self._choice = np.random.default_rng(choice)
         self.scratch = [make_scratch(size, tally_dtype(), child, sees_liberties=sees) for child in own]
         self._shapes = new_shapes(1, size, sees)[0]  # of `evaluate`, while others simulate
@@ -279,7 +292,8 @@ class TdSearch(Player):
         older = min(self.delay, 2 * size * size)  # a game has few more moves than that
         events = len(self.scratch[0].episode.event_window)
         usual = size * size * int(features.geometry.n_slots.max())
-        self._journals: list[Journal] = make_journals(n, usual, events + len(features.windows)) if n > 1 else []
+        most = events + len(features.windows)
+        self._journals: list[Journal] = make_journals(n, self.learning.alpha, usual, most) if n > 1 else []
         needed = (n + older) * self.theta_bar.nbytes + sum(journal.changes[0].nbytes for journal in self._journals)
         announce(f"workers = {n}, delay = {self.delay}", needed)
         # A single worker learns in theta_bar itself.
@@ -329,8 +343,7 @@ class TdSearch(Player):
     def _insight(self, game: Game, short_term: np.ndarray, parts: dict[str, np.ndarray]) -> Insight:
         """Return the insight of a memory, float32[K], given V after each move by parts of what the player knows."""
         candidates = self.candidates(game)
-        size = self.features.size
-        places = [-1 if c.move == PASS else int(np.dot(to_row_col(c.move, size), (size, 1))) for c in candidates]
+        places = places_of([c.move for c in candidates], self.features.size)
         columns = {"value": np.array([c.value for c in candidates])}
         return Insight(
             "memory",
@@ -387,25 +400,49 @@ class TdSearch(Player):
 
     # --- the search ---
 
+    def budget_for(self, game: Game) -> Budget:
+        """Return the budget of a move in the position of `game`: `own_budget`, fitted to how hard the move is.
+
+        Time is saved where there is nothing to decide, and from half of the clock's time on where one move is clearly
+        best. Any further simulation can change the values of moves and their order, so that nothing else is certain.
+        """
+        budget = self.own_budget()
+        moves = moves_to_try(game)
+        if budget.seconds is not None and len(moves) < 2:
+            budget.seconds = min(budget.seconds, SLICE_SECONDS)
+        elif self.limit is not None and self.spare > 0:
+            places, limit = places_of(moves, game.size), self.limit
+
+            def review() -> float:
+                v = np.clip(self.evaluate(game)[places], _CERTAIN, 1 - _CERTAIN)
+                x = np.sort(np.log(v / (1 - v)))
+                gap = x[-1] - x[-2] if game.to_play == BLACK else x[1] - x[0]
+                return min(seconds_for(limit, self.spare, float(gap)), self.seconds or np.inf)
+
+            budget.review = review
+        return budget
+
     def search(self, game: Game, budget: Budget | None = None) -> None:
         """Simulate from the position of `game` until the budget ends; what was learned is kept.
 
         If the game is over, the search looks at how it might continue.
 
-        budget : by default the player's own, with `Player.limit` and `Player.stop`
+        budget : by default `budget_for`
         """
         check_size(self, game)
         budget = OrNone(One(Budget)).check("budget", budget)
         if self.reset:
             self._forget()
         self._warm_up(game)
-        budget = budget or self.own_budget()
+        budget = budget or self.budget_for(game)
         if self._learns.any() and self._threads is not None:
             self._run_threads(game.komi, budget, self._threads)
         elif self._learns.any():
             for n in budget.slices():
                 self.run(game.komi, budget.done, n)
         self.tally = add_up([scratch.tally for scratch in self.scratch])
+        if budget.review is not None:
+            self.limit = budget.seconds
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that compiling costs no clock time."""

@@ -25,8 +25,8 @@ class TwoPhase(Player):
     ----------
     first : the first phase, a player with its own budget and seed
     depth : maximum depth of alpha-beta
-    seconds : time per move, shared evenly: the first phase takes at most half, and alpha-beta gets the rest. None
-        leaves it to the first phase's budget and `depth`
+    seconds : time per move, shared evenly: the first phase takes at most half, and alpha-beta gets the rest, up to
+        `depth`. None leaves it to the first phase's budget and `depth`
     options, table_bits, seed : see `AlphaBetaSearch`
 
     Attributes
@@ -57,14 +57,21 @@ class TwoPhase(Player):
             first.seconds = self.seconds / 2
         self.result: AlphaBetaResult | None = None
         self._position: tuple[int, ...] = ()  # whose result it is
+        self._is_warm = False
         self.second = AlphaBetaSearch(first.sizes[0], options, table_bits, seed)
 
     def genmove(self, game: Game) -> int:
         """Learn, then search; see `Player.genmove`."""
+        if not self._is_warm:  # else the first move of a game would compile in its own time
+            self.warm_up()
         both = Budget(seconds=shorter(self.seconds, self.limit))
         self.result, self._position = None, ()
+        self.first.stop, self.first.spare = self.stop, self.spare / 2
         self.first.limit = None if self.limit is None else self.limit / 2
-        self.first.search(game, self.first.own_budget(self.stop))
+        budget = self.first.budget_for(game)
+        self.first.search(game, budget)
+        if budget.review is not None and budget.seconds is not None:
+            both.seconds = self.limit = 2 * budget.seconds
         table = self.first.fused_table()
         self.first.evaluate(game)
         left = both.seconds_left()
@@ -94,7 +101,8 @@ class TwoPhase(Player):
     def warm_up(self) -> None:
         """Compile what both phases need, so that compiling costs no clock time."""
         self.first.warm_up()
-        self.second.warm_up()
+        self.second.warm_up(self.first.value_weights().table(is_fused=True))
+        self._is_warm = True
 
     def new_game(self) -> None:
         """Forget the last game."""

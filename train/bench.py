@@ -2,7 +2,7 @@
 
 Start reading at `main`. The process is pinned to one core. Each number is the median of several runs, after one more to
 compile and to warm up. Rates are per second of CPU time, which other processes disturb less than wall-clock time.
-`warm_start_s` and the scaling to two workers or threads, which needs two free cores, are measured in wall-clock time.
+Starting up and the scaling to two workers or threads, which needs two free cores, are measured in wall-clock time.
 Each measurement imports what it measures, so that `KEYS` can be read without loading numba.
 """
 
@@ -13,6 +13,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -62,6 +63,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "mcrave_mogo_19x19_sims_per_s": ("MC-RAVE on 19x19, MoGo's policy", ""),
     "heuristic_mcrave_mogo_19x19_sims_per_s": ("the same with the prior `Q_rlgo`", ""),
     "warm_start_s": ("from process start to the first episode, cache filled", ""),
+    "cold_first_move_s": ("from process start to the default player's first move, cache empty", ""),
     "train_memory_mb": ("peak memory of a process that trains", ""),
     "train_scaling_2_workers": ("learning: two workers against one", ""),
     "tdsearch_scaling_2_threads": ("TD search, 1x1 to 2x2: two threads against one", ""),
@@ -77,6 +79,16 @@ from rlgo.shapes import make_features
 from train.config import load_config
 from train.runs.run import make_learner
 make_learner(load_config("paper"), 1).play(1)
+"""
+
+# Make a player's first move, in a new interpreter.
+_FIRST_MOVE = """
+import sys
+from rlgo.game import Game
+from train.players.spec import make_player
+player = make_player(sys.argv[1], 9, 1)
+player.warm_up()
+player.genmove(Game(9))
 """
 
 # Be the page of `rlgo web`: let it search, watched and unwatched in turn, and print the simulations of each search.
@@ -109,12 +121,13 @@ except (OSError, StopIteration):
 """
 
 
-def main(scale: float = 1.0) -> dict[str, Any]:
+def main(scale: float = 1.0, player: str = "greedy") -> dict[str, Any]:
     """Measure everything, print a table, and return it.
 
     Parameters
     ----------
     scale : factor for the amount of work measured; below 1, the numbers are rough
+    player : the player whose first move, with all compiling, is measured; `rlgo bench` takes the default player
 
     Returns
     -------
@@ -135,6 +148,7 @@ def main(scale: float = 1.0) -> dict[str, Any]:
             _tree_searches(9, _scaled(20_000, scale)),
             _tree_searches(19, _scaled(5_000, scale)),
             _start(),
+            _cold_start(player),
             _memory(),
             _scaling(_scaled(10_000, scale), cpus),
             _search_scaling(_scaled(20_000, scale), cpus),
@@ -427,6 +441,15 @@ def _start() -> Numbers:
         subprocess.run([sys.executable, "-c", _FIRST_EPISODE], check=True, stderr=subprocess.DEVNULL)
         seconds.append(time.perf_counter() - start)
     yield "warm_start_s", statistics.median(seconds[1:])
+
+
+def _cold_start(spec: str) -> Numbers:
+    """Measure the seconds from a new interpreter to a player's first move, with an empty cache. It takes long: once."""
+    command = [sys.executable, "-c", _FIRST_MOVE, spec]
+    with tempfile.TemporaryDirectory() as cache:
+        start = time.perf_counter()
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL, env={**os.environ, "RLGO_CACHE_DIR": cache})
+        yield "cold_first_move_s", time.perf_counter() - start
 
 
 def _memory() -> Numbers:

@@ -14,6 +14,7 @@ SETTINGS = {
     "mc_rave": ALGORITHMS["mc_rave"],
     "exact": ALGORITHMS["mc_rave"]._replace(schedule=RaveSchedule.MINIMUM_MSE_EXACT),
     "hand_selected": ALGORITHMS["mc_rave"]._replace(schedule=RaveSchedule.HAND_SELECTED, rave_k=100.0),
+    "by action": ALGORITHMS["mc_rave"]._replace(schedule=RaveSchedule.HAND_SELECTED_ACTION, rave_k=100.0),
     "prior": ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.MOGO, prior_n=5),
     "rave": ALGORITHMS["rave"],
     "uct": ALGORITHMS["uct"],
@@ -35,6 +36,8 @@ def beta(name: str, n: float, n_amaf: float, n_s: float, q_amaf: float) -> float
         return 1.0
     if s.schedule == RaveSchedule.HAND_SELECTED:
         return (s.rave_k / (3 * n_s + s.rave_k)) ** 0.5
+    if s.schedule == RaveSchedule.HAND_SELECTED_ACTION:
+        return (s.rave_k / (3 * n + s.rave_k)) ** 0.5
     mu = (q_amaf * n_amaf + 1) / (n_amaf + 2)
     variance = mu * (1 - mu) if s.schedule == RaveSchedule.MINIMUM_MSE_EXACT else 1 / 4
     return n_amaf / (n + n_amaf + n * n_amaf * s.rave_bias**2 / variance)

@@ -15,7 +15,7 @@ from tree_tools import (
 
 from mcts.player import TreeSearch
 from mcts.rave import beta_of, combine, exact_minimum_mse_beta, hand_selected_beta, minimum_mse_beta
-from mcts.settings import ALGORITHMS, RaveSchedule
+from mcts.settings import ALGORITHMS, RaveSchedule, Settings
 from mcts.tree import edges_of, nodes_in
 from rlgo.board import PASS
 from rlgo.game import Game
@@ -44,12 +44,23 @@ def test_the_minimum_mse_schedule_minimises_the_error(q_amaf):
 
 
 def test_what_is_not_there_has_no_weight():
-    for schedule in (RaveSchedule.HAND_SELECTED, RaveSchedule.MINIMUM_MSE, RaveSchedule.MINIMUM_MSE_EXACT):
+    for schedule in RaveSchedule:
+        settings = Settings(schedule=schedule, rave_k=1000.0, rave_bias=0.05)
         beta_s = hand_selected_beta(50.0, 1000.0)
-        assert beta_of(schedule, beta_s, 3.0, 0.0, 0.0, 0.05) == 0.0
-        assert beta_of(schedule, beta_s, 0.0, 7.0, 0.4, 0.05) == 1.0
-        assert 0 < beta_of(schedule, beta_s, 3.0, 7.0, 0.4, 0.05) < 1
+        assert beta_of(settings, beta_s, 3.0, 0.0, 0.0) == 0.0
+        assert beta_of(settings, beta_s, 0.0, 7.0, 0.4) == 1.0
+        assert 0 < beta_of(settings, beta_s, 3.0, 7.0, 0.4) < 1
     assert combine(0.2, 0.6, 0.25) == pytest.approx(0.3)
+
+
+def test_the_two_readings_of_k():
+    """The AMAF value and the MC value weigh the same after k visits of the position, or after k of the move."""
+    by_state, by_action = RaveSchedule.HAND_SELECTED, RaveSchedule.HAND_SELECTED_ACTION
+    beta_s = hand_selected_beta(100.0, 100.0)
+    state, action = (Settings(schedule=schedule, rave_k=100.0) for schedule in (by_state, by_action))
+    assert beta_of(state, beta_s, 10.0, 7.0, 0.4) == pytest.approx(0.5)
+    assert beta_of(action, beta_s, 10.0, 7.0, 0.4) == pytest.approx((100 / (3 * 10 + 100)) ** 0.5)
+    assert beta_of(action, beta_s, 100.0, 7.0, 0.4) == pytest.approx(0.5)
 
 
 class Recorder:
@@ -65,10 +76,11 @@ class Recorder:
             path = path_of(search)
             self.games.append((path.moves[: path.n_moves].tolist(), search.wins - wins))
 
-    def statistics(self, expand_after: int = 1) -> dict[tuple, dict[int, list[float]]]:
+    def statistics(self, expand_after: int = 1, amaf_own: bool = False) -> dict[tuple, dict[int, list[float]]]:
         """By the moves that lead to a node: of each action w, n, w_amaf, n_amaf; simulations added in their order.
 
-        The tree is grown again by the rule alone: a simulation adds the first position beyond the tree.
+        The tree is grown again by the rule alone: a simulation adds the first position beyond the tree. With `amaf_own`
+        a move counts if its player plays there at all, as in Algorithm 2; else if nobody was there before.
         """
         known: dict[tuple, dict[int, list[float]]] = {(): self._actions(())}
         for moves, z in self.games:
@@ -89,7 +101,8 @@ class Recorder:
                 known[prefix][moves[t]][1] += 1
                 for p, action in known[prefix].items():
                     plays = [u for u in range(t, len(moves)) if moves[u] == p]
-                    if p != PASS and plays and (plays[0] - t) % 2 == 0:
+                    own = [(u - t) % 2 == 0 for u in plays]
+                    if p != PASS and (any(own) if amaf_own else own[:1] == [True]):
                         action[2] += z
                         action[3] += 1
         return known
@@ -119,12 +132,16 @@ class Recorder:
 
 @pytest.mark.interpreted
 @pytest.mark.filterwarnings("ignore:invalid value encountered")  # beta of no visits at all is 0 / 0, and not used
-@pytest.mark.parametrize(("name", "expand_after"), [("mc_rave", 1), ("uct_rave", 3), ("rave", 1)])
-def test_every_statistic_equals_what_the_simulations_say(name, expand_after):
-    settings = ALGORITHMS[name]._replace(expand_after=expand_after)
+@pytest.mark.parametrize(
+    ("name", "expand_after", "amaf_own"),
+    [("mc_rave", 1, False), ("mc_rave", 1, True), ("uct_rave", 3, False), ("rave", 1, False), ("rave", 1, True)],
+)
+def test_every_statistic_equals_what_the_simulations_say(name, expand_after, amaf_own):
+    settings = ALGORITHMS[name]._replace(expand_after=expand_after, amaf_own=amaf_own)
     search = TreeSearch(SIZE, settings, 1, default_policy=TO_THE_END, seed=3)
     recorder = Recorder(search, game_after("C3", "B2", "D2"), 120)
-    expected, seen = recorder.statistics(expand_after), set()
+    expected, seen = recorder.statistics(expand_after, amaf_own), set()
+    assert expected != recorder.statistics(expand_after, not amaf_own)
     recorder.compare(0, (), expected, seen)
     assert seen == set(expected)
     assert len(seen) == nodes_in(search.trees[0]) > 15

@@ -36,7 +36,7 @@ def test_settings_reach_compiled_code_as_plain_numbers():
     given = Settings(ActionValue.MC, c=1, heuristic=Heuristic.EVEN, rave_bias=1)
     types = [type(value) for value in given]
     assert types == [type(value) for value in Settings()]
-    assert set(types) == {int, float}
+    assert set(types) == {int, float, bool}
     assert given[0] == ActionValue.MC
 
 

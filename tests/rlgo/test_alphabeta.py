@@ -410,18 +410,29 @@ def test_with_seconds_alone():
         assert player.result.seconds > 0
 
 
+def in_slices_of(monkeypatch, nodes: int) -> None:
+    """Let searches run in slices of so many nodes, however long they take."""
+
+    def slices(budget: Budget, least: int) -> Iterator[int]:  # noqa: ARG001 - as `Budget.slices`
+        yield nodes
+        while not budget.ends():
+            yield nodes
+
+    monkeypatch.setattr(Budget, "slices", slices)
+
+
 def test_in_slices_as_at_once(monkeypatch):
     for i in range(20):
         game, found = random_game(5, i, 10 + i), []
         for nodes in (200_000, 1, 30):
-            monkeypatch.setattr(alphabeta, "_SLICE_NODES", nodes)
+            in_slices_of(monkeypatch, nodes)
             found.append(AlphaBetaSearch(5, table_bits=10, seed=1).search(game, FUSED[0], Budget(depth=3))[:-1])
         assert found[0] == found[1] == found[2]
 
 
 def test_stopped_at_any_time(monkeypatch):
     """The move is the best of the last depth, or one that the next depth has found to be better."""
-    monkeypatch.setattr(alphabeta, "_SLICE_NODES", 20)
+    in_slices_of(monkeypatch, 20)
     depths = Counter()
     for i in range(120):
         game = random_game(5, i // 10, 12)

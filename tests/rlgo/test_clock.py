@@ -7,7 +7,7 @@ import re
 import pytest
 
 from rlgo.board import BLACK, WHITE
-from rlgo.clock import Clock, TimeSettings, parse_time
+from rlgo.clock import Clock, TimeSettings, parse_time, seconds_for
 from rlgo.errors import RlgoError
 
 
@@ -128,6 +128,33 @@ def test_time_is_never_over(main: float, moves: int, delay: float) -> None:
         clock.spend(BLACK, budget + delay, budget)
         assert not clock.has_lost(BLACK)
     assert clock.left(BLACK)[0] > 0
+
+
+def test_hard_moves_take_twice_as_long_as_a_rule_and_easy_ones_half() -> None:
+    clock = Clock(TimeSettings(1000))
+    budget, spare = clock.budget(BLACK, 9), clock.spare(BLACK, 9)
+    assert spare == budget
+    assert seconds_for(budget, spare, 0.0) == 2 * budget
+    assert seconds_for(budget, spare, 10.0) == pytest.approx(budget / 2)
+    times = [seconds_for(budget, spare, gap) for gap in (0.0, 0.01, 0.03, 0.1, 1.0)]
+    assert times == sorted(times, reverse=True)
+    assert Clock().spare(BLACK, 9) == 0
+
+
+@pytest.mark.parametrize(
+    "settings", [TimeSettings(60), TimeSettings(5, 10, 5), TimeSettings(5, 2, 1, 3), TimeSettings(0, 10, 25)]
+)
+def test_time_is_never_over_though_all_moves_are_hard(settings: TimeSettings) -> None:
+    clock = Clock(settings)
+    for _ in range(81):
+        budget = clock.budget(BLACK, 9)
+        assert budget is not None
+        most = budget + clock.spare(BLACK, 9)
+        if clock.left(BLACK)[1]:
+            assert most == budget  # overtime has nothing to spare
+        clock.spend(BLACK, most + 0.1, most)
+        assert not clock.has_lost(BLACK)
+    assert clock.left(BLACK)[1] == settings.periods or not settings.periods
 
 
 def test_one_sides_delays_are_not_the_others() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlgo.journal import EVERY, Journal, catch_up, clear, exchange, make_journals, note
+from rlgo.journal import Journal, _is_ahead, catch_up, clear, exchange, make_journals, note
 
 # By the interpreter: what the compiled forms do together, test_td_search.py tells.
-note, exchange, catch_up = note.py_func, exchange.py_func, catch_up.py_func
+note, exchange, catch_up, is_ahead = note.py_func, exchange.py_func, catch_up.py_func, _is_ahead.py_func
 
 
 def write(journal: Journal, theta: np.ndarray, changes: list[tuple[int, float]]) -> None:
@@ -20,7 +20,8 @@ def write(journal: Journal, theta: np.ndarray, changes: list[tuple[int, float]])
 
 def test_each_thread_adds_what_the_others_have_published(monkeypatch):
     monkeypatch.setattr("rlgo.journal.catch_up", catch_up)
-    a, b, c = make_journals(3, 4, 8)
+    monkeypatch.setattr("rlgo.journal._is_ahead", is_ahead)
+    a, b, c = make_journals(3, 1.0, 4, 8)
     theta = [np.array([0, 1, 2, 3], np.float32) for _ in range(3)]
     write(a, theta[0], [(1, 0.5), (2, -1.0)])
     write(b, theta[1], [(1, 0.25)])
@@ -37,11 +38,12 @@ def test_each_thread_adds_what_the_others_have_published(monkeypatch):
 
 def test_a_thread_may_not_be_too_far_ahead(monkeypatch):
     monkeypatch.setattr("rlgo.journal.catch_up", catch_up)
-    a, b = make_journals(2, 4, 8)
+    monkeypatch.setattr("rlgo.journal._is_ahead", is_ahead)
+    a, b = make_journals(2, 1.0, 4, 8)
     theta = [np.zeros(4, np.float32) for _ in range(2)]
     while exchange(a, theta[0]):
-        write(a, theta[0], EVERY * [(1, 1.0)])
-    assert a.written[0] == a.ahead + EVERY
+        write(a, theta[0], 4 * [(1, 1.0)])
+    assert a.written[0] == a.ahead + 4
     assert not exchange(a, theta[0])
     catch_up(b, theta[1])
     assert exchange(a, theta[0])
@@ -51,12 +53,17 @@ def test_a_thread_may_not_be_too_far_ahead(monkeypatch):
     assert theta[1][1] == theta[0][1]
 
 
+def test_the_larger_the_step_the_more_often_they_exchange():
+    assert [make_journals(2, alpha, 4, 8)[0].every for alpha in (5.0, 1.0, 0.5, 0.1, 0.001)] == [1, 2, 4, 8, 8]
+
+
 def test_the_ring_holds_what_has_not_been_read(monkeypatch):
-    """Right before it must wait, a thread may write EVERY of its longest simulations more."""
+    """Right before it must wait, a thread may write `every` of its longest simulations more."""
     monkeypatch.setattr("rlgo.journal._LENGTH", 16)
     monkeypatch.setattr("rlgo.journal.catch_up", catch_up)
-    a, b = make_journals(2, 4, 1_000)
-    assert a.changes.shape[1] >= a.ahead + EVERY * 1_000
+    monkeypatch.setattr("rlgo.journal._is_ahead", is_ahead)
+    a, b = make_journals(2, 1.0, 4, 1_000)
+    assert a.changes.shape[1] >= a.ahead + a.every * 1_000
     theta = [np.zeros(8_000, np.float32) for _ in range(2)]
     for first in (1, 5_001):  # the ring begins anew
         write(a, theta[0], [(first + k, 1.0) for k in range(2_500)])

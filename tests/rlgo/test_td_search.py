@@ -254,6 +254,32 @@ def test_a_search_ends_when_it_is_told_to():
     assert 0 < by_time.tally.simulations < 10**9
 
 
+def test_time_is_saved_where_there_is_nothing_to_decide():
+    game = game_after("C3")
+    game.allowed = frozenset([from_vertex("B2", 5)])
+    timed, counted = TdSearch(5, (1, 2), None, 1000.0, seed=1), TdSearch(**QUICK)
+    assert timed.budget_for(game).seconds <= 0.01
+    assert timed.budget_for(Game(5)).seconds == 1000
+    assert counted.genmove(game) == from_vertex("B2", 5)
+    assert counted.tally.simulations == 60  # what they teach is kept for later moves
+
+
+def test_the_clock_gives_more_time_to_hard_moves():
+    search, game = TdSearch(5, (1,), None, 15.0, seed=1), game_after("C3")
+    search.limit, search.spare = 10.0, 10.0
+    review = search.budget_for(game).review
+    assert review() == 15.0  # all moves are worth the same so far: 20 s, if it were not for its own limit
+    w = next(i for i, (_, row, col) in enumerate(search.features.windows) if (row, col) == (1, 1))
+    search.theta_bar[search.features.geometry.ld_base[w] + WHITE] = -5.0  # one is far better for White
+    assert review() == pytest.approx(5.0, abs=0.1)
+    search.spare = 0.0
+    assert search.budget_for(game).review is None
+    search.limit, search.spare = 0.02, 0.02
+    search.genmove(game)
+    assert 0.01 <= search.limit <= 0.04  # what it has allotted in the end
+    assert search.limit != 0.02
+
+
 def test_finished_and_nearly_finished_games():
     search = TdSearch(**QUICK)
     over = game_after("C3", "pass", "pass")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from random_play import SIZE, random_game, random_weights
@@ -55,6 +57,27 @@ def test_two_phases_share_the_time():
     assert both.genmove(game) in game.sensible_moves()
     assert first.tally.simulations > 0
     assert both.result.depth >= 1
+
+
+def test_compiling_takes_none_of_the_time_of_a_move(monkeypatch):
+    """The clock stands still here but for a minute of compiling; both phases still do all that they were told to."""
+    clock = SimpleNamespace(now=100.0)
+    clock.perf_counter = lambda: clock.now
+    monkeypatch.setattr("rlgo.budget.time", clock)
+    first = TdSearch(SIZE, (1, 2), 30, seconds=6.0, seed=1)
+    both = TwoPhase(first, depth=2, seconds=6.0, seed=1)
+    warm_up = both.warm_up
+
+    def compile_slowly() -> None:
+        clock.now += 60
+        warm_up()
+
+    monkeypatch.setattr(both, "warm_up", compile_slowly)
+    for _ in range(2):
+        both.genmove(random_game(4, 4))
+        assert clock.now == 160
+        assert first.tally.simulations == 30
+        assert both.result.depth == 2
 
 
 def test_insight_is_that_of_the_phase_that_runs():

@@ -148,7 +148,7 @@ CALLS = {
     "GreedyPlayer.candidates": (rlgo.GreedyPlayer(rlgo.ValueFunction(WEIGHTS)).candidates, {"game": rlgo.Game(SIZE)}),
     "TdSearch": (
         rlgo.TdSearch,
-        dict.fromkeys(("policy", "learning", "simulation", "default", "reset", "delay", "merge_every", "resign"))
+        dict.fromkeys(("policy", "learning", "simulation", "default", "reset", "delay", "resign"))
         | {"size": SIZE, "sizes": (1,), "simulations": 1, "seconds": 1, "workers": 1, "seed": 1},
     ),
     "Dyna2": (

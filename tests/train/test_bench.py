@@ -9,6 +9,7 @@ import pytest
 
 from train.bench import KEYS, main, markdown_table
 from train.cli.main import main as rlgo
+from train.cli.options import ENGINE
 
 
 @pytest.mark.slow
@@ -29,15 +30,15 @@ def test_keys(monkeypatch):
 
 
 def test_json_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("train.bench.main", lambda: {"a": 1.5, "machine": {}})
+    monkeypatch.setattr("train.bench.main", lambda player: {"a": 1.5, "player": player, "machine": {}})
     assert rlgo(["bench", "--json", str(tmp_path / "b.json")]) == 0
-    assert json.loads((tmp_path / "b.json").read_text()) == {"a": 1.5, "machine": {}}
+    assert json.loads((tmp_path / "b.json").read_text()) == {"a": 1.5, "player": ENGINE, "machine": {}}
 
 
 @pytest.mark.parametrize("path", ["nowhere/b.json", "."])
 def test_unwritable_json_is_noticed_first(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("train.bench.main", lambda: pytest.fail("measured all the same"))
+    monkeypatch.setattr("train.bench.main", lambda **_: pytest.fail("measured all the same"))
     assert rlgo(["bench", "--json", path]) == 2
     assert path in capsys.readouterr().err
 

@@ -142,7 +142,7 @@ class _Referee:
         start = time.monotonic()
         try:
             p = int(player.genmove(self.game))
-            self._spend(player, color, time.monotonic() - start, budget)
+            self._spend(player, color, time.monotonic() - start, None if budget is None else player.limit)
             if self.rules.opinions:
                 self._ask_opinion(player)
             if p != RESIGN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from train.cli.options import JsonFile, check_writable, write_json
+from train.cli.options import ENGINE, JsonFile, check_writable, write_json
 
 app = typer.Typer()
 
@@ -16,4 +16,4 @@ def bench(json_file: JsonFile = None) -> None:
 
     from train import bench as benchmark
 
-    write_json(json_file, benchmark.main())
+    write_json(json_file, benchmark.main(player=ENGINE))

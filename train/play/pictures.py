@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from rlgo.board import BLACK
-from rlgo.draw import shapes_image, values_image
+import numpy as np
+
+from rlgo.board import BLACK, EMPTY, PASS
+from rlgo.coords import COLUMNS, from_row_col, star_points, to_row_col, to_vertex
+from rlgo.draw import colors_of, picture, shapes_image
 from rlgo.game import COLOR_NAMES
 from rlgo.player import RESIGN
 from rlgo.weights import strongest
 from train.play.analyze import Analysis, describe_map
 from train.play.curve import Curve
-from train.plots import light_frame, make_figure, percent, save_figure
+from train.plots import INK, light_frame, make_figure, percent, save_figure
+
+_CELL, _COLUMNS = 36, 5  # pixels from point to point; shapes in a row
 
 
 def analysis_picture(path: str | Path, analysis: Analysis, top: int = 10) -> None:
@@ -22,23 +28,61 @@ def analysis_picture(path: str | Path, analysis: Analysis, top: int = 10) -> Non
     maps = analysis.known_maps()
     blocks = [] if analysis.memory is None or not top else analysis.memory.features.blocks
     rows, columns = 2 if blocks else 1, max(1, len(maps), len(blocks))
-    figure, axes = make_figure(rows, columns, 4.6 * columns, 4.9 + 2.2 * (rows - 1), height_ratios=[2.4, 1][:rows])
+    figure, axes = make_figure(rows, columns, 4.6 * columns, 5.1 + 2.2 * (rows - 1), height_ratios=[2.4, 1][:rows])
     for ax in axes.flat:
         ax.set_axis_off()
-    mark = None if analysis.move == RESIGN else analysis.move
     for ax, (name, values) in zip(axes[0], maps.items(), strict=False):
-        ax.imshow(values_image(values, 36, analysis.game.board, mark), interpolation="none")
+        _draw_map(ax, analysis, values)
         ax.set_title(f"{name}: {describe_map(name)}, %", fontsize=10, loc="left")
     for ax, block in zip(axes[-1], blocks, strict=False):
-        assert analysis.memory is not None
-        shapes = strongest(analysis.memory, block, top)
-        largest = max((abs(weight) for weight, *_ in shapes), default=1.0)
-        tints = [weight / largest for weight, *_ in shapes]
-        ax.imshow(shapes_image([cells for _, cells, *_ in shapes], tints, columns=5), interpolation="none")
-        ax.set_title(f"learned most, {block.name}: up to {largest:.2f}", fontsize=10, loc="left")
+        _draw_shapes(ax, analysis, block, top)
     title = f"{COLOR_NAMES[analysis.game.to_play]} to play; {analysis.player} plays {analysis.name_of(analysis.move)}"
     figure.suptitle("\n".join([title, *analysis.report]), fontsize=11)
+    note = "Colours from blue, 0 %, over plain wood, 50 %, to red, 100 %. Ring: the move played."
+    figure.supxlabel(note if maps else "", fontsize=8, color=INK)
     save_figure(figure, path)
+
+
+def _draw_map(ax: Any, analysis: Analysis, values: np.ndarray) -> None:
+    """Draw a board with its coordinates and a map of values, in the same colours whatever the position."""
+    from matplotlib.patches import Circle  # slow to load
+
+    colors = colors_of(analysis.game.board)
+    size = len(colors)
+    stars = [to_row_col(p, size) for p in star_points(size)]
+    height = size * _CELL
+    ax.imshow(picture(colors, values, None, stars, _CELL), interpolation="none", extent=(0, height, 0, height))
+    ground = {"boxstyle": "circle,pad=0.1", "facecolor": "white", "linewidth": 0, "alpha": 0.75}
+    font = {"ha": "center", "va": "center", "fontsize": 130 / (size + 2), "fontweight": "bold"}
+    for row, col in np.argwhere(np.isfinite(values) & (colors == EMPTY)):
+        text = f"{100 * values[row, col]:.0f}"
+        ax.text((col + 0.5) * _CELL, (row + 0.5) * _CELL, text, bbox=ground, **font)
+    if analysis.move not in (RESIGN, PASS):
+        row, col = to_row_col(analysis.move, size)
+        at = ((col + 0.5) * _CELL, (row + 0.5) * _CELL)
+        ax.add_patch(Circle(at, 0.46 * _CELL, fill=False, linewidth=2.5, color="black"))
+    middles = [(i + 0.5) * _CELL for i in range(size)]
+    ax.set_axis_on()
+    ax.set_xticks(middles, COLUMNS[:size])
+    ax.set_yticks(middles, [f"{i}" for i in range(1, size + 1)])
+    ax.tick_params(length=0)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+
+
+def _draw_shapes(ax: Any, analysis: Analysis, block: Any, top: int) -> None:
+    """Draw the shapes of a block whose weights changed most, each with its weight and, if it has one, its place."""
+    assert analysis.memory is not None
+    shapes = strongest(analysis.memory, block, top)
+    largest = max((abs(weight) for weight, *_ in shapes), default=1.0)
+    image = shapes_image([cells for _, cells, *_ in shapes], [w / largest for w, *_ in shapes], columns=_COLUMNS)
+    ax.imshow(image, interpolation="none")
+    ax.set_title(f"learned most, {block.name}; red: good for Black, blue: for White", fontsize=10, loc="left")
+    side, size = image.shape[1] / min(_COLUMNS, max(1, len(shapes))), analysis.game.size
+    for i, (weight, _, row, col) in enumerate(shapes):
+        place = "" if block.kind == "LI" else f" {to_vertex(from_row_col(row, col, size), size)}"
+        at = (i % _COLUMNS + 0.5) * side, (i // _COLUMNS + 1) * side
+        ax.text(*at, f"{weight:+.2f}{place}", ha="center", va="center", fontsize=7, color=INK)
 
 
 def curve_picture(path: str | Path, curve: Curve, top: int = 10) -> None:

@@ -185,13 +185,19 @@ class TreeKeys(SimulationKeys):
         _SETTINGS,
         "schedule",
         "How MC and AMAF values are combined: with the least squared error, by `rave_bias`, or hand-selected, by "
-        "`rave_k`.",
+        "`rave_k` and the visits of the position or, with hand_selected_action, of the move.",
         "rave_schedule",
     )
     rave_k: float = setting(
         _SETTINGS, "rave_k", "k, the equivalence parameter; implies the hand-selected schedule.", "rave_k"
     )
     rave_bias: float = setting(_SETTINGS, "rave_bias", "b, the bias of AMAF values.", "rave_bias")
+    amaf_own: bool = setting(
+        _SETTINGS,
+        "amaf_own",
+        "All moves as first as in Algorithm 2: earlier plays by the other player do not exclude a point.",
+        "rave_readings",
+    )
     expand_after: Count = setting(_SETTINGS, "expand_after", "Visits of an action before its position becomes a node.")
     heuristic: Annotated[str, OneOf(*HEURISTICS)] = setting(
         _SETTINGS,

@@ -165,7 +165,7 @@ def test_bad_input_through_a_real_process(tmp_path: Path) -> None:
 
 
 def run_raising(error: BaseException, monkeypatch: Any) -> int:
-    def measure() -> NoReturn:
+    def measure(**_: object) -> NoReturn:
         raise error
 
     monkeypatch.setattr("train.bench.main", measure)
@@ -199,7 +199,7 @@ def test_a_closed_pipe_is_quiet() -> None:
     code = (
         "import sys, train.bench\n"
         "from train.cli.main import main\n"
-        "train.bench.main = lambda: print('x\\n' * 100_000)\n"
+        "train.bench.main = lambda **_: print('x\\n' * 100_000)\n"
         "sys.exit(main(['bench']))"
     )
     with subprocess.Popen(

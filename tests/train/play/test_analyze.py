@@ -19,7 +19,8 @@ from rlgo.shapes import make_features
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, save_weights
 from train.cli.main import main
-from train.play.analyze import analyze
+from train.play.analyze import Analysis, analyze
+from train.play.pictures import analysis_picture
 
 SGF = "(;GM[1]SZ[5]KM[0.5];B[cc];W[bd];B[dd];W[cd])"
 
@@ -93,6 +94,32 @@ def test_a_map_as_text_and_as_a_picture():
     assert changed.min(0).tolist() > [71, 71]
     assert changed.max(0).tolist() < [108, 108]
     assert (plain[90:126, 54] != values_image(values, 36)[90:126, 54]).any()  # the stone of B2
+
+
+def test_the_picture_has_coordinates_and_one_scale_of_colours(monkeypatch):
+    pytest.importorskip("matplotlib")
+    figures = []
+    monkeypatch.setattr("train.play.pictures.save_figure", lambda figure, _: figures.append(figure))
+    g = Game(5)
+    g.play(from_vertex("B2", 5))
+    low, high = np.full((5, 5), np.nan), np.full((5, 5), np.nan)
+    low[0, 0], low[4, 4] = 0.03, 0.09
+    high[0, 0], high[4, 4] = 0.03, 0.99
+    analysis_picture("x.png", Analysis(g, "someone", from_vertex("E5", 5), [], {"value": low, "long-term": high}, None))
+    figures[0].draw_without_rendering()
+    left, right = figures[0].axes
+    for ax in (left, right):
+        assert [label.get_text() for label in ax.get_xticklabels()] == list("ABCDE")
+        assert [label.get_text() for label in ax.get_yticklabels()] == list("12345")
+        (ring,) = ax.patches
+        assert ring.center == (4.5 * 36, 4.5 * 36)
+    assert [text.get_text() for text in left.texts] == ["3", "9"]
+    assert [text.get_text() for text in right.texts] == ["3", "99"]
+    images = [ax.images[0].get_array() for ax in (left, right)]
+    assert (images[0][-36:, :36] == images[1][-36:, :36]).all()  # A1 is as blue, whatever the other values
+    corner = [image[2, -3].astype(int) for image in images]  # E5
+    assert corner[0][2] > corner[0][0]
+    assert corner[1][0] > corner[1][2]
 
 
 def test_from_the_command_line(tmp_path, weights, capsys):

@@ -115,7 +115,7 @@ def test_every_key_of_tree_search_reaches_what_it_names():
     player = make_player(
         "heuristic_mc_rave,sims=7,default=rlgo,epsilon=0.3,save=off,pattern=off,capture=off,self_atari=off,mercy=off,"
         "truncate=5,workers=2,virtual_loss=4,resign=0.1,c=0.2,fpu=0.7,schedule=minimum_mse_exact,k=70,bias=0.3,"
-        "expand_after=3,heuristic=both,C=6,M=8,reuse=off,memory_mb=3",
+        "amaf_own=on,expand_after=3,heuristic=both,C=6,M=8,reuse=off,memory_mb=3",
         9,
     )
     assert isinstance(player, TreeSearch)
@@ -124,7 +124,7 @@ def test_every_key_of_tree_search_reaches_what_it_names():
     assert player.knowledge.policy.epsilon == 0.3
     assert player.settings == Settings(
         c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3,
-        expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8,
+        amaf_own=True, expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8,
         truncate=5, virtual_loss=4, max_moves=243,
     )  # fmt: skip
     assert len(player.trees) == 1
@@ -197,7 +197,8 @@ def test_the_default_has_values_of_its_own_on_19x19():
 
 def test_the_strongest_player_plays_on_every_board():
     assert make_player("rlgo", 9).settings == ALGORITHMS["rlgo"]._replace(max_moves=243)
-    for size in range(5, 20):
+    assert set(PLAYERS["rlgo"].by_size) == set(range(5, 20)) - {9, 13, 19}
+    for size in (5, 9, 10, 13, 19):
         player = make_player("rlgo,memory_mb=8", size)
         assert (player.simulations, player.seconds) == (None, 1.0)
         has_weights = size in (9, 13, 19)

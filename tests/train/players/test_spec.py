@@ -55,8 +55,8 @@ def test_what_is_no_integer_is_refused_in_one_line(text):
 
 def test_a_file_may_write_counts_as_floats(tmp_path):
     file = tmp_path / "mine.toml"
-    file.write_text('player = "td_search"\nsims = 1e3\nmerge_every = 1_0\n')
-    assert parse_spec(str(file)).values == {"simulations": 1_000, "merge_every": 10}
+    file.write_text('player = "td_search"\nsims = 1e3\nmax_moves = 1_0\n')
+    assert parse_spec(str(file)).values == {"simulations": 1_000, "max_moves": 10}
     file.write_text('player = "td_search"\nsims = 1.5\n')
     with pytest.raises(RlgoError, match=r"sims = 1.5: expected an integer from 1 to .*, found a float$"):
         parse_spec(str(file))
