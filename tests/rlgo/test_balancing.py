@@ -9,11 +9,20 @@ import copy
 
 import numpy as np
 import pytest
-from naive import NaiveBoard, Point, from_core, to_core
+from naive import NaiveBoard, Point, from_core, mogo_rules, to_core
 from naive_softmax import OTHER, policy, random_theta
 from random_play import SIZE, random_game, random_weights
 
-from rlgo.balancing import add_games, add_psi, add_simulations, add_two_plies, fit_games, new_score, new_two_plies
+from rlgo.balancing import (
+    add_games,
+    add_psi,
+    add_simulations,
+    add_two_plies,
+    fit_games,
+    mogo_weights,
+    new_score,
+    new_two_plies,
+)
 from rlgo.board import PASS, new_board, new_boards, play, zobrist
 from rlgo.decisions import GameTable
 from rlgo.jit import make_rng
@@ -180,3 +189,19 @@ def test_two_plies_against_all_pairs_of_moves(theta: np.ndarray):
         down[k] -= 1e-3
         slope = (target - v) * (mean_of(up) - mean_of(down)) / 2e-3
         assert gradient[k] == pytest.approx(slope, rel=0.01, abs=1e-6)
+
+
+def test_mogo_weights_prefer_what_mogo_s_first_rule_finds():
+    theta, shares = mogo_weights().tolist(), []
+    for seed in range(12):
+        naive, last = NaiveBoard(SIZE), None
+        for _, p in random_game(10, seed).moves:
+            last = from_core(SIZE, p)
+            naive.play(last)
+        rules = mogo_rules(naive, last)
+        found = next((rules[name] for name in ("save", "pattern", "capture") if rules[name]), set())
+        if found:
+            pi = policy(naive, last, None, theta)
+            shares.append(sum(pi[p][0] for p in found if p in pi))
+    assert len(shares) > 5
+    assert np.mean(shares) > 0.8
