@@ -142,6 +142,8 @@ def test_the_kind_and_the_tables_go_together():
     for kind, softmax in ((SOFTMAX, None), (MOGO, tables)):
         with pytest.raises(RlgoError, match="expected softmax tables for the kind softmax, and for no other"):
             DefaultPolicy(kind, softmax=softmax)
+    with pytest.raises(RlgoError, match="softmax = 7: expected a Tables, or None"):
+        DefaultPolicy(SOFTMAX, softmax=7)
 
 
 # ---------------------------------------------------------------------------------------------

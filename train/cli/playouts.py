@@ -9,7 +9,6 @@ import typer
 
 from rlgo.errors import RlgoError
 from train.cli.options import (
-    ENGINE,
     Force,
     JsonFile,
     Komi,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Learn the policy that plays simulations to the end.")
 
-_SEARCHER = f"{ENGINE},heuristic=both,sims=3000"
+_SEARCHER = "heuristic_mc_rave,heuristic=both,sims=3000"
 _Targets = Annotated[Path, typer.Argument(metavar="TARGETS", help="A file of targets.")]
 
 
