@@ -239,6 +239,7 @@ class TreeSearch(Player):
     def warm_up(self) -> None:
         """Compile what a search needs, so that compiling costs no clock time; the trees are lost."""
         knows = " with liberties" * self._sees_liberties + " with patterns" * (self._patterns is not None)
+        knows += " with a softmax policy" * (self.default_policy.softmax is not None)
         with compiling(f"tree search, {self._size}x{self._size}{knows}"):
             for tree in self.trees:
                 add_root(np.zeros(1, np.int64), tree)

@@ -71,7 +71,7 @@ def new_decisions(decisions: int, candidates: int) -> Decisions:
 
 
 @njit
-def _begin(b, games, g, zobrist):
+def begin_game(b, games, g, zobrist):
     """Set up the first position of game g."""
     clear(b, b.board_size)
     for i in range(games.first_setup[g], games.first_setup[g + 1]):
@@ -82,7 +82,7 @@ def _begin(b, games, g, zobrist):
 
 
 @njit
-def _turn(b, color):
+def turn(b, color):
     """Let a colour play, whoever played last."""
     if b.to_play != color:
         b.to_play = color
@@ -101,10 +101,10 @@ def describe_games(games, first, stop, tree, s, b, out):
     moves = np.empty(b.empties.shape[0] + 1, np.int64)
     n_decisions, n_all = 0, 0
     for g in range(first, stop):
-        _begin(b, games, g, s.zobrist)
+        begin_game(b, games, g, s.zobrist)
         last_but_one, last = np.int64(PASS), np.int64(PASS)
         for t in range(games.first_move[g], games.first_move[g + 1]):
-            _turn(b, games.color[t])
+            turn(b, games.color[t])
             if games.is_learned[t]:
                 study(b, s)
                 n = list_candidates(b, moves)
@@ -132,9 +132,9 @@ def see_games(games, growing, often, rings, s, b):
     """Count the shapes around all candidates of the moves to be learned from; see `nested_shapes.see_shape`."""
     moves = np.empty(b.empties.shape[0] + 1, np.int64)
     for g in range(len(games.first_move) - 1):
-        _begin(b, games, g, s.zobrist)
+        begin_game(b, games, g, s.zobrist)
         for t in range(games.first_move[g], games.first_move[g + 1]):
-            _turn(b, games.color[t])
+            turn(b, games.color[t])
             if games.is_learned[t]:
                 study(b, s)
                 for i in range(list_candidates(b, moves) - 1):

@@ -272,9 +272,7 @@ def board_image(
     return picture(colors, values, mark, stars, cell)
 
 
-def values_image(
-    values: np.ndarray, cell: int = 36, board: np.record | None = None, mark: int | None = None
-) -> np.ndarray:
+def values_image(values: np.ndarray, cell: int = 36) -> np.ndarray:
     """Draw a map of values in per cent as a picture, uint8[size * cell, size * cell, 3].
 
     Parameters
@@ -282,17 +280,13 @@ def values_image(
     values : float[size, size], P(Black wins); NaN for no value. The lowest is blue and the highest red, so that small
         differences show
     cell : pixels from point to point
-    board : a board record whose stones to draw, or None
-    mark : a point to put a ring around; PASS or None marks nothing
     """
     size = len(values)
     low, high = np.nanmin(values), np.nanmax(values)
     spread = (values - low) / (high - low) if high > low else np.full(values.shape, 0.5)
     stars = [to_row_col(p, size) for p in star_points(size)]
     numbers = np.rint(np.nan_to_num(100 * values, nan=-1)).clip(-1, 99).astype(int)
-    colors = np.zeros(values.shape, np.uint8) if board is None else colors_of(board)
-    at = None if mark is None or mark == PASS else to_row_col(mark, size)
-    return picture(colors, spread, at, stars, cell, numbers=numbers)
+    return picture(np.zeros(values.shape, np.uint8), spread, None, stars, cell, numbers=numbers)
 
 
 def shapes_image(

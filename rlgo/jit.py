@@ -233,7 +233,7 @@ def by_type(function: Any) -> Any:
 
 def is_none(kind: Any) -> bool:
     """Return whether a numba type is that of None, for functions under `by_type`."""
-    return isinstance(kind, types.NoneType)
+    return kind == types.none
 
 
 @overload(has_field, prefer_literal=True)

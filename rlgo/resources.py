@@ -45,6 +45,14 @@ def shipped_patterns(size: int) -> Path:
     return files[min(files, key=lambda n: (abs(n - size), n))]
 
 
+def shipped_softmax_policy() -> Path:
+    """Find the shipped softmax policy, which plays on boards of any size."""
+    path = checkpoints_dir() / "playouts" / "9x9.npz"
+    if not path.is_file():
+        raise RlgoError("no shipped softmax policy: expected the file of one")
+    return path
+
+
 def list_configs(kind: str = "") -> list[str]:
     """List the names of the shipped configs, without ``.toml``.
 

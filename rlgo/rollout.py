@@ -1,15 +1,15 @@
 """Default policies: how a simulation is played out beyond what has been learned.
 
-Start reading at `playout`, then `mogo_move`. MoGo's policy is from Gelly, Wang, Munos & Teytaud 2006, "Modification of
-UCT with patterns in Monte-Carlo Go". It answers the opponent's last stone by the first of these that applies: save own
-stones just put into atari; play a pattern on one of the eight points around that stone; capture anything; play a
-uniformly random move.
+Start reading at `playout`, then `mogo_move`. A policy that is learned is in `softmax_policy.py`. MoGo's is from Gelly,
+Wang, Munos & Teytaud 2006, "Modification of UCT with patterns in Monte-Carlo Go". It answers the opponent's last stone
+by the first of these that applies: save own stones just put into atari; play a pattern on one of the eight points
+around that stone; capture anything; play a uniformly random move.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -26,12 +26,14 @@ from rlgo.board import (
     random_move,
     zobrist,
 )
-from rlgo.bounds import Choice, checked
+from rlgo.bounds import Choice, One, OrNone, checked
+from rlgo.errors import RlgoError
 from rlgo.jit import copy_record, inline, njit, random_below
 from rlgo.shapes import padded_points
+from rlgo.softmax_policy import NOT_SOFTMAX, Tables, begin_softmax, follow_softmax, softmax_fields, softmax_move
 
-UNIFORM, MOGO, LEARNED = 0, 1, 2
-DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO}
+UNIFORM, MOGO, LEARNED, SOFTMAX = 0, 1, 2, 3
+DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO, "softmax": SOFTMAX}
 TREE_DEFAULT_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}  # tree searches can also play by a value function
 
 
@@ -48,6 +50,12 @@ class DefaultPolicy(NamedTuple):
     capture: bool = True  # anything in atari
     self_atari: bool = True  # no pattern move that puts its own chain into atari
     mercy: bool = True  # end a playout that is hopeless for one side, see `is_hopeless`
+    softmax: Annotated[Any, OrNone(One(Tables))] = None  # `SoftmaxPolicy.tables()`, of the softmax policy
+
+    def combine(self) -> None:
+        """Refuse the softmax policy without its tables, and tables for another policy."""
+        if (self.kind == SOFTMAX) != (self.softmax is not None):
+            raise RlgoError("default policy: expected softmax tables for the kind softmax, and for no other")
 
 
 def check_kind(policy: DefaultPolicy) -> None:
@@ -106,20 +114,21 @@ def _swap_colors(codes: np.ndarray) -> np.ndarray:
 
 @cache
 def rollout_dtype(size: int) -> np.dtype:
-    """Return the record type of MoGo's scratch for one board (P padded points).
+    """Return the record type of the default policies' scratch for one board (P padded points).
 
-    Fields
+    Fields of MoGo's; those of the softmax policy are in `softmax_policy.softmax_fields`
     ------
     n_atari, atari[P] : one stone of each chain that was in atari when last seen; some may have gone since
     is_listed[P] : the stones in `atari`
     moves[P] : candidates
     """
     points = padded_points(size)
-    fields = [
+    fields: list[tuple[Any, ...]] = [
         ("n_atari", np.int32),
         ("atari", np.uint16, (points,)),
         ("moves", np.uint16, (points,)),
         ("is_listed", np.uint8, (points,)),
+        *softmax_fields(points),
     ]
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
@@ -167,6 +176,7 @@ def begin_rollout(b, policy, r):
     """Prepare `r` for the default policy's moves from the position on `b`."""
     if policy.kind == MOGO:
         list_ataris(b, r)
+    begin_softmax(b, policy, r)
 
 
 @inline
@@ -176,6 +186,7 @@ def step_rollout(b, policy, r, rules, rng):
     play(b, p, rules.zobrist)
     if policy.kind == MOGO:
         watch_atari(b, r)
+    follow_softmax(b, policy, r)
     return p
 
 
@@ -188,6 +199,9 @@ def is_decided(b, policy, rules):
 @inline
 def default_move(b, policy, r, rules, rng):
     """Choose a move by the default policy; PASS if there is no sensible one."""
+    p = softmax_move(b, policy, r, rng)
+    if p != NOT_SOFTMAX:
+        return p
     if policy.kind == MOGO:
         p = mogo_move(b, policy, r, rules, rng)
         if p != PASS:

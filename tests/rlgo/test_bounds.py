@@ -98,6 +98,8 @@ def test_a_tuple_checks_itself_however_it_is_made():
 @pytest.mark.parametrize("settings", [Learning, Policy, Simulation, DefaultPolicy, Options, TableLearning])
 def test_no_setting_takes_nonsense(settings):
     for name, kind in bounds_of(settings):
+        if name == "softmax":
+            continue  # tables or None, see test_softmax_policy.py
         for value in (NAN, math.inf, -7, "foo", None, [1], settings):
             with pytest.raises(RlgoError, match=f"^{name} = .*: expected"):
                 settings(**{name: value})

@@ -18,6 +18,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.patterns import find_patterns
 from rlgo.player import Player
+from rlgo.softmax_policy import find_softmax_policy
 from rlgo.weights import find_weights
 from train import provenance
 from train.players import make_player
@@ -103,6 +104,7 @@ def _named_files(spec: str) -> list[tuple[str, Callable[[str], Path]]]:
         values = parse_spec(spec).values
     except RlgoError:  # the name of a player object
         return []
-    kinds = dict.fromkeys(("weights", "long_term", "prior_search"), find_weights) | {"patterns": find_patterns}
+    kinds: dict[str, Callable[[str], Path]] = dict.fromkeys(("weights", "long_term", "prior_search"), find_weights)
+    kinds |= {"patterns": find_patterns, "policy_file": find_softmax_policy}
     names = [(text, find) for key, find in kinds.items() if (text := str(values.get(key, "")))]
     return names + (_named_files(nested_spec(values["prior_search"])) if values.get("prior_search") else [])

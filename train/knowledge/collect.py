@@ -228,15 +228,15 @@ def describe(games: Collection) -> str:
     return "\n".join(lines)
 
 
+def origin() -> dict[str, Any]:
+    """Return what a learned file says about the command that made it."""
+    command = " ".join(["rlgo", *sys.argv[1:]])
+    return {"command": command, "versions": provenance.versions(), "commit": provenance.commit()}
+
+
 def origin_of(games: Collection) -> dict[str, Any]:
     """Return what a file that is learned from a collection says about its making."""
-    return {
-        "command": " ".join(["rlgo", *sys.argv[1:]]),
-        "collection": games.recipes,
-        "collected": games.provenance,
-        "versions": provenance.versions(),
-        "commit": provenance.commit(),
-    }
+    return {**origin(), "collection": games.recipes, "collected": games.provenance}
 
 
 def _origin(recipe: Mapping[str, Any]) -> str:

@@ -19,10 +19,11 @@ from pydantic import Field
 from rlgo import alphabeta, dyna2, table_search, td_search
 from rlgo.board import new_board
 from rlgo.bounds import Choice, Number, bound
+from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
 from rlgo.jit import seed_sequence
 from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
-from rlgo.rollout import DEFAULT_POLICIES, DefaultPolicy
+from rlgo.rollout import DEFAULT_POLICIES, SOFTMAX, TREE_DEFAULT_POLICIES, DefaultPolicy
 from rlgo.settings import (
     AT_LEAST_0,
     COUNT,
@@ -36,6 +37,7 @@ from rlgo.settings import (
     Learning,
     Policy,
 )
+from rlgo.softmax_policy import Tables, find_softmax_policy, load_softmax_policy
 from rlgo.td_search import ALL_PLIES, THROUGHOUT, Simulation, TdSearch
 from rlgo.two_phase import TwoPhase
 from rlgo.value import ValueFunction
@@ -148,7 +150,11 @@ Seconds = Annotated[float, Within(AT_LEAST_0)]
 
 SECONDS = "Seconds per move; 0: only the other limits apply."
 SIMULATIONS = "Simulations per move; none: as many as the time allows, which is the default if `seconds` is given."
-DEFAULT_POLICY = "The default policy, which plays simulations to the end: MoGo's, or uniformly random moves."
+DEFAULT_POLICY = "The default policy, which plays simulations to the end: MoGo's, uniformly random moves, or a softmax."
+POLICY_FILE = (
+    "The file of a softmax policy, see `rlgo playouts`; empty: the shipped one. Implies the default policy softmax."
+)
+BY_POLICY_FILE = {"policy_file": ("default_policy", "softmax")}  # what it implies
 WEIGHTS = "A weight file, or the name of shipped weights; empty: the best shipped ones for this board."
 RESIGN = "Resign if the best move's probability of winning is below this."
 RULES = {
@@ -165,6 +171,23 @@ DEFAULT_KIND = name_of(_DEFAULT.kind, DEFAULT_POLICIES)
 def rule(name: str) -> Any:
     """Declare the switch of one rule of the default policy."""
     return key(getattr(_DEFAULT, name), RULES[name])
+
+
+def default_policy_of(keys: Any) -> DefaultPolicy:
+    """Return the default policy that a player's keys describe; RlgoError for a bad file."""
+    kind, softmax = TREE_DEFAULT_POLICIES[keys.default_policy], None
+    if kind == SOFTMAX:
+        file = find_softmax_policy(keys.policy_file)
+        softmax = _load_tables(file, file.stat().st_mtime_ns)
+    elif keys.policy_file:
+        raise RlgoError(f"policy_file cannot be combined with default_policy = {keys.default_policy}")
+    return filled(_DEFAULT, keys, kind=kind, softmax=softmax)
+
+
+@lru_cache(maxsize=4)
+def _load_tables(file: Path, changed: int) -> Tables:  # noqa: ARG001 - a file that changed is loaded anew
+    """Make the tables of a softmax policy, or return those of the last call."""
+    return load_softmax_policy(file).tables()
 
 
 def seconds_or_none(seconds: float) -> float | None:
@@ -238,6 +261,7 @@ class TdSearchKeys(Keys):
         "alpha": ("schedule", "constant"),
         "alpha_half": ("schedule", "harmonic"),
         "alpha_final": ("schedule", "linear"),
+        **BY_POLICY_FILE,
     }
     aliases: ClassVar[dict[str, str]] = {
         "sims": "simulations",
@@ -302,6 +326,7 @@ class TdSearchKeys(Keys):
         "Whether V is logistic or linear in the features. With a long-term memory, its file decides.",
     )
     default_policy: Annotated[str, OneOf(*DEFAULT_POLICIES)] = key(DEFAULT_KIND, DEFAULT_POLICY)
+    policy_file: settings.Path = key("", POLICY_FILE)
     save: bool = rule("save")
     pattern: bool = rule("pattern")
     capture: bool = rule("capture")
@@ -334,7 +359,7 @@ class TdSearchKeys(Keys):
             "simulation": Simulation(
                 plies_or(self.policy_plies, THROUGHOUT), plies_or(self.learn_plies, ALL_PLIES), self.max_moves
             ),
-            "default": filled(_DEFAULT, self, kind=DEFAULT_POLICIES[self.default_policy]),
+            "default": default_policy_of(self),
             "liberties": self.liberties,
             "reset": self.reset,
             "delay": self.delay,
@@ -351,6 +376,7 @@ class TdSearchKeys(Keys):
 class TableSearchKeys(Keys):
     """TD search with table look-up: greedy Monte-Carlo tree search (TD paper, Section 4.3)."""
 
+    implied: ClassVar[dict[str, tuple[str, str]]] = BY_POLICY_FILE
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations", "lambda": "lambda_", "default": "default_policy"}
 
     simulations: Count = key(
@@ -362,8 +388,10 @@ class TableSearchKeys(Keys):
     )
     lambda_: float = setting(table_search.MONTE_CARLO, "lambda_", "Trace decay: 1 is Monte-Carlo.")
     default_policy: Annotated[str, OneOf(*DEFAULT_POLICIES)] = key(
-        DEFAULT_KIND, "The default policy, which plays beyond the table: MoGo's, or uniformly random moves."
+        DEFAULT_KIND,
+        "The default policy, which plays beyond the table: MoGo's, uniformly random moves, or a softmax.",
     )
+    policy_file: settings.Path = key("", POLICY_FILE)
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the table search."""
@@ -372,7 +400,7 @@ class TableSearchKeys(Keys):
             self.simulations,
             filled(table_search.GREEDY, self),
             filled(table_search.MONTE_CARLO, self),
-            DefaultPolicy(DEFAULT_POLICIES[self.default_policy]),
+            default_policy_of(self),
             seed=seed,
         )
 

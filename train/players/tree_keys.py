@@ -30,13 +30,15 @@ from rlgo.errors import RlgoError
 from rlgo.jit import seed_sequence
 from rlgo.patterns import Patterns, find_patterns, load_patterns
 from rlgo.player import Player, Seed
-from rlgo.rollout import TREE_DEFAULT_POLICIES, DefaultPolicy
+from rlgo.rollout import TREE_DEFAULT_POLICIES
 from rlgo.settings import MAX_SIZE, MIN_SIZE
 from rlgo.td_search import TdSearch
 from rlgo.weights import shipped_weight_sizes
 from train import settings
 from train.players.keys import (
+    BY_POLICY_FILE,
     DEFAULT_KIND,
+    POLICY_FILE,
     RESIGN,
     SECONDS,
     SIMULATIONS,
@@ -48,6 +50,7 @@ from train.players.keys import (
     Workers,
     count_or_none,
     default_of,
+    default_policy_of,
     filled,
     key,
     plies_or,
@@ -77,14 +80,17 @@ class SimulationKeys(Keys):
     """The keys shared by the whole family."""
 
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
+    implied: ClassVar[dict[str, tuple[str, str]]] = BY_POLICY_FILE
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations", "default": "default_policy"}
 
     simulations: CountOrNone = key(default_of(TreeSearch, "simulations"), SIMULATIONS)
     seconds: Seconds = key(0.0, SECONDS)
     default_policy: Annotated[str, OneOf(*TREE_DEFAULT_POLICIES)] = key(
         DEFAULT_KIND,
-        "The default policy, which plays simulations to the end: MoGo's, uniformly random moves, or by the weights.",
+        "The default policy, which plays simulations to the end: MoGo's, uniformly random moves, a softmax, or by the "
+        "weights.",
     )
+    policy_file: settings.Path = key("", POLICY_FILE)
     epsilon: Probability = key(
         default_of(TreeSearch, "epsilon"), "Default policy rlgo: the probability of a uniformly random move."
     )
@@ -120,7 +126,7 @@ class SimulationKeys(Keys):
             count_or_none(self.simulations),
             seconds_or_none(self.seconds),
             resources=filled(_RESOURCES, self),
-            default_policy=filled(DefaultPolicy(), self, kind=TREE_DEFAULT_POLICIES[self.default_policy]),
+            default_policy=default_policy_of(self),
             epsilon=self.epsilon,
             weights=weights_for(self.weights, size) if self._needs_weights() else None,
             patterns=self._load_patterns(size),
@@ -160,7 +166,7 @@ class McKeys(SimulationKeys):
 class TreeKeys(SimulationKeys):
     """The keys shared by the algorithms with a tree."""
 
-    implied: ClassVar[dict[str, tuple[str, str]]] = {"rave_k": ("schedule", "hand_selected")}
+    implied: ClassVar[dict[str, tuple[str, str]]] = {**BY_POLICY_FILE, "rave_k": ("schedule", "hand_selected")}
     aliases: ClassVar[dict[str, str]] = {
         **SimulationKeys.aliases,
         "fpu": "first_play_urgency",

@@ -120,7 +120,7 @@ def test_every_key_of_tree_search_reaches_what_it_names():
     )
     assert isinstance(player, TreeSearch)
     assert (player.simulations, player.resign, player.resources.reuse) == (7, 0.1, False)
-    assert player.default_policy == (LEARNED, False, False, False, False, False)
+    assert player.default_policy == (LEARNED, False, False, False, False, False, None)
     assert player.knowledge.policy.epsilon == 0.3
     assert player.settings == Settings(
         c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3,
@@ -146,7 +146,7 @@ def test_every_key_reaches_what_it_names():
     assert search.features.sizes == (2,)
     assert (search.simulations, search.seconds, search.policy.epsilon) == (7, None, 0.25)
     assert search.simulation == (THROUGHOUT, 3, 50)
-    assert search.default == (0, False, False, False, False, False)
+    assert search.default == (0, False, False, False, False, False, None)
     assert search.learning == LEARNING._replace(
         alpha=0.2, schedule=2, alpha_final=0.05, alpha_half=50.0, games=9, lambda_=0.5, value=LINEAR
     )

@@ -1,0 +1,233 @@
+"""Targets of default policies, policies learned from them, and the commands about both."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_play import SIZE, random_game, random_weights
+
+from rlgo.board import new_boards
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from rlgo.jit import make_rng
+from rlgo.resources import shipped_softmax_policy
+from rlgo.rollout import SOFTMAX, UNIFORM, DefaultPolicy, make_rules, new_rollout, playouts
+from rlgo.softmax_policy import (
+    LEAST_SELF_ATARI,
+    kinds_of_shapes,
+    load_softmax_policy,
+    make_tables,
+    n_weights,
+    policy_of,
+)
+from train.cli.main import main
+from train.knowledge import targets as targets_module
+from train.knowledge.playouts import PlayoutSettings, learn_targets, measure_all, shared
+from train.knowledge.shards import StudyGame, open_folder, read_collection
+from train.knowledge.targets import Targets, load_targets, save_targets, search_targets
+from train.players import make_player
+
+SEARCH = "mc_rave,sims=20,memory_mb=1"
+FEW = PlayoutSettings(epochs=2, simulations=20, batch=4)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("games")
+    with open_folder(path, {"kind": "imported", "size": SIZE}, {"versions": {"rlgo": "0"}, "commit": ""}) as shards:
+        for seed in range(60):
+            shards.add(StudyGame(seed + 1, 1.0, random_game(25, seed).moves))
+    return path
+
+
+@pytest.fixture(scope="module")
+def targets(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Targets:
+    out = tmp_path_factory.mktemp("targets") / "t.npz"
+    return search_targets(read_collection([folder]), SEARCH, 40, out, komi=0.5, seed=1, progress=False)
+
+
+def test_targets_are_positions_of_the_games(folder: Path, targets: Targets):
+    games = [random_game(25, seed) for seed in range(60)]
+    held_out = 0
+    for game, held in zip(targets.games(), targets.held_out, strict=True):
+        origins = [g for g in games if g.moves[: len(game.moves)] == game.moves]
+        assert origins
+        held_out += held
+        assert (game.size, game.komi) == (SIZE, 0.5)
+    assert 0 < held_out < 20
+    assert ((targets.value >= 0) & (targets.value <= 1)).all()
+    assert len(np.unique(targets.value)) > 10
+    with pytest.raises(RlgoError, match="positions: expected at most"):
+        search_targets(read_collection([folder]), SEARCH, 10**6, Path("x"), komi=0.5, seed=1)
+
+
+def test_targets_do_not_depend_on_interruptions(
+    folder: Path, targets: Targets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Each position is searched from scratch, so what was found before an interruption is as good as ever."""
+    out = tmp_path / "t.npz"
+    save_targets(out, targets)
+    targets_half = load_targets(out)
+    targets_half.value[15:] = np.nan
+    save_targets(out, targets_half)
+    assert len(load_targets(out)) == 15
+    asked: list[Game] = []
+    make = targets_module.make_player
+
+    def counted(*args):
+        player = make(*args)
+        think = player.genmove
+        player.genmove = lambda game: (asked.append(game), think(game))[1]
+        return player
+
+    monkeypatch.setattr(targets_module, "make_player", counted)
+    found = search_targets(read_collection([folder]), SEARCH, 40, out, komi=0.5, seed=1, progress=False)
+    assert len(asked) == 25
+    np.testing.assert_allclose(found.value[:15], targets.value[:15], atol=1e-6)
+    with pytest.raises(RlgoError, match="other targets; choose another file"):
+        search_targets(read_collection([folder]), SEARCH, 40, out, komi=1.5, seed=1)
+
+
+def test_a_target_is_what_a_new_search_says(targets: Targets):
+    player = make_player(SEARCH, SIZE, 1)
+    game = targets.games()[0]
+    player.new_game()
+    player.genmove(game)
+    assert targets.value[0] == pytest.approx(player.candidates(game)[0].value)
+
+
+def test_balancing_finds_a_policy_with_the_same_outcomes(targets: Targets):
+    """The targets are the mean outcomes of a policy that answers each move nearby, and recaptures."""
+    theta = np.zeros(n_weights())
+    theta[-5:] = 1.0, 1.0, 2.0, 2.0, -3.0
+    teacher = DefaultPolicy(SOFTMAX, softmax=make_tables(theta))
+    boards, r, rng, values = new_boards(2, SIZE), new_rollout(SIZE), make_rng(1), []
+    for game in targets.games():
+        boards[0] = game.board
+        values.append(playouts(boards, teacher, r, make_rules(SIZE, 0.5), 500, rng)[0] / 500)
+    goals = replace(targets, value=np.array(values), held_out=np.zeros(len(targets), bool))
+    settings = FEW._replace(alpha=10.0, epochs=20, simulations=50)
+    learned = learn_targets(goals, settings, progress=False)
+    policies = {"uniform": DefaultPolicy(UNIFORM), "learned": DefaultPolicy(SOFTMAX, softmax=learned.tables())}
+    found = measure_all(replace(goals, held_out=~goals.held_out), policies, 500, progress=False)
+    uniform, balanced = found
+    assert uniform.positions == balanced.positions == 40
+    assert balanced.squared < 0.5 * uniform.squared
+
+
+def test_shapes_share_what_their_kind_has_learned():
+    kinds, gradient = kinds_of_shapes(), np.random.default_rng(1).normal(size=n_weights())
+    n, step = len(kinds), shared(gradient)
+    assert 100 < kinds.max() < 150
+    for first in (0, n):
+        own = gradient[first : first + n]
+        expected = own + np.array([own[kinds == kind].sum() for kind in range(kinds.max() + 1)])[kinds]
+        np.testing.assert_allclose(step[first : first + n], expected)
+    np.testing.assert_array_equal(step[2 * n :], gradient[2 * n :])
+
+
+def test_the_same_seed_learns_the_same(targets: Targets):
+    first, again, other = (learn_targets(targets, FEW._replace(seed=seed), progress=False) for seed in (1, 1, 2))
+    assert np.array_equal(first.theta, again.theta)
+    assert not np.array_equal(first.theta, other.theta)
+
+
+@pytest.mark.parametrize("method", ["reinforce", "two_step"])
+def test_other_ways_to_learn(targets: Targets, method: str):
+    start = policy_of(np.zeros(n_weights()))
+    weights = random_weights() if method == "two_step" else None
+    learned = learn_targets(targets, FEW._replace(method=method), start, weights, progress=False)
+    assert learned.provenance["method"] == method
+    assert np.isfinite(learned.theta).all()
+    assert learned.theta.any()
+    assert LEAST_SELF_ATARI <= learned.theta[-1] <= 0
+    with pytest.raises(RlgoError, match="two_step: expected weights for 5x5"):
+        learn_targets(targets, FEW._replace(method="two_step"), start, None, progress=False)
+
+
+def test_how_far_outcomes_are_from_targets(targets: Targets):
+    """For the uniform policy and a softmax that is uniform too, up to chance."""
+    policies = {
+        "uniform": DefaultPolicy(UNIFORM),
+        "softmax": DefaultPolicy(SOFTMAX, softmax=make_tables(np.zeros(n_weights()))),
+    }
+    a, b = measure_all(targets, policies, 2_000, progress=False)
+    for found, other in zip(a[2:7], b[2:7], strict=True):
+        assert found == pytest.approx(other, abs=0.05)
+    assert a.outcome > a.squared > 0
+    assert abs(a.bias) <= a.absolute
+
+
+# ---------------------------------------------------------------------------------------------
+# Players and commands
+# ---------------------------------------------------------------------------------------------
+
+
+def test_players_with_a_softmax_policy():
+    """The shipped one, or a file; a search and TD search."""
+    for spec in ("td_search,sims=20", "mc_rave,sims=20,memory_mb=1"):
+        for more in ("default=softmax", f"policy_file={shipped_softmax_policy()}"):
+            player = make_player(f"{spec},{more}", SIZE, 1)
+            policy = player.default if spec.startswith("td") else player.default_policy
+            assert policy.kind == SOFTMAX
+            assert np.array_equal(policy.softmax.shape, load_softmax_policy(shipped_softmax_policy()).tables().shape)
+    assert player.genmove(Game(SIZE)) > 0
+    for spec, message in (
+        ("mc_rave,policy_file=x.npz", "player mc_rave: x.npz: expected the file of a softmax policy"),
+        ("uct,policy_file=x.npz,default=mogo", "policy_file cannot be combined with default_policy = mogo"),
+    ):
+        with pytest.raises(RlgoError, match=message):
+            make_player(spec, SIZE, 1)
+
+
+def test_the_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    goals, a, b, data = (tmp_path / name for name in ("t.npz", "a.npz", "b.npz", "m.json"))
+    find = ["playouts", "targets", str(folder), "--player", SEARCH, "--positions", "40", "-o", str(goals)]
+    assert main(find) == 0
+    assert capsys.readouterr().out.startswith(f"{goals}: 40 positions, ")
+    assert main(["playouts", "train", str(folder), "--method", "games", "--iterations", "3", "-o", str(a)]) == 0
+    assert "method games" in capsys.readouterr().out
+    train = ["playouts", "train", str(goals), "--start", str(a), "--epochs", "1", "--simulations", "5", "-o", str(b)]
+    assert main(train) == 0
+    made = load_softmax_policy(b).provenance
+    assert (made["method"], made["start"]["method"]) == ("balance", "games")
+    assert made["targets"]["positions"] == 40
+    assert made["collection"] == [{"kind": "imported", "size": SIZE}]
+    assert main(train) == 2
+    assert "already exists" in capsys.readouterr().err
+    assert main(["playouts", "info", str(b)]) == 0
+    assert "method balance" in capsys.readouterr().out
+    test = ["playouts", "test", str(goals), str(a), str(b), "--simulations", "50", "--json", str(data)]
+    assert main(test) == 0
+    assert "correlation" in capsys.readouterr().out
+    assert [row["name"] for row in json.loads(data.read_text())] == ["uniform", "mogo", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["info", "nofile"], "nofile: cannot be read"),
+        (["test", "nofile"], "nofile: cannot be read"),
+        (["train", "nofile"], "nofile: cannot be read"),
+        (["train", "a", "b"], "--method balance: expected one file of targets"),
+        (["train", "a", "--method", "games", "--start", "b"], "--start cannot be combined with --method games"),
+        (["train", "a", "--method", "x"], "expected one of games, balance, two_step, reinforce"),
+        (["targets", "nowhere"], "nowhere: expected a folder of games"),
+    ],
+)
+def test_bad_input_is_one_line(argv: list[str], message: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["playouts", *argv]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_targets_that_are_damaged(targets: Targets, tmp_path: Path):
+    path = tmp_path / "t.npz"
+    save_targets(path, replace(targets, move=targets.move[:-1]))
+    with pytest.raises(RlgoError, match="damaged: not the arrays of a file of targets"):
+        load_targets(path)

@@ -1,0 +1,179 @@
+"""Commands about learned default policies: rlgo playouts targets, train, test, info."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rlgo.errors import RlgoError
+from train.cli.options import (
+    Force,
+    JsonFile,
+    Komi,
+    Player,
+    Seed,
+    board,
+    check_writable,
+    count,
+    number,
+    one_of,
+    write_json,
+)
+from train.console import message
+
+if TYPE_CHECKING:
+    from rlgo.softmax_policy import SoftmaxPolicy
+
+app = typer.Typer(help="Learn the policy that plays simulations to the end.")
+
+_SEARCHER = "heuristic_mc_rave,heuristic=both,sims=3000"
+_Targets = Annotated[Path, typer.Argument(metavar="TARGETS", help="A file of targets.")]
+
+
+@app.command("targets")
+def targets(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")],
+    *,
+    player: Player = _SEARCHER,
+    positions: Annotated[int, typer.Option("--positions", parser=count(1), metavar="N", help="How many.")] = 2_000,
+    komi: Komi = 7.5,
+    seed: Seed = 1,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("targets.npz"),
+) -> None:
+    """Find values to aim at.
+
+    Positions of games are chosen at random, and a player searches them. Run the same command again to continue after an
+    interruption.
+    """
+    from train.knowledge.shards import read_collection
+    from train.knowledge.targets import search_targets
+
+    games = read_collection(folders)
+    board(games.size, komi)
+    check_writable(out, "--out")
+    try:
+        found = search_targets(games, player, positions, out, komi=komi, seed=seed)
+    except KeyboardInterrupt:
+        message(f"rlgo: the values found so far are in {out}; run the same command again to continue")
+        raise
+    held_out = int(found.held_out.sum())
+    print(f"{out}: {len(found):,} positions, {held_out:,} of them held out; the mean value is {found.value.mean():.3f}")
+
+
+@app.command("train")
+def train(
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="SOURCE", help="A file of targets; method games: folders of games.")
+    ],
+    *,
+    method: Annotated[
+        str, typer.Option("--method", help="How to learn.", **one_of("games", "balance", "two_step", "reinforce"))
+    ] = "balance",
+    start: Annotated[
+        str,
+        typer.Option("--start", metavar="FILE", help="The policy to start from: a file, or mogo for MoGo's rules."),
+    ] = "",
+    weights: Annotated[
+        str, typer.Option("--weights", metavar="FILE", help="The value function of method two_step.")
+    ] = "",
+    alpha: Annotated[float, typer.Option("--alpha", parser=number, metavar="X", help="Step size.")] = 2.0,
+    epochs: Annotated[
+        int, typer.Option("--epochs", parser=count(1), metavar="N", help="How often each position is learned from.")
+    ] = 5,
+    simulations: Annotated[
+        int,
+        typer.Option(
+            "--simulations", parser=count(1), metavar="N", help="For a position's outcome, and again for its gradient."
+        ),
+    ] = 50,
+    batch: Annotated[
+        int, typer.Option("--batch", parser=count(1), metavar="N", help="Positions before the weights change.")
+    ] = 10,
+    l2: Annotated[float, typer.Option("--l2", parser=number, metavar="X", help="Penalty of method games.")] = 1.0,
+    iterations: Annotated[
+        int, typer.Option("--iterations", parser=count(1), metavar="N", help="Steps of method games, at most.")
+    ] = 100,
+    seed: Seed = 1,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("playouts.npz"),
+    force: Force = False,
+) -> None:
+    """Learn a softmax policy.
+
+    Method games makes the moves of games probable. Balance makes the mean outcome of simulations agree with targets,
+    two_step does the same over two plies with a value function, and reinforce makes the winner's moves probable.
+    """
+    if out.exists() and not force:
+        raise RlgoError(f"{out}: already exists; use --force to overwrite it, or -o to name another file")
+    check_writable(out, "--out")
+    if method == "games" and start:
+        raise RlgoError("--start cannot be combined with --method games")
+    if method != "games" and len(sources) != 1:
+        raise RlgoError(f"--method {method}: expected one file of targets")
+
+    numbers: dict[str, Any] = {"alpha": alpha, "epochs": epochs, "simulations": simulations, "batch": batch}
+    numbers |= {"l2": l2, "iterations": iterations, "seed": seed}
+    policy = _learn(sources, method, start, weights, numbers)
+
+    from rlgo.softmax_policy import describe, save_softmax_policy
+
+    save_softmax_policy(out, policy)
+    print(f"{out}: {describe(policy)}")
+
+
+def _learn(sources: list[Path], method: str, start: str, weights: str, numbers: dict[str, Any]) -> SoftmaxPolicy:
+    """Learn a policy, and note how; `numbers` are fields of `PlayoutSettings`."""
+    from dataclasses import replace
+
+    from train.knowledge import playouts
+    from train.knowledge.collect import origin_of
+    from train.knowledge.shards import read_collection
+    from train.knowledge.targets import load_targets
+
+    settings = playouts.PlayoutSettings(playouts.METHODS[method], **numbers)
+    if method == "games":
+        games = read_collection(sources)
+        policy, origin = playouts.learn_games(games, settings), origin_of(games)
+    else:
+        goals = load_targets(sources[0])
+        value = playouts.value_weights(weights, goals.size) if method == "two_step" else None
+        policy = playouts.learn_targets(goals, settings, playouts.first_policy(start), value)
+        origin = playouts.origin_of_targets(goals)
+    return replace(policy, provenance={**policy.provenance, **origin})
+
+
+@app.command("test")
+def measure(
+    file: _Targets,
+    policies: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="Softmax policies, measured beside the others.")
+    ] = None,
+    simulations: Annotated[
+        int, typer.Option("--simulations", parser=count(2), metavar="N", help="From each position.")
+    ] = 1_000,
+    seed: Seed = 1,
+    json_file: JsonFile = None,
+) -> None:
+    """Compare outcomes of simulations with targets.
+
+    Only targets that were held out are used.
+    """
+    check_writable(json_file)
+
+    from rlgo.softmax_policy import load_softmax_policy
+    from train.knowledge.playouts import balance_table, default_policies, measure_all
+    from train.knowledge.targets import load_targets
+
+    named = {path.stem: load_softmax_policy(path) for path in policies or []}
+    found = measure_all(load_targets(file), default_policies(named), simulations, seed)
+    print(balance_table(found))
+    write_json(json_file, [m._asdict() for m in found])
+
+
+@app.command("info")
+def info(file: Annotated[Path, typer.Argument(metavar="FILE", help="A softmax policy.")]) -> None:
+    """Print the contents and provenance of a softmax policy."""
+    from rlgo.softmax_policy import describe, load_softmax_policy
+
+    print(describe(load_softmax_policy(file)))

@@ -1,0 +1,211 @@
+"""Targets of default policies: positions from games, each with the value that a deep search gives it.
+
+Start reading at `Targets`, then `search_targets`. A file of targets is an archive (see `rlgo.archive`). Positions are
+the first moves of games, one position after another, and are held out with their game (see `shards.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlgo.archive import read_archive, write_archive
+from rlgo.board import PASS
+from rlgo.errors import RlgoError
+from rlgo.game import Game
+from train import console
+from train.knowledge.collect import origin_of
+from train.knowledge.shards import Collection, is_held_out
+from train.players import make_player
+
+FORMAT, VERSION = "rlgo-targets", 1
+_SAVE_EVERY = 100  # positions
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Positions with their values.
+
+    Attributes
+    ----------
+    recipe, provenance : what determined the positions and their values; command, versions and commit
+    n_setup, n_moves : int64[n], the stones set up and the moves of each position, one position after another in
+    color, move : int64[m]
+    value : float64[n], P(Black wins)
+    held_out : bool[n]
+    """
+
+    recipe: dict[str, Any]
+    provenance: dict[str, Any]
+    n_setup: np.ndarray
+    n_moves: np.ndarray
+    color: np.ndarray
+    move: np.ndarray
+    value: np.ndarray
+    held_out: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @property
+    def size(self) -> int:
+        """The board size."""
+        return int(self.recipe["size"])
+
+    @property
+    def komi(self) -> float:
+        """The komi that the values are for."""
+        return float(self.recipe["komi"])
+
+    def games(self) -> list[Game]:
+        """Return the positions."""
+        ends = np.cumsum(self.n_setup + self.n_moves)
+        starts = ends - self.n_setup - self.n_moves
+        stones = list(zip(self.color.tolist(), self.move.tolist(), strict=True))
+        return [
+            position(stones[start : start + n], stones[start + n : end], self.size, self.komi)
+            for start, n, end in zip(starts.tolist(), self.n_setup.tolist(), ends.tolist(), strict=True)
+        ]
+
+
+def position(setup: list[tuple[int, int]], moves: list[tuple[int, int]], size: int, komi: float) -> Game:
+    """Return the position after some stones set up and some moves, (colour, point or PASS) each."""
+    game = Game(size, komi)
+    if setup:
+        game.set_up(setup)
+    for color, p in moves:
+        game.play(p, color, may_repeat=True)
+    return game
+
+
+def search_targets(
+    games: Collection, player: str, n: int, out: Path, *, komi: float, seed: int, progress: bool = True
+) -> Targets:
+    """Choose positions of games at random, let a player search them, and keep their values in a file.
+
+    Values that the file has already, from the same call, are not searched again.
+
+    Parameters
+    ----------
+    games : where positions come from: those in which a search chose a move, or all in games without a search
+    player : spec of a player with an opinion about a position
+    n : number of positions
+    out : the file, new or begun
+    komi : of the positions
+    seed : of the choice of positions, and of the player
+
+    Raises
+    ------
+    RlgoError : for a file of other targets, or a player without opinions.
+    KeyboardInterrupt : after Ctrl-C; the values found so far are kept.
+    """
+    recipe = {"size": games.size, "komi": komi, "player": player, "seed": seed, "positions": n}
+    chosen = _choose(games, n, seed)
+    targets = _unsearched(games, chosen, recipe)
+    done = _read_begun(out, targets)
+    searcher = make_player(player, games.size, seed)
+    try:
+        with console.Progress(n, "positions", initial=done, enabled=progress) as bar:
+            for i, game in enumerate(targets.games()):
+                if i < done:
+                    continue
+                searcher.new_game()
+                searcher.genmove(game)
+                candidates = searcher.candidates(game)
+                if not candidates:
+                    raise RlgoError(f"player {searcher.name}: expected a player with an opinion, such as a tree search")
+                targets.value[i] = candidates[0].value
+                bar.update()
+                if (i + 1) % _SAVE_EVERY == 0:
+                    save_targets(out, targets)
+    finally:
+        searcher.close()
+        if not np.isnan(targets.value[:1]).any():
+            save_targets(out, targets)
+    return targets
+
+
+def _choose(games: Collection, n: int, seed: int) -> np.ndarray:
+    """Return the numbers of some moves, one after another in all games, before which the positions are."""
+    a = games.arrays
+    starts = np.cumsum(a["n_moves"]) - a["n_moves"]
+    searched = a["n_visited"] > 0
+    has_search = np.add.reduceat(searched, starts) > 0
+    possible = np.flatnonzero((searched | ~np.repeat(has_search, a["n_moves"])) & (a["move"] != PASS))
+    if n > len(possible):
+        raise RlgoError(f"{n:,} positions: expected at most {len(possible):,}, as many as the games have")
+    return np.sort(np.random.default_rng(seed).choice(possible, n, replace=False))
+
+
+def _unsearched(games: Collection, chosen: np.ndarray, recipe: dict[str, Any]) -> Targets:
+    """Return the positions before some moves, without values."""
+    a = games.arrays
+    ends = np.cumsum(a["n_moves"])
+    game = np.searchsorted(ends, chosen, side="right")
+    n_moves = chosen - (ends - a["n_moves"])[game]
+    # The player on the move may not be the one whose turn it would be after the last move; a search asks the board.
+    first_stone = (np.cumsum(a["n_setup"]) - a["n_setup"])[game]
+    color, move = [], []
+    for t, k, s, m in zip(chosen, n_moves, first_stone, a["n_setup"][game], strict=True):
+        color += [a["setup_color"][s : s + m], a["color"][t - k : t]]
+        move += [a["setup_point"][s : s + m], a["move"][t - k : t]]
+    return Targets(
+        recipe, origin_of(games), a["n_setup"][game], n_moves, np.concatenate(color), np.concatenate(move),
+        np.full(len(chosen), np.nan), is_held_out(a["id"][game]),
+    )  # fmt: skip
+
+
+def _read_begun(out: Path, targets: Targets) -> int:
+    """Take over the values of a file that was begun, and return their number. RlgoError if it has other targets."""
+    if not out.exists():
+        return 0
+    begun = load_targets(out, complete=False)
+    if begun.recipe != targets.recipe or not np.array_equal(begun.move, targets.move):
+        raise RlgoError(f"{out}: other targets; choose another file")
+    targets.value[:] = begun.value
+    return int((~np.isnan(begun.value)).sum())
+
+
+def save_targets(path: Path, targets: Targets) -> None:
+    """Write a file of targets, atomically. Raises RlgoError if it cannot be written."""
+    meta = {"format": FORMAT, "version": VERSION, "recipe": targets.recipe, "provenance": targets.provenance}
+    arrays: dict[str, np.ndarray] = {
+        "n_setup": targets.n_setup.astype(np.uint16),
+        "n_moves": targets.n_moves.astype(np.uint16),
+        "color": targets.color.astype(np.uint8),
+        "move": targets.move.astype(np.uint16),
+        "value": targets.value.astype(np.float32),
+        "held_out": targets.held_out.astype(bool),
+    }
+    write_archive(path, meta, arrays)
+
+
+def load_targets(path: Path, complete: bool = True) -> Targets:
+    """Read a file of targets.
+
+    complete : leave out positions without a value, after an interruption
+
+    RlgoError if it is missing, damaged, or no such file.
+    """
+    meta, arrays = read_archive(path, "file of targets", FORMAT, VERSION)
+    try:
+        a: Mapping[str, np.ndarray] = arrays
+        n = len(a["value"])
+        lengths = a["n_setup"].astype(np.int64), a["n_moves"].astype(np.int64)
+        whole = len(a["held_out"]) == len(lengths[0]) == len(lengths[1]) == n
+        if not whole or len(a["color"]) != len(a["move"]) or len(a["move"]) != int(lengths[0].sum() + lengths[1].sum()):
+            raise ValueError
+        recipe, provenance = dict(meta["recipe"]), dict(meta["provenance"])
+        known = int((~np.isnan(a["value"])).sum()) if complete else n
+        end = int(lengths[0][:known].sum() + lengths[1][:known].sum())
+        int(recipe["size"]), float(recipe["komi"])
+    except (KeyError, TypeError, ValueError):
+        raise RlgoError(f"{path}: damaged: not the arrays of a file of targets") from None
+    return Targets(
+        recipe, provenance, lengths[0][:known], lengths[1][:known], a["color"][:end].astype(np.int64),
+        a["move"][:end].astype(np.int64), a["value"][:known].astype(np.float64), a["held_out"][:known],
+    )  # fmt: skip
