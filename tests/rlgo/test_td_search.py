@@ -8,6 +8,7 @@ import pytest
 from naive import NaiveBoard, from_core, to_core
 
 from rlgo.board import BLACK, PASS, WHITE
+from rlgo.budget import Budget
 from rlgo.coords import from_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
@@ -226,21 +227,18 @@ def test_the_threads_stop_when_they_are_told_to():
 
     def stop() -> bool:  # as an analysis does: it looks at the moves while both simulate
         seen.append(search.candidates(Game(5))[0].visits)
-        return len(seen) == 3
+        return seen[-1] > 3
 
     search.search(Game(5), search.own_budget(stop))
-    assert len(seen) == 3
-    assert search.tally.simulations > 3
+    assert search.tally.simulations >= seen[-1]
 
     def interrupt() -> bool:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         search.search(Game(5), search.own_budget(interrupt))
-    before = search.theta_bar.copy()
-    assert not any(search.simulate(worker, 0.5, np.zeros(2, np.int64)) for worker in range(2))
-    catch_up(search._journals[0], search.theta_bar)  # nobody has gone on
-    np.testing.assert_allclose(search.theta_bar, before, atol=1e-2)
+    search.search(Game(5), Budget(simulations=10))  # no thread goes on with the search before
+    assert search.tally.simulations == 10
 
 
 def test_a_search_ends_when_it_is_told_to():

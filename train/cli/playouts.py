@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -112,7 +112,9 @@ def train(
     if method != "games" and len(sources) != 1:
         raise RlgoError(f"--method {method}: expected one file of targets")
 
-    policy = _learn(sources, method, start, weights, (alpha, epochs, simulations, batch, l2, iterations, seed))
+    numbers: dict[str, Any] = {"alpha": alpha, "epochs": epochs, "simulations": simulations, "batch": batch}
+    numbers |= {"l2": l2, "iterations": iterations, "seed": seed}
+    policy = _learn(sources, method, start, weights, numbers)
 
     from rlgo.softmax_policy import describe, save_softmax_policy
 
@@ -120,8 +122,8 @@ def train(
     print(f"{out}: {describe(policy)}")
 
 
-def _learn(sources: list[Path], method: str, start: str, weights: str, numbers: tuple[float, ...]) -> SoftmaxPolicy:
-    """Learn a policy, and note how; `numbers` are the settings after the method, see `PlayoutSettings`."""
+def _learn(sources: list[Path], method: str, start: str, weights: str, numbers: dict[str, Any]) -> SoftmaxPolicy:
+    """Learn a policy, and note how; `numbers` are fields of `PlayoutSettings`."""
     from dataclasses import replace
 
     from train.knowledge import playouts
@@ -129,7 +131,7 @@ def _learn(sources: list[Path], method: str, start: str, weights: str, numbers: 
     from train.knowledge.shards import read_collection
     from train.knowledge.targets import load_targets
 
-    settings = playouts.PlayoutSettings(playouts.METHODS[method], *numbers)
+    settings = playouts.PlayoutSettings(playouts.METHODS[method], **numbers)
     if method == "games":
         games = read_collection(sources)
         policy, origin = playouts.learn_games(games, settings), origin_of(games)
