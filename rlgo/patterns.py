@@ -25,11 +25,11 @@ import numpy as np
 from rlgo.archive import read_archive, write_archive
 from rlgo.board import BLACK, BORDER, EMPTY, PASS, WHITE
 from rlgo.draw import HIDDEN, MOVE, shapes_text
-from rlgo.errors import RlgoError, nearest
+from rlgo.errors import RlgoError
 from rlgo.jit import njit
 from rlgo.move_features import FEATURES, N_GROUPS, Study, features_of, list_candidates, new_study, study
 from rlgo.nested_shapes import ENEMY_NEAR, OWN_NEAR, ShapeTree, cells_of, make_tree, rings_of, shape_at
-from rlgo.resources import list_shipped_patterns, shipped_patterns
+from rlgo.resources import find_file, list_shipped_patterns, shipped_patterns
 
 FORMAT, VERSION = "rlgo-patterns", 1
 
@@ -172,18 +172,9 @@ def find_patterns(name: str | Path, size: int = 9) -> Path:
     ------
     RlgoError : if there is no such file
     """
-    path = Path(name)
-    if path.is_file():
-        return path
     if not str(name):
         return shipped_patterns(size)
-    shipped = list_shipped_patterns()
-    stem = path.name.removesuffix(".npz")
-    if stem in shipped and path.parent in (Path(), Path("checkpoints/patterns")):
-        return shipped[stem]
-    what = "expected a pattern file, found a folder" if path.is_dir() else "cannot be read: No such file or directory"
-    hint = nearest(stem, shipped, f"shipped patterns: {', '.join(shipped)}")
-    raise RlgoError(f"{name}: {what}; {hint}")
+    return find_file(name, list_shipped_patterns(), Path("checkpoints/patterns"), "pattern file", "patterns")
 
 
 def _with_zero(weights: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.resources
+from collections.abc import Mapping
 from pathlib import Path
 
 from rlgo.errors import RlgoError, nearest
@@ -62,13 +63,26 @@ def list_configs(kind: str = "") -> list[str]:
 
 
 def config_path(name: str, kind: str = "") -> Path:
-    """Find the config file that `name` refers to.
+    """Find the config file that a user names; see `find_file`.
+
+    name : ``quick``, ``quick.toml``, ``configs/quick.toml``, or any other path
+    kind : see `list_configs`
+    """
+    folder = Path("configs", kind)
+    shipped = {stem: _folder("configs") / kind / f"{stem}.toml" for stem in list_configs(kind)}
+    return find_file(name, shipped, folder, "config file", "configs")
+
+
+def find_file(name: str | Path, shipped: Mapping[str, Path], folder: Path, what: str, all_of_them: str) -> Path:
+    """Find the file that a user names: any path, or the name of a shipped file, with its ending and folder or without.
+
+    The form with the folder lets the same command line work in a source tree and anywhere else.
 
     Parameters
     ----------
-    name : a path, or the name of a shipped config: ``quick``, ``quick.toml`` or ``configs/quick.toml``. The last form
-        lets the same command line work in a source tree and anywhere else
-    kind : see `list_configs`
+    shipped : the shipped files by name, without endings
+    folder : where they are in a source tree: ``checkpoints``
+    what, all_of_them : what they are, for the error: a ``weight file``; shipped ``weights``
 
     Raises
     ------
@@ -77,10 +91,8 @@ def config_path(name: str, kind: str = "") -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    shipped = list_configs(kind)
-    stem = path.name.removesuffix(".toml")
-    if stem in shipped and path.parent in (Path(), Path("configs", kind)):
-        return _folder("configs") / kind / f"{stem}.toml"
-    what = "expected a file, found a folder" if path.is_dir() else "no such config file"
-    hint = nearest(stem, shipped, f"shipped configs: {', '.join(shipped)}")
-    raise RlgoError(f"{name}: {what}; {hint}")
+    stem = path.stem if path.suffix in (".npz", ".toml") else path.name
+    if stem in shipped and path.parent in (Path(), folder):
+        return shipped[stem]
+    problem = f"expected a {what}, found a folder" if path.is_dir() else f"no such {what}"
+    raise RlgoError(f"{name}: {problem}; " + nearest(stem, shipped, f"shipped {all_of_them}: {', '.join(shipped)}"))

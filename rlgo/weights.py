@@ -23,7 +23,7 @@ from rlgo.bounds import Choice, One, Whole
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
 from rlgo.errors import RlgoError, shown
-from rlgo.resources import checkpoints_dir
+from rlgo.resources import checkpoints_dir, find_file
 from rlgo.settings import ANY_KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
 from rlgo.shapes import KINDS, Block, FeatureSet, Table, colors_of, fuse, make_features, unshare
 
@@ -206,17 +206,10 @@ def find_weights(name: str | Path, size: int | None = None) -> Path:
     ------
     RlgoError : if there is no such file
     """
-    path = Path(name)
-    if path.is_file():
-        return path
     if not str(name) and size is not None:
         return shipped_weights(size)
-    shipped = {found.stem: found for found in sorted(checkpoints_dir().glob("*.npz"))}
-    stem = path.name.removesuffix(".npz")
-    if stem in shipped and path.parent in (Path(), Path("checkpoints")):
-        return shipped[stem]
-    what = "expected a weight file, found a folder" if path.is_dir() else "cannot be read: No such file or directory"
-    raise RlgoError(f"{name}: {what}; shipped weights: {', '.join(shipped)}")
+    shipped = {found.stem: found for found in sorted(checkpoints_dir().glob("*x*-*.npz"))}
+    return find_file(name, shipped, Path("checkpoints"), "weight file", "weights")
 
 
 def describe(weights: Weights) -> str:

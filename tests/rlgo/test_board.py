@@ -206,7 +206,7 @@ def random_game(size: int, style: str, seed: int, max_moves: int) -> None:
 @pytest.mark.parametrize(
     ("size", "style", "games", "max_moves"),
     [
-        pytest.param(5, "sensible", 1600, 100, marks=pytest.mark.slow),
+        pytest.param(5, "sensible", 600, 100, marks=pytest.mark.slow),
         pytest.param(5, "wild", 200, 150, marks=pytest.mark.slow),
         pytest.param(7, "sensible", 150, 200, marks=pytest.mark.slow),
         pytest.param(7, "wild", 25, 300, marks=pytest.mark.slow),

@@ -7,7 +7,7 @@ import numpy as np
 from rlgo.journal import Journal, _is_ahead, catch_up, clear, exchange, make_journals, note
 
 # By the interpreter: what the compiled forms do together, test_td_search.py tells.
-note, exchange, catch_up, is_ahead = note.py_func, exchange.py_func, catch_up.py_func, _is_ahead.py_func
+note, exchange, catch_up, is_ahead = (getattr(f, "py_func", f) for f in (note, exchange, catch_up, _is_ahead))
 
 
 def write(journal: Journal, theta: np.ndarray, changes: list[tuple[int, float]]) -> None:

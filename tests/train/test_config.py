@@ -246,7 +246,7 @@ def test_unreadable_files_are_refused(tmp_path: Path) -> None:
         load_config(binary)
     with pytest.raises(RlgoError, match=r"no such config file; shipped configs: .*quick"):
         load_config(tmp_path / "none.toml")
-    with pytest.raises(RlgoError, match=r"expected a file, found a folder"):
+    with pytest.raises(RlgoError, match=r"expected a config file, found a folder"):
         load_config(tmp_path)
     with pytest.raises(RlgoError, match=r"did you mean quick\?"):
         load_config("quik")
@@ -333,7 +333,9 @@ def test_to_toml_writes_every_key() -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["default", "paper", "quick", "ten_million", "hundred_million", "13x13", "19x19"])
+@pytest.mark.parametrize(
+    "name", ["default", "paper", "quick", "ten_million", "hundred_million", "liberties", "13x13", "19x19"]
+)
 def test_shipped_configs_load_by_name_and_by_path(name: str, tmp_path: Path, monkeypatch: Any) -> None:
     assert name in list_configs()
     monkeypatch.chdir(tmp_path)

@@ -21,7 +21,7 @@ SIZE = 5
         ("workers=0", "workers = 0"),
         ("first=uct.toml,heuristic=rlgo", "prior_search = uct.toml: expected a td_search or dyna2 player"),
         ("first=td_search.toml", "prior_search: expected heuristic = rlgo, both or rlgo_patterns"),
-        ("heuristic=patterns,patterns=8x8", "8x8: cannot be read: No such file or directory"),
+        ("heuristic=patterns,patterns=8x8", "8x8: no such pattern file; "),
     ],
 )
 def test_bad_keys(keys, message):
