@@ -34,7 +34,7 @@ test: $(VENV)/test.stamp  ## run all tests
 	$(PYTEST) $(SIDE_BY_SIDE)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m interpreted
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0 RLGO_CACHE_DIR=$(CURDIR)/build/cache-boundscheck \
-		$(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m boundscheck -W "ignore:.*Cannot cache"
+		$(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m boundscheck -W ignore::numba.core.errors.NumbaWarning
 
 test-all: $(VENV)/test.stamp  ## run the tests on every Python there is, and with the lowest versions of what rlgo needs
 	$(BIN)/nox
