@@ -256,7 +256,7 @@ def record_move(p, path):
     path.n_moves += 1
 
 
-@njit
+@inline_once
 def expand(edge, tree, context, workspace):
     """Add a node for the position on the board, reached by `edge`, if the edge has enough visits.
 
