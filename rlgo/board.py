@@ -286,7 +286,7 @@ def is_legal(b, p):
     """Return whether the colour to play may play at p (a point of the padded board, or PASS) by the rules above."""
     if p == PASS:
         return True
-    return b.color[np.uint64(p)] == EMPTY and p != b.ko and breathes(b, p, np.int64(b.to_play))
+    return b.color[np.uint64(p)] == EMPTY and p != b.ko and breathes(b, p, b.to_play)
 
 
 @inline
@@ -295,7 +295,7 @@ def is_sensible(b, p):
 
     Self-play and playouts choose among these.
     """
-    color = np.int64(b.to_play)
+    color = b.to_play
     if b.nbr[np.uint64(p)] >= 256:
         return True
     return p != b.ko and not is_eye(b, p, color) and breathes(b, p, color)

@@ -107,8 +107,9 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
 def _without_literals(dispatcher: Any) -> Any:
     """Let callers in compiled code see one `int64` where they pass 0 or 1, and not another type for each constant.
 
-    numba would compile the function, with all that it calls, once for each: 230 compilations for the first move of the
-    default player, against 187. What is inlined is specialised by LLVM just the same.
+    numba would compile the function once for each, with all that it calls, and also for types that it only supposes on
+    its way to the right ones. With this, the default player's first move takes 184 compilations and 38 s of CPU time,
+    without it 230 and 50 s. LLVM still specialises what it inlines.
     """
     resolve = dispatcher.get_call_template
 

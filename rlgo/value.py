@@ -217,7 +217,7 @@ def _renew_masks(b, sh, p):
         _set_mask(sh, p, 1, _may_choose(b, p, WHITE), doomed & BLACK != 0)
 
 
-@njit
+@inline
 def _may_choose(b, p, color):
     """Return whether a move is sensible, for either colour; see `board.is_sensible`."""
     if b.nbr[np.uint64(p)] >= 256:
