@@ -26,6 +26,7 @@ def generated_pages() -> dict[Path, str]:
         ROOT / "README.md": {"systems": systems_table(DOCS / "experiments", DOCS / "results", link="docs/")},
         DOCS / "strength.md": {"systems": systems_table(DOCS / "experiments", DOCS / "results", link="")},
         DOCS / "benchmarks.md": {"bench": markdown_table(bench)},
+        DOCS / "engine.md": {"levels": levels_table(DOCS / "results" / "strength.json")},
         DOCS / "reliability.md": {"storms": storms_table(DOCS / "results" / "storms")},
     }
     pages = {path: fill(path.read_text("utf-8"), tables) for path, tables in blocks.items()}
@@ -48,6 +49,29 @@ def storms_table(folder: Path) -> str:
         hours = f"{r['machine_seconds'] / 3600:.2f}"
         rows.append([r["subject"], r["promise"], tried, f"{r['failures']:,}", hours, command])
     return table(["what", "promised", "tried", "failures", "hours", "command"], rows, align="lllrrl", style="markdown")
+
+
+def levels_table(path: Path) -> str:
+    """Return the table of the levels of strength from their matches; see `levels.py`."""
+    from train.arena.elo import PairResult, rate
+    from train.console import table
+
+    raw = json.loads(path.read_text("utf-8"))
+    results = []
+    for pair in raw["pairs"]:
+        scores = [[int(game) for game in opening] for opening in pair["scores"].split()]
+        results.append(PairResult.of_openings(pair["a"], pair["b"], scores))
+    ratings = rate(results, {"GNU Go level 10": 1800.0})
+    below = {r.b: f"{r.games - r.score:g} of {r.games}" for r in results}
+    rows = []
+    for level, keys in raw["levels"].items():
+        knowledge = "none" if "heuristic" in keys else "as `rlgo`"
+        elo, (low, high) = ratings[level].elo, ratings[level].ci95
+        rating = [f"{elo:,.0f}", f"{low:,.0f} to {high:,.0f}"]
+        times = [f"{raw['seconds_a_move'][size][level]:.2g} s" for size in ("9", "19")]
+        rows.append([level, f"{keys['simulations']:,}", knowledge, below.get(level, ""), *rating, *times])
+    columns = ["level", "simulations", "knowledge", "won against the level below", "Elo", "95 %", "a move", "on 19x19"]
+    return table(columns, rows, align="rrlrrrrr", style="markdown")
 
 
 def fill(text: str, blocks: dict[str, str]) -> str:

@@ -12,6 +12,7 @@ import pytest
 import rlgo
 from train.cli.main import main
 from train.experiments.findings import read_raw, scores_of
+from train.players.levels import LEVELS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -149,6 +150,20 @@ def test_won_games_are_those_of_the_raw_results():
     for won, games, link in rows:
         pair = float(won.replace(",", "")), int(games.replace(",", ""))
         assert pair in results_in(DOCS / link), (*pair, link)
+
+
+def test_levels_are_those_that_were_measured():
+    raw = json.loads((DOCS / "results" / "strength.json").read_text("utf-8"))
+    assert {int(level): keys for level, keys in raw["levels"].items()} == LEVELS
+    for pair in raw["pairs"]:
+        assert pair["won"] == pair["scores"].count("1"), pair["seed"]
+        assert pair["games"] == len(pair["scores"].replace(" ", "")), pair["seed"]
+        assert pair["forfeits"] == 0
+    text = (DOCS / "engine.md").read_text("utf-8").partition("### Levels of strength")[2].partition("\n###")[0]
+    said = re.findall(r"[Ll]evel (\d+) won ([\d,]+) of ([\d,]+) against (GNU Go level \d+)", " ".join(text.split()))
+    assert len(said) == 2
+    measured = [(pair["a"], f"{pair['won']:g}", str(pair["games"]), pair["b"]) for pair in raw["pairs"]]
+    assert {*said} <= {*measured}
 
 
 def test_generated_parts_are_fresh(monkeypatch):
