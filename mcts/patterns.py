@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import n_points
-from rlgo.jit import by_type, is_none, njit
+from rlgo.jit import by_type, inline_once, is_none
 from rlgo.move_features import Study, new_study, study
 from rlgo.patterns import score_move
 
@@ -42,7 +42,7 @@ def new_pattern_scratch(size: int) -> PatternScratch:
     return PatternScratch(new_study(size), np.zeros(n_points(size)))
 
 
-@njit
+@inline_once
 def _weigh_moves(node, last_but_one, b, tree, strengths, scratch):
     study(b, scratch.study)
     first, n, x = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node]), scratch.x

@@ -198,7 +198,7 @@ def descend(tree, context, workspace):
     node, new_node = np.int64(0), np.int64(NO_CHILD)
     while node >= 0 and b.n_passes < 2 and path.n_moves < settings.max_moves:
         edge = select(node, b.to_play, tree, context, workspace)  # a_t = SELECTMOVE(board, s_t)
-        take_action(node, edge, b.to_play, settings, path, tree)
+        take_action(node, edge, np.int64(b.to_play), settings, path, tree)
         p = np.int64(tree.move[edge])
         play(b, p, context.rules.zobrist)
         record_move(p, path)
@@ -256,7 +256,7 @@ def record_move(p, path):
     path.n_moves += 1
 
 
-@njit
+@inline_once
 def expand(edge, tree, context, workspace):
     """Add a node for the position on the board, reached by `edge`, if the edge has enough visits.
 

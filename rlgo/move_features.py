@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import BORDER, EMPTY, PASS, is_sensible, liberties_after, n_points, zobrist
-from rlgo.jit import inline, njit
+from rlgo.jit import inline, inline_once, njit
 from rlgo.ladders import (
     LadderScratch,
     escapes_by,
@@ -129,7 +129,7 @@ def study(b, s):
                 _read_chain(b, p, c == own, s)
 
 
-@njit
+@inline_once
 def _read_chain(b, chain, is_own, s):
     """Read what becomes of a chain with one or two liberties."""
     s.rival[chain] = weakest_neighbour(b, chain, s.n_liberties)
@@ -172,7 +172,7 @@ def _distance(p, q, stride):
     return min(max(dx + dy + max(dx, dy), 2), _FAREST)
 
 
-@njit
+@inline_once
 def _fights(b, p, s):
     """Find the features of a stone that depend on the chains it touches."""
     color, stride = np.int64(b.to_play), np.int64(b.stride)
@@ -218,7 +218,7 @@ def _size_class(stones):
     return 1 if stones == 1 else 2 if stones <= 3 else 3
 
 
-@njit
+@inline_once
 def _defence(b, p, in_atari, two, threatened, own_stones, s):
     """Find the features of own chains in danger, for a move that captures nothing.
 

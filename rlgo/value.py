@@ -165,7 +165,7 @@ def _renew_window(sh, table, w):
     sh.now[0, np.uint64(w)] = now_black
     sh.now[1, np.uint64(w)] = now_white
     now = (now_black, now_white)
-    n = g.n_cells[np.uint64(w)]
+    n = np.int64(g.n_cells[np.uint64(w)])
     if n == 9:  # a constant loop is unrolled
         for d in range(9):
             _renew_cell(sh, table, w, d, ld, li, now)
@@ -217,7 +217,7 @@ def _renew_masks(b, sh, p):
         _set_mask(sh, p, 1, _may_choose(b, p, WHITE), doomed & BLACK != 0)
 
 
-@njit
+@inline
 def _may_choose(b, p, color):
     """Return whether a move is sensible, for either colour; see `board.is_sensible`."""
     if b.nbr[np.uint64(p)] >= 256:
@@ -313,7 +313,7 @@ def update(b, sh, table):
     g = table.g
     _renew_configurations(b, sh, g)
     for i in range(sh.n_changed):
-        _renew_window(sh, table, sh.changed[np.uint64(i)])
+        _renew_window(sh, table, np.int64(sh.changed[np.uint64(i)]))
 
     # The last liberties first: the masks read them.
     stride = b.stride

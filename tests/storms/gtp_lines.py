@@ -27,8 +27,13 @@ from train.players import make_player
 
 LINES = 250  # in a session
 SEARCH = "mc_rave,sims=12,seed=1"
-# Players, and the board sizes that a session with them may change to. Each size of a search compiles for minutes.
-PLAYERS = ((SEARCH, ("9",)), (SEARCH, ("9",)), ("random,seed=1", ("9", "13")), ("greedy,seed=1", ("9", "9", "13")))
+# Players, and the board sizes that a session with them may change to. Each size of a search compiles for minutes. The
+# first one ponders between lines, which costs ten times as long as to answer them.
+PLAYERS = (
+    *[(SEARCH, ("9",))] * 8,
+    *[("random,seed=1", ("9", "13"))] * 4,
+    *[("greedy,seed=1", ("9", "9", "13"))] * 4,
+)
 WARM = 60_000  # lines after which memory should not grow any more
 GROWTH_MB = 30.0
 
@@ -181,8 +186,8 @@ def memory_mb() -> float:
 def trials(draw: random.Random) -> Iterator[Outcome]:
     os.chdir(ROOT)
     engines = [
-        (GtpEngine(make_player(spec, 9), make=functools.partial(make_player, spec), ponders=True), sizes)
-        for spec, sizes in PLAYERS
+        (GtpEngine(make_player(spec, 9), make=functools.partial(make_player, spec), ponders=i == 0), sizes)
+        for i, (spec, sizes) in enumerate(PLAYERS)
     ]
     process = GtpProcess([sys.executable, "-m", "rlgo", "gtp", "--player", SEARCH, "--ponder"])
     process.ask("name")

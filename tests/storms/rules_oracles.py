@@ -17,7 +17,7 @@ from gnugo_program import find_gnugo
 from gtp_process import GtpProcess
 from naive import NaiveBoard, from_core, to_core
 
-from rlgo.board import BLACK, PASS, WHITE, is_eye
+from rlgo.board import BLACK, EMPTY, PASS, WHITE, is_eye, is_legal
 from rlgo.coords import to_vertex
 from rlgo.game import Game
 
@@ -112,7 +112,7 @@ class GnuGo:
 
 def simple_ko(game: Game) -> set[int]:
     """The points that are legal without superko."""
-    return {p for p in np.flatnonzero(game.board.color == 0).tolist() if game.why_illegal(p) in (None, "superko")}
+    return {p for p in np.flatnonzero(game.board.color == EMPTY).tolist() if is_legal(game.board, p)}
 
 
 def choose(game: Game, draw: random.Random) -> int:

@@ -17,9 +17,9 @@ whose `trials` yield one `Outcome` after another:
     if __name__ == "__main__":
         sys.exit(main(STORM))
 
-``python tests/storms/NAME.py --count N --seed S --json docs/results/storms/NAME.json`` runs it; `tests/storms/
-test_storms.py` runs a few trials of each. Import this module before anything else: it makes rlgo and the helpers of
-the tests importable.
+``python tests/storms/NAME.py --count N --seed S --json docs/results/storms/NAME.json`` runs it, and adds to a record
+that is there already: a storm of a million trials need not be had in one day. `tests/storms/test_storms.py` runs a few
+trials of each. Import this module before anything else: it makes rlgo and the helpers of the tests importable.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "tests")) if path not in sys.path]
 
-from rlgo.files import write_atomically  # noqa: E402 - found by the line above
+from rlgo.errors import RlgoError  # noqa: E402 - found by the line above
+from rlgo.files import write_atomically  # noqa: E402
 from train import console, provenance  # noqa: E402
 
 _SAVE_SECONDS = 60.0  # between two records of a storm that is under way
@@ -77,14 +78,17 @@ class Tally:
     kinds : trials by kind
     failures : the broken promises, in words
     figures : the last figures
+    seeds : of the storms that are counted here
     """
 
-    def __init__(self) -> None:
-        self.count = self.failed = 0
-        self.kinds: collections.Counter[str] = collections.Counter()
-        self.failures: list[str] = []
+    def __init__(self, seed: int, earlier: Mapping[str, Any] | None = None) -> None:
+        earlier = earlier or {}
+        self.count, self.failed = earlier.get("count", 0), earlier.get("failures", 0)
+        self.kinds: collections.Counter[str] = collections.Counter(earlier.get("outcomes", {}))
+        self.failures: list[str] = [*earlier.get("described", [])]
         self.figures: dict[str, float] = {}
-        self._began = time.monotonic()
+        self.seeds: list[int] = [*earlier.get("seeds", []), seed]
+        self._began = time.monotonic() - earlier.get("machine_seconds", 0.0)
 
     def add(self, outcome: Outcome) -> None:
         """Count an outcome."""
@@ -95,7 +99,7 @@ class Tally:
             self.failed += 1
             self.failures.append(outcome.failure)
 
-    def record(self, storm: Storm, seed: int) -> dict[str, Any]:
+    def record(self, storm: Storm) -> dict[str, Any]:
         """Return everything as plain data for JSON."""
         return {
             "storm": storm.name,
@@ -108,7 +112,7 @@ class Tally:
             "described": self.failures[:_MOST_FAILURES],
             "outcomes": dict(self.kinds.most_common()),
             "figures": self.figures,
-            "seed": seed,
+            "seeds": self.seeds,
             "commit": provenance.commit(),
             "machine": provenance.machine(),
             "machine_seconds": round(time.monotonic() - self._began, 1),
@@ -118,9 +122,13 @@ class Tally:
 def run(storm: Storm, count: int, seed: int, path: Path | None = None, *, progress: bool = True) -> Tally:
     """Run a storm, and return its tally. What is in `path` is never more than a minute old.
 
-    Ctrl-C ends it early; the record has the number of trials until then.
+    Ctrl-C ends it early; the record has the number of trials until then. Further trials, with another seed, are added.
     """
-    tally, saved = Tally(), time.monotonic()
+    earlier = json.loads(path.read_text()) if path is not None and path.exists() else None
+    if earlier is not None and seed in earlier["seeds"]:
+        raise RlgoError(f"{path}: seed {seed} is counted there; expected another one")
+    tally, saved = Tally(seed, earlier), time.monotonic()
+    begun = tally.count
     trials = storm.trials(random.Random(seed))
     assert isinstance(trials, Generator)  # so that it can be closed
     with contextlib.closing(trials), console.Progress(count, storm.unit, enabled=progress) as bar:
@@ -133,11 +141,11 @@ def run(storm: Storm, count: int, seed: int, path: Path | None = None, *, progre
                 bar.update(outcome.n)
                 if time.monotonic() - saved > _SAVE_SECONDS:
                     saved = time.monotonic()
-                    _save(path, tally.record(storm, seed))
-                if tally.count >= count:
+                    _save(path, tally.record(storm))
+                if tally.count - begun >= count:
                     break
         finally:
-            _save(path, tally.record(storm, seed))
+            _save(path, tally.record(storm))
     return tally
 
 
@@ -151,7 +159,9 @@ def main(storm: Storm, argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=f"{storm.subject}: {storm.promise}.")
     parser.add_argument("--count", type=int, default=storm.count, help=f"number of {storm.unit} (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of all random numbers (%(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="keep the record here")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="keep the record here, or add to the one that is there"
+    )
     args = parser.parse_args(argv)
 
     def work() -> int:

@@ -25,10 +25,20 @@ def test_a_storm_leaves_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[s
     path = tmp_path / "dice.json"
     assert main(storm(), ["--count", "6", "--seed", "3", "--json", str(path)]) == 0
     record = json.loads(path.read_text("utf-8"))
-    assert (record["count"], record["wanted"], record["failures"], record["seed"]) == (6, 10, 0, 3)
+    assert (record["count"], record["wanted"], record["failures"], record["seeds"]) == (6, 10, 0, [3])
     assert sum(record["outcomes"].values()) == 6
     assert set(record["figures"]) == {"eyes"}
     assert "dice: 6 throws, 0 failures" in capsys.readouterr().out
+
+
+def test_more_trials_are_added_to_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "dice.json"
+    for seed in ("3", "4"):
+        assert main(storm(), ["--count", "6", "--seed", seed, "--json", str(path)]) == 0
+    record = json.loads(path.read_text("utf-8"))
+    assert (record["count"], record["seeds"], sum(record["outcomes"].values())) == (12, [3, 4], 12)
+    assert main(storm(), ["--count", "6", "--seed", "3", "--json", str(path)]) == 2
+    assert "seed 3 is counted there" in capsys.readouterr().err
 
 
 def test_a_broken_promise_is_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,10 +20,12 @@ from train.cli.options import (
     PngFile,
     Seed,
     Size,
+    Strength,
     Top,
     board,
     check_picture,
     check_writable,
+    chosen_player,
     count,
     one_of,
     write_json,
@@ -62,6 +64,7 @@ _GameSeed = Annotated[
 def play(
     *,
     player: Player = ENGINE,
+    strength: Strength = None,
     size: Size = 9,
     komi: Komi = 7.5,
     color: _Color = None,
@@ -84,7 +87,7 @@ def play(
     from train.play.terminal import play_in_terminal
 
     play_in_terminal(
-        player,
+        chosen_player(player, strength),
         checked.size,
         checked.komi,
         color=color,
@@ -129,6 +132,7 @@ _SgfFolders = Annotated[
 def web(
     *,
     player: Player = ENGINE,
+    strength: Strength = None,
     size: Size = 9,
     komi: Komi = 7.5,
     port: _Port = None,
@@ -154,7 +158,7 @@ def web(
 
     folder = runs if runs is not None or not Path("runs").is_dir() else Path("runs")
     options = Options(
-        player=player,
+        player=chosen_player(player, strength),
         size=checked.size,
         komi=checked.komi,
         host=host,
@@ -174,6 +178,7 @@ def web(
 def gtp(
     *,
     player: Player = ENGINE,
+    strength: Strength = None,
     size: Size = 9,
     komi: Komi = 7.5,
     ponder: Annotated[bool, typer.Option("--ponder", help="Think in the opponent's time.")] = False,
@@ -194,9 +199,9 @@ def gtp(
     """Run a GTP engine on standard input and output.
 
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. For games with a clock, limit it
-    by seconds per move rather than by simulations: --player rlgo,seconds=30.
+    by seconds per move rather than by simulations: --player rlgo,seconds=30. --strength is for the default player.
     """
-    checked = board(size, komi)
+    checked, spec = board(size, komi), chosen_player(player, strength)
     if all_alive and early_pass:
         raise RlgoError("--early-pass cannot be combined with --all-alive")
 
@@ -206,13 +211,13 @@ def gtp(
     with contextlib.ExitStack() as stack:
         options = {"log": stack.enter_context(LogFile(log))} if log else {}
         engine = GtpEngine(
-            make_player(player, checked.size),
+            make_player(spec, checked.size),
             checked.size,
             checked.komi,
             ponders=ponder,
             all_alive=all_alive,
             early_pass=early_pass,
-            make=lambda size: make_player(player, size),
+            make=lambda size: make_player(spec, size),
             **options,
         )
         message(f"rlgo: {engine.player.name} is ready")

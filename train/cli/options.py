@@ -106,6 +106,16 @@ Seed = Annotated[
     int, typer.Option("--seed", parser=count(0, MOST_SEED), metavar="N", help="Seed of the random numbers.")
 ]
 Player = Annotated[str, typer.Option("--player", metavar="SPEC", autocompletion=player_names, help="Who plays.")]
+Strength = Annotated[
+    int | None,
+    typer.Option(
+        "--strength",
+        parser=integer,
+        metavar="LEVEL",
+        show_default="1 s a move",
+        help="How strong it plays, from 1, a beginner, to 10.",
+    ),
+]
 PairGames = Annotated[
     int, typer.Option("--games", parser=count(2, MOST_GAMES), metavar="N", help="Games of each pair.")
 ]
@@ -126,6 +136,15 @@ def board(size: int, komi: float) -> BoardConfig:
     from train.config import BoardConfig
 
     return BoardConfig(size=size, komi=komi)
+
+
+def chosen_player(player: str, strength: int | None) -> str:
+    """Return the spec of the player that --player and --strength ask for. RlgoError for both of them."""
+    if strength is None:
+        return player
+    if player != ENGINE:
+        raise RlgoError(f"--strength cannot be combined with --player {player}")
+    return f"{ENGINE},strength={strength}"
 
 
 # ---------------------------------------------------------------------------------------------

@@ -124,12 +124,14 @@ class Keys(Section):
     limits : keys that end a search. If `seconds` is given, limits that are not given do not apply
     implied : if the first key is given and the second is not, the second takes this value instead of its default
     by_size : by board size, values that take the place of defaults there
+    levels : by level of the key `strength`, the values that it stands for; neither they nor `limits` go beside it
     """
 
     name: ClassVar[str] = ""
     limits: ClassVar[tuple[str, ...]] = ()
     implied: ClassVar[dict[str, tuple[str, str]]] = {}
     by_size: ClassVar[dict[int, dict[str, Any]]] = {}
+    levels: ClassVar[dict[int, dict[str, Any]]] = {}
 
     seed: Annotated[int, Field(ge=0, le=10**18 - 1)] | None = key(
         None, "Seed of the player's random numbers; by default, the game sets it."

@@ -14,6 +14,7 @@ The keys themselves are declared in `keys.py` and `tree_keys.py`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -53,9 +54,9 @@ def parse_spec(text: str) -> Spec:
     if name.endswith(".toml"):
         name, values = _read_file(name)
     given = _checked(name, [_read_part(part, name) for part in parts])
-    if "seconds" in given:  # a time given here replaces the limits in the file
+    if "seconds" in given or "strength" in given:  # a time or a level given here replaces the limits in the file
         values = {key: value for key, value in values.items() if key not in PLAYERS[name].limits}
-    return Spec(name, values | given)
+    return Spec(name, _at_level(PLAYERS[name], values | given))
 
 
 def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, ...] = ()) -> Player:
@@ -152,6 +153,17 @@ def _checked(name: str, given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         except RlgoError:
             raise RlgoError(f"player {name}: {refusal(kind.fields()[field], key, value)}") from None
     return values
+
+
+def _at_level(kind: type[Keys], values: dict[str, Any]) -> dict[str, Any]:
+    """Return a player's values, those that its `strength` stands for in its place."""
+    if "strength" not in values:
+        return values
+    decided = {*kind.limits, *itertools.chain.from_iterable(kind.levels.values())}
+    for field in values:
+        if field in decided:
+            raise RlgoError(f"player {kind.name}: strength cannot be combined with {field}")
+    return {field: value for field, value in values.items() if field != "strength"} | kind.levels[values["strength"]]
 
 
 def _parse(text: str, types: set[type]) -> Any:

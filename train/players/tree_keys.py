@@ -61,6 +61,7 @@ from train.players.keys import (
     weights_for,
     with_default,
 )
+from train.players.levels import LEVELS
 from train.players.spec import make_player
 from train.settings import Count, OneOf, name_of, nested_spec, section
 
@@ -242,8 +243,19 @@ class TreeKeys(SimulationKeys):
         return super()._needs_weights() or (HEURISTICS[self.heuristic] in LEARNED_VALUES and not self.prior_search)
 
 
-def _register_algorithm(name: str, summary: str, **known: Any) -> None:
-    """Register an algorithm whose keys are `TreeKeys`, with its own defaults.
+@section
+class EngineKeys(TreeKeys):
+    """The keys of the player that Go players meet."""
+
+    levels: ClassVar[dict[int, dict[str, Any]]] = LEVELS
+
+    strength: Annotated[int, Field(ge=min(LEVELS), le=max(LEVELS))] | None = key(
+        None, "A level of strength, in place of simulations and seconds: 1 is a beginner, 10 the strongest."
+    )
+
+
+def _register_algorithm(name: str, summary: str, kind: type[TreeKeys] = TreeKeys, **known: Any) -> None:
+    """Register an algorithm whose keys are those of `kind`, with its own defaults.
 
     known : `Keys.by_size` and `Keys.implied`, and further defaults by key
     """
@@ -251,10 +263,10 @@ def _register_algorithm(name: str, summary: str, **known: Any) -> None:
         attribute: known.pop(attribute) for attribute in ("by_size", "implied") if attribute in known
     }
     for field, value in ALGORITHMS[name]._asdict().items():
-        if field in TreeKeys.fields() and value != getattr(_SETTINGS, field):
+        if field in kind.fields() and value != getattr(_SETTINGS, field):
             known[field] = name_of(value, _CODES[field]) if field in _CODES else value
-    annotations = {field: get_type_hints(TreeKeys, include_extras=True)[field] for field in known}
-    defaults = {field: with_default(TreeKeys.fields()[field], default) for field, default in known.items()}
+    annotations = {field: get_type_hints(kind, include_extras=True)[field] for field in known}
+    defaults = {field: with_default(kind.fields()[field], default) for field, default in known.items()}
     body: dict[str, Any] = {
         "__doc__": summary,
         "__module__": __name__,
@@ -262,7 +274,7 @@ def _register_algorithm(name: str, summary: str, **known: Any) -> None:
         "__annotations__": annotations,
         **defaults,
     }
-    register(name)(type(f"{name}_keys", (TreeKeys,), body))
+    register(name)(type(f"{name}_keys", (kind,), body))
 
 
 _register_algorithm("mcts_greedy", "Greedy Monte-Carlo tree search (MC-RAVE paper, Section 2.4).")
@@ -280,6 +292,7 @@ _register_algorithm(
     "rlgo",
     "The strongest player here and the default engine: MC-RAVE with learned values and learned patterns as prior "
     "knowledge; on boards without shipped weights, with patterns alone.",
+    EngineKeys,
     # Who sets simulations wants no time limit beside them, and who names weights wants them used.
     implied={**TreeKeys.implied, "simulations": ("seconds", 0.0), "weights": ("heuristic", "rlgo_patterns")},
     by_size={

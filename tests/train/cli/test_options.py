@@ -45,3 +45,10 @@ def test_files_that_cannot_be_written_are_noticed_first(name: str, tmp_path: Pat
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RlgoError, match=f"--results {name}: expected a file that can be written"):
         options.check_writable(Path(name), "--results")
+
+
+def test_a_strength_is_that_of_the_default_player() -> None:
+    assert options.chosen_player("greedy", None) == "greedy"
+    assert options.chosen_player("rlgo", 3) == "rlgo,strength=3"
+    with pytest.raises(RlgoError, match="--strength cannot be combined with --player greedy"):
+        options.chosen_player("greedy", 3)

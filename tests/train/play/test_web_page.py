@@ -142,6 +142,23 @@ def test_whole_game_against_an_engine(page):
 
 
 @pytest.mark.browser
+def test_a_strength_is_one_of_the_settings_and_replaces_others(page):
+    page.keyboard.press("n")
+    dialog = page.get_by_role("dialog", name="New game")
+    dialog.get_by_label("White", exact=True).select_option("rlgo")
+    settings, strength = dialog.get_by_label("Settings of White"), dialog.get_by_label("Strength of White")
+    assert strength.locator("option").count() == 11
+    settings.fill("sims=50,resign=0.1")
+    settings.blur()
+    strength.select_option("3")
+    assert settings.input_value() == "strength=3,resign=0.1"
+    strength.select_option("")
+    assert settings.input_value() == "resign=0.1"
+    dialog.get_by_label("White", exact=True).select_option("mc_rave")
+    assert strength.count() == 0
+
+
+@pytest.mark.browser
 def test_undo_and_keys_go_through_the_game(page):
     begin(page)
     click(page, "C3")

@@ -14,6 +14,7 @@ from rlgo.resources import list_shipped_patterns
 from train.play.web.files import WeightFiles
 from train.play.web.options import Options
 from train.players.keys import PLAYERS
+from train.players.levels import LEVELS
 from train.players.listing import KeyRow, PlayerRow, players_table
 from train.players.spec import Spec, make_player, parse_spec
 from train.settings import accepted_types, choices_of, nested_spec, spelled, split_spec
@@ -107,6 +108,7 @@ class Slider(NamedTuple):
 
 
 SLIDERS: dict[str, Slider] = {
+    "strength": Slider(min(LEVELS), max(LEVELS)),
     "simulations": Slider(100, 100_000, True),
     "seconds": Slider(0, 60),
     "c": Slider(0, 2),

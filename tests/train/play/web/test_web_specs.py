@@ -61,6 +61,12 @@ def test_the_memory_of_trees_is_bounded_by_default(specs):
     assert "memory_mb" not in specs.check("mc,sims=5", 5).values
 
 
+def test_a_page_may_choose_a_strength(specs):
+    assert specs.check("rlgo,strength=9", 9).values == {"simulations": 3_000, "memory_mb": 64}
+    with pytest.raises(RlgoError, match="strength cannot be combined with seconds"):
+        specs.check("rlgo,strength=9,seconds=2", 9)
+
+
 def test_the_server_s_own_spec_is_trusted():
     spec = "mc_rave,memory_mb=100,workers=2"
     assert Specs(Options(player=spec), WeightFiles()).check(spec, 9).values["memory_mb"] == 100
@@ -131,6 +137,8 @@ def test_the_menu_has_every_player_and_what_a_slider_needs():
     assert keys["greedy", "weights"].kind == keys["dyna2", "long_term"].kind == "weights"
     assert keys["dyna2", "sizes"].kind == "sizes"
     assert keys["mc_rave", "save"].kind == "switch"
+    strength = keys["rlgo", "strength"]
+    assert (strength.kind, strength.default, strength.range.low, strength.range.high) == ("integer", "", 1, 10)
     assert {name for kind in PLAYERS.values() for name in kind.fields()} >= set(SLIDERS)
     for slider in SLIDERS.values():
         assert slider.low < slider.high

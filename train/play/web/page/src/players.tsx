@@ -49,7 +49,14 @@ export function withSetting(spec: Spec, key: PlayerKey, value: string): Spec {
   return { ...spec, settings };
 }
 
-const LIMITS = ["simulations", "seconds", "depth"];
+const LIMITS = ["simulations", "seconds", "depth", "strength"];
+
+/** The spec at a level of strength, which decides its limits; or without a level. */
+export function withStrength(spec: Spec, keys: readonly PlayerKey[], level: string): Spec {
+  const limits = keys.filter((key) => LIMITS.includes(key.name));
+  const settings = spec.settings.filter(([name]) => !limits.some((key) => isKey(key, name)));
+  return { ...spec, settings: level ? [["strength", level], ...settings] : settings };
+}
 
 /** The spec with a limit of seconds in place of its default limits, unless it names a limit of its own. */
 export function withSeconds(text: string, seconds: number): string {
@@ -72,13 +79,15 @@ interface PlayerFieldProps {
   withHuman?: boolean;
 }
 
-/** A menu of players, and a line for their settings. */
+/** A menu of players, one of strengths for players that have them and meet humans, and a line for settings. */
 export function PlayerField({ label, value, onChange, withHuman }: PlayerFieldProps): JSX.Element {
   const spec = parseSpec(value);
   const names = players.value.map((player) => player.name);
   const known = names.includes(spec.name) || spec.name === "human" ? names : [...names, spec.name];
   const options: [string, string][] = known.map((name) => [name, name]);
   const settings = formatSpec({ name: "", settings: spec.settings }).slice(1);
+  const keys = players.value.find((player) => player.name === spec.name)?.keys ?? [];
+  const strength = withHuman ? keys.find((key) => key.name === "strength") : undefined;
   return (
     <div class="player-field">
       <Select
@@ -87,6 +96,14 @@ export function PlayerField({ label, value, onChange, withHuman }: PlayerFieldPr
         options={withHuman ? [["human", "human"], ...options] : options}
         onChange={(name) => onChange(name)}
       />
+      {strength?.range && (
+        <Select
+          label={`Strength of ${label}`}
+          value={settingOf(spec, strength)}
+          options={[["", "by time"], ...levels(strength.range)]}
+          onChange={(level) => onChange(formatSpec(withStrength(spec, keys, level)))}
+        />
+      )}
       <Field label="Settings" hint="such as sims=2000,M=50; rlgo players NAME lists them all">
         {(id) => (
           <input
@@ -106,6 +123,12 @@ export function PlayerField({ label, value, onChange, withHuman }: PlayerFieldPr
   );
 }
 
+/** The options of a menu of strengths. */
+function levels({ low, high }: { low: number; high: number }): [string, string][] {
+  const note = (level: number): string => (level === low ? ", a beginner" : level === high ? ", the strongest" : "");
+  return Array.from({ length: high - low + 1 }, (_, i) => [String(low + i), `${low + i}${note(low + i)}`]);
+}
+
 const STEPS = 200; // positions of a slider
 
 interface SettingsProps {
@@ -117,7 +140,8 @@ interface SettingsProps {
 export function SettingSliders({ value, onChange }: SettingsProps): JSX.Element {
   const spec = parseSpec(value);
   const keys = players.value.find((player) => player.name === spec.name)?.keys ?? [];
-  const sliders = keys.filter((key) => key.range && key.name !== "seconds"); // the view has its own field for seconds
+  // The view has its own field for seconds, which a strength would stand in place of.
+  const sliders = keys.filter((key) => key.range && key.name !== "seconds" && key.name !== "strength");
   const menus = keys.filter((key) => !key.range && (key.kind === "switch" || (key.kind === "choice" && key.choices.length > 1)));
   const set = (key: PlayerKey, text: string): void => onChange(formatSpec(withSetting(spec, key, text)));
   return (
