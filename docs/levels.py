@@ -36,9 +36,9 @@ class Pair(NamedTuple):
 PAIRS = [
     *(Pair(str(level), str(level + 1), 60, 9300 + level) for level in range(1, 7)),
     Pair("7", "8", 40, 9307),
-    Pair("8", "9", 30, 9308),
+    Pair("8", "9", 60, 9308),
     Pair("9", "GNU Go level 10", 200, 7002),
-    Pair("9", "10", 16, 9309),
+    Pair("9", "10", 20, 9309),
     Pair("7", "GNU Go level 0", 20, 9321),
 ]
 
