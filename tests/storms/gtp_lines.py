@@ -27,12 +27,13 @@ from train.players import make_player
 
 LINES = 250  # in a session
 SEARCH = "mc_rave,sims=12,seed=1"
-# Players, and the board sizes that a session with them may change to. Each size of a search compiles for minutes. The
-# first one ponders between lines, which costs ten times as long as to answer them.
+# Players, the board sizes that a session with them may change to, and how often they are taken. Each size of a search
+# compiles for minutes. The first player ponders between lines, which costs ten times as long as to answer them.
 PLAYERS = (
-    *[(SEARCH, ("9",))] * 8,
-    *[("random,seed=1", ("9", "13"))] * 4,
-    *[("greedy,seed=1", ("9", "9", "13"))] * 4,
+    (SEARCH, ("9",), 1),
+    (SEARCH, ("9",), 7),
+    ("random,seed=1", ("9", "13"), 4),
+    ("greedy,seed=1", ("9", "13"), 4),
 )
 WARM = 60_000  # lines after which memory should not grow any more
 GROWTH_MB = 30.0
@@ -187,7 +188,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
     os.chdir(ROOT)
     engines = [
         (GtpEngine(make_player(spec, 9), make=functools.partial(make_player, spec), ponders=i == 0), sizes)
-        for i, (spec, sizes) in enumerate(PLAYERS)
+        for i, (spec, sizes, _) in enumerate(PLAYERS)
     ]
     process = GtpProcess([sys.executable, "-m", "rlgo", "gtp", "--player", SEARCH, "--ponder"])
     process.ask("name")
@@ -195,7 +196,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
     try:
         while True:
             by_command = draw.random() < 1 / 8
-            engine, sizes = draw.choice(engines)
+            engine, sizes = draw.choices(engines, [often for *_, often in PLAYERS])[0]
             sizes = ("9",) if by_command else sizes
             # An analysis goes on until another command arrives: there is always one more.
             lines = [*(line_of(draw, session, sizes) for _ in range(LINES - 1)), b"name"]
