@@ -135,7 +135,7 @@ def _check_folder(path: Path) -> None:
 patterns_app = typer.Typer(help="Learn patterns of good moves from games.")
 
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")]
-_File = Annotated[Path, typer.Argument(metavar="FILE", help="A pattern file.")]
+_File = Annotated[Path, typer.Argument(metavar="FILE", help="A pattern file, or shipped patterns by name: 9x9.")]
 _Seen = Annotated[
     int, typer.Option("--seen", parser=count(1), metavar="N", help="How often a shape must occur to become known.")
 ]
@@ -200,11 +200,11 @@ def measure(
     check_picture(png)
     check_writable(json_file)
 
-    from rlgo.patterns import load_patterns
+    from rlgo.patterns import find_patterns, load_patterns
     from train.knowledge.learning import accuracy_table, compare
     from train.knowledge.shards import read_collection
 
-    patterns = load_patterns(file)
+    patterns = load_patterns(find_patterns(file))
     found = compare(read_collection(folders), {"patterns": patterns})
     print(accuracy_table(found))
     write_json(json_file, [a._asdict() for a in found])
@@ -248,9 +248,9 @@ def curve(
 @patterns_app.command("info")
 def patterns_info(file: _File) -> None:
     """Print the contents and provenance of a pattern file."""
-    from rlgo.patterns import describe, load_patterns
+    from rlgo.patterns import describe, find_patterns, load_patterns
 
-    print(describe(load_patterns(file)))
+    print(describe(load_patterns(find_patterns(file))))
 
 
 @patterns_app.command("show")
@@ -259,7 +259,7 @@ def show(
     top: Annotated[int, typer.Option("--top", parser=count(1), metavar="N", help="Shapes of each kind.")] = 10,
 ) -> None:
     """Draw the strongest and the weakest shapes, and list the features."""
-    from rlgo.patterns import load_patterns
+    from rlgo.patterns import find_patterns, load_patterns
     from rlgo.patterns import show as show_text
 
-    print(show_text(load_patterns(file), top, unicode_output()))
+    print(show_text(load_patterns(find_patterns(file)), top, unicode_output()))
