@@ -111,6 +111,8 @@ def _without_literals(dispatcher: Any) -> Any:
     its way to the right ones. With this, the default player's first move takes 184 compilations and 38 s of CPU time,
     without it 230 and 50 s. LLVM still specialises what it inlines.
     """
+    if numba.config.DISABLE_JIT:
+        return dispatcher  # a plain function
     resolve = dispatcher.get_call_template
 
     def get_call_template(args: Any, kws: Any) -> Any:
