@@ -177,7 +177,9 @@ def play_match(
     if match.players and (jobs > 1 or cluster):
         raise RlgoError("player objects play in this process: expected player specs with jobs or a cluster")
     match.prepare()
-    with open_results(None if results is None else Path(results), match.header, size) as kept:
+    path = None if results is None else Path(results)
+    match.check_sgf_folder(path)
+    with open_results(path, match.header, size) as kept:
         tasks = match.tasks(kept.numbers)
         with contextlib.closing(make_pool(jobs, cluster, len(tasks), match.players)) as pool:
             interrupted = match.play(pool, tasks, kept, progress=progress)
@@ -251,10 +253,11 @@ class _Match:
     def play(self, pool: GamePool, tasks: Sequence[GameTask], kept: Results, *, progress: bool) -> bool:
         """Play the rest of the match, or until its test is decided; return whether Ctrl-C ended it.
 
-        KeyboardInterrupt if no game is finished. RlgoError for a folder with other SGF records.
+        KeyboardInterrupt if no game is finished.
         """
         games = self.settings.games
-        self._make_sgf_folder(kept)
+        if self.sgf is not None:
+            make_folder(self.sgf)
         sgf = None if self.sgf is None else self.sgf / "game-{:05}.sgf"
         with console.Progress(games, "games", initial=len(kept.first(games)), enabled=progress) as bar:
             try:
@@ -272,11 +275,14 @@ class _Match:
                 return True
         return False
 
-    def _make_sgf_folder(self, kept: Results) -> None:
-        if self.sgf is not None:
-            make_folder(self.sgf)
-            if not kept.games and any(self.sgf.glob("game-*.sgf")):
-                raise RlgoError(f"{self.sgf}: contains records of another match: expected a new or empty folder")
+    def check_sgf_folder(self, results: Path | None) -> None:
+        """Raise RlgoError if a new match finds records in its folder.
+
+        A match with a results file has begun. Its records may be there even if no game is: they are written first.
+        """
+        is_new = results is None or not results.exists() or results.stat().st_size == 0
+        if is_new and self.sgf is not None and any(self.sgf.glob("game-*.sgf")):
+            raise RlgoError(f"{self.sgf}: contains records of another match: expected a new or empty folder")
 
     def _is_decided(self, kept: Results) -> bool:
         """Whether there is a test and it is decided."""

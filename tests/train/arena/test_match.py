@@ -206,6 +206,26 @@ def test_a_record_of_every_game(tmp_path: Path) -> None:
         assert text.count("C[V(s) = 0.") > 20  # what the player thought, before each of its moves
 
 
+def test_a_match_killed_before_its_first_result_goes_on_with_its_record(tmp_path: Path) -> None:
+    folder, results = tmp_path / "games", tmp_path / "r.jsonl"
+    play_match("random", "random", 2, sgf=folder, results=results, **FIVE)
+    before = results.read_bytes()
+    results.write_bytes(before.splitlines(keepends=True)[0])  # the header is all there was
+    play_match("random", "random", 2, sgf=folder, results=results, **FIVE)
+    assert [game["moves"] for game in games_of(results)] == [
+        json.loads(line)["moves"] for line in before.splitlines()[1:]
+    ]
+
+
+def test_records_of_another_match_are_refused_again_and_again(tmp_path: Path) -> None:
+    folder, results = tmp_path / "games", tmp_path / "r.jsonl"
+    play_match("random", "random", 2, sgf=folder, **FIVE)
+    for _ in range(2):
+        with pytest.raises(RlgoError, match="games: contains records of another match"):
+            play_match("random", "random", 2, seed=2, sgf=folder, results=results, **FIVE)
+    assert not results.exists()
+
+
 def test_records_of_another_match_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "games"
     play_match("random", "random", 2, sgf=folder, **FIVE)
