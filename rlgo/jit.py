@@ -34,6 +34,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import cgutils, types
+from numba.core.types.misc import unliteral
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
 
@@ -116,7 +117,7 @@ def _without_literals(dispatcher: Any) -> Any:
     resolve = dispatcher.get_call_template
 
     def get_call_template(args: Any, kws: Any) -> Any:
-        return resolve([types.unliteral(a) for a in args], {k: types.unliteral(a) for k, a in kws.items()})
+        return resolve([unliteral(a) for a in args], {k: unliteral(a) for k, a in kws.items()})
 
     dispatcher.get_call_template = get_call_template
     return dispatcher
