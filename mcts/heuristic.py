@@ -13,7 +13,7 @@ import numpy as np
 from mcts.handcrafted import judge
 from mcts.patterns import pattern_x, weigh_moves
 from mcts.settings import Heuristic
-from mcts.tree import count, find_edge, mean, statistic
+from mcts.tree import add, count, find_edge, mean, statistic
 from rlgo.board import BLACK, PASS
 from rlgo.errors import RlgoError, shown
 from rlgo.jit import inline, njit
@@ -55,9 +55,11 @@ def knowledge_of(weights: Weights | None, patterns: Patterns | None, size: int, 
 
 @njit
 def add_prior(node, grandparent, last_but_one, b, tree, context, workspace):
-    """Initialise a new node: Q = Q~ = H, N = C and N~ = C~ for each action (equations 48 to 52).
+    """Initialise a node: Q = Q~ = H, N = C and N~ = C~ for each action (equations 48 to 52).
 
-    node : a node without visits, for the position on `b`
+    Outcomes that came before the prior stay: H counts like C and C~ outcomes more.
+
+    node : a node without a prior, for the position on `b`
     grandparent : the node of s_t-2, for Q_grand, or -1
     last_but_one : the move before the one that led to the node, or PASS
     context, workspace : `search.SearchContext` and `search.Workspace`
@@ -65,7 +67,7 @@ def add_prior(node, grandparent, last_but_one, b, tree, context, workspace):
     settings, knowledge = context.settings, context.knowledge
     shapes, rollout = workspace.shapes, workspace.rollout
     kind = settings.heuristic
-    n_good = 0
+    n_good, shared = 0, settings.virtual_loss > 0
     if kind == Heuristic.RLGO or kind == Heuristic.BOTH or kind == Heuristic.RLGO_PATTERNS:
         reset_gains(b, shapes, knowledge.table)
     elif kind == Heuristic.MOGO:
@@ -96,10 +98,11 @@ def add_prior(node, grandparent, last_but_one, b, tree, context, workspace):
                 gain += pattern_x(i - first, workspace.patterns)
             h = squash(knowledge.value, shapes.x[0] + sign * gain)
             h = min(1.0, max(0.0, h))  # a linear V may lie outside
-        tree.mc_statistic[i] = statistic(settings.prior_n, settings.prior_n * h)  # Q = H, N = C (48, 49)
-        tree.amaf_statistic[i] = statistic(settings.prior_n_amaf, settings.prior_n_amaf * h)  # Q~ = H, N~ = C~ (50, 51)
+        c, m = settings.prior_n, settings.prior_n_amaf
+        add(tree.mc_statistic, i, statistic(c, c * h), shared)  # Q = H, N = C (48, 49)
+        add(tree.amaf_statistic, i, statistic(m, m * h), shared)  # Q~ = H, N~ = C~ = M (50, 51)
         tree.prior_q[i] = np.uint8(255.0 * h + 0.5)
-    tree.node_visits[node] = n_edges * settings.prior_n  # (52)
+    add(tree.node_visits, node, n_edges * settings.prior_n, shared)  # (52)
 
 
 @inline

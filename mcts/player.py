@@ -28,7 +28,18 @@ from mcts.settings import (
     Resources,
     Settings,
 )
-from mcts.tree import MOST_VISITS, NO_CHILD, Tree, add_root, find_edge, keep_subtree, may_pass, new_tree
+from mcts.tree import (
+    MOST_VISITS,
+    NO_CHILD,
+    Tree,
+    add_root,
+    edge_arrays,
+    find_edge,
+    keep_subtree,
+    may_pass,
+    new_tree,
+    node_arrays,
+)
 from rlgo.board import PASS
 from rlgo.bounds import One, OrNone
 from rlgo.budget import Budget, check_budget
@@ -363,8 +374,9 @@ class TreeSearch(Player):
         self.knowledge = self.knowledge._replace(table=table, value=value)
 
     def _add_prior_to_root(self, tree: Tree, komi: float) -> None:
-        """Initialise a new root, as `search.expand` does with any other new node."""
+        """Initialise a root, as `search.give_prior` does with any other node."""
         workspace = self.threads.workspaces[0]
+        tree.lacks_prior[0] = 0
         if self._user_prior is not None:
             wait_for_prior(0, self.root.board, workspace)
             self._user_prior.evaluate_waiting(workspace, tree)
@@ -396,8 +408,8 @@ def _new_tree(size: int, settings: Settings, memory_mb: float) -> Tree:
     """Return a tree that takes this much memory when full; for flat Monte-Carlo, with room for the root only."""
     most = size * size + 1
     one = new_tree(1, 1)
-    node_bytes = sum(array.itemsize for array in one[:3])
-    edge_bytes = sum(array.itemsize for array in one[3:8])
+    node_bytes = sum(array.itemsize for array in node_arrays(one))
+    edge_bytes = sum(array.itemsize for array in edge_arrays(one))
     edges = max(most, int(memory_mb * 1e6 / (edge_bytes + node_bytes / _EDGES_PER_NODE)))
     if settings.action_value == ActionValue.FLAT:
         return new_tree(1, most)

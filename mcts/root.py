@@ -79,7 +79,7 @@ class Root:
 
         Returns
         -------
-        The trees whose root is new, and has no prior yet.
+        The trees whose root has no prior yet.
         """
         copy_record(game.board, self.board)
         if self.board.n_passes >= 2:
@@ -88,9 +88,9 @@ class Root:
         self.last_but_one = game.moves[-2][1] if len(game.moves) > 1 else PASS
         nodes = [self.node_of(game, tree) if self._reuse else NO_CHILD for tree in self._trees]
         self._searched = None  # until `finish`: no later search builds on an interrupted one
-        fresh = [tree for tree, node in zip(self._trees, nodes, strict=True) if not _keep(tree, node, moves, self._rng)]
+        kept = [_keep(tree, node, moves, self._rng) for tree, node in zip(self._trees, nodes, strict=True)]
         self._position = position_of(game)
-        return fresh
+        return [tree for tree, is_kept in zip(self._trees, kept, strict=True) if not is_kept or tree.lacks_prior[0]]
 
     def finish(self, game: Game) -> None:
         """Note that the search from the position of `game` is complete, so that the next one may build on it."""

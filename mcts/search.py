@@ -197,6 +197,8 @@ def descend(tree, context, workspace):
     b, path, settings = workspace.b, workspace.path, context.settings
     node, new_node = np.int64(0), np.int64(NO_CHILD)
     while node >= 0 and b.n_passes < 2 and path.n_moves < settings.max_moves:
+        if tree.lacks_prior[node] == 1 and compare_and_swap(tree.lacks_prior, node, 1, 0):  # one thread gets to do it
+            give_prior(node, tree, context, workspace)
         edge = select(node, b.to_play, tree, context, workspace)  # a_t = SELECTMOVE(board, s_t)
         take_action(node, edge, np.int64(b.to_play), settings, path, tree)
         p = np.int64(tree.move[edge])
@@ -273,16 +275,29 @@ def expand(edge, tree, context, workspace):
     node = add_node(b, tree, path.candidates, workspace.rng, shared)
     if node != NO_CHILD and settings.heuristic == Heuristic.USER:
         wait_for_prior(node, b, workspace)
+    elif node != NO_CHILD and settings.heuristic == Heuristic.GRANDFATHER:
+        give_prior(node, tree, context, workspace)  # now, because the grandparent's values will change
     elif node != NO_CHILD and settings.heuristic != Heuristic.NONE:
-        t = np.int64(path.n_nodes)
-        grandparent = np.int64(path.node[t - 2]) if t > 1 else NO_CHILD
-        last_but_one = np.int64(path.moves[path.n_moves - 2]) if path.n_moves > 1 else np.int64(path.last)
-        add_prior(node, grandparent, last_but_one, b, tree, context, workspace)
+        tree.lacks_prior[node] = 1
     if shared:
         atomic_add(tree.child, edge, node - BEING_ADDED)  # only now do other threads see the node
     else:
         tree.child[edge] = node
     return node
+
+
+@inline_once
+def give_prior(node, tree, context, workspace):
+    """Initialise a node, which stands for the position on the board, with prior knowledge.
+
+    The simulation that adds a node does not choose an action in it, so the prior is left to the next one that comes by:
+    most nodes never see a second. Counts and sums are added to, so it changes nothing else.
+    """
+    path = workspace.path
+    t = np.int64(path.n_nodes)
+    grandparent = np.int64(path.node[t - 2]) if t > 1 else NO_CHILD
+    last_but_one = np.int64(path.moves[path.n_moves - 2]) if path.n_moves > 1 else np.int64(path.last)
+    add_prior(node, grandparent, last_but_one, workspace.b, tree, context, workspace)
 
 
 @inline

@@ -33,7 +33,7 @@ NODE_BITS = 36  # of `Tree.used`: the number of nodes starts at this bit
 class Tree(NamedTuple):
     """Nodes and their edges, with room for N nodes and E edges; node 0 is the root.
 
-    A node takes 12 bytes and an edge 23.
+    A node takes 13 bytes and an edge 23.
 
     Attributes
     ----------
@@ -41,6 +41,8 @@ class Tree(NamedTuple):
         Index of the node's first edge, and how many edges it has.
     node_visits : int32[N]
         N(s): the sum of N(s, a) over the node's edges, priors included.
+    lacks_prior : uint8[N]
+        1 until the prior is computed, when a simulation first chooses an action here (`search.descend`).
     move : uint16[E]
         The edge's point, or PASS.
     child : int32[E]
@@ -58,6 +60,7 @@ class Tree(NamedTuple):
     first_edge: np.ndarray
     n_edges: np.ndarray
     node_visits: np.ndarray
+    lacks_prior: np.ndarray
     move: np.ndarray
     child: np.ndarray
     mc_statistic: np.ndarray
@@ -72,6 +75,7 @@ def new_tree(nodes: int, edges: int) -> Tree:
         first_edge=np.zeros(nodes, np.int32),
         n_edges=np.zeros(nodes, np.int32),
         node_visits=np.zeros(nodes, np.int32),
+        lacks_prior=np.zeros(nodes, np.uint8),
         move=np.zeros(edges, np.uint16),
         child=np.zeros(edges, np.int32),
         mc_statistic=np.zeros(edges, np.int64),
@@ -91,10 +95,20 @@ def edges_in(tree: Tree) -> int:
     return int(tree.used[0]) & (1 << NODE_BITS) - 1
 
 
+def node_arrays(tree: Tree) -> tuple[np.ndarray, ...]:
+    """Return the arrays that have an element for each node."""
+    return tree[: tree._fields.index("move")]
+
+
+def edge_arrays(tree: Tree) -> tuple[np.ndarray, ...]:
+    """Return the arrays that have an element for each edge."""
+    return tree[tree._fields.index("move") : -1]
+
+
 def memory_of(tree: Tree) -> int:
     """Return the bytes of memory that the nodes and edges in use take."""
     n, e = nodes_in(tree), edges_in(tree)
-    return sum(array.itemsize * n for array in tree[:3]) + sum(array.itemsize * e for array in tree[3:8])
+    return n * sum(a.itemsize for a in node_arrays(tree)) + e * sum(a.itemsize for a in edge_arrays(tree))
 
 
 def edges_of(tree: Tree, node: int) -> Any:
@@ -236,6 +250,7 @@ def _reset_node(node, first, n, tree):
     tree.first_edge[node] = first
     tree.n_edges[node] = n
     tree.node_visits[node] = 0
+    tree.lacks_prior[node] = 0
 
 
 @njit
@@ -302,6 +317,7 @@ def keep_subtree(root, tree):
         tree.first_edge[new] = n_edges
         tree.n_edges[new] = n
         tree.node_visits[new] = tree.node_visits[i]
+        tree.lacks_prior[new] = tree.lacks_prior[i]
         n_edges += n
     tree.used[0] = (np.int64(n_nodes) << NODE_BITS) + n_edges
 
@@ -309,7 +325,7 @@ def keep_subtree(root, tree):
 def keep_moves(tree: Tree, node: int, allowed: np.ndarray) -> None:
     """Remove a node's edges that are not allowed (bool[n_edges]); their subtrees stay in memory."""
     first, n, k = int(tree.first_edge[node]), int(tree.n_edges[node]), int(allowed.sum())
-    for array in (tree.move, tree.child, tree.mc_statistic, tree.amaf_statistic, tree.prior_q):
+    for array in edge_arrays(tree):
         array[first : first + k] = array[first : first + n][allowed]
     tree.n_edges[node] = k
     tree.node_visits[node] = int((tree.mc_statistic[first : first + k] & _COUNT_MASK).sum())

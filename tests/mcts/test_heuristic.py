@@ -17,8 +17,8 @@ from tree_tools import (
 
 from mcts.heuristic import q_rlgo
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, Heuristic
-from mcts.tree import edges_of, nodes_in
+from mcts.settings import ALGORITHMS, Heuristic, Resources
+from mcts.tree import Tree, edges_of, nodes_in
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.td_search import TdSearch
@@ -57,10 +57,11 @@ def test_the_other_heuristics():
     game = game_after("C3", "B2", "D2")
     even = TreeSearch(SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.EVEN, prior_n=2), 40, seed=1)
     even.search(game)
-    last = edges_of(even.trees[0], nodes_in(even.trees[0]) - 1)
-    assert (last.n >= 2).all()
-    assert (last.n_amaf >= 50).all()
-    assert (last.w[last.n == 2] == 1.0).all()
+    tree = even.trees[0]
+    below = edges_of(tree, int(np.flatnonzero(tree.lacks_prior[1 : nodes_in(tree)] == 0)[0]) + 1)
+    assert (below.n >= 2).all()
+    assert (below.n_amaf >= 50).all()
+    assert (below.w[below.n == 2] == 1.0).all()
 
     # MoGo's: White's stone at C2 puts D2 into atari; saving it is worth 1 to Black, all else 1/2.
     game = game_after("D2", "D1", "A5", "E2", "B5", "C2")
@@ -106,3 +107,38 @@ def test_two_phases_with_tree_search():
     for i, e in enumerate(edges_of(both.trees[0], 0)):
         if i not in taken and e.n_amaf == 20:
             assert e.w_amaf / 20 == pytest.approx(values[value_index(e.move)], abs=1e-3)
+
+
+def moves_to_a_node_without_prior(tree: Tree) -> tuple[int, int]:
+    """A move of the root and a reply that lead to a node without a prior."""
+    return next(
+        (int(move.move), int(reply.move))
+        for move in edges_of(tree, 0)
+        if move.child >= 0
+        for reply in edges_of(tree, int(move.child))
+        if reply.child >= 0 and tree.lacks_prior[reply.child]
+    )
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_node_gets_its_prior_once_and_when_it_is_needed(workers):
+    settings = ALGORITHMS["heuristic_mc_rave"]._replace(c=1.0, prior_n=3, prior_n_amaf=40)  # a broad tree
+    search = TreeSearch(SIZE, settings, 300, weights=random_weights(), resources=Resources(workers=workers), seed=1)
+    game = game_after("C3")
+    for _ in range(3):  # the second and third root are nodes that lack a prior until then
+        search.search(game)
+        tree, lacking = search.trees[0], 0
+        arrived = {0: int(edges_of(tree, 0).n.sum()) - 3 * len(edges_of(tree, 0))}
+        for node in range(nodes_in(tree)):  # parents come before their children
+            edges = edges_of(tree, node)
+            c = 0 if tree.lacks_prior[node] else 3
+            own = edges.n - c
+            assert (own >= 0).all()
+            assert (edges.n_amaf >= 40 * c / 3).all()
+            assert arrived[node] - 2 <= own.sum() <= arrived[node]  # a simulation may end here, in the default policy
+            assert c or own.sum() <= 1
+            lacking += c == 0
+            arrived.update(zip(edges.child.tolist(), own.tolist(), strict=True))
+        assert lacking > 0
+        for p in moves_to_a_node_without_prior(tree):
+            game.play(p)
