@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar, get_type_hints
 
 from rlgo.errors import RlgoError, shown
@@ -167,6 +169,8 @@ class One:
     @property
     def words(self) -> str:
         """What is allowed, for an error message after "expected"."""
+        if self.kind is str:
+            return "text"
         return ("an " if self.kind.__name__[0] in "AEIO" else "a ") + self.kind.__name__
 
     def check(self, name: str, value: Any) -> Any:
@@ -174,6 +178,18 @@ class One:
         if not isinstance(value, self.kind):
             raise _refuse(name, value, self.words)
         return value
+
+
+class Place:
+    """The path of a file or folder."""
+
+    words = "a path"
+
+    def check(self, name: str, value: Any) -> Path:
+        """Return the path; RlgoError for what is none."""
+        if not isinstance(value, str | os.PathLike):
+            raise _refuse(name, value, self.words)
+        return Path(value)
 
 
 def words_of(noun: str, gt: float | None, ge: float | None, le: float | None) -> str:

@@ -18,7 +18,6 @@ a quarter of the speed.
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from rlgo.board import PASS
-from rlgo.bounds import One, Switch
-from rlgo.errors import RlgoError, shown
+from rlgo.bounds import One, OrNone, Place, Switch
+from rlgo.errors import RlgoError
 from rlgo.files import check_writable
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
@@ -290,8 +289,7 @@ def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights
 
 def _check_save(path: str | Path, size: int) -> None:
     """Raise an RlgoError if the long-term memory cannot be written here, or would replace one of another board size."""
-    if not isinstance(path, str | os.PathLike):
-        raise RlgoError(f"long_save = {shown(path)}: expected the path of a file, or None")
+    OrNone(Place()).check("long_save", path)
     check_writable(path, "long_save = ")
     if Path(path).exists():
         load_weights(path).for_board(size, f"long_save = {str(path)!r}")

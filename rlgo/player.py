@@ -215,6 +215,13 @@ def insight_of(candidates: list[Candidate]) -> Insight:
     return Insight("values", [c.move for c in candidates], columns, [c.line for c in candidates], done)
 
 
+def check_player(name: str, player: Any) -> Any:
+    """Return a player. RlgoError, ``name = player: expected ...``, for what cannot choose moves."""
+    if not hasattr(player, "genmove"):
+        raise RlgoError(f"{name} = {shown(player)}: expected a player, for instance from make_player")
+    return player
+
+
 def check_size(player: Player, game: Game) -> None:
     """Raise an RlgoError if the player does not support the board size of `game`, or if it is no game."""
     One(Game).check("game", game)

@@ -11,6 +11,7 @@ import importlib.resources
 from collections.abc import Mapping
 from pathlib import Path
 
+from rlgo.bounds import Place
 from rlgo.errors import RlgoError, nearest
 
 
@@ -62,12 +63,13 @@ def list_configs(kind: str = "") -> list[str]:
     return sorted(path.stem for path in (_folder("configs") / kind).glob("*.toml"))
 
 
-def config_path(name: str, kind: str = "") -> Path:
+def config_path(name: str | Path, kind: str = "") -> Path:
     """Find the config file that a user names; see `find_file`.
 
     name : ``quick``, ``quick.toml``, ``configs/quick.toml``, or any other path
     kind : see `list_configs`
     """
+    Place().check("path", name)
     folder = Path("configs", kind)
     shipped = {stem: _folder("configs") / kind / f"{stem}.toml" for stem in list_configs(kind)}
     return find_file(name, shipped, folder, "config file", "configs")

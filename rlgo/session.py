@@ -24,10 +24,10 @@ from rlgo.board import BLACK, PASS
 from rlgo.bounds import One, OrNone, Switch
 from rlgo.budget import never
 from rlgo.clock import Clock, TimeSettings
-from rlgo.errors import RlgoError, shown
+from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.ownership import CERTAIN, Ownership
-from rlgo.player import RESIGN, Candidate, Player, known_sizes, moves_to_try, won_by
+from rlgo.player import RESIGN, Candidate, Player, check_player, known_sizes, moves_to_try, won_by
 from rlgo.sgf import load_sgf, repetition_note, write_sgf
 
 REPORT_SECONDS = 0.5  # between two reports of an analysis, by default
@@ -90,9 +90,7 @@ class GameSession:
         ------
         RlgoError : if the player does not support the board size.
         """
-        if not hasattr(player, "genmove"):
-            raise RlgoError(f"player = {shown(player)}: expected a player, for instance from make_player")
-        self.player = player
+        self.player = check_player("player", player)
         self.ponders, self.all_alive = Switch().check("ponders", ponders), Switch().check("all_alive", all_alive)
         self.early_pass = Switch().check("early_pass", early_pass)
         self.clock = Clock(OrNone(One(TimeSettings)).check("time_settings", time_settings))

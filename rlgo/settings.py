@@ -42,6 +42,8 @@ MOST = 10**9  # games, simulations, plies and other counts
 COUNT = Whole(ge=1, le=MOST)
 COUNT_OR_0 = Whole(ge=0, le=MOST)
 EVEN_COUNT = Whole(ge=0, le=10**7, even=True)
+PAIRED_GAMES = Whole(ge=2, le=MOST, even=True)  # where each opening is played with both colours
+SEED = Whole(ge=0)
 POSITIVE = Number(gt=0)
 AT_LEAST_0 = Number(ge=0)
 PROBABILITY = Number(ge=0, le=1)

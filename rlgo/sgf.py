@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rlgo.board import BLACK, EMPTY, PASS, WHITE
-from rlgo.bounds import Number, OrNone
+from rlgo.bounds import Number, One, OrNone
 from rlgo.coords import from_row_col, from_sgf, to_row_col, to_sgf
 from rlgo.errors import RlgoError
 from rlgo.game import Game
@@ -248,6 +248,12 @@ def write_sgf(
     comment : on the game
     comments : on its moves, by their numbers from 1
     """
+    One(Game).check("game", game)
+    for name, text in (("black", black), ("white", white), ("comment", comment)):
+        One(str).check(name, text)
+    OrNone(One(str)).check("result", result)
+    for text in (OrNone(One(Mapping)).check("comments", comments) or {}).values():
+        One(str).check("comments", text)
     result = game.result if result is None and game.is_over() else result
     properties = {"PB": black, "PW": white, "RE": result, "C": comment or None}
     known = {name: value for name, value in properties.items() if value is not None}

@@ -9,7 +9,6 @@ Start reading at `Weights`, then `save_weights`. A weight file is an archive (se
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 
 from rlgo.archive import read_archive, write_archive
 from rlgo.board import BLACK, BORDER, EMPTY, WHITE
-from rlgo.bounds import Choice, One, Whole
+from rlgo.bounds import Choice, One, Place, Whole
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
 from rlgo.errors import RlgoError, shown
@@ -134,7 +133,7 @@ class Weights:
 def save_weights(path: str | Path, weights: Weights) -> None:
     """Write a weight file, atomically. Raises RlgoError if the folder cannot be written."""
     One(Weights).check("weights", weights)
-    _check_path(path)
+    Place().check("path", path)
     write_archive(path, weights.meta(), {"theta": weights.theta[1:]})
 
 
@@ -150,7 +149,7 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
     ------
     RlgoError : if the file is missing, damaged, not a weight file, of a newer version, or of another board size
     """
-    _check_path(path)
+    Place().check("path", path)
     meta, arrays = read_archive(path, "weight file", FORMAT, VERSION)
     try:
         return _weights(meta, np.concatenate([np.zeros(1, np.float32), arrays["theta"]]), size)
@@ -158,11 +157,6 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
         raise RlgoError(f"{path}: damaged: expected {error.args[0]!r} in its metadata") from None
     except (RlgoError, TypeError, ValueError) as error:
         raise RlgoError(f"{path}: {error}") from None
-
-
-def _check_path(path: Any) -> None:
-    if not isinstance(path, str | os.PathLike):
-        raise RlgoError(f"path = {shown(path)}: expected the path of a file")
 
 
 def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:

@@ -468,7 +468,7 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
     ------
     RlgoError : naming the file (or ``--set``), the key, the value and what was expected.
     """
-    file = config_path(str(path))
+    file = config_path(path)
     # Check the file alone first, so that an error names where the mistake is.
     tables = _tables(read_toml(file), str(file))
     config = _build(tables, str(file))

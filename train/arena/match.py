@@ -16,16 +16,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from rlgo.bounds import One, OrNone, Place, Switch, checked
 from rlgo.clock import TimeSettings
 from rlgo.errors import RlgoError
 from rlgo.fast_games import joined
 from rlgo.files import make_folder
-from rlgo.player import Player
+from rlgo.player import Player, check_player
 from rlgo.resources import version
+from rlgo.settings import BOARD_SIZE, COUNT, COUNT_OR_0, KOMI, PAIRED_GAMES, SEED, WORKERS
 from train import console
 from train.arena.fast import fast_weights, play_weights
 from train.arena.pool import GamePool, GameTask, make_pool
@@ -41,28 +43,25 @@ from train.stats import clustered_interval, in_percent
 # ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class MatchSettings:
+@checked
+class MatchSettings(NamedTuple):
     """Everything that determines the games of a match, apart from the players.
 
-    Raises
-    ------
-    RlgoError : for invalid settings.
+    Raises `RlgoError` for a value out of range.
     """
 
-    games: int  # even, because every opening is played with both colours; the maximum if there is an SPRT
-    size: int = 9
-    komi: float = 7.5
-    seed: int = 1  # seed of the openings, and of players whose specs set none
-    opening_plies: int = 4  # uniformly random sensible moves at the start of each game
-    max_moves: int | None = None  # plies, including the opening, after which a game is scored as it stands
-    time: TimeSettings | None = None  # for each side; None: no clock
-    sprt: Sprt | None = None  # a test that ends the match once it is decided
+    games: Annotated[int, PAIRED_GAMES]  # the maximum if there is an SPRT
+    size: Annotated[int, BOARD_SIZE] = 9
+    komi: Annotated[float, KOMI] = 7.5
+    seed: Annotated[int, SEED] = 1  # seed of the openings, and of players whose specs set none
+    opening_plies: Annotated[int, COUNT_OR_0] = 4  # uniformly random sensible moves at the start of each game
+    max_moves: Annotated[int | None, OrNone(COUNT)] = None  # plies, with the opening, before a game is scored as it is
+    time: Annotated[TimeSettings | None, OrNone(One(TimeSettings))] = None  # for each side; None: no clock
+    sprt: Annotated[Sprt | None, OrNone(One(Sprt))] = None  # a test that ends the match once it is decided
     check_scores: bool = False  # ask engines for their final_score, and count where it differs from the referee's
 
-    def __post_init__(self) -> None:
-        if self.games < 2 or self.games % 2:
-            raise RlgoError(f"games = {self.games}: expected an even number (each opening is played twice)")
+    def combine(self) -> None:
+        """Refuse openings that leave too little of a game."""
         check_opening(self.opening_plies, self.size, self.max_moves)
 
     @property
@@ -169,21 +168,26 @@ def play_match(
     KeyboardInterrupt : if Ctrl-C comes before the first game is finished.
     """
     settings = MatchSettings(games, size, komi, seed, opening_plies, max_moves, time, sprt, check_scores)
+    for name, player in (("a", a), ("b", b)):
+        if not isinstance(player, str):
+            check_player(name, player)
+    fast = Switch().check("fast", fast)
+    jobs, cluster = WORKERS.check("jobs", jobs), One(str).check("cluster", cluster)
+    path, records = OrNone(Place()).check("results", results), OrNone(Place()).check("sgf", sgf)
     if fast:
         if time or jobs > 1 or cluster or results or sgf or sprt or check_scores:
             raise RlgoError("a fast match has no clocks, processes, records or tests")
         return _play_fast(a, b, settings, progress=progress)
-    match = _Match((a, b), settings, None if sgf is None else Path(sgf))
+    match = _Match((a, b), settings, records)
     if match.players and (jobs > 1 or cluster):
         raise RlgoError("player objects play in this process: expected player specs with jobs or a cluster")
     match.prepare()
-    path = None if results is None else Path(results)
     match.check_sgf_folder(path)
-    with open_results(path, match.header, size) as kept:
+    with open_results(path, match.header, settings.size) as kept:
         tasks = match.tasks(kept.numbers)
         with contextlib.closing(make_pool(jobs, cluster, len(tasks), match.players)) as pool:
             interrupted = match.play(pool, tasks, kept, progress=progress)
-        return match.result(kept.first(games), interrupted=interrupted)
+        return match.result(kept.first(settings.games), interrupted=interrupted)
 
 
 class _Match:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rlgo.bounds import Number
 from rlgo.errors import RlgoError
 from train.arena.elo import expected_score
 
@@ -34,8 +35,10 @@ class Sprt:
     beta: float = 0.05  # probability of accepting H0 if H1 is true
 
     def __post_init__(self) -> None:
-        if not -1000 <= self.elo0 < self.elo1 <= 1000:
-            raise RlgoError(f"sprt: elo0 = {self.elo0:g}, elo1 = {self.elo1:g}: expected elo0 < elo1, within 1000")
+        for name, value in vars(self).items():
+            Number(ge=-1000, le=1000).check(f"sprt: {name}", value)
+        if self.elo0 >= self.elo1:
+            raise RlgoError(f"sprt: elo0 = {self.elo0:g}, elo1 = {self.elo1:g}: expected elo0 < elo1")
         for name in ("alpha", "beta"):
             if not 0 < getattr(self, name) < 0.5:
                 raise RlgoError(f"sprt: {name} = {getattr(self, name):g}: expected a number between 0 and 0.5")

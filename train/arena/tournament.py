@@ -34,10 +34,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlgo.bounds import One, OrNone
 from rlgo.clock import parse_time
 from rlgo.errors import RlgoError
 from rlgo.files import make_folder, read_file, write_atomically
 from rlgo.resources import config_path
+from rlgo.settings import WORKERS
 from train import console
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.pool import GamePool, GameTask, make_pool
@@ -155,7 +157,7 @@ def read_tournament(path: str | Path, out: str | None = None) -> Plan:
     ------
     RlgoError : naming the file, the key and what was expected.
     """
-    file = config_path(str(path), "tournaments")
+    file = config_path(path, "tournaments")
     try:
         return _read_plan(file, out)
     except RlgoError as error:
@@ -244,7 +246,8 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
     RlgoError : for players that cannot play, an engine that cannot be started, and the folder of another tournament.
     KeyboardInterrupt : if Ctrl-C comes before the first game is finished.
     """
-    s = plan.settings
+    s = One(Plan).check("plan", plan).settings
+    jobs = OrNone(WORKERS).check("jobs", jobs)
     engines = try_players(list(plan.players.values()), s.size, s.komi)
     make_folder(plan.folder)
     interrupted = False

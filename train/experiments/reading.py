@@ -49,6 +49,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rlgo.bounds import Number
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
 from train.config import (
@@ -112,9 +113,8 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
     ------
     RlgoError : naming the file, the key and what was expected.
     """
-    if not 0 < scale <= 1000:
-        raise RlgoError(f"scale = {scale:g}: expected a number above 0, at most 1000")
-    file = config_path(str(path), "experiments")
+    scale = Number(gt=0, le=1000).check("scale", scale)
+    file = config_path(path, "experiments")
     shipped = file.stem in list_experiments()
     if shipped and file.resolve() != config_path(file.stem, "experiments").resolve():
         raise RlgoError(f"{file}: {file.stem} is the name of an experiment that ships with rlgo: expected another name")

@@ -16,8 +16,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from rlgo.bounds import One, OrNone, Place
 from rlgo.errors import RlgoError
 from rlgo.files import make_folder
+from rlgo.settings import WORKERS
 from train.experiments import counts, curves, games
 from train.experiments.model import Experiment
 from train.experiments.raw import RawResults, read_raw, write_raw
@@ -42,9 +44,11 @@ def run_experiment(
         scale in the folder.
     KeyboardInterrupt : after Ctrl-C. What is done is kept, except games between checkpoints, which take a minute.
     """
+    One(Experiment).check("e", e)
+    results, jobs = Place().check("results", results), OrNone(WORKERS).check("jobs", jobs)
     if not play and e.settings.kind != "games":
         raise RlgoError(f'{e.name}: --played needs an experiment of kind = "games", not "{e.settings.kind}"')
-    path = Path(results) / f"{e.name}.jsonl"
+    path = results / f"{e.name}.jsonl"
     before = read_raw(path)
     if before is not None and before.header["scale"] != e.scale:
         raise RlgoError(f"{path}: has results at scale {before.header['scale']:g}; use another --results folder")

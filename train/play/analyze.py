@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from rlgo.board import BLACK
+from rlgo.bounds import One
 from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import board_text, values_text
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
-from rlgo.player import RESIGN, Player
+from rlgo.player import RESIGN, Player, check_player
 from rlgo.weights import Weights, show
 
 _SHARES = {"visits": "share of the simulations that took each move"}  # maps of values other than P(Black wins)
@@ -105,6 +106,8 @@ def analyze(game: Game, player: Player) -> Analysis:
     ------
     RlgoError : if the game is over, or the player does not support its board size.
     """
+    One(Game).check("game", game)
+    check_player("player", player)
     if game.is_over():
         raise RlgoError("the game is over: expected a position before its end; choose one with --move N")
     player.new_game()

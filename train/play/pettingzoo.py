@@ -12,11 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rlgo.board import BLACK, PASS, WHITE
+from rlgo.bounds import OrNone
 from rlgo.coords import from_row_col, to_row_col
 from rlgo.draw import board_image, board_text, colors_of
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 from rlgo.game import Game
 from rlgo.player import RESIGN, Player
+from rlgo.settings import COUNT
 
 try:
     from gymnasium import spaces
@@ -110,10 +112,9 @@ class raw_env(AECEnv):
         RlgoError : for any other value.
         """
         super().__init__()
-        if render_mode is not None and render_mode not in _RENDER_MODES:
-            raise RlgoError(f"render_mode = {render_mode!r}: expected one of {', '.join(_RENDER_MODES)}, or None")
-        if max_moves is not None and max_moves < 1:
-            raise RlgoError(f"max_moves = {max_moves}: expected at least 1")
+        if not (render_mode is None or (isinstance(render_mode, str) and render_mode in _RENDER_MODES)):
+            raise RlgoError(f"render_mode = {shown(render_mode)}: expected one of {', '.join(_RENDER_MODES)}, or None")
+        max_moves = OrNone(COUNT).check("max_moves", max_moves)
         self.game = Game(size, komi)
         self.render_mode = render_mode
         self.max_moves = 3 * size * size if max_moves is None else max_moves

@@ -14,11 +14,12 @@ Importing this module raises an RlgoError if OpenSpiel is missing; install it wi
 from __future__ import annotations
 
 from rlgo.board import PASS
+from rlgo.bounds import One
 from rlgo.coords import from_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import seed_sequence
-from rlgo.player import RESIGN, Player, RandomPlayer, Seed, check_size
+from rlgo.player import RESIGN, Player, RandomPlayer, Seed, check_player, check_size
 
 try:
     import pyspiel
@@ -56,6 +57,8 @@ class PlayerBot(pyspiel.Bot):
         RlgoError if that is not go, has a handicap, or a board size that rlgo or the player does not support.
         """
         super().__init__()
+        One(pyspiel.Game).check("game", game)
+        check_player("player", player)
         if game.get_type().short_name != "go":
             raise RlgoError(f"OpenSpiel's {game}: expected its game go")
         parameters = game.get_parameters()

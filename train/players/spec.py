@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlgo.bounds import One
 from rlgo.errors import RlgoError, nearest, shown
 from rlgo.player import Player, Seed
 from rlgo.resources import config_path
@@ -46,6 +47,7 @@ def parse_spec(text: str) -> Spec:
     ------
     RlgoError : for an unknown player or key, suggesting the nearest one, and for a value out of range.
     """
+    One(str).check("player", text)
     if text.startswith("gtp:"):
         return Spec("gtp", {"command": text.removeprefix("gtp:")})
     name, *parts = split_spec(text)
@@ -81,7 +83,7 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
         return GtpClient(values["command"], size)
     kind = PLAYERS[name]
     seed = values.pop("seed", seed)
-    if key and seed is not None:
+    if One(tuple).check("key", key) and seed is not None:
         entropy = seed.entropy if isinstance(seed, np.random.SeedSequence) else seed
         seed = np.random.SeedSequence(entropy, spawn_key=key)
     if values.get("seconds"):
@@ -96,7 +98,7 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
 
 def find_player(name: str) -> type[Keys]:
     """Find the keys of a player by its name. RlgoError for an unknown name."""
-    if name not in PLAYERS:
+    if One(str).check("player", name) not in PLAYERS:
         hint = nearest(name, PLAYERS, f"expected {', '.join(PLAYERS)}, gtp:COMMAND or FILE.toml")
         raise RlgoError(f"unknown player {name or repr(name)}; {hint}")
     return PLAYERS[name]

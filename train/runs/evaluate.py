@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from rlgo.bounds import One, OrNone, Place
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
 from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.resources import version
+from rlgo.settings import EVEN_COUNT, KOMI, PAIRED_GAMES, SEED
 from rlgo.weights import Weights, load_weights
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.fast import on_common_features
@@ -121,9 +123,9 @@ def evaluate(
     KeyboardInterrupt
         After Ctrl-C, if too few pairs have met to rate everyone.
     """
-    for what, n, least in (("games", games, 2), ("gnugo", gnugo, 0)):
-        if n < least or n % 2:
-            raise RlgoError(f"{what} = {n}: expected an even number of at least {least}")
+    games, gnugo = PAIRED_GAMES.check("games", games), EVEN_COUNT.check("gnugo", gnugo)
+    seed, komi = SEED.check("seed", seed), OrNone(KOMI).check("komi", komi)
+    targets = [Place().check("targets", target) for target in One(Sequence).check("targets", targets)]
     if gnugo and not has_gnugo():
         raise RlgoError("GNU Go is not installed: no games against it")
     entrants = _entrants(targets)

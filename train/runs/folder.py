@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from rlgo.archive import read_archive, write_archive
+from rlgo.bounds import Place
 from rlgo.errors import RlgoError
 from rlgo.files import TEMPORARY, read_text, write_atomically
 from train.config import Config, load_config, to_toml
@@ -49,7 +50,7 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path):
-        self.path = Path(path)
+        self.path = Place().check("path", path)
         self.config = self.path / "config.toml"
         self.run_json = self.path / "run.json"
         self.state = self.path / "state.npz"

@@ -25,6 +25,7 @@ from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
+from rlgo.bounds import One
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
 from rlgo.jit import compiling
@@ -149,6 +150,7 @@ def train(config: Config, progress: bool = True) -> Result:
     KeyboardInterrupt
         After Ctrl-C or SIGTERM, once the run is saved.
     """
+    One(Config).check("config", config)
     folder = RunFolder(Path(config.run.out) / config.run.name)
     with _learner_of(config, _initial_weights(config)) as learner:
         with folder.build() as new:

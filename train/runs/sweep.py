@@ -33,11 +33,13 @@ from typing import Any
 
 import numpy as np
 
+from rlgo.bounds import One, OrNone
 from rlgo.errors import RlgoError
 from rlgo.fast_games import FastGames, play_fast, play_slices
 from rlgo.files import make_folder, read_file, write_atomically
 from rlgo.jit import compiling
 from rlgo.resources import config_path
+from rlgo.settings import WORKERS
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train import console
 from train.arena.fast import on_common_features, side_by_side
@@ -93,7 +95,7 @@ def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
     ------
     RlgoError : with the file, the key and what was expected.
     """
-    file = config_path(str(path), "sweeps")
+    file = config_path(path, "sweeps")
     data = read_toml(file)
     table = data.pop("sweep", None)
     if not isinstance(table, dict):
@@ -305,6 +307,8 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
     KeyboardInterrupt
         After Ctrl-C, once the runs are saved.
     """
+    One(Sweep).check("sweep", sweep)
+    jobs = OrNone(WORKERS).check("jobs", jobs)
     if only_resume and not sweep.folder.is_dir():
         raise RlgoError(f"{sweep.folder}: no such sweep to resume; leave out --resume to start it")
     check_folders(sweep.runs, "give the sweep another name")

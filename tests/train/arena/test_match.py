@@ -89,7 +89,7 @@ def test_a_shorter_match_is_the_beginning_of_a_longer_one() -> None:
         ({"games": 3}, "games = 3: expected an even number"),
         ({"games": 0}, "games = 0"),
         ({"games": -2}, "games = -2"),
-        ({"games": 2, "size": 4}, "board size 4"),
+        ({"games": 2, "size": 4}, "size = 4: expected an integer from 5 to 19"),
         ({"games": 2, "opening_plies": -1}, "opening_plies = -1"),
         ({"games": 2, "max_moves": 0}, "max_moves = 0"),
     ],

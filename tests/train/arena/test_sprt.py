@@ -50,7 +50,7 @@ def test_the_test_errs_as_rarely_as_it_says(p: float, accepted: str) -> None:
         ("elo0=0,elo0=1,elo1=3", "expected elo0=NUMBER"),
         ("elo0=x,elo1=3", "expected elo0=NUMBER"),
         ("elo0=20,elo1=20", "expected elo0 < elo1"),
-        ("elo0=nan,elo1=20", "expected elo0 < elo1"),
+        ("elo0=nan,elo1=20", "sprt: elo0 = nan: expected a number from -1,000 to 1,000"),
         ("elo0=0,elo1=20,alpha=0.5", "alpha = 0.5: expected a number between 0 and 0.5"),
     ],
 )

@@ -293,7 +293,7 @@ def test_what_cannot_be_right_is_refused(tmp_path, text):
 @pytest.mark.parametrize("scale", ["0", "-1", "nan", "inf", "1001"])
 def test_a_bad_scale(scale, capsys):
     assert cli.main(["experiment", "run", "shape_counts", "--scale", scale]) == 2
-    assert capsys.readouterr().err == (f"rlgo: error: --scale {scale}: expected a number above 0, at most 1000\n")
+    assert capsys.readouterr().err == (f"rlgo: error: --scale {float(scale)}: expected a positive number up to 1,000\n")
 
 
 def test_unknown_experiments_and_bases(tmp_path, capsys):

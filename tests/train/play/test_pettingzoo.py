@@ -242,7 +242,7 @@ def test_actions_outside_the_space(action: int):
     ("options", "message"),
     [
         ({"size": 4}, "board size 4"),
-        ({"max_moves": 0}, "max_moves = 0: expected at least 1"),
+        ({"max_moves": 0}, "max_moves = 0: expected an integer from 1"),
         ({"render_mode": "svg"}, "render_mode = 'svg': expected one of human, ansi, rgb_array"),
     ],
 )

@@ -79,7 +79,7 @@ def load_cgos(path: str | Path) -> CgosConfig:
     ------
     RlgoError : naming the file, the key and what was expected; never the password.
     """
-    file = config_path(str(path), "cgos")
+    file = config_path(path, "cgos")
     table = read_toml(file)
     check_keys(CgosConfig, table, str(file))
     for key in ("host", "port", "user", "player"):

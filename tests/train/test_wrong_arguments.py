@@ -1,0 +1,59 @@
+"""What a person may pass by mistake to the documented functions of `train` is refused in one line."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from nonsense import NONSENSE
+
+import rlgo
+from train.arena.match import play_match
+from train.arena.sprt import Sprt
+from train.arena.tournament import read_tournament, run_tournament
+from train.experiments.reading import read_experiment
+from train.experiments.running import run_experiment
+from train.play.analyze import analyze
+from train.play.pettingzoo import raw_env
+from train.players.spec import find_player, make_player, parse_spec
+from train.runs.compare import compare
+from train.runs.evaluate import evaluate
+from train.runs.run import current_weights, resume, train
+from train.runs.sweep import read_sweep, run_sweep
+
+# What reaches the file system or starts games is far away where one argument is wrong and the others lead nowhere.
+CALLS = {
+    play_match: {"a": "greedy,weights=nowhere.npz", "b": "random", "games": 2},
+    Sprt: {},
+    read_tournament: {"path": "nowhere.toml"},
+    run_tournament: {"plan": None},
+    read_experiment: {"path": "nowhere.toml"},
+    run_experiment: {"e": None, "results": "nowhere"},
+    analyze: {"game": rlgo.Game(5), "player": rlgo.RandomPlayer(1)},
+    raw_env: {"size": 5},
+    find_player: {"name": "random"},
+    make_player: {"spec": "random", "size": 5},
+    parse_spec: {"text": "random"},
+    compare: {"a": "nowhere", "b": "nowhere"},
+    evaluate: {"targets": ["nowhere.npz"]},
+    current_weights: {"path": "nowhere"},
+    resume: {"path": "nowhere"},
+    train: {"config": None},
+    read_sweep: {"path": "nowhere.toml"},
+    run_sweep: {"sweep": None},
+}
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
+def test_any_nonsense_is_taken_or_refused_in_one_line(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    messages = []
+    for name in inspect.signature(call).parameters:
+        for value in NONSENSE:
+            try:
+                call(**(CALLS[call] | {name: value}))
+            except rlgo.RlgoError as error:
+                messages.append(str(error))
+    assert messages
+    assert max(len(message.splitlines()) for message in messages) == 1
+    assert list(tmp_path.iterdir()) == []
