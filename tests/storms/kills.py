@@ -9,6 +9,7 @@ import contextlib
 import io
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -92,6 +93,10 @@ def _here(variant: Variant, home: Path) -> None:
     _check(status, printed.getvalue(), kills=0)
 
 
+# What Python says in a process that was being started when its parent was killed.
+_ORPHAN = re.compile(r"Traceback \(most recent call last\):\n(?:  .*\n)*?.* in spawn_main\n(?:  .*\n)*EOFError: .*\n?")
+
+
 def _end_again_and_again(
     draw: random.Random, variant: Variant, home: Path, seconds: float, numbers: Sequence[int]
 ) -> int:
@@ -103,6 +108,8 @@ def _end_again_and_again(
         if status == 0:
             return kills
         kills += 1
+        if number == signal.SIGKILL:
+            printed = _ORPHAN.sub("", printed)
         # 128 + n where the command answers the signal, -n before it has begun.
         if "Traceback" in printed or status not in (-number, 128 + number):
             raise Broken(f"status {status} after signal {number}: {printed[-1000:]}")

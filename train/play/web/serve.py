@@ -13,6 +13,7 @@ import threading
 import webbrowser
 from collections.abc import Iterator
 
+from rlgo.bounds import OrNone, Whole
 from rlgo.errors import RlgoError
 
 try:
@@ -105,13 +106,14 @@ def _make_server(options: Options, listening: socket.socket, runs: RunSource | N
 
 def _listen(host: str, port: int | None) -> socket.socket:
     """Return a socket that listens. RlgoError if the address cannot be used."""
+    port = OrNone(Whole(ge=0, le=65_535)).check("port", port)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     reason = ""
     for candidate in (PORT, 0) if port is None else (port,):
         try:
             return socket.create_server((host, candidate), family=family, backlog=128)
-        except (OSError, OverflowError) as error:
-            reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
     raise RlgoError(f"--host {host} --port {port if port is not None else PORT}: cannot be used: {reason}")
 
 

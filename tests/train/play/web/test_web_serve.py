@@ -79,7 +79,7 @@ def test_an_address_that_is_taken():
         (["--weights", "nowhere"], "nowhere: expected a folder"),
         (["--sgf", "nowhere"], "nowhere: expected a folder"),
         (["--runs", "nowhere"], "nowhere: expected a folder of training runs"),
-        (["--port", "99999"], "--port 99999: cannot be used"),
+        (["--port", "99999"], "--port 99999: expected an integer from 0 to 65,535"),
     ],
 )
 def test_mistakes_are_one_line(arguments, error, capsys, monkeypatch, tmp_path):
