@@ -290,8 +290,8 @@ def expand(edge, tree, context, workspace):
 def give_prior(node, tree, context, workspace):
     """Initialise a node, which stands for the position on the board, with prior knowledge.
 
-    The simulation that adds a node does not choose an action in it, so the prior is left to the next one that comes by:
-    most nodes never see a second. Counts and sums are added to, so it changes nothing else.
+    The simulation that adds a node does not choose an action in it, so the prior is left to the next one that comes by;
+    a quarter to a half of all nodes never see one. As counts and sums are added to, nothing else changes.
     """
     path = workspace.path
     t = np.int64(path.n_nodes)
