@@ -16,7 +16,7 @@ from mcts.settings import Heuristic
 from mcts.tree import add, count, find_edge, mean, statistic
 from rlgo.board import BLACK, PASS
 from rlgo.errors import RlgoError, shown
-from rlgo.jit import inline, njit
+from rlgo.jit import compare_and_swap, inline, njit
 from rlgo.patterns import Patterns, Strengths
 from rlgo.rollout import list_ataris, mogo_candidates
 from rlgo.settings import VALUES, Policy
@@ -54,19 +54,34 @@ def knowledge_of(weights: Weights | None, patterns: Patterns | None, size: int, 
 
 
 @njit
-def add_prior(node, grandparent, last_but_one, b, tree, context, workspace):
+def give_prior(node, kind, before, b, tree, context, workspace):
+    """Give a node a prior, in place of the one that it has, if any.
+
+    node : a node for the position on `b`
+    kind : the `Heuristic`
+    before : the node of s_t-2, for Q_grand, or -1; and the move before the one that led to the node, or PASS
+    context, workspace : `search.SearchContext` and `search.Workspace`
+    """
+    had = np.int64(tree.prior_kind[node])
+    if had == kind or not compare_and_swap(tree.prior_kind, node, had, kind):
+        return  # another thread is at it
+    add_prior(node, kind, 1, before, b, tree, context, workspace)
+    if had != Heuristic.NONE:
+        add_prior(node, had, -1, before, b, tree, context, workspace)
+
+
+@njit
+def add_prior(node, kind, times, before, b, tree, context, workspace):
     """Initialise a node: Q = Q~ = H, N = C and N~ = C~ for each action (equations 48 to 52).
 
-    Outcomes that came before the prior stay: H counts like C and C~ outcomes more.
+    Outcomes that came earlier stay: H counts like C and C~ outcomes more.
 
-    node : a node without a prior, for the position on `b`
-    grandparent : the node of s_t-2, for Q_grand, or -1
-    last_but_one : the move before the one that led to the node, or PASS
-    context, workspace : `search.SearchContext` and `search.Workspace`
+    times : 1, or -1 to take the prior away again
+    The others are those of `give_prior`.
     """
     settings, knowledge = context.settings, context.knowledge
     shapes, rollout = workspace.shapes, workspace.rollout
-    kind = settings.heuristic
+    grandparent, last_but_one = before
     n_good, shared = 0, settings.virtual_loss > 0
     if kind == Heuristic.RLGO or kind == Heuristic.BOTH or kind == Heuristic.RLGO_PATTERNS:
         reset_gains(b, shapes, knowledge.table)
@@ -99,10 +114,11 @@ def add_prior(node, grandparent, last_but_one, b, tree, context, workspace):
             h = squash(knowledge.value, shapes.x[0] + sign * gain)
             h = min(1.0, max(0.0, h))  # a linear V may lie outside
         c, m = settings.prior_n, settings.prior_n_amaf
-        add(tree.mc_statistic, i, statistic(c, c * h), shared)  # Q = H, N = C (48, 49)
-        add(tree.amaf_statistic, i, statistic(m, m * h), shared)  # Q~ = H, N~ = C~ = M (50, 51)
-        tree.prior_q[i] = np.uint8(255.0 * h + 0.5)
-    add(tree.node_visits, node, n_edges * settings.prior_n, shared)  # (52)
+        add(tree.mc_statistic, i, times * statistic(c, c * h), shared)  # Q = H, N = C (48, 49)
+        add(tree.amaf_statistic, i, times * statistic(m, m * h), shared)  # Q~ = H, N~ = C~ = M (50, 51)
+        if times > 0:
+            tree.prior_q[i] = np.uint8(255.0 * h + 0.5)
+    add(tree.node_visits, node, times * n_edges * settings.prior_n, shared)  # (52)
 
 
 @inline

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mcts.heuristic import add_prior, knowledge_of
+from mcts.heuristic import give_prior, knowledge_of
 from mcts.insight import tree_insight
 from mcts.parallel import SearchThreads, Task
 from mcts.prior import Prior, Priors, UserPrior, one_by_one
@@ -164,6 +164,8 @@ class TreeSearch(Player):
         priors = one_by_one(prior) if prior is not None else priors
         shares_tree = resources.workers > 1 and not resources.root_parallel
         self.settings = _complete(settings, size, priors is not None, shares_tree)
+        if prior_search is not None:  # its values change, so a prior could not be taken away again
+            self.settings = self.settings._replace(patterns_after=1)
         if prior_search is not None and self.settings.heuristic not in LEARNED_VALUES:
             raise RlgoError("prior_search: expected heuristic = rlgo, both or rlgo_patterns, whose values it learns")
         self._weights = self._needed(weights)
@@ -335,8 +337,10 @@ class TreeSearch(Player):
         moves : the sensible moves there; a pass is added where it may be the best move
         """
         actions = [*moves, PASS] if may_pass(len(moves), game.size) else moves
-        for tree in self.root.move_to(game, np.array(actions, np.int64)):
-            self._add_prior_to_root(tree, game.komi)
+        self.root.move_to(game, np.array(actions, np.int64))
+        for tree in self.trees:
+            if tree.prior_kind[0] != self.settings.heuristic:
+                self._give_prior_to_root(tree, game.komi)
 
     def simulate(self, game: Game, n: int) -> int:
         """Run n simulations from the root, which `set_root` set to `game`, and return how many there were.
@@ -373,16 +377,15 @@ class TreeSearch(Player):
         table, value = prior_search.fused_table(), prior_search.learning.value
         self.knowledge = self.knowledge._replace(table=table, value=value)
 
-    def _add_prior_to_root(self, tree: Tree, komi: float) -> None:
-        """Initialise a root, as `search.give_prior` does with any other node."""
+    def _give_prior_to_root(self, tree: Tree, komi: float) -> None:
+        """Give a root its whole prior at once; see `search.improve_prior` for all other nodes."""
         workspace = self.threads.workspaces[0]
-        tree.lacks_prior[0] = 0
         if self._user_prior is not None:
-            wait_for_prior(0, self.root.board, workspace)
+            wait_for_prior(0, self.root.board, tree, workspace)
             self._user_prior.evaluate_waiting(workspace, tree)
-        elif self.settings.heuristic != Heuristic.NONE:
-            context = self.context(komi)
-            add_prior(0, NO_CHILD, self.root.last_but_one, self.root.board, tree, context, workspace)
+        else:
+            kind, before = int(self.settings.heuristic), (NO_CHILD, self.root.last_but_one)
+            give_prior(0, kind, before, self.root.board, tree, self.context(komi), workspace)
 
     def _read_result(self, simulations: int) -> TreeResult:
         """Return the result according to the trees' current statistics."""

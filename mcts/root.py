@@ -67,7 +67,7 @@ class Root:
         """Return whether the root is the position of `game`."""
         return self._position == position_of(game)
 
-    def move_to(self, game: Game, moves: np.ndarray) -> list[Tree]:
+    def move_to(self, game: Game, moves: np.ndarray) -> None:
         """Move the root to the position of `game`, keeping what the trees know about it.
 
         Parameters
@@ -76,10 +76,6 @@ class Root:
             Its position need not follow from that of the last search.
         moves
             int64[n], the actions of the root; shuffled if the root is new.
-
-        Returns
-        -------
-        The trees whose root has no prior yet.
         """
         copy_record(game.board, self.board)
         if self.board.n_passes >= 2:
@@ -88,9 +84,9 @@ class Root:
         self.last_but_one = game.moves[-2][1] if len(game.moves) > 1 else PASS
         nodes = [self.node_of(game, tree) if self._reuse else NO_CHILD for tree in self._trees]
         self._searched = None  # until `finish`: no later search builds on an interrupted one
-        kept = [_keep(tree, node, moves, self._rng) for tree, node in zip(self._trees, nodes, strict=True)]
+        for tree, node in zip(self._trees, nodes, strict=True):
+            _keep(tree, node, moves, self._rng)
         self._position = position_of(game)
-        return [tree for tree, is_kept in zip(self._trees, kept, strict=True) if not is_kept or tree.lacks_prior[0]]
 
     def finish(self, game: Game) -> None:
         """Note that the search from the position of `game` is complete, so that the next one may build on it."""
@@ -116,15 +112,14 @@ class Root:
         return node if color == game.to_play else NO_CHILD
 
 
-def _keep(tree: Tree, node: int, moves: np.ndarray, rng: np.random.Generator) -> bool:
-    """Make `node` the root, and return True; or reset the tree to a new root if the node does not have all `moves`."""
+def _keep(tree: Tree, node: int, moves: np.ndarray, rng: np.random.Generator) -> None:
+    """Make `node` the root, or reset the tree to a new root if the node does not have all `moves`."""
     if node != NO_CHILD:
         keep_subtree(node, tree)
         actions = edges_of(tree, 0).move
         if np.isin(moves, actions).all():
             if len(actions) > len(moves):  # superko forbids moves that simulations may play
                 keep_moves(tree, 0, np.isin(actions, moves))
-            return True
+            return
     rng.shuffle(moves)
     add_root(moves, tree)
-    return False

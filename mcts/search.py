@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mcts.flat import choose_flat
-from mcts.heuristic import Knowledge, add_prior
+from mcts.heuristic import Knowledge, give_prior
 from mcts.patterns import PatternScratch, new_pattern_scratch
 from mcts.rave import back_up, beta_of, combine, hand_selected_beta, virtual_loss
 from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, Settings
@@ -197,8 +197,8 @@ def descend(tree, context, workspace):
     b, path, settings = workspace.b, workspace.path, context.settings
     node, new_node = np.int64(0), np.int64(NO_CHILD)
     while node >= 0 and b.n_passes < 2 and path.n_moves < settings.max_moves:
-        if tree.lacks_prior[node] == 1 and compare_and_swap(tree.lacks_prior, node, 1, 0):  # one thread gets to do it
-            give_prior(node, tree, context, workspace)
+        if tree.prior_kind[node] != settings.heuristic:
+            improve_prior(node, tree, context, workspace)
         edge = select(node, b.to_play, tree, context, workspace)  # a_t = SELECTMOVE(board, s_t)
         take_action(node, edge, np.int64(b.to_play), settings, path, tree)
         p = np.int64(tree.move[edge])
@@ -274,11 +274,9 @@ def expand(edge, tree, context, workspace):
         return NO_CHILD
     node = add_node(b, tree, path.candidates, workspace.rng, shared)
     if node != NO_CHILD and settings.heuristic == Heuristic.USER:
-        wait_for_prior(node, b, workspace)
+        wait_for_prior(node, b, tree, workspace)
     elif node != NO_CHILD and settings.heuristic == Heuristic.GRANDFATHER:
-        give_prior(node, tree, context, workspace)  # now, because the grandparent's values will change
-    elif node != NO_CHILD and settings.heuristic != Heuristic.NONE:
-        tree.lacks_prior[node] = 1
+        improve_prior(node, tree, context, workspace)  # now, because the grandparent's values will change
     if shared:
         atomic_add(tree.child, edge, node - BEING_ADDED)  # only now do other threads see the node
     else:
@@ -287,22 +285,37 @@ def expand(edge, tree, context, workspace):
 
 
 @inline_once
-def give_prior(node, tree, context, workspace):
-    """Initialise a node, which stands for the position on the board, with prior knowledge.
+def improve_prior(node, tree, context, workspace):
+    """Give a node, which stands for the position on the board, the prior that its visits call for.
 
     The simulation that adds a node does not choose an action in it, so the prior is left to the next one that comes by;
     a quarter to a half of all nodes never see one. As counts and sums are added to, nothing else changes.
     """
-    path = workspace.path
+    path, settings = workspace.path, context.settings
+    kind = np.int64(settings.heuristic)
+    visits = np.int64(tree.node_visits[node]) + 1  # with this one
+    if tree.prior_kind[node] != Heuristic.NONE:
+        visits -= tree.n_edges[node] * settings.prior_n
+    if visits < settings.patterns_after:
+        kind = without_patterns(kind)
     t = np.int64(path.n_nodes)
     grandparent = np.int64(path.node[t - 2]) if t > 1 else NO_CHILD
     last_but_one = np.int64(path.moves[path.n_moves - 2]) if path.n_moves > 1 else np.int64(path.last)
-    add_prior(node, grandparent, last_but_one, workspace.b, tree, context, workspace)
+    give_prior(node, kind, (grandparent, last_but_one), workspace.b, tree, context, workspace)
 
 
 @inline
-def wait_for_prior(node, b, workspace):
+def without_patterns(kind):
+    """Return the heuristic that stands in for one with learned patterns, which take longer."""
+    if kind == Heuristic.PATTERNS:
+        return np.int64(Heuristic.HANDCRAFTED)
+    return np.int64(Heuristic.BOTH) if kind == Heuristic.RLGO_PATTERNS else kind
+
+
+@inline
+def wait_for_prior(node, b, tree, workspace):
     """Put a new node and its position on the list of those that wait for a user's prior."""
+    tree.prior_kind[node] = Heuristic.USER
     tally = workspace.tally
     copy_record(b, workspace.waiting_boards[tally.waiting])
     workspace.waiting_nodes[tally.waiting] = node

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mcts.settings import Heuristic
 from rlgo.board import PASS, is_sensible
 from rlgo.jit import atomic_add, compare_and_swap, inline, njit, random_below
 
@@ -41,8 +42,8 @@ class Tree(NamedTuple):
         Index of the node's first edge, and how many edges it has.
     node_visits : int32[N]
         N(s): the sum of N(s, a) over the node's edges, priors included.
-    lacks_prior : uint8[N]
-        1 until the prior is computed, when a simulation first chooses an action here (`search.descend`).
+    prior_kind : uint8[N]
+        The `Heuristic` that the node's prior comes from. It is NONE until a simulation first chooses an action here.
     move : uint16[E]
         The edge's point, or PASS.
     child : int32[E]
@@ -60,7 +61,7 @@ class Tree(NamedTuple):
     first_edge: np.ndarray
     n_edges: np.ndarray
     node_visits: np.ndarray
-    lacks_prior: np.ndarray
+    prior_kind: np.ndarray
     move: np.ndarray
     child: np.ndarray
     mc_statistic: np.ndarray
@@ -75,7 +76,7 @@ def new_tree(nodes: int, edges: int) -> Tree:
         first_edge=np.zeros(nodes, np.int32),
         n_edges=np.zeros(nodes, np.int32),
         node_visits=np.zeros(nodes, np.int32),
-        lacks_prior=np.zeros(nodes, np.uint8),
+        prior_kind=np.zeros(nodes, np.uint8),
         move=np.zeros(edges, np.uint16),
         child=np.zeros(edges, np.int32),
         mc_statistic=np.zeros(edges, np.int64),
@@ -250,7 +251,7 @@ def _reset_node(node, first, n, tree):
     tree.first_edge[node] = first
     tree.n_edges[node] = n
     tree.node_visits[node] = 0
-    tree.lacks_prior[node] = 0
+    tree.prior_kind[node] = Heuristic.NONE
 
 
 @njit
@@ -317,7 +318,7 @@ def keep_subtree(root, tree):
         tree.first_edge[new] = n_edges
         tree.n_edges[new] = n
         tree.node_visits[new] = tree.node_visits[i]
-        tree.lacks_prior[new] = tree.lacks_prior[i]
+        tree.prior_kind[new] = tree.prior_kind[i]
         n_edges += n
     tree.used[0] = (np.int64(n_nodes) << NODE_BITS) + n_edges
 

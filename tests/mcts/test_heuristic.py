@@ -58,7 +58,7 @@ def test_the_other_heuristics():
     even = TreeSearch(SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.EVEN, prior_n=2), 40, seed=1)
     even.search(game)
     tree = even.trees[0]
-    below = edges_of(tree, int(np.flatnonzero(tree.lacks_prior[1 : nodes_in(tree)] == 0)[0]) + 1)
+    below = edges_of(tree, int(np.flatnonzero(tree.prior_kind[1 : nodes_in(tree)])[0]) + 1)
     assert (below.n >= 2).all()
     assert (below.n_amaf >= 50).all()
     assert (below.w[below.n == 2] == 1.0).all()
@@ -116,7 +116,7 @@ def moves_to_a_node_without_prior(tree: Tree) -> tuple[int, int]:
         for move in edges_of(tree, 0)
         if move.child >= 0
         for reply in edges_of(tree, int(move.child))
-        if reply.child >= 0 and tree.lacks_prior[reply.child]
+        if reply.child >= 0 and tree.prior_kind[reply.child] == Heuristic.NONE
     )
 
 
@@ -131,7 +131,7 @@ def test_a_node_gets_its_prior_once_and_when_it_is_needed(workers):
         arrived = {0: int(edges_of(tree, 0).n.sum()) - 3 * len(edges_of(tree, 0))}
         for node in range(nodes_in(tree)):  # parents come before their children
             edges = edges_of(tree, node)
-            c = 0 if tree.lacks_prior[node] else 3
+            c = 3 if tree.prior_kind[node] else 0
             own = edges.n - c
             assert (own >= 0).all()
             assert (edges.n_amaf >= 40 * c / 3).all()

@@ -64,7 +64,7 @@ def test_a_users_prior():
     assert nodes_in(late) == nodes_in(prompt) == 61
     for node in range(61):
         ours, users = edges_of(late, node), edges_of(prompt, node)
-        if late.lacks_prior[node]:  # only the user's is called as soon as there is a node
+        if late.prior_kind[node] == Heuristic.NONE:  # only the user's is called as soon as there is a node
             assert ours.n.sum() <= 1
             users.n -= 2
             users.n_amaf -= 30

@@ -11,6 +11,7 @@ from naive import NaiveBoard
 from naive_moves import features
 from tree_tools import SIZE, at, game_after, random_weights, replayed, set_root, value_index
 
+from mcts.handcrafted import judge
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Heuristic, Resources
 from mcts.tree import edges_of, nodes_in
@@ -19,6 +20,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.move_features import FEATURES
 from rlgo.patterns import Patterns, find_patterns, load_patterns
+from rlgo.rollout import mogo_patterns
 from rlgo.value import ValueFunction
 
 SCALE, SHIFT = 0.4, 0.4
@@ -94,6 +96,34 @@ def test_new_nodes_know_the_last_two_moves():
                 assert edge.prior_q == pytest.approx(sigma(-xs[edge.move]), abs=0.003)  # White is to play
                 checked += 1
     assert checked > 20
+
+
+def test_patterns_come_once_a_node_has_the_visits():
+    """Until then its prior is that of the heuristic without patterns, of which nothing is left afterwards."""
+    game, search = game_after("C3", "B2"), search_of(Heuristic.PATTERNS)
+    search.settings = search.settings._replace(patterns_after=6, c=0.5)
+    set_root(search, game)
+    tree, kinds = search.trees[0], set()
+    assert tree.prior_kind[0] == Heuristic.PATTERNS  # the root has them from the first
+    for simulations in (60, 400):
+        search.simulate(game, simulations)
+        for e in edges_of(tree, 0):
+            if e.child < 0 or e.move == PASS or tree.prior_kind[e.child] == Heuristic.NONE:
+                continue
+            then, below = replayed(game, [int(e.move)]), edges_of(tree, int(e.child))
+            kind, visits = int(tree.prior_kind[e.child]), int((below.n - 3).sum())
+            assert e.n - 5 <= visits <= e.n - 3  # of its first simulations, one or two may have ended before it
+            kinds.add((kind, visits >= 6))
+            xs = naive_x(then, below.move.tolist())
+            if kind == Heuristic.HANDCRAFTED:
+                xs = {p: judge(then.board, int(p), mogo_patterns()) for p in below.move}
+            for edge in below:
+                h = sigma(-xs[edge.move])  # White is to play
+                assert edge.prior_q == pytest.approx(h, abs=0.003)
+                assert edge.n_amaf >= 40
+                if edge.n_amaf == 40:
+                    assert edge.w_amaf / 40 == pytest.approx(h, abs=1e-3)
+    assert kinds == {(Heuristic.HANDCRAFTED, False), (Heuristic.PATTERNS, True)}
 
 
 def test_threads_have_scratch_of_their_own():

@@ -200,6 +200,11 @@ class TreeKeys(SimulationKeys):
         "rave_readings",
     )
     expand_after: Count = setting(_SETTINGS, "expand_after", "Visits of an action before its position becomes a node.")
+    patterns_after: Count = setting(
+        _SETTINGS,
+        "patterns_after",
+        "Visits of a node before its prior has learned patterns; until then they are replaced by handcrafted values.",
+    )
     heuristic: Annotated[str, OneOf(*HEURISTICS)] = setting(
         _SETTINGS,
         "heuristic",
