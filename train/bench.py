@@ -57,6 +57,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "uct_mogo_sims_per_s": ("UCT, MoGo's policy", "Fuego 10,200"),
     "mcrave_mogo_sims_per_s": ("MC-RAVE, MoGo's policy", "Pachi 14,300"),
     "heuristic_mcrave_mogo_sims_per_s": ("the same with the prior `Q_rlgo`", "Fuego 8,300"),
+    "rlgo_sims_per_s": ("the default player, whose prior knows patterns as well", ""),
     "mcts_bytes_per_stored_move": ("memory of the tree", ""),
     "uct_uniform_19x19_sims_per_s": ("UCT on 19x19, uniformly random playouts", ""),
     "uct_mogo_19x19_sims_per_s": ("UCT on 19x19, MoGo's policy", ""),
@@ -364,6 +365,7 @@ def _tree_searches(size: int, n: int) -> Numbers:
         "uct_mogo": "uct",
         "mcrave_mogo": "mc_rave",
         "heuristic_mcrave_mogo": "heuristic_mc_rave",
+        **({"rlgo": "rlgo"} if size == 9 else {}),
     }
     stored = 0.0
     for key, spec in searches.items():
