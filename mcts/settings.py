@@ -80,7 +80,7 @@ class Settings(NamedTuple):
     amaf_own: bool = False  # only a player's own earlier play at a point excludes it, as printed in Algorithm 2
     expand_after: Annotated[int, COUNT] = 1  # visits of an action before its position becomes a node
     heuristic: Annotated[int, Choice({**HEURISTICS, "user": Heuristic.USER})] = Heuristic.NONE
-    patterns_after: Annotated[int, COUNT] = 1  # visits of a node before its prior has patterns; until then as without
+    patterns_after: Annotated[int, COUNT] = 1  # visits before a prior has patterns, see `search.without_patterns`
     prior_n: Annotated[int, _PRIOR_COUNT] = 0  # C, the confidence in H as an MC value, in visits
     prior_n_amaf: Annotated[int, _PRIOR_COUNT] = 50  # C~ = M, the confidence in H as an AMAF value, in visits
     temperature: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
