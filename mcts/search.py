@@ -16,9 +16,9 @@ import numpy as np
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, give_prior
 from mcts.patterns import PatternScratch, new_pattern_scratch
-from mcts.rave import back_up, beta_of, combine, hand_selected_beta, virtual_loss
-from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, Settings
-from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_edge, mean_or_0
+from mcts.rave import back_up, beta_of, combine, hand_selected_beta, minimum_mse_value, virtual_loss
+from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, RaveSchedule, Settings
+from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_edge, mean_or_0, outcomes
 from mcts.uct import ucb1
 from rlgo.board import BLACK, board_dtype, new_boards, outcome, play
 from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
@@ -55,7 +55,7 @@ def path_dtype(size: int) -> np.dtype:
     n_nodes, node[T], edge[T] : the states s_0 ... of the simulation in the tree, and the action taken in each
     n_moves, moves[T], first_color : all moves of the simulation, in the tree and beyond, and who played the first
     last : the move before the first
-    first_played[P] : scratch of `rave.back_up`
+    amaf[2, P] : scratch of `rave.back_up`
     candidates[P] : scratch of `tree.add_node`
     """
     plies, points = max_plies(size), padded_points(size)
@@ -68,7 +68,7 @@ def path_dtype(size: int) -> np.dtype:
         ("edge", np.int32, (plies,)),
         ("moves", np.uint16, (plies,)),
         ("candidates", np.uint16, (points,)),
-        ("first_played", np.uint8, (points,)),
+        ("amaf", np.int64, (2, points)),
     ]
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
@@ -361,7 +361,7 @@ def truncated_value(context, workspace):
 # ---------------------------------------------------------------------------------------------
 
 
-@njit
+@inline_once
 def select(node, color, tree, context, workspace):
     """Return the edge with the highest value for the colour to play, the first of equal ones (SELECTMOVE).
 
@@ -376,7 +376,7 @@ def select(node, color, tree, context, workspace):
     beta_s = hand_selected_beta(n_s, settings.rave_k)  # the same for all actions of the node
     best, choice = -np.inf, first
     for i in range(first, first + n_edges):
-        mc, amaf = tree.mc_statistic[i], tree.amaf_statistic[i]
+        mc, amaf = tree.mc_statistic[np.uint64(i)], tree.amaf_statistic[np.uint64(i)]
         value = action_value(mc, amaf, log_n_s, beta_s, color, settings)
         if value > best:
             best, choice = value, i
@@ -393,14 +393,17 @@ def action_value(mc, amaf, log_n_s, beta_s, color, settings):
     To avoid unpredictable branches, missing values are computed as if there were one visit, and then ignored.
     """
     n, n_amaf = count(mc), count(amaf)
-    q, q_amaf = mean_or_0(mc), mean_or_0(amaf)
     if settings.action_value == ActionValue.MC:
-        value, is_unknown = q, n == 0.0
-    elif settings.action_value == ActionValue.RAVE:
-        value, is_unknown = (q_amaf if n_amaf > 0.0 else q), n + n_amaf == 0.0
+        value, is_unknown = mean_or_0(mc), n == 0.0
     else:
-        value = combine(q, q_amaf, beta_of(settings, beta_s, n, n_amaf, q_amaf))
         is_unknown = n + n_amaf == 0.0
+        if settings.action_value == ActionValue.RAVE:
+            value = mean_or_0(amaf) if n_amaf > 0.0 else mean_or_0(mc)
+        elif settings.schedule == RaveSchedule.MINIMUM_MSE:
+            value = minimum_mse_value(n, outcomes(mc), n_amaf, outcomes(amaf), settings.rave_bias)
+        else:
+            q_amaf = mean_or_0(amaf)
+            value = combine(mean_or_0(mc), q_amaf, beta_of(settings, beta_s, n, n_amaf, q_amaf))
     value = value if color == BLACK else 1.0 - value
     if settings.c > 0.0:
         # An action that was never taken has no bound; its AMAF value gets the bonus of one visit.
