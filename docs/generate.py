@@ -10,9 +10,46 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from train.arena.elo import PairResult
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
+
+
+class Strength(NamedTuple):
+    """A row of `strength_table`: a player, and where its games against GNU Go are."""
+
+    player: str
+    budget: str  # a move, on one core
+    speed: str = ""  # the measure in bench.json to show if the games did not count simulations
+    level: int = 0  # of GNU Go
+    source: str = ""  # a match or an experiment, below docs
+    point: str = ""  # the player's name in the experiment
+
+
+_TD, _MC = "experiments/equal_time_td.jsonl", "experiments/equal_time_mc.jsonl"
+_DEPTH = "experiments/alphabeta_depth.jsonl"
+STRENGTHS = (
+    Strength("`rlgo`", "1 s", "rlgo"),
+    Strength("`rlgo`", "3,000 simulations", "rlgo", 10, "results/rlgo_level_10.json"),
+    Strength("`heuristic_mc_rave`", "0.3 s", "heuristic_mcrave_mogo", 10, _MC, "heuristic MC-RAVE 0.3"),
+    Strength("`mc_rave`", "0.3 s", "mcrave_mogo", 10, _MC, "MC-RAVE 0.3"),
+    Strength("`uct,c=0.4`", "0.3 s", "uct_mogo", 10, _MC, "UCT 0.3"),
+    Strength("`two_phase`", "1 s", "", 0, _TD, "two-phase, depth 5 1"),
+    Strength("`two_phase`", "0.25 s", "", 0, _TD, "two-phase, depth 5 0.25"),
+    Strength("`dyna2`", "1 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2 1"),
+    Strength("`dyna2`", "0.25 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2 0.25"),
+    Strength("`td_search`", "1 s", "tdsearch_T6_mogo_2x2", 0, _TD, "TD search 1"),
+    Strength("`td_search`", "0.25 s", "tdsearch_T6_mogo_2x2", 0, _TD, "TD search 0.25"),
+    Strength("`alphabeta,weights=9x9-1M`", "6 plies", "", 0, _DEPTH, "depth 6"),
+    Strength("`alphabeta,weights=9x9-1M`", "5 plies", "", 0, _DEPTH, "depth 5"),
+    Strength("`greedy,weights=9x9-liberties-5M`", "1 ply", "", 0, "results/liberties-5M-gnugo0.json"),
+    Strength("`greedy`", "1 ply", "", 0, "results/9x9-100M-gnugo0.json"),
+    Strength("`mc`, `mcts_greedy`, `rave`, `uct_rave`, `table_search`, `open_spiel`, `random`", "any"),
+)  # fmt: skip
 
 
 def generated_pages() -> dict[Path, str]:
@@ -24,13 +61,58 @@ def generated_pages() -> dict[Path, str]:
     bench = json.loads((DOCS / "results" / "bench.json").read_text("utf-8"))
     blocks = {
         ROOT / "README.md": {"systems": systems_table(DOCS / "experiments", DOCS / "results", link="docs/")},
-        DOCS / "strength.md": {"systems": systems_table(DOCS / "experiments", DOCS / "results", link="")},
+        DOCS / "strength.md": {
+            "players": strength_table(bench),
+            "systems": systems_table(DOCS / "experiments", DOCS / "results", link=""),
+        },
         DOCS / "benchmarks.md": {"bench": markdown_table(bench)},
         DOCS / "engine.md": {"levels": levels_table(DOCS / "results" / "strength.json")},
         DOCS / "reliability.md": {"storms": storms_table(DOCS / "results" / "storms")},
     }
     pages = {path: fill(path.read_text("utf-8"), tables) for path, tables in blocks.items()}
     return {**pages, DOCS / "players.md": players_markdown()}
+
+
+def strength_table(bench: dict[str, Any]) -> str:
+    """Return the table of all players against GNU Go, each rated by its own games; `bench` is that of `rlgo bench`."""
+    from train.arena.elo import rate
+    from train.experiments.findings import ANCHOR, LINK_EXPERIMENT, analyze
+    from train.experiments.tables import markdown
+    from train.stats import in_percent
+
+    links = analyze(DOCS / "experiments", LINK_EXPERIMENT).pairs
+    rows = [["player", "a move", "simulations a second", "GNU Go", "won", "Elo", "games"]]
+    for s in STRENGTHS:
+        result, interval, speed = _against_gnugo(s)
+        speed = speed or (bench[f"{s.speed}_sims_per_s"] if s.speed else None)
+        row = [s.player, s.budget, f"{speed:,.0f}" if speed else ""]
+        if result is None:
+            rows.append([*row, "", "no games", "", ""])
+            continue
+        rating = rate([result, *links], ANCHOR)[result.a]
+        low, high = rating.ci95
+        won = f"{result.score:,.0f} of {result.games:,}: {in_percent(result.score / result.games, interval)}"
+        elo = f"{rating.elo:,.0f} ({low:,.0f} to {high:,.0f})"
+        rows.append([*row, f"level {s.level}", won, elo, f"[raw]({s.source})"])
+    return markdown(rows)
+
+
+def _against_gnugo(s: Strength) -> tuple[PairResult | None, tuple[float, float], float | None]:
+    """Return a player's games against GNU Go, if any, the interval of its share, and its simulations a second."""
+    from train.arena.elo import PairResult
+    from train.experiments.findings import analyze
+
+    opponent, file = f"GNU Go level {s.level}", DOCS / s.source
+    if s.source and not s.point:
+        match = json.loads(file.read_text("utf-8"))
+        return PairResult(s.player, opponent, match["wins"], match["games"]), tuple(match["ci95"]), None
+    analysis = analyze(file.parent, file.stem) if s.point else None
+    won = analysis.won(s.point, opponent) if analysis else None
+    if won is None:
+        return None, (0.0, 1.0), None
+    (met,) = (pair for pair in analysis.pairs if {pair.a, pair.b} == {s.point, opponent})
+    scores = met.openings if met.a == s.point else [[1 - y for y in opening] for opening in met.openings]
+    return PairResult.of_openings(s.player, opponent, scores), (won.low, won.high), analysis.speeds.get(s.point)
 
 
 def storms_table(folder: Path) -> str:

@@ -12,6 +12,7 @@ import pytest
 import rlgo
 from train.cli.main import main
 from train.experiments.findings import read_raw, scores_of
+from train.players.keys import PLAYERS
 from train.players.levels import LEVELS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -150,6 +151,12 @@ def test_won_games_are_those_of_the_raw_results():
     for won, games, link in rows:
         pair = float(won.replace(",", "")), int(games.replace(",", ""))
         assert pair in results_in(DOCS / link), (*pair, link)
+
+
+def test_the_table_of_all_players_names_them_all():
+    text = (DOCS / "strength.md").read_text("utf-8")
+    named = re.findall(r"`(\w+)[`,]", re.search(r"<!-- players -->(.*)<!-- /players -->", text, re.DOTALL)[1])
+    assert {*named} == {*PLAYERS}
 
 
 def test_levels_are_those_that_were_measured():
