@@ -1,0 +1,131 @@
+"""Where the time of a search goes, by function and by line of source: python tests/profile_search.py PLAYER
+
+perf takes samples of the compiled code, and addr2line finds the line behind each, through all that was inlined. Needs
+Linux with perf and binutils. Everything is compiled anew with debug information, which takes minutes and changes the
+speed by a few percent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bisect
+import gc
+import os
+import pickle
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from rlgo.game import Game
+from train.players.spec import make_player
+
+
+class Kernel(NamedTuple):
+    """A compiled function: where it was loaded, and the object file that it was loaded from."""
+
+    start: int
+    code: bytes
+
+
+def search(spec: str, seconds: float, out: Path) -> None:
+    """Search a few positions of a game for some CPU seconds, and write what was compiled to a file."""
+    player, game = make_player(spec, 9, seed=1), Game(9)
+    start: float | None = None
+    while start is None or time.process_time() < start + seconds:
+        for _ in range(2):
+            game.play(player.genmove(game))
+        if len(game.moves) > 40:
+            game = Game(9)
+            player.new_game()
+        start = start or time.process_time()
+    out.write_bytes(pickle.dumps(list(kernels())))
+
+
+def kernels() -> list[Kernel]:
+    """Return all functions that were compiled in this process."""
+    from numba.core.dispatcher import Dispatcher
+
+    found = []
+    for dispatcher in [o for o in gc.get_objects() if isinstance(o, Dispatcher)]:
+        for compiled in dispatcher.overloads.values():
+            name, library = compiled.fndesc.mangled_name, compiled.library
+            code = library._get_compiled_object()
+            found.append(Kernel(library.get_pointer_to_function(name) - offset_of(name, code), code))
+    return found
+
+
+def offset_of(name: str, code: bytes) -> int:
+    """Return where a function starts in its object file."""
+    with tempfile.NamedTemporaryFile(suffix=".o") as file:
+        file.write(code)
+        file.flush()
+        symbols = run("nm", file.name).splitlines()
+    return next(int(line.split()[0], 16) for line in symbols if line.split()[-1] == name)
+
+
+def run(*command: str, text: str | None = None) -> str:
+    """Run a program and return what it prints."""
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
+def lines_of(kernel: Kernel, offsets: list[int]) -> list[tuple[str, str]]:
+    """Return the innermost function and the line of source of each offset in a kernel."""
+    with tempfile.NamedTemporaryFile(suffix=".o") as file:
+        file.write(kernel.code)
+        file.flush()
+        text = "\n".join(map(hex, offsets))
+        found = run("addr2line", "-f", "-e", file.name, "-j", ".ltext", text=text).splitlines()
+    return list(zip(map(readable, found[::2]), (Path(line).name for line in found[1::2]), strict=True))
+
+
+def readable(mangled: str) -> str:
+    """Return the dotted name in a mangled one, whose parts follow their lengths: _ZN4mcts6search6selectB..."""
+    name, parts = mangled.removeprefix("_ZN"), []
+    while length := re.match(r"\d+", name):
+        start, end = length.end(), length.end() + int(length[0])
+        parts.append(name[start:end])
+        name = name[end:]
+    return ".".join(parts) or mangled
+
+
+def main() -> None:
+    """Profile a search and print the functions and the lines that took most of the time."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("player")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--kernels", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.kernels is not None:
+        search(arguments.player, arguments.seconds, arguments.kernels)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        samples, file = f"{folder}/perf.data", f"{folder}/kernels"
+        environment = os.environ | {"NUMBA_DEBUGINFO": "1", "RLGO_CACHE_DIR": folder, "PYTHONWARNINGS": "ignore"}
+        command = [sys.executable, __file__, arguments.player, "--seconds", f"{arguments.seconds}", "--kernels", file]
+        perf = ["perf", "record", "-q", "-e", "cpu-clock", "-o", samples]
+        subprocess.run([*perf, *command], env=environment, check=True)
+        addresses = Counter(int(word, 16) for word in run("perf", "script", "-i", samples, "-F", "ip").split())
+        loaded = sorted(pickle.loads(Path(file).read_bytes()))
+    by_kernel: dict[int, dict[int, int]] = {}
+    for address, n in addresses.items():
+        i = bisect.bisect(loaded, address, key=lambda kernel: kernel.start) - 1
+        if i >= 0 and address < loaded[i].start + len(loaded[i].code):
+            by_kernel.setdefault(i, {})[address - loaded[i].start] = n
+    functions, lines = Counter[str](), Counter[str]()
+    for i, offsets in by_kernel.items():
+        for (function, line), n in zip(lines_of(loaded[i], list(offsets)), offsets.values(), strict=True):
+            functions[function] += n
+            lines[line] += n
+    for counts in (functions, lines):
+        print(*(f"{n / counts.total():6.1%}  {name}" for name, n in counts.most_common(25)), "", sep="\n")
+
+
+if __name__ == "__main__":
+    main()
