@@ -76,8 +76,8 @@ def generated_pages() -> dict[Path, str]:
 def strength_table(bench: dict[str, Any]) -> str:
     """Return the table of all players against GNU Go, each rated by its own games; `bench` is that of `rlgo bench`."""
     from train.arena.elo import rate
+    from train.console import markdown
     from train.experiments.findings import ANCHOR, LINK_EXPERIMENT, analyze
-    from train.experiments.tables import markdown
     from train.stats import in_percent
 
     links = analyze(DOCS / "experiments", LINK_EXPERIMENT).pairs
@@ -117,7 +117,7 @@ def _against_gnugo(s: Strength) -> tuple[PairResult | None, tuple[float, float],
 
 def storms_table(folder: Path) -> str:
     """Return the table of all storms from their records; see `tests/storms/storm.py`."""
-    from train.console import table
+    from train.console import markdown
 
     rows = []
     for path in sorted(folder.glob("*.json")):
@@ -130,13 +130,13 @@ def storms_table(folder: Path) -> str:
         command = f"`python tests/storms/{r['storm']}.py`"
         hours = f"{r['machine_seconds'] / 3600:.2f}"
         rows.append([r["subject"], r["promise"], tried, f"{r['failures']:,}", hours, command])
-    return table(["what", "promised", "tried", "failures", "hours", "command"], rows, align="lllrrl", style="markdown")
+    return markdown([["what", "promised", "tried", "failures", "hours", "command"], *rows], align="lllrrl")
 
 
 def levels_table(path: Path) -> str:
     """Return the table of the levels of strength from their matches; see `levels.py`."""
     from train.arena.elo import PairResult, rate
-    from train.console import table
+    from train.console import markdown
 
     raw = json.loads(path.read_text("utf-8"))
     results = []
@@ -153,7 +153,7 @@ def levels_table(path: Path) -> str:
         times = [f"{raw['seconds_a_move'][size][level]:.2g} s" for size in ("9", "19")]
         rows.append([level, f"{keys['simulations']:,}", knowledge, below.get(level, ""), *rating, *times])
     columns = ["level", "simulations", "knowledge", "won against the level below", "Elo", "95 %", "a move", "on 19x19"]
-    return table(columns, rows, align="rrlrrrrr", style="markdown")
+    return markdown([columns, *rows], align="rrlrrrrr")
 
 
 def fill(text: str, blocks: dict[str, str]) -> str:

@@ -16,7 +16,7 @@ from mcts.settings import Heuristic
 from mcts.tree import add, count, find_edge, mean, statistic
 from rlgo.board import BLACK, PASS
 from rlgo.errors import RlgoError, shown
-from rlgo.jit import compare_and_swap, inline, njit
+from rlgo.jit import compare_and_swap, inline, inline_once, njit
 from rlgo.patterns import Patterns, Strengths
 from rlgo.rollout import list_ataris, mogo_candidates
 from rlgo.settings import VALUES, Policy
@@ -53,7 +53,7 @@ def knowledge_of(weights: Weights | None, patterns: Patterns | None, size: int, 
     return Knowledge(table, VALUES[value], policy, strengths)
 
 
-@njit
+@inline_once
 def give_prior(node, kind, before, b, tree, context, workspace):
     """Give a node a prior, in place of the one that it has, if any.
 
@@ -114,7 +114,8 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
             h = squash(knowledge.value, shapes.x[0] + sign * gain)
             h = min(1.0, max(0.0, h))  # a linear V may lie outside
         c, m = settings.prior_n, settings.prior_n_amaf
-        add(tree.mc_statistic, i, times * statistic(c, c * h), shared)  # Q = H, N = C (48, 49)
+        if c > 0:
+            add(tree.mc_statistic, i, times * statistic(c, c * h), shared)  # Q = H, N = C (48, 49)
         add(tree.amaf_statistic, i, times * statistic(m, m * h), shared)  # Q~ = H, N~ = C~ = M (50, 51)
         if times > 0:
             tree.prior_q[i] = np.uint8(255.0 * h + 0.5)

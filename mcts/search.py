@@ -2,7 +2,7 @@
 
 Start reading at `simulate`. Its three verbs are `descend` and `roll_out` below and `back_up` in `rave.py`; the tree
 policy is `select`. Formulas are in `uct.py`, `rave.py` and `flat.py`, prior knowledge is in `heuristic.py` and the tree
-in `tree.py`. Values are P(Black wins) everywhere; the colour is flipped in one place, `action_value`.
+in `tree.py`. Values are P(Black wins) everywhere; the colour is flipped in one place, `select`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, give_prior
 from mcts.patterns import PatternScratch, new_pattern_scratch
-from mcts.rave import back_up, beta_of, combine, hand_selected_beta, virtual_loss
-from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, Settings
-from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_edge, mean_or_0
+from mcts.rave import back_up, beta_of, combine, hand_selected_beta, minimum_mse_value, virtual_loss
+from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, RaveSchedule, Settings
+from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_edge, mean, mean_or_0, outcomes
 from mcts.uct import ucb1
 from rlgo.board import BLACK, board_dtype, new_boards, outcome, play
 from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
@@ -55,7 +55,8 @@ def path_dtype(size: int) -> np.dtype:
     n_nodes, node[T], edge[T] : the states s_0 ... of the simulation in the tree, and the action taken in each
     n_moves, moves[T], first_color : all moves of the simulation, in the tree and beyond, and who played the first
     last : the move before the first
-    first_played[P] : scratch of `rave.back_up`
+    values[P] : scratch of `select`
+    amaf[2, P] : scratch of `rave.back_up`
     candidates[P] : scratch of `tree.add_node`
     """
     plies, points = max_plies(size), padded_points(size)
@@ -68,7 +69,8 @@ def path_dtype(size: int) -> np.dtype:
         ("edge", np.int32, (plies,)),
         ("moves", np.uint16, (plies,)),
         ("candidates", np.uint16, (points,)),
-        ("first_played", np.uint8, (points,)),
+        ("values", np.float64, (points,)),
+        ("amaf", np.int64, (2, points)),
     ]
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
@@ -361,48 +363,54 @@ def truncated_value(context, workspace):
 # ---------------------------------------------------------------------------------------------
 
 
-@njit
+@inline_once
 def select(node, color, tree, context, workspace):
     """Return the edge with the highest value for the colour to play, the first of equal ones (SELECTMOVE).
 
     Edges are in random order, so the first is a random one.
     """
-    settings = context.settings
+    settings, values = context.settings, workspace.path.values
     if settings.action_value == ActionValue.FLAT:
         return choose_flat(color, settings.temperature, settings.pruning, tree, workspace.rng)
-    first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
+    evaluate_actions(node, tree, settings, values)
+    first = np.int64(tree.first_edge[node])
     n_s = np.float64(tree.node_visits[node])
     log_n_s = math.log(n_s) if settings.c > 0.0 and n_s > 1.0 else 0.0
-    beta_s = hand_selected_beta(n_s, settings.rave_k)  # the same for all actions of the node
-    best, choice = -np.inf, first
-    for i in range(first, first + n_edges):
-        mc, amaf = tree.mc_statistic[i], tree.amaf_statistic[i]
-        value = action_value(mc, amaf, log_n_s, beta_s, color, settings)
+    best, choice = -np.inf, np.int64(0)
+    for k in range(np.int64(tree.n_edges[node])):
+        value = values[np.uint64(k)]
+        value = value if color == BLACK else 1.0 - value
+        if settings.c > 0.0:
+            # An action that was never taken has no bound; its AMAF value gets the bonus of one visit.
+            n = max(count(tree.mc_statistic[np.uint64(first + k)]), 1.0)
+            value = ucb1(value, n, log_n_s, settings.c)  # (7 and 18)
+        value = settings.first_play_urgency if math.isnan(value) else value
         if value > best:
-            best, choice = value, i
-    return choice
+            best, choice = value, k
+    return first + choice
 
 
-@inline
-def action_value(mc, amaf, log_n_s, beta_s, color, settings):
-    """Return the value of an action for the colour to play (EVAL), with a bonus for exploration (equations 7 and 18).
-
-    mc, amaf : its statistics
-    log_n_s : log N(s)
-    beta_s : `rave.hand_selected_beta` of the state
-    To avoid unpredictable branches, missing values are computed as if there were one visit, and then ignored.
-    """
-    n, n_amaf = count(mc), count(amaf)
-    q, q_amaf = mean_or_0(mc), mean_or_0(amaf)
-    if settings.action_value == ActionValue.MC:
-        value, is_unknown = q, n == 0.0
-    elif settings.action_value == ActionValue.RAVE:
-        value, is_unknown = (q_amaf if n_amaf > 0.0 else q), n + n_amaf == 0.0
-    else:
-        value = combine(q, q_amaf, beta_of(settings, beta_s, n, n_amaf, q_amaf))
-        is_unknown = n + n_amaf == 0.0
-    value = value if color == BLACK else 1.0 - value
-    if settings.c > 0.0:
-        # An action that was never taken has no bound; its AMAF value gets the bonus of one visit.
-        value = ucb1(value, max(n, 1.0), log_n_s, settings.c)
-    return settings.first_play_urgency if is_unknown else value
+@inline_once
+def evaluate_actions(node, tree, settings, values):
+    """Write to `values` the value of each action of a node for Black, NaN where nothing is known (EVAL)."""
+    first, n_edges = np.uint64(tree.first_edge[node]), np.int64(tree.n_edges[node])
+    if settings.action_value == ActionValue.MC_RAVE and settings.schedule == RaveSchedule.MINIMUM_MSE:
+        for k in range(n_edges):  # alone in its loop, the usual case becomes vectors
+            mc, amaf = tree.mc_statistic[first + np.uint64(k)], tree.amaf_statistic[first + np.uint64(k)]
+            values[np.uint64(k)] = minimum_mse_value(
+                count(mc), outcomes(mc), count(amaf), outcomes(amaf), settings.rave_bias
+            )
+        return
+    beta_s = hand_selected_beta(np.float64(tree.node_visits[node]), settings.rave_k)  # the same for all actions
+    for k in range(n_edges):
+        mc, amaf = tree.mc_statistic[first + np.uint64(k)], tree.amaf_statistic[first + np.uint64(k)]
+        n, n_amaf = count(mc), count(amaf)
+        if settings.action_value == ActionValue.MC:
+            value = mean(mc)
+        elif settings.action_value == ActionValue.RAVE:
+            value = mean(amaf) if n_amaf > 0.0 else mean(mc)
+        else:
+            q, q_amaf = mean_or_0(mc), mean_or_0(amaf)
+            value = combine(q, q_amaf, beta_of(settings, beta_s, n, n_amaf, q_amaf))
+            value = value if n + n_amaf > 0.0 else math.nan
+        values[np.uint64(k)] = value

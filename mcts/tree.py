@@ -154,6 +154,12 @@ def count(word):
 
 
 @inline
+def outcomes(word):
+    """Return the sum of outcomes in a statistic."""
+    return np.float64(word >> _COUNT_BITS) * (1.0 / OUTCOME_UNITS)
+
+
+@inline
 def mean(word):
     """Return the mean outcome of a statistic, which must have visits."""
     return np.float64(word >> _COUNT_BITS) * (1.0 / OUTCOME_UNITS) / np.float64(word & _COUNT_MASK)

@@ -236,7 +236,7 @@ def mogo_move(b, policy, r, rules, rng):
     return np.int64(r.moves[np.uint64(random_below(rng, n))]) if n > 0 else PASS
 
 
-@njit
+@inline
 def mogo_candidates(b, policy, r, patterns):
     """List in `r.moves` the moves that the first successful rule finds, and return their number."""
     n = 0

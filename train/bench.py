@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rlgo.errors import RlgoError
+from train.console import markdown
 from train.provenance import cpu_name, versions
 
 RUNS = 5
@@ -173,11 +174,10 @@ def number_text(value: float) -> str:
 
 def markdown_table(result: dict[str, Any]) -> str:
     """Return a result of `main`, or of an earlier version with fewer keys, as a table in Markdown."""
-    rows = ["| key | what | measured | peer |", "|---|---|---|---|"]
-    measured = [(key, what, peer) for key, (what, peer) in KEYS.items() if key in result]
-    rows += [f"| `{key}` | {what} | {number_text(result[key])} | {peer} |" for key, what, peer in measured]
+    rows = [("key", "what", "measured", "peer")]
+    rows += [(f"`{k}`", what, number_text(result[k]), peer) for k, (what, peer) in KEYS.items() if k in result]
     machine = ", ".join(f"{key} {value}" for key, value in result["machine"].items())
-    return "\n".join([*rows, "", f"Machine: {machine}."])
+    return f"{markdown(rows)}\nMachine: {machine}."
 
 
 def _scaled(n: int, scale: float) -> int:

@@ -42,6 +42,7 @@ from train.settings import (
     Line,
     Name,
     OneOf,
+    PairedGames,
     Section,
     Sizes,
     SpecText,
@@ -330,9 +331,7 @@ class SweepConfig(Section):
         default="members",
         description="What ranks the runs: the win rate against all other runs, or against the shipped weights.",
     )
-    games: Annotated[Count, Field(ge=2)] = Field(
-        default=1_000, description="Games of every run against each opponent, at the end."
-    )
+    games: PairedGames = Field(default=1_000, description="Games of every run against each opponent, at the end.")
 
 
 @section

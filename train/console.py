@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal, Self, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from rlgo.errors import RlgoError
 from rlgo.files import unwritable
@@ -439,7 +439,6 @@ def table(
     rows: Iterable[Sequence[str]],
     *,
     align: str = "",
-    style: Literal["plain", "markdown"] = "plain",
     stream: TextIO | None = None,
 ) -> str:
     """Lay out a table in columns that line up.
@@ -449,7 +448,6 @@ def table(
     header : names of the columns
     rows : cells; each row as long as the header
     align : "l" or "r" for each column; columns beyond its end are aligned to the left
-    style : "plain": two spaces between columns; "markdown": a table in Markdown
     stream : where the text will be printed. On a terminal with colours, headings stand out, and long cells wrap so that
         the table fits the window; where words would break, each row becomes a block of lines. None: plain text, the
         same everywhere, for files
@@ -460,23 +458,31 @@ def table(
     """
     lines = [list(map(str, header)), *(list(map(str, row)) for row in rows)]
     align = align.ljust(len(lines[0]), "l")
-    if style == "plain" and stream is not None and stream.isatty():
+    if stream is not None and stream.isatty():
         columns = [" ".join(column).split() for column in zip(*lines, strict=True)]
         words = [max(map(len, column), default=0) for column in columns]  # the longest of each column
         if sum(words) + 2 * (len(words) - 1) > shutil.get_terminal_size().columns:
             return _stacked_table(lines)
-    if style == "plain" and stream is not None and color_output(stream):
+    if stream is not None and color_output(stream):
         return _rich_table(lines, align)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     cells = [
         [text.rjust(w) if side == "r" else text.ljust(w) for text, w, side in zip(line, widths, align, strict=True)]
         for line in lines
     ]
-    if style == "plain":
-        return "\n".join("  ".join(line).rstrip() for line in cells)
-    text = ["| " + " | ".join(line) + " |" for line in cells]
-    rule = ["-" * (w + 1) + ("-" if side == "l" else ":") for w, side in zip(widths, align, strict=True)]
-    return "\n".join([text[0], "|" + "|".join(rule) + "|", *text[1:]])
+    return "\n".join("  ".join(line).rstrip() for line in cells)
+
+
+def markdown(rows: Sequence[Sequence[str]], align: str = "") -> str:
+    """Return a table in Markdown, whose first row is the header, with a newline at the end.
+
+    Cells are not padded, unlike in `table`: a changed result leaves the other lines of a document unchanged.
+
+    align : "l" or "r" for each column; columns beyond its end are aligned to the left
+    """
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    rule = ["---:" if side == "r" else "---" for side in align.ljust(len(rows[0]), "l")]
+    return "\n".join([lines[0], "|" + "|".join(rule) + "|", *lines[1:]]) + "\n"
 
 
 def _stacked_table(lines: list[list[str]]) -> str:

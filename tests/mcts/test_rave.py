@@ -14,7 +14,14 @@ from tree_tools import (
 )
 
 from mcts.player import TreeSearch
-from mcts.rave import beta_of, combine, exact_minimum_mse_beta, hand_selected_beta, minimum_mse_beta
+from mcts.rave import (
+    beta_of,
+    combine,
+    exact_minimum_mse_beta,
+    hand_selected_beta,
+    minimum_mse_beta,
+    minimum_mse_value,
+)
 from mcts.settings import ALGORITHMS, RaveSchedule, Settings
 from mcts.tree import edges_of, nodes_in
 from rlgo.board import PASS
@@ -51,6 +58,16 @@ def test_what_is_not_there_has_no_weight():
         assert beta_of(settings, beta_s, 0.0, 7.0, 0.4) == 1.0
         assert 0 < beta_of(settings, beta_s, 3.0, 7.0, 0.4) < 1
     assert combine(0.2, 0.6, 0.25) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.02, 0.5])
+def test_the_minimum_mse_value_multiplied_out(bias):
+    settings = Settings(schedule=RaveSchedule.MINIMUM_MSE, rave_bias=bias)
+    statistics = [(3.0, 1.0, 7.0, 4.5), (0.0, 0.0, 5.0, 2.0), (9.0, 9.0, 0.0, 0.0), (800.0, 90.0, 999.0, 400.0)]
+    for n, w, n_amaf, w_amaf in statistics:
+        q, q_amaf = w / max(n, 1.0), w_amaf / max(n_amaf, 1.0)
+        value = combine(q, q_amaf, beta_of(settings, 0.0, n, n_amaf, q_amaf))
+        assert minimum_mse_value(n, w, n_amaf, w_amaf, bias) == pytest.approx(value, abs=1e-12)
 
 
 def test_the_two_readings_of_k():

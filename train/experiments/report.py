@@ -18,7 +18,7 @@ from typing import TextIO
 
 from rlgo.errors import RlgoError
 from rlgo.files import read_file, write_atomically
-from train.console import optional_picture, table
+from train.console import markdown, optional_picture, table
 from train.experiments.findings import (
     HELD,
     LINK_EXPERIMENT,
@@ -35,7 +35,7 @@ from train.experiments.model import GNUGO_0, GNUGO_10, Claim, Experiment
 from train.experiments.raw import own_experiments, read_header, read_raw, scores_of
 from train.experiments.reading import list_experiments, read_experiment
 from train.experiments.stated import stated_rows
-from train.experiments.tables import markdown, results_table
+from train.experiments.tables import results_table
 from train.stats import clustered_interval, in_percent
 
 OURS = "ours"

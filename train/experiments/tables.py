@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from train.console import markdown
 from train.experiments.counts import BINS_A_DECADE
 from train.experiments.findings import Analysis, Measured
 from train.experiments.games import total_games
@@ -29,16 +30,6 @@ def results_table(e: Experiment, analysis: Analysis) -> str:
             return _counts(e, analysis)
         case _:
             return _frequency(analysis)
-
-
-def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown, whose first row is the header.
-
-    Cells are not padded, unlike in `console.table`: a changed result leaves the other lines of a document unchanged.
-    """
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    lines.insert(1, "|" + "---|" * len(rows[0]))
-    return "\n".join(lines) + "\n"
 
 
 # ---------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
 from train.config import SECTIONS, load_config
+from train.console import markdown
 from train.players.keys import PLAYERS
 from train.players.spec import find_player
 from train.settings import expected, spelled, to_toml_value
@@ -228,9 +229,8 @@ def _columns(rows: Iterable[tuple[str, str]]) -> list[str]:
 def players_markdown() -> str:
     """Write docs/players.md: all players, with every key once."""
     rows = players_table()
-    lines = [_HEAD, "| player | what it is |", "|---|---|"]
-    lines += [f"| [`{row.name}`](#{row.name}) | {row.summary} |" for row in rows]
-    lines += [f"| `{_GTP[0]}` | {_GTP[1]} |"]
+    names = [(f"[`{row.name}`](#{row.name})", row.summary) for row in rows]
+    lines = [_HEAD, markdown([("player", "what it is"), *names, (f"`{_GTP[0]}`", _GTP[1])]).rstrip()]
     for i, row in enumerate(rows):
         lines += ["", f"## {row.name}", "", row.summary, *_markdown_notes(row.notes), ""]
         like = max(rows[:i], key=lambda other: _shared(other, row), default=None)
@@ -242,8 +242,8 @@ def players_markdown() -> str:
                 lines.append(f"{same}, with the same defaults.")
                 continue
             lines += [f"{same}, with these added or changed:", ""]
-        lines += ["| key | default | may be | meaning | experiments |", "|---|---|---|---|---|"]
-        lines += [_markdown_key(key) for key in keys]
+        head = ("key", "default", "may be", "meaning", "experiments")
+        lines.append(markdown([head, *map(_markdown_key, keys)]).rstrip())
     return "\n".join(lines) + "\n"
 
 
@@ -254,12 +254,12 @@ def _shared(other: PlayerRow, row: PlayerRow) -> int:
     return len(set(other.keys) & set(row.keys))
 
 
-def _markdown_key(key: KeyRow) -> str:
+def _markdown_key(key: KeyRow) -> tuple[str, ...]:
     names = ", ".join(f"`{name}`" for name in (key.name, *key.aliases))
     default = f"`{key.default}`" if key.default else ""
     experiments = ", ".join(f"`{name}`" for name in key.experiments)
     meaning = key.meaning.replace("|", "\\|")
-    return f"| {names} | {default} | {key.expected} | {meaning} | {experiments} |"
+    return names, default, key.expected, meaning, experiments
 
 
 def _markdown_notes(notes: Iterable[str]) -> list[str]:

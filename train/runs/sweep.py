@@ -102,8 +102,6 @@ def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
         raise RlgoError(f"{file}: expected a table [sweep]; its keys are explained in train/runs/sweep.py")
     ranges = _ranges(table.pop("parameters", {}), str(file))
     s = section_from(SweepConfig, table, str(file))
-    if s.games % 2:
-        raise RlgoError(f"{file}: sweep.games = {s.games}: expected an even number (each opening is played twice)")
     # A base config next to the file is found from any working directory.
     base = str(file.parent / s.base) if (file.parent / s.base).is_file() else s.base
     shared = _shared_config(base, data, str(file))
@@ -453,7 +451,7 @@ def table(sweep: Sweep, outcomes: Sequence[Outcome]) -> str:
         values = [json.dumps(value) for value in outcome.spec.values.values()]
         last = [] if not has_seeds else ["" if mean is None or outcome.state == FAILED else f"{mean:.1%}"]
         rows.append([*values, str(outcome.spec.config.run.seed), *won, *last])
-    lines = [console.table(header, rows, style="markdown"), ""]
+    lines = [console.markdown([header, *rows])]
     lines.append(f"{sweep.games:,} games against each opponent. The 95 % intervals cover the games, not the seeds.")
     failed = [f"* {o.spec.name} failed: {o.reason}" for o in outcomes if o.state == FAILED]
     return "\n".join([*lines, *([""] if failed else []), *failed])

@@ -25,7 +25,6 @@ from train.experiments.model import GNUGO_0
 from train.experiments.raw import RawResults, write_raw
 from train.experiments.reading import list_experiments, read_experiment
 from train.experiments.report import PAPERS, overview, place_of, report, section, systems_table, write_report
-from train.experiments.tables import markdown
 from train.stats import clustered_interval
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -47,10 +46,6 @@ def tables(text: str) -> list[list[list[str]]]:
             assert all(len(cells(row)) == len(cells(head)) for row in rows), part
             found.append([cells(head), *map(cells, rows)])
     return found
-
-
-def test_a_table_by_hand():
-    assert markdown([("a", "b"), ("1", ""), ("2", "x")]) == "| a | b |\n|---|---|\n| 1 |  |\n| 2 | x |\n"
 
 
 RUN = ("shape_counts", "gnugo", "plies", "learning_runs", "alphabeta_depth", "shape_frequency")
