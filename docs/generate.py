@@ -24,7 +24,7 @@ class Strength(NamedTuple):
 
     player: str
     budget: str  # a move, on one core
-    speed: str = ""  # the measure in bench.json to show if the games did not count simulations
+    speed: str = ""  # the measure in bench.json; "" if there is none: the simulations of the games in their time
     level: int = 0  # of GNU Go
     source: str = ""  # a match or an experiment, below docs
     point: str = ""  # the player's name in the experiment
@@ -38,8 +38,8 @@ STRENGTHS = (
     Strength("`heuristic_mc_rave`", "0.3 s", "heuristic_mcrave_mogo", 10, _MC, "heuristic MC-RAVE 0.3"),
     Strength("`mc_rave`", "0.3 s", "mcrave_mogo", 10, _MC, "MC-RAVE 0.3"),
     Strength("`uct,c=0.4`", "0.3 s", "uct_mogo", 10, _MC, "UCT 0.3"),
-    Strength("`two_phase`", "1 s", "", 0, _TD, "two-phase, depth 5 1"),
-    Strength("`two_phase`", "0.25 s", "", 0, _TD, "two-phase, depth 5 0.25"),
+    Strength("`two_phase`", "1 s", "", 0, _TD, "two-phase, depth 6 1"),
+    Strength("`two_phase`", "0.25 s", "", 0, _TD, "two-phase, depth 6 0.25"),
     Strength("`dyna2`", "1 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2 1"),
     Strength("`dyna2`", "0.25 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2 0.25"),
     Strength("`td_search`", "1 s", "tdsearch_T6_mogo_2x2", 0, _TD, "TD search 1"),
@@ -84,7 +84,7 @@ def strength_table(bench: dict[str, Any]) -> str:
     rows = [["player", "a move", "simulations a second", "GNU Go", "won", "Elo", "games"]]
     for s in STRENGTHS:
         result, interval, speed = _against_gnugo(s)
-        speed = speed or (bench[f"{s.speed}_sims_per_s"] if s.speed else None)
+        speed = bench[f"{s.speed}_sims_per_s"] if s.speed else speed
         row = [s.player, s.budget, f"{speed:,.0f}" if speed else ""]
         if result is None:
             rows.append([*row, "", "no games", "", ""])
