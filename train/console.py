@@ -95,6 +95,7 @@ class StopRequest:
         return self.signal != 0
 
     def __enter__(self) -> Self:
+        _requests.append(self)
         self._handlers.__enter__()
         self._hook, sys.unraisablehook = sys.unraisablehook, self._unraisable
         return self
@@ -102,6 +103,7 @@ class StopRequest:
     def __exit__(self, *error: Any) -> None:
         sys.unraisablehook = self._hook
         self._handlers.__exit__(*error)
+        _requests.remove(self)
 
     def _unraisable(self, lost: Any) -> None:
         """Repeat a KeyboardInterrupt that arose where Python must ignore it, such as in a finalizer of numba's."""
@@ -117,6 +119,20 @@ class StopRequest:
             raise KeyboardInterrupt(number)  # its argument becomes the exit status: see `exit_status`
         if self._on_request is not None:
             self._on_request(number)
+
+
+_requests: list[StopRequest] = []  # those whose blocks are running
+
+
+def repeat_lost_interrupt() -> None:
+    """Raise the KeyboardInterrupt of a signal once more if something else may have been raised in its place.
+
+    Call it where any exception is caught. If a signal comes while numba converts an argument, its C code raises an
+    AttributeError instead.
+    """
+    for request in _requests:
+        if request and request.at_once:
+            raise KeyboardInterrupt(request.signal)
 
 
 @contextlib.contextmanager

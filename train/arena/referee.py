@@ -155,6 +155,7 @@ class _Referee:
         except _Forfeit:
             raise
         except Exception as error:
+            console.repeat_lost_interrupt()
             # A bug in a player loses its game, like a crash of an engine, but must not go unnoticed.
             traceback.print_exc(file=sys.stderr)
             raise _Forfeit(color, f"{player.name}: {type(error).__name__}: {error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import textwrap
 from pathlib import Path
@@ -18,6 +19,7 @@ from rlgo.game import Game
 from rlgo.player import Player
 from train.arena.match import play_match
 from train.arena.referee import GameRules, play_game
+from train.console import StopRequest
 from train.players.engines import GtpClient
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -82,6 +84,18 @@ def test_the_referee_knows_superko() -> None:
 # ---------------------------------------------------------------------------------------------
 # Clocks
 # ---------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_is_not_a_crash_even_if_another_error_takes_its_place() -> None:
+    def convert(_: Game) -> int:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise AttributeError("'record' object has no attribute 'data'") from None
+        return PASS
+
+    with StopRequest(at_once=True), pytest.raises(KeyboardInterrupt):
+        play_game(Scripted("a", convert), passer(), (), GameRules(5, 2.5, 75))
 
 
 class HandClock:
