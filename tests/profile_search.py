@@ -13,6 +13,7 @@ import gc
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -105,6 +106,9 @@ def main() -> None:
     if arguments.kernels is not None:
         search(arguments.player, arguments.seconds, arguments.kernels)
         return
+    missing = [program for program in ("perf", "nm", "addr2line") if shutil.which(program) is None]
+    if missing:
+        parser.error(f"{' and '.join(missing)}: not installed")
     with tempfile.TemporaryDirectory() as folder:
         samples, file = f"{folder}/perf.data", f"{folder}/kernels"
         environment = os.environ | {"NUMBA_DEBUGINFO": "1", "RLGO_CACHE_DIR": folder, "PYTHONWARNINGS": "ignore"}
