@@ -8,10 +8,8 @@ speed by a few percent.
 from __future__ import annotations
 
 import argparse
-import bisect
 import gc
 import os
-import pickle
 import re
 import shutil
 import subprocess
@@ -20,7 +18,6 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -28,15 +25,8 @@ from rlgo.game import Game
 from train.players.spec import make_player
 
 
-class Kernel(NamedTuple):
-    """A compiled function: where it was loaded, and the object file that it was loaded from."""
-
-    start: int
-    code: bytes
-
-
-def search(spec: str, seconds: float, out: Path) -> None:
-    """Search a few positions of a game for some CPU seconds, and write what was compiled to a file."""
+def search(spec: str, seconds: float, folder: Path) -> None:
+    """Search a few positions of a game for some CPU seconds, and keep what was compiled in a folder."""
     player, game = make_player(spec, 9, seed=1), Game(9)
     start: float | None = None
     while start is None or time.process_time() < start + seconds:
@@ -46,29 +36,21 @@ def search(spec: str, seconds: float, out: Path) -> None:
             game = Game(9)
             player.new_game()
         start = start or time.process_time()
-    out.write_bytes(pickle.dumps(list(kernels())))
+    write_kernels(folder)
 
 
-def kernels() -> list[Kernel]:
-    """Return all functions that were compiled in this process."""
+def write_kernels(folder: Path) -> None:
+    """Write the object file of every function compiled in this process; its name is the address of its code."""
     from numba.core.dispatcher import Dispatcher
 
-    found = []
     for dispatcher in [o for o in gc.get_objects() if isinstance(o, Dispatcher)]:
         for compiled in dispatcher.overloads.values():
             name, library = compiled.fndesc.mangled_name, compiled.library
-            code = library._get_compiled_object()
-            found.append(Kernel(library.get_pointer_to_function(name) - offset_of(name, code), code))
-    return found
-
-
-def offset_of(name: str, code: bytes) -> int:
-    """Return where a function starts in its object file."""
-    with tempfile.NamedTemporaryFile(suffix=".o") as file:
-        file.write(code)
-        file.flush()
-        symbols = run("nm", file.name).splitlines()
-    return next(int(line.split()[0], 16) for line in symbols if line.split()[-1] == name)
+            file = folder / "kernel"
+            file.write_bytes(library._get_compiled_object())
+            symbols = (line.split() for line in run("nm", str(file)).splitlines())
+            offset = next(int(first, 16) for first, *_, last in symbols if last == name)
+            file.rename(folder / f"{library.get_pointer_to_function(name) - offset:x}.o")
 
 
 def run(*command: str, text: str | None = None) -> str:
@@ -76,13 +58,10 @@ def run(*command: str, text: str | None = None) -> str:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 
-def lines_of(kernel: Kernel, offsets: list[int]) -> list[tuple[str, str]]:
+def lines_of(kernel: Path, offsets: list[int]) -> list[tuple[str, str]]:
     """Return the innermost function and the line of source of each offset in a kernel."""
-    with tempfile.NamedTemporaryFile(suffix=".o") as file:
-        file.write(kernel.code)
-        file.flush()
-        text = "\n".join(map(hex, offsets))
-        found = run("addr2line", "-f", "-e", file.name, "-j", ".ltext", text=text).splitlines()
+    text = "\n".join(map(hex, offsets))
+    found = run("addr2line", "-f", "-e", str(kernel), "-j", ".ltext", text=text).splitlines()
     return list(zip(map(readable, found[::2]), (Path(line).name for line in found[1::2]), strict=True))
 
 
@@ -109,24 +88,20 @@ def main() -> None:
     missing = [program for program in ("perf", "nm", "addr2line") if shutil.which(program) is None]
     if missing:
         parser.error(f"{' and '.join(missing)}: not installed")
+    functions, lines = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
-        samples, file = f"{folder}/perf.data", f"{folder}/kernels"
+        samples = f"{folder}/perf.data"
         environment = os.environ | {"NUMBA_DEBUGINFO": "1", "RLGO_CACHE_DIR": folder, "PYTHONWARNINGS": "ignore"}
-        command = [sys.executable, __file__, arguments.player, "--seconds", f"{arguments.seconds}", "--kernels", file]
+        command = [sys.executable, __file__, arguments.player, "--seconds", f"{arguments.seconds}", "--kernels", folder]
         perf = ["perf", "record", "-q", "-e", "cpu-clock", "-o", samples]
         subprocess.run([*perf, *command], env=environment, check=True)
-        addresses = Counter(int(word, 16) for word in run("perf", "script", "-i", samples, "-F", "ip").split())
-        loaded = sorted(pickle.loads(Path(file).read_bytes()))
-    by_kernel: dict[int, dict[int, int]] = {}
-    for address, n in addresses.items():
-        i = bisect.bisect(loaded, address, key=lambda kernel: kernel.start) - 1
-        if i >= 0 and address < loaded[i].start + len(loaded[i].code):
-            by_kernel.setdefault(i, {})[address - loaded[i].start] = n
-    functions, lines = Counter[str](), Counter[str]()
-    for i, offsets in by_kernel.items():
-        for (function, line), n in zip(lines_of(loaded[i], list(offsets)), offsets.values(), strict=True):
-            functions[function] += n
-            lines[line] += n
+        taken = Counter(int(word, 16) for word in run("perf", "script", "-i", samples, "-F", "ip").split())
+        for kernel in Path(folder).glob("*.o"):
+            start, end = int(kernel.stem, 16), int(kernel.stem, 16) + kernel.stat().st_size
+            here = {address - start: n for address, n in taken.items() if start <= address < end}
+            for (function, line), n in zip(lines_of(kernel, list(here)), here.values(), strict=True):
+                functions[function] += n
+                lines[line] += n
     for counts in (functions, lines):
         print(*(f"{n / counts.total():6.1%}  {name}" for name, n in counts.most_common(25)), "", sep="\n")
 
