@@ -142,12 +142,11 @@ def results_in(path: Path) -> set[tuple[float, int]]:
 
 
 def test_won_games_are_those_of_the_raw_results():
-    """Every ``won of games`` of the page Strength with a link to raw results, but for the generated table."""
-    text = re.sub(
-        r"<!-- systems -->.*<!-- /systems -->", "", (DOCS / "strength.md").read_text("utf-8"), flags=re.DOTALL
-    )
+    """Every ``won of games`` with a link to raw results, but for generated tables."""
+    pages = [(DOCS / f"{name}.md").read_text("utf-8") for name in ("strength", "defaults", "knowledge")]
+    text = re.sub(r"<!-- systems -->.*<!-- /systems -->", "", "".join(pages), flags=re.DOTALL)
     rows = re.findall(r"([\d,]+) of ([\d,]+):[^\n]*?\[raw\]\(([\w./-]+)\)", text)
-    assert len(rows) >= 12
+    assert len(rows) >= 30
     for won, games, link in rows:
         pair = float(won.replace(",", "")), int(games.replace(",", ""))
         assert pair in results_in(DOCS / link), (*pair, link)
