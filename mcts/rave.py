@@ -103,18 +103,18 @@ def back_up(path, z, settings, tree):
     u = np.int64(path.n_moves) - 1
     for t in range(path.n_nodes - 1, -1, -1):
         while u >= t:
-            color = (path.first_color - BLACK + u) % 2
+            side = (path.first_color - BLACK + u) % 2  # 0: Black, 1: White
             p = np.uint64(path.moves[np.uint64(u)])
-            path.amaf[np.uint64(color), p] = one_outcome
+            path.amaf[np.uint64(side), p] = one_outcome
             if not settings.amaf_own:
-                path.amaf[np.uint64(1 - color), p] = 0
+                path.amaf[np.uint64(1 - side), p] = 0
             u -= 1
-        color = np.uint64((path.first_color - BLACK + t) % 2)
-        path.amaf[color, PASS] = 0
+        to_play = np.uint64((path.first_color - BLACK + t) % 2)
+        path.amaf[to_play, PASS] = 0
         node = np.int64(path.node[t])
         first = np.int64(tree.first_edge[node])
         for i in range(first, first + np.int64(tree.n_edges[node])):
-            word = path.amaf[color, np.uint64(tree.move[np.uint64(i)])]
+            word = path.amaf[to_play, np.uint64(tree.move[np.uint64(i)])]
             if not shared:
                 tree.amaf_statistic[np.uint64(i)] += word
             elif word != 0:

@@ -161,14 +161,14 @@ def outcomes(word):
 
 @inline
 def mean(word):
-    """Return the mean outcome of a statistic, which must have visits."""
-    return np.float64(word >> _COUNT_BITS) * (1.0 / OUTCOME_UNITS) / np.float64(word & _COUNT_MASK)
+    """Return the mean outcome of a statistic, NaN if it has no visits."""
+    return outcomes(word) / count(word)
 
 
 @inline
 def mean_or_0(word):
     """Return the mean outcome of a statistic, or 0 if it has no visits."""
-    return np.float64(word >> _COUNT_BITS) * (1.0 / OUTCOME_UNITS) / max(np.float64(word & _COUNT_MASK), 1.0)
+    return outcomes(word) / max(count(word), 1.0)
 
 
 @inline
