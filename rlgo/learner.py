@@ -22,7 +22,7 @@ from rlgo.rollout import make_rules
 from rlgo.scratch import clear_tally, make_scratch
 from rlgo.selfplay import Tally, learn_episodes, play_episodes, tally_dtype
 from rlgo.settings import COUNT, COUNT_OR_0, KOMI, WORKERS, Learning, Policy
-from rlgo.shapes import FeatureSet
+from rlgo.shapes import FeatureSet, Table, fuse
 from rlgo.td import check_max_moves, make_memory, write_through
 from rlgo.value import reset
 
@@ -98,14 +98,14 @@ class LearnWorker:
         self._rules = make_rules(features.size, komi)
         self._scratch = make_scratch(features.size, tally_dtype(), seed, sees_liberties=features.sees_liberties)
         self.episode, self.rng = self._scratch.episode, self._scratch.rng
-        self._start()
 
-    def _start(self) -> None:
-        reset(self._scratch.boards[0], self._scratch.shapes[0], self.memory.table)
+    def _start(self, table: Table) -> None:
+        reset(self._scratch.boards[0], self._scratch.shapes[0], table)
 
     def learn(self, games: int, first: int) -> np.record:
         """Play and learn from this many games, the first of which has the number `first`; return their tally."""
         clear_tally(self._scratch.tally)
+        self._start(self.memory.table)
         for n in self._slices(games):
             learn_episodes(
                 n, first, self._scratch, self.memory, self.policy, self.learning, self._rules, self.max_moves
@@ -116,9 +116,10 @@ class LearnWorker:
     def play(self, games: int) -> np.record:
         """Play this many games without learning; return their tally."""
         clear_tally(self._scratch.tally)
-        self._start()
+        table = fuse(self.features, self.memory.table.black)
+        self._start(table)
         for n in self._slices(games):
-            play_episodes(n, self._scratch, self.memory.table, self.policy, self._rules, self.max_moves)
+            play_episodes(n, self._scratch, table, self.policy, self._rules, self.max_moves)
         return self._scratch.tally.copy()
 
     def _slices(self, games: int) -> Iterator[int]:

@@ -44,6 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache, cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,7 @@ from rlgo.settings import LIBERTY_CLASSES, LIBERTY_WINDOWS, SHARINGS, SIZES, boa
 WINDOWS_OVER_POINT = 14  # windows over one point: 1 + 4 + 9
 GROUP = 4  # places of a weight are listed in groups of this size, so that branches in loops over them predict well
 STRIP = 8  # points renewed at once, one vector of float32
+_OVER_ORBITS = ("LI+LD", "LI", "LD")  # the kinds of sharing over rotations and reflections
 _PAD = 2 * 3**9  # tables end in zeros: cells that hold a stone are looked up too, and ignored
 
 
@@ -334,7 +336,7 @@ class FeatureSet:
         canonical = []
         for w, ((name, row, col), form) in enumerate(zip(self.windows, self.forms, strict=True)):
             kind = KINDS[name]
-            shares_orbits = self._sharing_of(kind) in ("LI+LD", "LI", "LD")
+            shares_orbits = self._sharing_of(kind) in _OVER_ORBITS
             images = [_move_window(i, form, row, col, n) for i in (range(8) if shares_orbits else range(1))]
             symmetry = min(range(len(images)), key=lambda i: images[i])
             key = (name, *images[symmetry])
@@ -544,7 +546,6 @@ def unshare(
     theta: np.ndarray,
     sizes: tuple[int, ...] = SIZES,
     liberties: tuple[str, ...] | None = None,
-    liberty_sharing: str = "none",
 ) -> tuple[FeatureSet, np.ndarray]:
     """Write a value function out without weight sharing, over all shapes of `sizes`, which include the features'.
 
@@ -555,14 +556,13 @@ def unshare(
     ----------
     features, theta : the value function
     sizes, liberties : windows of the result; None: those that see liberties are the features' own
-    liberty_sharing : "LD" keeps that sharing where windows see liberties, if `features` have it
 
     Returns
     -------
     (the feature set "none" of these sizes, float32[its n_weights + 1])
     """
     liberties = features.liberties if liberties is None else liberties
-    whole = make_features(features.size, sizes, "none", liberties, liberty_sharing)
+    whole = make_features(features.size, sizes, "none", liberties, "none")
     table = features.expand(theta)
     index_of = {window: w for w, window in enumerate(zip(features.windows, features.forms, strict=True))}
     out = np.zeros(whole.n_weights + 1, np.float32)
@@ -594,45 +594,69 @@ def _look_up(features: FeatureSet, table: np.ndarray, w: int, configurations: np
 
 
 def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
-    """Fuse a value function into 3x3 windows alone: each takes in the smaller windows that lie in its square.
+    """Fuse a value function into 3x3 windows alone: each takes in a share of the smaller windows in its square.
 
-    For searches with constant weights: on 9x9, this leaves 49 windows of 194. A smaller window goes to the 3x3 window
-    at its own anchor, or to the nearest one. Windows that see liberties stay as they are.
+    For constant weights: on 9x9, this leaves 49 windows of 194, and one look-up a shape. A window is divided equally
+    among the 1, 2 or 4 windows of the next size that contain it, so that all symmetries remain. Windows that see
+    liberties stay as they are.
 
     Parameters
     ----------
-    features : a feature set whose squares share no weights, and whose other windows have one table each
+    features : the feature set
     weights : float32[K], its weights written out by shape
 
     Returns
     -------
-    the table of the feature set "none" of size 3
+    the table of a feature set of size 3: "LD" if `features` share weights over rotations and reflections, else "none"
     """
     size = features.size
-    whole = make_features(size, (3,), "none", features.liberties, features.liberty_sharing)
-    # Round to a grid so coarse that float32 sums of a window's weights, and of a point's windows, are exact in any
-    # order. Symmetric moves then stay equal to the last bit.
-    grid = 2.0 ** (np.frexp(max(float(np.abs(weights).max()), 1e-30))[1] - 19)
-    rounded = (np.round(weights / grid) * grid).astype(np.float32)
-    out = np.zeros(len(whole.class_of), np.float32)
-    start = {(*window, form): w for w, (window, form) in enumerate(zip(whole.windows, whole.forms, strict=True))}
-    for w, ((k, row, col), form) in enumerate(zip(features.windows, features.forms, strict=True)):
-        if isinstance(k, str):
-            ours, theirs = _same_shapes(whole, start[k, row, col, form], features, w)
-            out[ours] = rounded[features.geometry.ld_base[w] + theirs]
-            continue
-        anchor = min(row, size - 3), min(col, size - 3)
-        part = _part(k, row - anchor[0], col - anchor[1])
-        base = int(whole.geometry.ld_base[start[3, *anchor, KINDS[3].form]])
-        out[base : base + 3**9] += rounded[int(features.geometry.ld_base[w]) + part]
-    return whole.table_of(out)
+    sharing, liberty_sharing = (
+        "LD" if s in _OVER_ORBITS else "none" for s in (features.sharing, features.liberty_sharing)
+    )
+    fused = make_features(size, (3,), sharing, features.liberties, liberty_sharing)
+    index_of = {window: w for w, window in enumerate(zip(features.windows, features.forms, strict=True))}
+    out = np.zeros(len(fused.class_of), np.float32)
+    # Canonical windows list their cells row by row, in `fused` as in `features`.
+    parts = {(part.name, part.row, part.col): part for part in fused._parts if part.kind == "LD"}
+    values: dict[tuple[int, int], np.ndarray] = {}  # as `_by_cell`, of the windows of size k, by anchor
+    for k in SIZES:
+        smaller, values = values, {}
+        for row, col in product(range(size - k + 1), repeat=2):
+            if k == 3 and (3, row, col) not in parts:
+                continue
+            w = index_of.get(((k, row, col), KINDS[k].form))
+            own = np.zeros(k * k * (3,), np.float32) if w is None else _by_cell(features, weights, w)
+            for j, i in product(range(2), repeat=2) if k > 1 else ():
+                larger = (1 + (0 < row + j < size - k + 1)) * (1 + (0 < col + i < size - k + 1))  # that contain it
+                own = own + smaller[row + j, col + i][_inside(k, j, i)] / np.float32(larger)
+            values[row, col] = own
+    for (name, row, col), part in parts.items():
+        own = values[row, col] if name == 3 else _shape_values(features, weights, index_of[(name, row, col), part.form])
+        out[part.start : part.start + own.size] = own.ravel()
+    # Round to a grid so coarse that float32 sums over a point's windows are exact in any order. Symmetric moves then
+    # stay equal to the last bit.
+    grid = np.float32(2.0 ** (np.frexp(max(float(np.abs(out).max()), 1e-30))[1] - 19))
+    return fused.table_of(np.rint(out / grid) * grid)
+
+
+def _shape_values(features: FeatureSet, weights: np.ndarray, w: int) -> np.ndarray:
+    """Add up both weights of all shapes of a window."""
+    g, n = features.geometry, KINDS[features.windows[w][0]].span(features.forms[w])
+    return weights[g.ld_base[w] :][:n] + weights[g.li_base[w] :][:n]
+
+
+def _by_cell(features: FeatureSet, weights: np.ndarray, w: int) -> np.ndarray:
+    """Return the same of a square with an axis for each cell, the last one first: float32[3, 3, ...]."""
+    cells = features.geometry.cell_point[w, : features.geometry.n_cells[w]]
+    axes = np.argsort(cells[::-1])[::-1]
+    return _shape_values(features, weights, w).reshape(len(cells) * (3,)).transpose(axes)
 
 
 @cache
-def _part(k: int, row: int, col: int) -> np.ndarray:
-    """Map configurations of a 3x3 square to those of the k x k window at (row, col) in it: int64[3^9]."""
-    digits = [3 * (row + j) + col + i for j in range(k) for i in range(k)]
-    return np.arange(3**9)[:, None] // 3 ** np.array(digits) % 3 @ 3 ** np.arange(k * k)
+def _inside(k: int, row: int, col: int) -> tuple[slice | None, ...]:
+    """Return the index that spreads `_by_cell` of the window of size k - 1 at (row, col) over a square of size k."""
+    cells = reversed(list(product(range(k), repeat=2)))
+    return tuple(slice(None) if 0 <= j - row < k - 1 and 0 <= i - col < k - 1 else None for j, i in cells)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -96,10 +96,7 @@ class Weights:
 
     @cached_property
     def _fused_table(self) -> Table:
-        f = self.features
-        keeps_orbits = f.liberty_sharing in ("LI+LD", "LI", "LD")
-        whole, theta = unshare(f, self.theta, f.sizes, liberty_sharing="LD" if keeps_orbits else "none")
-        return fuse(whole, whole.expand(theta))
+        return fuse(self.features, self.table().black)
 
     def for_board(self, size: int, name: str) -> Weights:
         """Return these weights if they are for boards of this size; otherwise raise `RlgoError` about `name`."""

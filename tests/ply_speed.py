@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 import sys
 import time
@@ -98,8 +99,10 @@ def main() -> None:
         games[i] = episode.moves
     plies = int(lengths.sum())
     names = "rules", "rules, V(s)", "rules, V(s), all gains", "rules, V(s), all gains, best afterstate"
-    for parts, name in enumerate(names):
-        measure(name, lambda parts=parts: replay(games, lengths, scratch, table, rules, parts), plies)
+    for weighed, own in (("", table), (" (fused)", weights.table(is_fused=True))):
+        reset(scratch.boards[0], scratch.shapes[0], own)
+        for parts, name in enumerate(names):
+            measure(name + weighed, functools.partial(replay, games, lengths, scratch, own, rules, parts), plies)
     memory = make_memory(weights.features, weights.theta)
     measure("learning from a game", lambda: learn(GAMES, episode, memory, Learning()), GAMES * int(episode.n))
     for name, kind in (("uniform", UNIFORM), ("MoGo", MOGO)):

@@ -25,8 +25,9 @@ from rlgo.game import Game
 from rlgo.jit import make_rng
 from rlgo.player import GreedyPlayer, moves_to_try
 from rlgo.resources import checkpoints_dir
+from rlgo.settings import VALUES
 from rlgo.shapes import FeatureSet, Table, fuse, make_features
-from rlgo.value import ValueFunction, new_shapes, reset, x_of
+from rlgo.value import ValueFunction, all_afterstates, new_shapes, reset, x_of
 from rlgo.weights import Weights, load_weights
 
 FEATURES = make_features(5, (1, 2, 3), "none")
@@ -84,25 +85,28 @@ def kos(whole: Game) -> list[int]:
 # ---------------------------------------------------------------------------------------------
 
 
-def values(game: Game, table: Table) -> float:
-    sh = new_shapes(1, game.size)[0]
+def values(game: Game, table: Table) -> np.ndarray:
+    """The logits of the position and of all afterstates (NaN: illegal), the latter from what changes alone."""
+    sh, afterstates = new_shapes(1, game.size)[0], np.empty(game.size**2 + 1)
     reset(game.board, sh, table)
-    return float(x_of(sh.configuration, table))
+    all_afterstates(game.board, sh, table, VALUES["linear"], afterstates)
+    return np.append(afterstates - 0.5, x_of(sh.configuration, table))
 
 
-@pytest.mark.parametrize("sizes", [(1, 2), (1, 2, 3), (3,), (1,)], ids=str)
+@pytest.mark.parametrize(("sharing", "fused_sharing"), [("none", "none"), ("inversion", "none"), ("LI+LD", "LD")])
+@pytest.mark.parametrize("sizes", [(1, 2), (1, 2, 3), (3,), (1,), (1, 3)], ids=str)
 @pytest.mark.parametrize("size", [5, 9])
-def test_fused_weights_give_the_same_values(size, sizes):
-    features = make_features(size, sizes, "none")
+def test_fused_weights_give_the_same_values(size, sizes, sharing, fused_sharing):
+    features = make_features(size, sizes, sharing)
     table = features.table(random_theta(features, 1, 0.3))
     fused = fuse(features, table.black)
-    assert fused.g is make_features(size, (3,), "none").geometry
+    assert fused.g is make_features(size, (3,), fused_sharing).geometry
     xs = []
     for seed in range(30):
         game = random_game(size, seed, 1 + seed * size * size // 20)
         xs.append(values(game, table))
-        assert values(game, fused) == pytest.approx(xs[-1], abs=1e-4)
-    assert np.std(xs) > 0.3
+        np.testing.assert_allclose(values(game, fused), xs[-1], atol=1e-4)
+    assert np.std([x[-1] for x in xs]) > 0.2
 
 
 def test_fused_shipped_weights_give_the_same_values():
@@ -110,8 +114,17 @@ def test_fused_shipped_weights_give_the_same_values():
     fused = weights.table(is_fused=True)
     for seed in range(20):
         game = random_game(9, seed, 5 * seed)
-        shared = values(game, weights.table())
-        assert values(game, fused) == pytest.approx(shared, abs=5e-5)
+        np.testing.assert_allclose(values(game, fused), values(game, weights.table()), atol=5e-5)
+
+
+@pytest.mark.parametrize("size", [6, 9])
+def test_symmetric_moves_stay_equal_when_weights_are_fused(size):
+    features = make_features(size)
+    x = values(Game(size), fuse(features, features.expand(random_theta(features, 1, 0.3))))[: size * size]
+    board = x.reshape(size, size)
+    for image in (board[::-1], board[:, ::-1], board.T):
+        np.testing.assert_array_equal(image, board)
+    assert len(set(x)) > 5
 
 
 # ---------------------------------------------------------------------------------------------

@@ -369,6 +369,12 @@ def test_play_does_not_learn():
     tally = learner.play(50)
     assert tally.games + tally.discarded == 50
     assert (learner.theta.tobytes(), learner.pool.workers[0].memory.table.black.tobytes(), learner.games) == before
+    other = learner_of()
+    other.learn(20)
+    other.pool.workers[0].rng[:] = learner.pool.workers[0].rng
+    for each in (learner, other):
+        each.learn(20)
+    assert learner.theta.tobytes() == other.theta.tobytes() != before[0]
 
 
 def test_learning_goes_on_from_given_weights():
