@@ -87,7 +87,8 @@ def start(argv: list[str], place: Path, *faults: Fault) -> int:
 def ended(child: int, place: Path) -> tuple[int, str]:
     """Wait for a child of `start`, and return what `attempt` does."""
     _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status), (place / "stderr").read_text("utf-8")
+    stderr = place / "stderr"  # missing if it was killed at once
+    return os.waitstatus_to_exitcode(status), stderr.read_text("utf-8") if stderr.exists() else ""
 
 
 def _child(argv: list[str], place: Path, faults: tuple[Fault, ...]) -> NoReturn:

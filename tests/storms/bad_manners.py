@@ -44,26 +44,28 @@ for line in sys.stdin:
         break
 """
 
-# What it does, and a part of what must be told; "": the game goes on.
-MANNERS = {
-    "late": ("time.sleep(0.5)", "out of time"),
-    "never answers": ("time.sleep(3600)", "no answer within"),
-    "garbage": ("out.buffer.write(b'\\xff\\x00garbage \\x1b[2J\\n'); out.flush()", "expected a GTP answer"),
-    "an answer to something else": ("out.write('= \\n\\n')", "expected a vertex, found"),
-    "illegal moves": ("print('= Z99\\n'); out.flush(); continue", "expected a vertex"),
-    "occupied points": ("print('= ' + draw.choice('ABCDE') + '3\\n'); out.flush(); continue", ""),
-    "refuses": ("print('? ' + 'no ' * 10_000 + '\\n'); out.flush(); continue", "failed: no no"),
-    "exits": ("sys.exit('tired')", "ended with status 1; its last words: tired"),
-    "crashes": ("os.kill(os.getpid(), signal.SIGSEGV)", "ended with status -11"),
-    "closes its output": ("os.close(1); time.sleep(3600)", "ended with status -9"),
-    "10 MB of errors": ("err.write('trouble ' * 1_250_000); err.flush()", ""),
-    "10 MB of errors, then exits": ("err.write('trouble ' * 1_250_000); sys.exit(1)", "ended with status 1"),
-    "an endless line": ("while out.write('x' * 65_536): pass", "without the end of an answer"),
-    "endless lines": ("while out.write('= x\\n' * 10_000): pass", "without the end of an answer"),
-    "endless empty lines": ("while out.write('\\n' * 10_000): pass", "without the end of an answer"),
-    "has children": ("subprocess.Popen(['sleep', '3600']); time.sleep(3600)", "no answer within"),
-    "ignores signals": ("signal.signal(15, signal.SIG_IGN); signal.signal(2, signal.SIG_IGN)", ""),
-    "ignores quit": ("pass", ""),
+_ENDLESS = ("without the end of an answer", "no answer within")  # a slow machine sees the clock run out first
+
+# What it does, and parts of what must be told, one of them at least; none: the game goes on.
+MANNERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "late": ("time.sleep(0.5)", ("out of time",)),
+    "never answers": ("time.sleep(3600)", ("no answer within",)),
+    "garbage": ("out.buffer.write(b'\\xff\\x00garbage \\x1b[2J\\n'); out.flush()", ("expected a GTP answer",)),
+    "an answer to something else": ("out.write('= \\n\\n')", ("expected a vertex, found",)),
+    "illegal moves": ("print('= Z99\\n'); out.flush(); continue", ("expected a vertex",)),
+    "occupied points": ("print('= ' + draw.choice('ABCDE') + '3\\n'); out.flush(); continue", ()),
+    "refuses": ("print('? ' + 'no ' * 10_000 + '\\n'); out.flush(); continue", ("failed: no no",)),
+    "exits": ("sys.exit('tired')", ("ended with status 1; its last words: tired",)),
+    "crashes": ("os.kill(os.getpid(), signal.SIGSEGV)", ("ended with status -11",)),
+    "closes its output": ("os.close(1); time.sleep(3600)", ("ended with status -9",)),
+    "10 MB of errors": ("err.write('trouble ' * 1_250_000); err.flush()", ()),
+    "10 MB of errors, then exits": ("err.write('trouble ' * 1_250_000); sys.exit(1)", ("ended with status 1",)),
+    "an endless line": ("while out.write('x' * 65_536): pass", _ENDLESS),
+    "endless lines": ("while out.write('= x\\n' * 10_000): pass", _ENDLESS),
+    "endless empty lines": ("while out.write('\\n' * 10_000): pass", _ENDLESS),
+    "has children": ("subprocess.Popen(['sleep', '3600']); time.sleep(3600)", ("no answer within",)),
+    "ignores signals": ("signal.signal(15, signal.SIG_IGN); signal.signal(2, signal.SIG_IGN)", ()),
+    "ignores quit": ("pass", ()),
 }
 
 
@@ -79,7 +81,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
                     yield Outcome(name, f"{name}: {broken}", GAMES)
 
 
-def _match(place: Path, name: str, does: str, told: str, seed: int) -> dict[str, float]:
+def _match(place: Path, name: str, does: str, told: tuple[str, ...], seed: int) -> dict[str, float]:
     """Play a match; return how long its longest game took. Broken if it does not tell, or leaves a process."""
     (place / "rude.py").write_text(
         ENGINE.replace("MANNERS", does).replace("IGNORES_QUIT", str(name == "ignores quit")), "utf-8"
@@ -99,8 +101,8 @@ def _match(place: Path, name: str, does: str, told: str, seed: int) -> dict[str,
     for reason in reasons:
         if len(reason) > 500 or not reason.isprintable() or reason not in printed.getvalue():
             raise Broken(f"told badly: {reason[:600]!r}")
-    if told and not any(told in reason for reason in reasons):
-        raise Broken(f"not told: expected {told!r} in one of {sorted(set(reasons))}")
+    if told and not any(words in reason for reason in reasons for words in told):
+        raise Broken(f"not told: expected {' or '.join(told)}: {reasons[0] if reasons else 'no forfeit'}")
     wait_for_the_end(str(place))
     if left := children():
         raise Broken(f"children {left} are left")

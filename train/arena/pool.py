@@ -12,8 +12,9 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -26,7 +27,8 @@ from train.arena.referee import GameRecord, GameRules, play_game
 from train.players import make_player
 
 _MOST_DEATHS = 3  # deaths of processes during one game, after which the game itself must be at fault
-_START_SECONDS = 300.0  # for the processes of a cluster
+_START_SECONDS = 300.0  # to wait for a cluster to have a process that can play
+_NOTICE_SECONDS = 10.0  # after which it is told
 _SAFE_PATH = "PYTHONSAFEPATH"  # keeps the current folder, whose names may hide ours, out of a new process
 
 
@@ -96,7 +98,8 @@ class GamePool:
     """Base class of pools: a number of places where games are played at the same time.
 
     `run` is common to all pools. A pool defines how a game is started in a place (`start`), how to wait for games
-    (`wait`), how to get a finished one (`result`), and how to replace a worker that died (`replace`).
+    (`wait`), how to get a finished one (`result`), and how to replace a worker that died (`replace`). Where workers
+    take long to start, or never do, it says when they are ready (`readiness`, `admit`).
     """
 
     places: int  # numbered from 0
@@ -108,32 +111,54 @@ class GamePool:
         ------
         RlgoError : see `GameWorker.play`; and for a game during which one process after another dies.
         """
-        waiting, again, deaths = iter(tasks), deque[GameTask](), dict[int, int]()
+        waiting, again, deaths = iter(tasks), deque[GameTask](), Counter[int]()
         busy: dict[Any, tuple[int, GameTask]] = {}
+        starting: dict[Any, int] = {}
+        idle: list[int] = []  # while there is one, no game waits
 
         def start_next(place: int) -> None:
             task = again.popleft() if again else next(waiting, None)
-            if task is not None:
+            if task is None:
+                idle.append(place)
+            else:
                 busy[self.start(place, task)] = place, task
 
+        def start_when_ready(place: int) -> None:
+            handle = self.readiness(place)
+            if handle is None:
+                start_next(place)
+            else:
+                starting[handle] = place
+
         for place in range(self.places):
-            start_next(place)
-        while busy:
-            for handle in self.wait(list(busy)):
-                place, task = busy.pop(handle)
+            start_when_ready(place)
+        while busy or not idle:
+            for handle in self.wait([*busy, *starting]):
+                place, task = busy.pop(handle) if handle in busy else (starting.pop(handle), None)
+                record = None
                 try:
-                    record = self.result(handle)
+                    if task:
+                        record = self.result(handle)
+                    else:
+                        self.admit(handle)
+                        deaths[0] = 0
                 except WorkerDied:
-                    deaths[task.number] = deaths.get(task.number, 0) + 1
-                    if deaths[task.number] == _MOST_DEATHS:
-                        raise RlgoError(f"game {task.number}: its process died {_MOST_DEATHS} times") from None
-                    console.message(f"rlgo: game {task.number}: its process died; playing the game again")
+                    number = task.number if task else 0
+                    deaths[number] += 1
+                    game = f"game {number}: its process" if task else "a process that was being started"
+                    if deaths[number] == _MOST_DEATHS:
+                        raise RlgoError(f"{game} died {_MOST_DEATHS} times") from None
                     self.replace(place)
-                    again.append(task)
-                    start_next(place)
+                    if task:
+                        console.message(f"rlgo: {game} died; playing the game again")
+                        again.append(task)
+                    start_when_ready(place)
+                    if again and idle:
+                        start_next(idle.pop())
                 else:
                     start_next(place)
-                    yield task, record
+                    if task and record:
+                        yield task, record
 
     def close(self) -> None:
         """Abandon the games in progress, and release all workers."""
@@ -153,6 +178,13 @@ class GamePool:
     def replace(self, place: int) -> None:
         """Put a new worker in the place of one that died."""
         raise NotImplementedError
+
+    def readiness(self, place: int) -> Any:  # noqa: ARG002 - a worker takes its first game while it starts
+        """Return a handle to wait for until the worker of a place can play; None: it can."""
+        return None
+
+    def admit(self, handle: Any) -> None:
+        """Take in a worker whose `readiness` is over. WorkerDied if it is gone, RlgoError if it cannot play."""
 
 
 def make_pool(jobs: int, cluster: str, games: int, players: Mapping[str, Player] | None = None) -> GamePool:
@@ -313,37 +345,39 @@ class RayPool(GamePool):
 
         Raises
         ------
-        RlgoError : if there is no such cluster, or one of its machines has another version of rlgo.
+        RlgoError : if there is no such cluster, or none of its CPUs is free.
         """
-        name = f"--cluster {cluster}"
-        self._ray, self._is_ours = ray_cluster.connect(cluster, n or 1, setting=name)
-        free = int(self._ray.available_resources().get("CPU", 0))
+        self._name = f"--cluster {cluster}"
+        self._ray, self._is_ours = ray_cluster.connect(cluster, n or 1, setting=self._name)
+        free = int(self._ray.available_resources().get("CPU", 0))  # with those of machines that have just died
         self.actors: list[Any] = []
         if not free:
             self.close()
-            raise RlgoError(f"{name}: none of its CPUs is free")
+            raise RlgoError(f"{self._name}: none of its CPUs is free")
         self.places = min(n or free, free)
         self._kind = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")
         self.actors = [self._kind.remote(os.getcwd()) for _ in range(self.places)]
-        try:
-            fingerprints = [self._fingerprint(place) for place in range(self.places)]
-        except self._ray.exceptions.RayError as error:
-            self.close()
-            raise RlgoError(f"{name}: its processes do not start: {str(error).splitlines()[0]}") from None
-        try:
-            for found in fingerprints:
-                ray_cluster.check_fingerprint(found, "a machine", name)
-        except RlgoError:
-            self.close()
-            raise
+        self._starting: set[Any] = set()
+        self._waits_since, self._has_told = time.monotonic(), False
 
     def start(self, place: int, task: GameTask) -> Any:
         """Send the game to the actor of a place."""
         return self.actors[place].play.remote(task)
 
     def wait(self, handles: list[Any]) -> list[Any]:
-        """Wait for at least one game, for a second at most, so that Ctrl-C is seen."""
-        return list(self._ray.wait(handles, timeout=1.0)[0])
+        """Wait for a game or a process that is starting, for a second at most, so that Ctrl-C is seen.
+
+        Raises RlgoError if nobody can play for minutes, because no CPU is free.
+        """
+        over, before = list(self._ray.wait(handles, timeout=1.0)[0]), time.monotonic() - self._waits_since
+        if over or not self._starting.issuperset(handles):
+            self._waits_since = time.monotonic()
+        elif before > _START_SECONDS:
+            raise RlgoError(f"{self._name}: no process could start for {_START_SECONDS:g} s: are its CPUs free?")
+        elif before > _NOTICE_SECONDS and not self._has_told:
+            self._has_told = True
+            console.message(f"rlgo: {self._name}: no process plays; waiting for a free CPU")
+        return over
 
     def result(self, handle: Any) -> GameRecord:
         """Get a game, or raise what its actor raised."""
@@ -360,16 +394,22 @@ class RayPool(GamePool):
         """Start a new actor in a place."""
         self.actors[place] = self._kind.remote(os.getcwd())
 
-    def _fingerprint(self, place: int) -> str:
-        """Return the fingerprint of the first actor in a place that lives to tell it, of a few."""
-        for is_last in (False, False, True):
-            try:
-                return str(self._ray.get(self.actors[place].fingerprint.remote(), timeout=_START_SECONDS))
-            except self._ray.exceptions.RayError as error:
-                if is_last or not ray_cluster.was_killed(error):
-                    raise
-            self.replace(place)
-        raise AssertionError
+    def readiness(self, place: int) -> Any:
+        """Ask the actor of a place for its fingerprint. Without a free CPU for it, there is no answer."""
+        handle = self.actors[place].fingerprint.remote()
+        self._starting.add(handle)
+        return handle
+
+    def admit(self, handle: Any) -> None:
+        """Check the fingerprint of an actor."""
+        self._starting.remove(handle)
+        try:
+            found = str(self._ray.get(handle))
+        except self._ray.exceptions.RayError as error:
+            if ray_cluster.was_killed(error):
+                raise WorkerDied from None
+            raise RlgoError(f"{self._name}: its processes do not start: {ray_cluster.short_error(error)}") from None
+        ray_cluster.check_fingerprint(found, "a machine", self._name)
 
     def close(self) -> None:
         """End all actors, and the connection if it is ours."""

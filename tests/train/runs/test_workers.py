@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from rlgo.learner import Learner, LearnWorker, merged
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
 from train import ray_cluster
+from train.arena import pool as arena_pool
 from train.arena.match import play_match
 from train.arena.pool import GameTask, GameWorker, RayPool
 from train.arena.referee import GameRules
@@ -200,21 +202,81 @@ def test_actors_of_a_match_that_die_are_replaced(nodes, capsys):
     assert {task.number: own.play(task).moves for task in tasks} == records
 
 
+@contextlib.contextmanager
+def ray_pool(nodes: Any, n: int | None = None, free: int | None = None) -> Iterator[RayPool]:
+    """A pool of n places, or of one for each free CPU, of which Ray says that there are so many."""
+    import ray
+
+    before = ray.available_resources().get("CPU", 0)
+    with patch.object(ray, "available_resources", lambda: {"CPU": free or before}):
+        pool = RayPool(nodes.address, n)
+    try:
+        yield pool
+    finally:
+        pool.close()
+        while ray.available_resources().get("CPU", 0) < before:
+            time.sleep(0.1)  # until Ray has taken the CPUs back, which other tests want
+
+
+def play_random_games(pool: RayPool, n: int) -> Iterator[int]:
+    """Play n games, and yield their numbers."""
+    tasks = [GameTask(number, "random", "random", (), 1, GameRules(5, 2.5, 75)) for number in range(1, n + 1)]
+    for task, _ in pool.run(tasks):
+        yield task.number
+
+
+def nowhere(pool: RayPool) -> Any:
+    """A kind of actors for which no machine has room."""
+    return pool._ray.remote(arena_pool._Actor).options(resources={"nowhere": 1.0})
+
+
 def test_actors_that_die_before_the_first_game_are_replaced(nodes, monkeypatch):
-    fingerprint, left = RayPool._fingerprint, [0]
+    readiness, left = RayPool.readiness, [0]
 
     def kill_first(self, place):
+        handle = readiness(self, place)
         if place in left:
             left.clear()
             self._ray.kill(self.actors[place])
-        return fingerprint(self, place)
+        return handle
 
-    monkeypatch.setattr(RayPool, "_fingerprint", kill_first)
-    pool = RayPool(nodes.address, 2)
-    tasks = [GameTask(n, "random", "random", (), 1, GameRules(5, 2.5, 75)) for n in range(1, 3)]
-    assert sorted(task.number for task, _ in pool.run(tasks)) == [1, 2]
-    pool.close()
+    monkeypatch.setattr(RayPool, "readiness", kill_first)
+    with ray_pool(nodes, 2) as pool:
+        assert sorted(play_random_games(pool, 2)) == [1, 2]
     assert not left
+
+
+def test_cpus_of_a_machine_that_has_just_died(nodes):
+    """Ray still counts them, but no process will start there."""
+    with ray_pool(nodes, free=9) as pool:
+        assert pool.places == 9
+        assert sorted(play_random_games(pool, 30)) == list(range(1, 31))
+
+
+def test_others_play_the_game_of_an_actor_that_cannot_be_replaced(nodes):
+    numbers = []
+    with ray_pool(nodes, 2) as pool:
+        for number in play_random_games(pool, 12):
+            numbers.append(number)
+            if len(numbers) == 3:
+                pool._kind = nowhere(pool)
+                pool._ray.kill(pool.actors[0])
+    assert sorted(numbers) == list(range(1, 13))
+
+
+def test_a_cluster_where_no_process_starts(nodes, monkeypatch, capsys):
+    monkeypatch.setattr(arena_pool, "_START_SECONDS", 2.0)
+    monkeypatch.setattr(arena_pool, "_NOTICE_SECONDS", 0.5)
+    with ray_pool(nodes, 2) as pool:
+        pool._kind = nowhere(pool)
+        for place in range(2):
+            pool._ray.kill(pool.actors[place])
+            pool.replace(place)
+        with pytest.raises(
+            RlgoError, match=r"^--cluster [\d.:]+: no process could start for 2 s: are its CPUs free\?$"
+        ):
+            list(play_random_games(pool, 2))
+    assert "waiting for a free CPU" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------------------------------
