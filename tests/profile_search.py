@@ -58,6 +58,12 @@ def run(*command: str, text: str | None = None) -> str:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 
+def code_size(kernel: Path) -> int:
+    """Return the bytes of code in an object file, which has debug information as well."""
+    sections = (line.split() for line in run("size", "-A", str(kernel)).splitlines())
+    return next(int(words[1]) for words in sections if words[:1] == [".ltext"])
+
+
 def lines_of(kernel: Path, offsets: list[int]) -> list[tuple[str, str]]:
     """Return the innermost function and the line of source of each offset in a kernel."""
     text = "\n".join(map(hex, offsets))
@@ -85,7 +91,7 @@ def main() -> None:
     if arguments.kernels is not None:
         search(arguments.player, arguments.seconds, arguments.kernels)
         return
-    missing = [program for program in ("perf", "nm", "addr2line") if shutil.which(program) is None]
+    missing = [program for program in ("perf", "nm", "size", "addr2line") if shutil.which(program) is None]
     if missing:
         parser.error(f"{' and '.join(missing)}: not installed")
     functions, lines = Counter[str](), Counter[str]()
@@ -97,7 +103,8 @@ def main() -> None:
         subprocess.run([*perf, *command], env=environment, check=True)
         taken = Counter(int(word, 16) for word in run("perf", "script", "-i", samples, "-F", "ip").split())
         for kernel in Path(folder).glob("*.o"):
-            start, end = int(kernel.stem, 16), int(kernel.stem, 16) + kernel.stat().st_size
+            start = int(kernel.stem, 16)
+            end = start + code_size(kernel)
             here = {address - start: n for address, n in taken.items() if start <= address < end}
             for (function, line), n in zip(lines_of(kernel, list(here)), here.values(), strict=True):
                 functions[function] += n
