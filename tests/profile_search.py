@@ -1,4 +1,4 @@
-"""Where the time of a search goes, by function and by line of source: python tests/profile_search.py PLAYER
+"""Where the time of a search goes, by module, function and line of source: python tests/profile_search.py PLAYER
 
 perf takes samples of the compiled code, and addr2line finds the line behind each, through all that was inlined. Needs
 Linux with perf and binutils. Everything is compiled anew with debug information, which takes minutes and changes the
@@ -82,7 +82,7 @@ def readable(mangled: str) -> str:
 
 
 def main() -> None:
-    """Profile a search and print the functions and the lines that took most of the time."""
+    """Profile a search and print the modules, functions and lines that took most of the time."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("player")
     parser.add_argument("--seconds", type=float, default=20.0)
@@ -109,7 +109,10 @@ def main() -> None:
             for (function, line), n in zip(lines_of(kernel, list(here)), here.values(), strict=True):
                 functions[function] += n
                 lines[line] += n
-    for counts in (functions, lines):
+    modules = Counter[str]()
+    for function, n in functions.items():
+        modules[".".join(function.split(".")[:2])] += n
+    for counts in (modules, functions, lines):
         print(*(f"{n / counts.total():6.1%}  {name}" for name, n in counts.most_common(25)), "", sep="\n")
 
 
