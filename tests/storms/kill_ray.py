@@ -52,7 +52,7 @@ three = "mc_rave,sims=100"
 four = "mc_rave,sims=150"
 """
 _NODE = {"num_cpus": 2, "object_store_memory": 80 * 2**20, "include_dashboard": False}
-_GAVE_UP = re.compile(r"rlgo: error: .*(started died 3 times|that makes 3 in a row).*\n\Z")
+_GAVE_UP = re.compile(r"rlgo: error: .*(died 3 times|that makes 3 in a row).*\n\Z")
 _PATIENCE = 600  # seconds for what takes a few on a machine that has nothing else to do
 
 
@@ -119,7 +119,7 @@ class _Trial:
                 if most and self.is_at_work() and process.poll() is None and self.kill(what, process, cluster, nodes):
                     most -= 1
                     yield Outcome(f"{self.name}: {what}")
-            if process.returncode == 2 and _GAVE_UP.search(self.tail()):  # on a slow machine, none lives to start
+            if process.returncode == 2 and _GAVE_UP.search(self.tail()):  # after three kills in a row
                 yield Outcome(f"{self.name}: gave up, then went on", n=0)
             elif process.returncode not in (0, -signal.SIGKILL):
                 raise Broken(f"status {process.returncode}: {self.tail()}")
