@@ -617,12 +617,13 @@ def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
     index_of = {window: w for w, window in enumerate(zip(features.windows, features.forms, strict=True))}
     out = np.zeros(len(fused.class_of), np.float32)
     # Canonical windows list their cells row by row, in `fused` as in `features`.
-    parts = {(part.name, part.row, part.col): part for part in fused._parts if part.kind == "LD"}
+    parts = [part for part in fused._parts if part.kind == "LD"]
+    squares = {(part.row, part.col) for part in parts if part.name == 3}
     values: dict[tuple[int, int], np.ndarray] = {}  # as `_by_cell`, of the windows of size k, by anchor
     for k in SIZES:
         smaller, values = values, {}
         for row, col in product(range(size - k + 1), repeat=2):
-            if k == 3 and (3, row, col) not in parts:
+            if k == 3 and (row, col) not in squares:
                 continue
             w = index_of.get(((k, row, col), KINDS[k].form))
             own = np.zeros(k * k * (3,), np.float32) if w is None else _by_cell(features, weights, w)
@@ -630,9 +631,9 @@ def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
                 larger = (1 + (0 < row + j < size - k + 1)) * (1 + (0 < col + i < size - k + 1))  # that contain it
                 own = own + smaller[row + j, col + i][_inside(k, j, i)] / np.float32(larger)
             values[row, col] = own
-    for (name, row, col), part in parts.items():
-        own = values[row, col] if name == 3 else _shape_values(features, weights, index_of[(name, row, col), part.form])
-        out[part.start : part.start + own.size] = own.ravel()
+    for start, name, _, form, row, col in parts:
+        own = values[row, col] if name == 3 else _shape_values(features, weights, index_of[(name, row, col), form])
+        out[start : start + own.size] = own.ravel()
     # Round to a grid so coarse that float32 sums over a point's windows are exact in any order. Symmetric moves then
     # stay equal to the last bit.
     grid = np.float32(2.0 ** (np.frexp(max(float(np.abs(out).max()), 1e-30))[1] - 19))

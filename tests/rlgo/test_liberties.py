@@ -16,7 +16,7 @@ from rlgo.jit import copy_record, make_rng, njit, random_unit
 from rlgo.learner import LearnWorker
 from rlgo.liberties import renew_gains
 from rlgo.settings import ACTIVE, Learning, Policy
-from rlgo.shapes import KINDS, FeatureSet, Table, make_features, unshare
+from rlgo.shapes import KINDS, FeatureSet, Table, fuse, make_features, unshare
 from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, reset, update, x_of
 from rlgo.weights import Weights
 
@@ -213,9 +213,10 @@ def test_plain_features_are_a_special_case_without_liberty_windows():
         np.testing.assert_array_equal(a.afterstates(board), b.afterstates(board))
 
 
+@pytest.mark.parametrize("liberties", [ATARI, ("atari 2x3",)], ids=str)
 @pytest.mark.parametrize("sharing", ["LI", "LI+LD"])
-def test_values_without_sharing_and_fused(sharing):
-    features = make_features(5, (1, 2, 3), "LI+LD", ATARI, sharing)
+def test_values_without_sharing_and_fused(sharing, liberties):
+    features = make_features(5, (1, 2, 3), "LI+LD", liberties, sharing)
     weights = Weights(features, random_theta(features, 5, 0.2))
     whole, theta = unshare(features, weights.theta)
     assert whole.liberty_sharing == "none"
@@ -224,7 +225,8 @@ def test_values_without_sharing_and_fused(sharing):
         board, _ = random_board(5, 6 * seed, seed)
         value = ValueFunction(weights).value(board)
         reset(board, sh, weights.table())
-        for table in (whole.table(theta), weights.table((1, 2, 3)), weights.table(is_fused=True)):
+        fused = weights.table(is_fused=True), fuse(whole, whole.expand(theta))
+        for table in (whole.table(theta), weights.table((1, 2, 3)), *fused):
             configuration = new_shapes(1, 5, True)[0]
             reset(board, configuration, table)
             assert x_of(configuration.configuration, table) == pytest.approx(sh.x[0], abs=1e-4)
