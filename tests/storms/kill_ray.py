@@ -52,7 +52,7 @@ three = "mc_rave,sims=100"
 four = "mc_rave,sims=150"
 """
 _NODE = {"num_cpus": 2, "object_store_memory": 80 * 2**20, "include_dashboard": False}
-_GAVE_UP = re.compile(r"rlgo: error: .*(died 3 times|that makes 3 in a row).*\n\Z")
+_GAVE_UP = re.compile(r"rlgo: error: .*(died 3 times|do not start|that makes 3 in a row).*\n\Z")
 _PATIENCE = 600  # seconds for what takes a few on a machine that has nothing else to do
 
 

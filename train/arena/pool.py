@@ -26,7 +26,7 @@ from train import console, ray_cluster
 from train.arena.referee import GameRecord, GameRules, play_game
 from train.players import make_player
 
-_MOST_DEATHS = 3  # deaths of processes during one game, after which the game itself must be at fault
+_MOST_DEATHS = 3  # deaths of processes during one game, or at their start, which must then be at fault
 _START_SECONDS = 300.0  # to wait for a cluster to have a process that can play
 _NOTICE_SECONDS = 10.0  # after which it is told
 _SAFE_PATH = "PYTHONSAFEPATH"  # keeps the current folder, whose names may hide ours, out of a new process
@@ -134,31 +134,30 @@ class GamePool:
             start_when_ready(place)
         while busy or not idle:
             for handle in self.wait([*busy, *starting]):
-                place, task = busy.pop(handle) if handle in busy else (starting.pop(handle), None)
-                record = None
-                try:
-                    if task:
-                        record = self.result(handle)
+                if handle in starting:
+                    place = starting.pop(handle)
+                    if self.admit(handle):
+                        start_next(place)
                     else:
-                        self.admit(handle)
-                        deaths[0] = 0
+                        self.replace(place)
+                        start_when_ready(place)
+                    continue
+                place, task = busy.pop(handle)
+                try:
+                    record = self.result(handle)
                 except WorkerDied:
-                    number = task.number if task else 0
-                    deaths[number] += 1
-                    game = f"game {number}: its process" if task else "a process that was being started"
-                    if deaths[number] == _MOST_DEATHS:
-                        raise RlgoError(f"{game} died {_MOST_DEATHS} times") from None
+                    deaths[task.number] += 1
+                    if deaths[task.number] == _MOST_DEATHS:
+                        raise RlgoError(f"game {task.number}: its process died {_MOST_DEATHS} times") from None
+                    console.message(f"rlgo: game {task.number}: its process died; playing the game again")
                     self.replace(place)
-                    if task:
-                        console.message(f"rlgo: {game} died; playing the game again")
-                        again.append(task)
+                    again.append(task)
                     start_when_ready(place)
                     if again and idle:
                         start_next(idle.pop())
                 else:
                     start_next(place)
-                    if task and record:
-                        yield task, record
+                    yield task, record
 
     def close(self) -> None:
         """Abandon the games in progress, and release all workers."""
@@ -183,8 +182,9 @@ class GamePool:
         """Return a handle to wait for until the worker of a place can play; None: it can."""
         return None
 
-    def admit(self, handle: Any) -> None:
-        """Take in a worker whose `readiness` is over. WorkerDied if it is gone, RlgoError if it cannot play."""
+    def admit(self, handle: Any) -> bool:
+        """Take in a worker whose `readiness` is over; return whether it is still there. RlgoError if it cannot play."""
+        raise NotImplementedError
 
 
 def make_pool(jobs: int, cluster: str, games: int, players: Mapping[str, Player] | None = None) -> GamePool:
@@ -358,6 +358,7 @@ class RayPool(GamePool):
         self._kind = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")
         self.actors = [self._kind.remote(os.getcwd()) for _ in range(self.places)]
         self._starting: set[Any] = set()
+        self._deaths = 0  # of processes that were starting, in a row
         self._waits_since, self._has_told = time.monotonic(), False
 
     def start(self, place: int, task: GameTask) -> Any:
@@ -400,16 +401,19 @@ class RayPool(GamePool):
         self._starting.add(handle)
         return handle
 
-    def admit(self, handle: Any) -> None:
-        """Check the fingerprint of an actor."""
+    def admit(self, handle: Any) -> bool:
+        """Check the fingerprint of an actor. RlgoError, too, if one after another dies first."""
         self._starting.remove(handle)
         try:
             found = str(self._ray.get(handle))
         except self._ray.exceptions.RayError as error:
-            if ray_cluster.was_killed(error):
-                raise WorkerDied from None
+            self._deaths += 1
+            if ray_cluster.was_killed(error) and self._deaths < _MOST_DEATHS:
+                return False
             raise RlgoError(f"{self._name}: its processes do not start: {ray_cluster.short_error(error)}") from None
         ray_cluster.check_fingerprint(found, "a machine", self._name)
+        self._deaths = 0
+        return True
 
     def close(self) -> None:
         """End all actors, and the connection if it is ours."""
