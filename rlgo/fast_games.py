@@ -19,7 +19,7 @@ from rlgo.rollout import make_rules
 from rlgo.scratch import make_scratch
 from rlgo.selfplay import play_episode, tally_dtype
 from rlgo.settings import EVEN_COUNT, KOMI, Policy
-from rlgo.shapes import FeatureSet, Table, fuse
+from rlgo.shapes import FeatureSet, Table
 from rlgo.td import check_max_moves
 from rlgo.value import reset
 
@@ -86,8 +86,7 @@ def play_slices(
     """
     One(FeatureSet).check("features", features)
     size, n, komi = features.size, EVEN_COUNT.check("games", games) // 2, KOMI.check("komi", komi)
-    a, b = (fuse(features, features.expand(theta)) for theta in (theta_a, theta_b))
-    table = Table(a.g, a.black, b.black)
+    table = Table(features.geometry, features.expand(theta_a), features.expand(theta_b))
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
     scratch = make_scratch(size, tally_dtype(), 0, 3, features.sees_liberties)
     max_moves = check_max_moves(max_moves, size)

