@@ -46,24 +46,40 @@ class Measured:
     ----------
     value, low, high : the number, and the ends of its interval
     variance : the variance behind the interval if the number is a rating, Elo squared; else 0
+    fixed : the part of it that more games and seeds of the same experiment leave as it is
     """
 
     value: float
     low: float
     high: float
     variance: float = 0.0
+    fixed: float = 0.0
 
     @classmethod
-    def normal(cls, value: float, variance: float) -> Measured:
+    def normal(cls, value: float, variance: float, fixed: float = 0.0) -> Measured:
         """Return a number whose interval reaches 1.96 standard deviations to either side."""
         half = normal_half_width(variance)
-        return cls(value, value - half, value + half, variance)
+        return cls(value, value - half, value + half, variance, fixed)
 
     def verdict(self, low: float, high: float) -> str:
         """Return `HELD` if the interval lies within these bounds, `NOT_HELD` if it lies outside, otherwise `OPEN`."""
         if self.low >= low and self.high <= high:
             return HELD
         return NOT_HELD if self.high < low or self.low > high else OPEN
+
+    def times_to_decide(self, low: float, high: float) -> float:
+        """Return how many times as many games and seeds would decide between these bounds, if the number stays.
+
+        They shrink the interval with the square root of their number, except for what is `fixed`, until it contains
+        neither bound. Infinite if the number lies on a bound, or too close to it for what is fixed.
+        """
+        times, fixed = 1.0, normal_half_width(self.fixed) ** 2
+        for bound in (low, high):
+            if self.low < bound < self.high:
+                half = (self.high if bound > self.value else self.low) - self.value
+                room = (bound - self.value) ** 2 - fixed
+                times = max(times, (half**2 - fixed) / room) if room > 0 else math.inf
+        return times
 
 
 @dataclass(frozen=True)
@@ -201,7 +217,7 @@ class Analysis:
         """
         if not b and not self.is_anchored:
             return None
-        weights, variance = np.zeros(len(self.ratings.players)), 0.0 if b else self.anchor_variance
+        weights, fixed = np.zeros(len(self.ratings.players)), 0.0 if b else self.anchor_variance
         for point, sign in ((a, 1.0), (b, -1.0)):
             players = self.players(point) if point else []
             if point and not players:
@@ -209,8 +225,8 @@ class Analysis:
             if players:
                 weights[players] += sign / len(players)
         value = float(weights @ [player.elo for player in self.ratings.players])
-        variance += self._of_repeats(a, b) + float(weights @ self.ratings.covariance @ weights)
-        return Measured.normal(value, variance)
+        variance = self._of_repeats(a, b) + float(weights @ self.ratings.covariance @ weights)
+        return Measured.normal(value, fixed + variance, fixed)
 
     def _of_repeats(self, a: str, b: str) -> float:
         """Return how much other seeds would add to the variance of a difference, Elo squared."""

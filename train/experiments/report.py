@@ -63,6 +63,15 @@ pictures, as hollow marks, broad bars and dotted lines; each section lists them 
 are turned into Elo, and back, where our axis asks for it. Nothing else of the papers' curves is drawn.
 """
 
+_TOO_MANY = 100  # times as many: the number found is too close to a bound
+_HOW_TO_DECIDE = f"""### What would decide the rest
+
+The interval of a claim shrinks with the square root of the number of games, and of seeds where runs are compared. If
+the number found stays where it is, this many times as many decide an undecided claim: the seeds of each setting, the
+games of the pair, or those of the whole tournament. Where it says more than {_TOO_MANY}, the number lies too close to a
+bound; or the common scale, which other experiments set, is too uncertain.
+"""
+
 
 def report(results: Path, path: Path) -> str:
     """Return the report on all shipped experiments, in Markdown.
@@ -94,6 +103,7 @@ def report(results: Path, path: Path) -> str:
         _INTRODUCTION.format(results=here.as_posix(), link=link, scale=scale, scatter=scatter),
         "## Summary\n",
         _summary(experiments, analyses),
+        _undecided(experiments, analyses),
         "## Experiments\n",
         _status(experiments, analyses),
         *([f"Not run here: {', '.join(missing)}.\n"] if missing else []),
@@ -154,6 +164,39 @@ def _summary(experiments: list[Experiment], analyses: Mapping[str, Analysis]) ->
     by_paper = [("claims of", *there)]
     by_paper += [(paper, *(f"{found[name]}" for name in there)) for paper, found in verdicts.items() if found]
     return f"{total.total()} claims; {counts}.\n\n{markdown(by_paper)}\n{markdown([head, *rows])}"
+
+
+def _undecided(experiments: list[Experiment], analyses: Mapping[str, Analysis]) -> str:
+    """Return the undecided claims with what would decide them, cheapest first; "" if there are none."""
+    found = []
+    for e in experiments:
+        for claim in e.claims:
+            measured = analyses[e.name].measure(claim)
+            if measured is not None and measured.verdict(claim.low, claim.high) == OPEN:
+                times = measured.times_to_decide(claim.low, claim.high)
+                found.append((times, place_of(e, claim)[0], e, claim))
+    if not found:
+        return ""
+    rows = [("paper", "claim", "experiment", "times as many", "in all")]
+    for times, paper, e, claim in sorted(found, key=lambda row: row[0]):
+        text = claim.text.removeprefix(f"({OURS}) ")
+        if times > _TOO_MANY:
+            needed = (f"more than {_TOO_MANY}", "")
+        else:
+            up = math.ceil(10 * times) / 10
+            needed = (f"{up:.1f}" if up < 10 else f"{up:.0f}", games_to_decide(analyses[e.name], claim, times))
+        rows.append((paper, text, f"[{e.name}](#{e.name})", *needed))
+    return f"{_HOW_TO_DECIDE}\n{markdown(rows)}"
+
+
+def games_to_decide(analysis: Analysis, claim: Claim, times: float) -> str:
+    """Describe how many games, or seeds, are this many times as many as those that a claim rests on."""
+    labels = [point.partition("@")[0] for point in (claim.a, claim.b)]
+    seeds = [len(analysis.runs[label]) for label in dict.fromkeys(labels) if label in analysis.runs]
+    if seeds and claim.of == "elo":
+        return f"{' and '.join(f'{math.ceil(times * n):,}' for n in seeds)} seeds"
+    met = [pair for pair in analysis.pairs if claim.of != "won" or {pair.a, pair.b} == {claim.a, claim.b}]
+    return f"{math.ceil(times * sum(pair.games for pair in met)):,} games"
 
 
 def place_of(e: Experiment, claim: Claim) -> tuple[str, str]:

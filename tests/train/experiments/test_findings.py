@@ -282,6 +282,31 @@ def test_a_verdict_says_where_all_of_the_interval_lies(a, b, c, d):
     assert exact == (HELD if below <= low <= above else NOT_HELD)
 
 
+def test_what_decides_a_claim_by_hand():
+    assert Measured(2, 1, 3).times_to_decide(1.5, math.inf) == 4  # half as wide, so four times as many
+    assert Measured(2, 1, 3).times_to_decide(1.5, 2.8) == 4  # the nearer bound is what matters
+    assert Measured(2, 1, 6).times_to_decide(-math.inf, 3) == 16  # the half that reaches the bound
+    assert Measured(2, 1, 3).times_to_decide(0, 10) == 1  # holds already
+    assert Measured(2, 1, 3).times_to_decide(2, math.inf) == math.inf
+    assert Measured.normal(30, 25 * 25, fixed=225).times_to_decide(0, math.inf) == pytest.approx(
+        400 / ((30 / Z) ** 2 - 225)
+    )
+    assert Measured.normal(30, 25 * 25, fixed=225).times_to_decide(1, math.inf) == math.inf  # 29 < 1.96 * 15
+
+
+@given(st.floats(-50, 50), st.floats(0.1, 50), st.floats(-60, 60), st.floats(0, 60))
+def test_as_many_games_as_decide_a_claim_decide_it(value, half, low, width):
+    high = low + width
+    now = Measured(value, value - half, value + half)
+    times = now.times_to_decide(low, high)
+    touches = {now.low, now.high} & {low, high}
+    assert touches or (times > 1) == (now.verdict(low, high) == OPEN)
+    for factor, decides in ((0.99, False), (1.01, True)):
+        if 1 < times * factor < 1e6:
+            then = half / math.sqrt(times * factor)
+            assert (Measured(value, value - then, value + then).verdict(low, high) != OPEN) == decides
+
+
 def test_an_interval_of_rounding_alone_has_no_width():
     m = Measured.normal(3, -1e-12)
     assert (m.value, m.low, m.high) == (3, 3, 3)

@@ -21,10 +21,19 @@ from train.experiments.findings import (
     Analysis,
     analyze,
 )
-from train.experiments.model import GNUGO_0
-from train.experiments.raw import RawResults, write_raw
+from train.experiments.model import GNUGO_0, Claim
+from train.experiments.raw import RawResults, pair_line, write_raw
 from train.experiments.reading import list_experiments, read_experiment
-from train.experiments.report import PAPERS, overview, place_of, report, section, systems_table, write_report
+from train.experiments.report import (
+    PAPERS,
+    games_to_decide,
+    overview,
+    place_of,
+    report,
+    section,
+    systems_table,
+    write_report,
+)
 from train.stats import clustered_interval
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -68,7 +77,7 @@ def text(folder) -> str:
 
 
 def test_the_report_says_which_experiments_have_run(text):
-    _, summary, status, *_ = tables(text)
+    _, summary, _, status, *_ = tables(text)
     experiments = [read_experiment(name) for name in RUN]
     assert summary[0] == ["paper", "place", "claim", "expected", "found", "verdict", "experiment"]
     assert status[0][:4] == ["experiment", "source", "games", "run"]
@@ -119,6 +128,30 @@ def test_every_claim_has_a_verdict_and_they_add_up(text, results):
         "[shape_counts](#shape_counts)",
     ] in summary
     assert [row[0] for row in summary] == sorted((row[0] for row in summary), key=PAPERS.index)
+
+
+def test_the_report_says_what_would_decide_the_rest(text):
+    _, (_, *summary), (head, *needed), *_ = tables(text)
+    assert head == ["paper", "claim", "experiment", "times as many", "in all"]
+    assert Counter((row[0], row[1], row[2]) for row in needed) == Counter(
+        (row[0], row[2], row[6]) for row in summary if row[5] == OPEN
+    )
+    times = [float(row[3].removeprefix("more than ")) for row in needed]
+    assert times == sorted(times)
+    assert len(times) >= 2
+    for row in needed:
+        assert bool(row[4]) == (not row[3].startswith("more than"))
+        assert row[4].endswith((" games", " seeds", ""))
+
+
+def test_what_decides_a_claim_is_counted_in_what_it_rests_on():
+    runs = [run_line("a", 1, [5]), run_line("a", 2, [5]), run_line("b", 1, [5])]
+    pairs = [pair_line("p", "q", [(1, 1), (1, 0)]), pair_line("p", "r", [(0, 1)])]
+    found = Analysis(RawResults(header("x", "curves"), [*runs, *pairs]))
+    assert games_to_decide(found, Claim("", "a@1000", "b"), 2.1) == "5 and 3 seeds"
+    assert games_to_decide(found, Claim("", "a", "a@1000"), 2.1) == "5 seeds"
+    assert games_to_decide(found, Claim("", "a", of="spread"), 2) == "12 games"
+    assert games_to_decide(found, Claim("", "q", "p", of="won"), 2) == "8 games"
 
 
 @pytest.mark.parametrize("name", list_experiments())
