@@ -57,6 +57,7 @@ from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
 
 _EDGES_PER_NODE = 20  # a low estimate, used to size the tree
+_AT_ONCE = 16  # simulations where the clock leaves no time: a whole slice on 13x13 is 9 ms, of a second for a game
 
 
 class TreeSearch(Player):
@@ -209,7 +210,6 @@ class TreeSearch(Player):
         """Forget the trees and the last result."""
         self.root.forget()
         self.result: TreeResult | None = None
-        self._maps = empty_maps(self._size)
         if self.prior_search is not None:
             self.prior_search.new_game()
 
@@ -218,14 +218,11 @@ class TreeSearch(Player):
         result = self.search(game)
         if not len(result.moves):
             return PASS
-        self._maps = result_maps(result, self._size)
         return RESIGN if won_by(game.to_play, float(result.q[0])) < self.resign else int(result.moves[0])
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
         """Search until `stop`; the tree below the move that is played is kept for the next search."""
-        result = self.search(game, Budget(stop=stop))
-        if len(result.moves):
-            self._maps = result_maps(result, self._size)
+        self.search(game, Budget(stop=stop))
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Return the moves visited so far, most visits first; it may be called during a search."""
@@ -266,7 +263,7 @@ class TreeSearch(Player):
 
     def analyses(self) -> dict[str, np.ndarray]:
         """Return maps by move: ``value`` Q and ``amaf`` Q~, both P(Black wins), ``visits`` as shares, ``prior`` H."""
-        return self._maps
+        return empty_maps(self._size) if self.result is None else result_maps(self.result, self._size)
 
     def report(self) -> list[str]:
         """Return a line about the last search: its outcomes, the size of the tree and the principal variation."""
@@ -304,7 +301,7 @@ class TreeSearch(Player):
         moves = moves_to_try(game)
         if not moves:
             self.root.forget()
-            self.result, self._maps = None, empty_maps(self._size)
+            self.result = None
             return no_result()
         if not self.root.is_known:
             self.warm_up()
@@ -325,7 +322,8 @@ class TreeSearch(Player):
             return self.is_decided(int(to_come))
 
         task = self._task(game.komi)._replace(is_over=is_over, is_decided=self.is_decided)
-        n = self.threads.run(budget.simulations or MOST_VISITS, task)
+        most = MOST_VISITS if budget.seconds != 0 else _AT_ONCE
+        n = self.threads.run(min(budget.simulations or most, most), task)
         budget.done += n
         self.root.finish(game)
         self.result = self._read_result(n)

@@ -43,6 +43,15 @@ def test_answers_at_the_end():
     assert search.genmove(full) in [PASS, *full.sensible_moves()]
 
 
+def test_a_move_at_once_takes_few_simulations():
+    for simulations, made in ((None, 16), (5, 5), (2000, 16)):
+        search = TreeSearch(SIZE, simulations=simulations, seconds=1.0, seed=1)
+        search.limit = 0.0  # the clock has run down
+        assert search.genmove(game_after("C3")) in game_after("C3").legal_moves()
+        assert search.result.simulations == made
+        assert search.analyses()["visits"].shape == (SIZE, SIZE)
+
+
 def test_a_search_ends_when_it_is_told_to_or_decided():
     polls = []
     search = TreeSearch(SIZE, simulations=None, seconds=1000.0, seed=1)
