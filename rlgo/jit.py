@@ -42,7 +42,7 @@ from rlgo.errors import RlgoError, shown
 
 _ROOT = Path(__file__).resolve().parent.parent
 _COMPILED_PACKAGES = ("rlgo", "mcts")
-_CACHES_KEPT = 4
+_CACHES_KEPT, _CACHE_PREFIX = 4, "kernels-"
 
 
 def sources_digest() -> str:
@@ -60,11 +60,12 @@ def _cache_dir() -> Path:
     base = os.environ.get("RLGO_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rlgo"
     )
-    folder = Path(base) / sources_digest()
+    folder = Path(base) / f"{_CACHE_PREFIX}{sources_digest()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
-        others = sorted(Path(base).iterdir(), key=lambda p: p.stat().st_mtime, reverse=True)
+        # Whatever else is there is not ours.
+        others = sorted(Path(base).glob(f"{_CACHE_PREFIX}*"), key=lambda p: p.stat().st_mtime, reverse=True)
         for old in others[_CACHES_KEPT:]:
             shutil.rmtree(old, ignore_errors=True)
         probe = folder / f".probe-{os.getpid()}"

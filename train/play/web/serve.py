@@ -107,13 +107,16 @@ def _make_server(options: Options, listening: socket.socket, runs: RunSource | N
 def _listen(host: str, port: int | None) -> socket.socket:
     """Return a socket that listens. RlgoError if the address cannot be used."""
     port = OrNone(Whole(ge=0, le=65_535)).check("port", port)
+    if not host:  # which sockets take for every address of this computer
+        raise RlgoError("--host '': expected an address, such as 127.0.0.1")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     reason = ""
     for candidate in (PORT, 0) if port is None else (port,):
         try:
             return socket.create_server((host, candidate), family=family, backlog=128)
-        except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else str(error)
+        except (OSError, UnicodeError) as error:
+            number = getattr(error, "errno", None) or 0  # of a look-up of the name that failed, it is negative
+            reason = os.strerror(number) if number > 0 else "there is no such host"
     raise RlgoError(f"--host {host} --port {port if port is not None else PORT}: cannot be used: {reason}")
 
 
