@@ -14,7 +14,7 @@ import webbrowser
 from collections.abc import Iterator
 
 from rlgo.bounds import OrNone, Whole
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 
 try:
     import starlette  # noqa: F401 - only tried
@@ -107,16 +107,17 @@ def _make_server(options: Options, listening: socket.socket, runs: RunSource | N
 def _listen(host: str, port: int | None) -> socket.socket:
     """Return a socket that listens. RlgoError if the address cannot be used."""
     port = OrNone(Whole(ge=0, le=65_535)).check("port", port)
-    if not host:  # which sockets take for every address of this computer
-        raise RlgoError("--host '': expected an address, such as 127.0.0.1")
+    try:
+        socket.getaddrinfo(host, None)  # refuses an empty name, which a socket takes for all addresses of this computer
+    except (OSError, UnicodeError):
+        raise RlgoError(f"--host {shown(host)}: there is no such host") from None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     reason = ""
     for candidate in (PORT, 0) if port is None else (port,):
         try:
             return socket.create_server((host, candidate), family=family, backlog=128)
-        except (OSError, UnicodeError) as error:
-            number = getattr(error, "errno", None) or 0  # of a look-up of the name that failed, it is negative
-            reason = os.strerror(number) if number > 0 else "there is no such host"
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
     raise RlgoError(f"--host {host} --port {port if port is not None else PORT}: cannot be used: {reason}")
 
 
