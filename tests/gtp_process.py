@@ -78,6 +78,12 @@ class GtpProcess:
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
+    def crashed(self) -> bool:
+        """Whether a signal has ended it. For a program that has closed its output: it gets a second to end."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(1) < 0
+        return False
+
     def close(self) -> int:
         """End it, and return its exit status."""
         with contextlib.suppress(OSError):

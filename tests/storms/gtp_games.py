@@ -156,7 +156,6 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
         return
     gnugo = GtpProcess([path, *GNUGO])
     engines: dict[str, GtpProcess] = {}
-    ours = 0
     try:
         while True:
             spec = draw.choice(SPECS)
@@ -170,12 +169,16 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
             try:
                 table = Table(engines[spec], gnugo, color, size, clock, tells)
                 why = table.play()
-            except (EOFError, ValueError) as error:
-                why = str(error)
-                table = None
-            outcome = f"{size}x{size}"
+                outcome = f"{size}x{size}"
+            except (EOFError, OSError, ValueError) as error:
+                outcome, why, table = f"{size}x{size}", f"{spec}: {error}", None
+                if gnugo.crashed():  # GNU Go 3.8 does, now and then
+                    gnugo.close()
+                    gnugo = GtpProcess([path, *GNUGO])
+                    outcome, why = "stopped: GNU Go crashed", ""
+                else:
+                    engines.pop(spec).close()
             if table is not None:
-                ours += 1
                 # An engine that was given less than half of a processor cannot keep a clock of a second.
                 if why.startswith("out of time") and table.cpu < 0.5 * table.thought:
                     outcome, why = "stopped: the machine gave the engine less than half of a processor", ""

@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import storm
+import gtp_games
 import pytest
 import soak
+from gnugo_program import find_gnugo
 
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in HERE.glob("*.py") if "\nSTORM = " in path.read_text("utf-8"))
@@ -37,3 +39,17 @@ def test_a_few_trials(name: str) -> None:
 def test_a_soak_of_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soak, "MINUTE", 1.0)
     assert storm.run(soak.STORM, 1, seed=1, progress=False).failures == []
+
+
+@pytest.mark.gnugo
+@pytest.mark.process
+def test_a_gnugo_that_crashes_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crashing = tmp_path / "gnugo"
+    crashing.write_text(f'#!/bin/sh\nsed -u 16q | {find_gnugo()} "$@"\nkill -SEGV $$\n')
+    crashing.chmod(0o755)
+    monkeypatch.setattr(gtp_games, "find_gnugo", lambda: str(crashing))
+    monkeypatch.setattr(gtp_games, "SIZES", {9: 1})
+    monkeypatch.setattr(gtp_games, "SPECS", ("greedy",))
+    tally = storm.run(gtp_games.STORM, 2, seed=1, progress=False)
+    assert tally.failures == []
+    assert tally.kinds == {"stopped: GNU Go crashed": 2}
