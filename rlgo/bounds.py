@@ -186,8 +186,8 @@ class Place:
     words = "a path"
 
     def check(self, name: str, value: Any) -> Path:
-        """Return the path; RlgoError for what is none."""
-        if not isinstance(value, str | os.PathLike):
+        """Return the path; RlgoError for what is none, such as text with a zero byte."""
+        if not isinstance(value, str | os.PathLike) or "\0" in str(value):
             raise _refuse(name, value, self.words)
         return Path(value)
 

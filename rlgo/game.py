@@ -266,19 +266,23 @@ class Game:
 
     # --- stones ---
 
-    def stones(self, color: int) -> list[int]:
+    def stones(self, color: int | str) -> list[int]:
         """List the points where a colour has stones, ascending."""
-        return np.flatnonzero(self.board.color == color).tolist()
+        return np.flatnonzero(self.board.color == color_of(color)).tolist()
 
-    def liberties(self, p: int) -> list[int]:
-        """List the liberties of the chain at p, ascending."""
+    def liberties(self, p: Place) -> list[int]:
+        """List the liberties of the chain at p, ascending. RlgoError where there is no stone."""
         color, chains = self.board.color, self.board.chain
+        p = point_of(p, self.size)
+        if not (0 <= p < len(color) and color[p] in COLOR_NAMES):
+            raise RlgoError(f"point {p}: expected a point with a stone")
         chain = np.flatnonzero((chains == chains[p]) & (color == color[p])).tolist()
         steps = (1, -1, self.size + 1, -self.size - 1)
         return sorted({q + d for q in chain for d in steps if color[q + d] == EMPTY})
 
-    def captures(self, color: int) -> int:
+    def captures(self, color: int | str) -> int:
         """Count the stones that a colour has captured: those of the other that are not on the board any more."""
+        color = color_of(color)
         placed = [c for c, p in (*self.setup, *self.moves) if p != PASS]
         return placed.count(3 - color) - len(self.stones(3 - color))
 

@@ -27,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ from rlgo.errors import RlgoError, shown
 
 _ROOT = Path(__file__).resolve().parent.parent
 _COMPILED_PACKAGES = ("rlgo", "mcts")
-_CACHES_KEPT = 4
+_CACHES_KEPT, _CACHE_PREFIX = 4, "kernels-"
 
 
 def sources_digest() -> str:
@@ -60,11 +61,12 @@ def _cache_dir() -> Path:
     base = os.environ.get("RLGO_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rlgo"
     )
-    folder = Path(base) / sources_digest()
+    folder = Path(base) / f"{_CACHE_PREFIX}{sources_digest()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
-        others = sorted(Path(base).iterdir(), key=lambda p: p.stat().st_mtime, reverse=True)
+        # Whatever else is there is not ours.
+        others = sorted(Path(base).glob(f"{_CACHE_PREFIX}*"), key=lambda p: p.stat().st_mtime, reverse=True)
         for old in others[_CACHES_KEPT:]:
             shutil.rmtree(old, ignore_errors=True)
         probe = folder / f".probe-{os.getpid()}"
@@ -100,9 +102,32 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
     options = kept | options
 
     def decorate(f: Any) -> Any:
-        return _without_literals(numba.njit(**options)(f))
+        dispatcher = numba.njit(**options)(f)
+        if numba.config.DISABLE_JIT:
+            return dispatcher  # a plain function
+        return _without_need_of_the_cache(_without_literals(dispatcher))
 
     return decorate if function is None else decorate(function)
+
+
+def _without_need_of_the_cache(dispatcher: Any) -> Any:
+    """Let the program go on where its machine code cannot be kept, as on a full disk."""
+    save = dispatcher._cache.save_overload
+
+    def save_overload(signature: Any, code: Any) -> None:
+        try:
+            save(signature, code)
+        except OSError as error:
+            _say_what_is_lost(error.strerror)
+
+    dispatcher._cache.save_overload = save_overload
+    return dispatcher
+
+
+@cache
+def _say_what_is_lost(reason: str | None) -> None:
+    text = f"rlgo: {CACHE_DIR}: machine code cannot be kept, and is compiled again next time: {reason}"
+    print(text, file=sys.stderr, flush=True)
 
 
 def _without_literals(dispatcher: Any) -> Any:
@@ -112,8 +137,6 @@ def _without_literals(dispatcher: Any) -> Any:
     its way to the right ones. With this, the default player's first move takes 184 compilations and 38 s of CPU time,
     without it 230 and 50 s. LLVM still specialises what it inlines.
     """
-    if numba.config.DISABLE_JIT:
-        return dispatcher  # a plain function
     resolve = dispatcher.get_call_template
 
     def get_call_template(args: Any, kws: Any) -> Any:

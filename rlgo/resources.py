@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rlgo.bounds import Place
-from rlgo.errors import RlgoError, nearest
+from rlgo.errors import RlgoError, nearest, shown
 
 
 def version() -> str:
@@ -96,5 +96,8 @@ def find_file(name: str | Path, shipped: Mapping[str, Path], folder: Path, what:
     stem = path.stem if path.suffix in (".npz", ".toml") else path.name
     if stem in shipped and path.parent in (Path(), folder):
         return shipped[stem]
-    problem = f"expected a {what}, found a folder" if path.is_dir() else f"no such {what}"
-    raise RlgoError(f"{name}: {problem}; " + nearest(stem, shipped, f"shipped {all_of_them}: {', '.join(shipped)}"))
+    problem = f"no such {what}"
+    if path.exists():
+        problem = f"expected a {what}, found a {'folder' if path.is_dir() else 'device or a pipe'}"
+    hint = nearest(stem, shipped, f"shipped {all_of_them}: {', '.join(shipped)}")
+    raise RlgoError(f"{str(name) or shown('')}: {problem}; {hint}")

@@ -55,6 +55,8 @@ class Weights:
         One(FeatureSet).check("features", self.features).check(self.theta)
         if self.theta.dtype != np.float32:
             raise RlgoError(f"theta: {self.theta.dtype} weights, expected float32")
+        if not np.isfinite(self.theta).all():
+            raise RlgoError("theta: expected finite weights, found NaN or infinity")
         if not isinstance(self.value, str) or self.value not in VALUES:
             raise RlgoError(f"value = {shown(self.value)}: expected {Choice(VALUES).words}")
         for name, kind in (("komi", ANY_KOMI), ("games", Whole(ge=0))):

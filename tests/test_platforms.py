@@ -149,7 +149,7 @@ def test_what_is_shown_outside_the_repository_has_no_broken_links(built):
     assert {name.partition("/")[0] for name in names if "dist-info" not in name} == {"rlgo", "mcts", "train"}
     readme = metadata.partition("\n\n")[2]
     assert readme.startswith("# rlgo\n")
-    assert re.findall(r"\]\((?!https?:)[^)]*\)|!\[|<!--", readme) == []
+    assert re.findall(r"\]\((?!https?:)[^)]*\)|(?m:^!)|!\[|<!--", readme) == []
     with tarfile.open(sdist) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
     assert {"README.md", "SECURITY.md", "pyproject.toml", "docs/figure_12b.png", "noxfile.py"} <= inside

@@ -240,7 +240,9 @@ def prepare_process() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
-            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115 - stays open
+            stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115 - stays open
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)  # which keeps it open when the other gets a successor below
     codecs.register_error("readable", _readable)
     sys.stdout.reconfigure(errors="readable")  # type: ignore[union-attr]  # it is Python's own
     sys.stderr = _Messages(sys.stderr.buffer, sys.stderr.encoding, "readable", line_buffering=True)

@@ -396,6 +396,9 @@ def test_moves_by_vertex_by_row_and_column_and_by_point() -> None:
     game.play("C3", "white")
     game.play("D3", "W")
     assert game.moves[0][0] == game.moves[1][0] == WHITE
+    assert game.stones("white") == [33, 34]
+    assert game.liberties("C3") == game.liberties((2, 3)) == [23, 24, 32, 35, 43, 44]
+    assert game.captures("black") == 0
     game.resign("b")
     assert game.result == "W+R"
     game = Game(9)
@@ -420,6 +423,12 @@ def test_moves_by_vertex_by_row_and_column_and_by_point() -> None:
         (lambda game: game.play("C3", "green"), "colour 'green': expected BLACK or WHITE"),
         (lambda game: game.is_legal("C3", 0), "colour 0: expected BLACK or WHITE"),
         (lambda game: game.resign(7), "colour 7: expected"),
+        (lambda game: game.stones(9), "colour 9: expected BLACK or WHITE"),
+        (lambda game: game.captures("x"), "colour 'x': expected BLACK or WHITE"),
+        (lambda game: game.liberties("C3"), "point 33: expected a point with a stone"),
+        (lambda game: game.liberties("Z9"), "vertex 'Z9': expected a letter"),
+        (lambda game: game.liberties(999), "point 999: expected a point with a stone"),
+        (lambda game: game.liberties(-1), "point -1: expected a point with a stone"),
         (lambda game: setattr(game, "to_play", "x"), "colour 'x': expected"),
         (lambda game: game.set_up("C3"), "stones = 'C3': expected pairs (colour, point)"),
         (lambda game: game.set_up([(BLACK, "Z9")]), "vertex 'Z9'"),

@@ -48,12 +48,14 @@ WRONG = {
         (lambda: rlgo.Weights(FEATURES, SHORT), "theta: 6 weights, expected"),
         (lambda: rlgo.Weights(FEATURES, THETA.tolist()), "theta = [0.0, 0.0"),
         (lambda: rlgo.Weights(FEATURES, THETA.astype(float)), "theta: float64 weights, expected float32"),
+        (lambda: rlgo.Weights(FEATURES, THETA + np.float32(NAN)), "theta: expected finite weights"),
         (lambda: rlgo.Weights(FEATURES, THETA, value="cubic"), "value = 'cubic': expected one of"),
         (lambda: rlgo.Weights(FEATURES, THETA, komi=NAN), "komi = nan: expected"),
         (lambda: rlgo.Weights(None, THETA), "features = None: expected a FeatureSet"),
         (lambda: rlgo.shipped_weights("9x9"), "board size '9x9': expected 5 to 19"),
         (lambda: rlgo.load_weights("nowhere.npz"), "nowhere.npz: cannot be read"),
         (lambda: rlgo.load_weights(3), "path = 3: expected a path"),
+        (lambda: rlgo.load_weights("a\0b"), "path = 'a\\x00b': expected a path"),
         (lambda: rlgo.save_weights("x.npz", THETA), "expected a Weights"),
     ],
     "rlgo.play_fast": [
@@ -174,8 +176,9 @@ CALLS = {
 
 
 @pytest.mark.parametrize(("call", "good"), CALLS.values(), ids=CALLS)
-def test_any_nonsense_is_taken_or_refused_in_one_line(call, good):
+def test_any_nonsense_is_taken_or_refused_in_one_line(call, good, tmp_path, monkeypatch):
     """Every argument in turn; a None above stands for the default."""
+    monkeypatch.chdir(tmp_path)  # some of it names a file
     given = {name: value for name, value in good.items() if value is not None}
     messages = []
     for name in good:

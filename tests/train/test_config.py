@@ -246,6 +246,10 @@ def test_unreadable_files_are_refused(tmp_path: Path) -> None:
         load_config(binary)
     with pytest.raises(RlgoError, match=r"no such config file; shipped configs: .*quick"):
         load_config(tmp_path / "none.toml")
+    with pytest.raises(RlgoError, match=r"/dev/null: expected a config file, found a device or a pipe"):
+        load_config("/dev/null")
+    with pytest.raises(RlgoError, match=r"^'': expected a config file, found a folder"):
+        load_config("")
     with pytest.raises(RlgoError, match=r"expected a config file, found a folder"):
         load_config(tmp_path)
     with pytest.raises(RlgoError, match=r"did you mean quick\?"):

@@ -319,6 +319,25 @@ def test_the_rate_leaves_out_the_first_step_which_may_have_compiled(
     assert capsys.readouterr().err.splitlines() == ["games: 91 of 400 (22%), 3/s, 0:01:43 left"]
 
 
+@pytest.mark.process
+@pytest.mark.skipif(os.name != "posix", reason="closes streams as POSIX does")
+def test_closed_streams_lead_nowhere() -> None:
+    code = (
+        "import gc, os, sys; from train.console import message, prepare_process; prepare_process(); gc.collect();"
+        "print('out'); message('err'); sys.stdout.flush(); sys.exit(3 + sys.stderr.isatty())"
+    )
+    for closed in ((0,), (1,), (2,), (0, 1, 2)):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda closed=closed: [os.close(number) for number in closed] and None,
+        )
+        assert done.returncode == 3, done.stderr
+        assert (done.stdout, done.stderr) == ("" if 1 in closed else "out\n", "" if 2 in closed else "err\n")
+
+
 def test_progress_that_is_switched_off_is_silent(clock: Callable[[float], None], capsys: Any) -> None:
     with Progress(3, "games", enabled=False) as bar:
         for _ in bar.track(range(3)):

@@ -17,7 +17,7 @@ from typing import Any
 
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
-from rlgo.files import append, read_file, unwritable, write_atomically
+from rlgo.files import append, is_stream, read_file, unwritable, write_atomically
 from train import console
 from train.arena.pool import GamePool, GameTask
 from train.arena.referee import GameRecord
@@ -145,6 +145,8 @@ def open_results(path: Path | None, header: dict[str, Any], size: int) -> Iterat
         return
     from filelock import FileLock, Timeout  # only matches that keep their results need it
 
+    if is_stream(path):  # results are read again
+        raise RlgoError(f"{path}: expected a file, found a device or a pipe")
     lock = FileLock(f"{path}.lock", timeout=0)
     try:
         held = lock.acquire()

@@ -118,11 +118,9 @@ def match(
     print(result)
     write_json(json_file, result.to_json())
     if result.interrupted:
-        message(
-            "interrupted; the same command starts over: with --results FILE it would continue"
-            if results is None
-            else "interrupted; the same command continues"
-        )
+        goes_on = "continues" if results is not None else "starts over"
+        hint = "" if fast or results is not None else ": with --results FILE it would continue"
+        message(f"interrupted; the same command {goes_on}{hint}")
 
 
 def _check_files(json_file: Path | None, results: Path | None, sgf: Path | None) -> None:

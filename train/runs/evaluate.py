@@ -6,7 +6,7 @@ Start reading at `evaluate`, then `pairs_of`, which decides who else plays whom.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ NEIGHBOURS = 3  # earlier checkpoints of its run that each set of weights plays
 class Entrant:
     """Weights to be rated, which play greedily."""
 
-    name: str  # the run and its number of games, or the file as given
+    name: str  # the run and its number of games, or the file as given; unlike those of all rungs of the ladder
     weights: Weights
     run: str = ""  # name of the run, if they belong to one
     is_last: bool = False  # whether they are the last weights of a run
@@ -218,7 +218,8 @@ def _entrants(targets: Sequence[str | Path]) -> list[Entrant]:
         n, m = first.weights.features.size, entrant.weights.features.size
         if m != n:
             raise RlgoError(f"{first.name} is for {n}x{n}, {entrant.name} for {m}x{m}: expected the same board size")
-    return entrants
+    taken = {*load_ladder(first.weights.features.size).players, GNUGO_NAME}
+    return [replace(e, name=f"{e.name} (given)") if e.name in taken else e for e in entrants]
 
 
 def _run_entrants(path: Path, name: str) -> list[Entrant]:

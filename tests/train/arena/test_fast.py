@@ -18,6 +18,7 @@ from rlgo.weights import Weights, load_weights, save_weights
 from train.arena import match as matches
 from train.arena.fast import fast_weights, on_common_features, play_weights, side_by_side
 from train.arena.match import play_match
+from train.cli.main import main
 
 
 def random_weights(size: int, sizes: tuple[int, ...], sharing: str = "LI+LD") -> Weights:
@@ -87,6 +88,12 @@ def test_ctrl_c_keeps_the_games_of_a_fast_match(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(matches, "play_weights", lambda *a, **k: interrupted(play_weights(*a, **k), 0))
     with pytest.raises(KeyboardInterrupt):
         play_match("random", "random", 100, size=5, fast=True, progress=False)
+
+
+def test_an_interrupted_fast_match_promises_nothing(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr(matches, "play_weights", lambda *a, **k: interrupted(play_weights(*a, **k), 2))
+    assert main(["match", "random", "random", "--games", "100", "--size", "5", "--fast"]) == 0  # there was no signal
+    assert capsys.readouterr().err.splitlines()[-1] == "interrupted; the same command starts over"
 
 
 def test_matches_side_by_side_come_in_order_and_end_together() -> None:

@@ -89,6 +89,13 @@ def test_files_that_are_no_results(tmp_path: Path, content: str, message: str | 
     assert path.read_bytes() == before
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
+def test_a_pipe_keeps_no_results(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")  # on which reading and writing would wait for ever
+    with pytest.raises(RlgoError, match="pipe: expected a file, found a device or a pipe"):
+        play_match("random", "random", 2, results=tmp_path / "pipe", **FIVE)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

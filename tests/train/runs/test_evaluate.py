@@ -72,6 +72,15 @@ def test_a_run_is_its_checkpoints_and_its_last_weights(found):
     assert {p.name for p in found.ratings.players if p.anchor} == set(RUNGS)
 
 
+def test_weights_may_be_called_like_a_rung(tmp_path, monkeypatch):
+    """Such as shipped weights, which are rungs themselves on 9x9."""
+    monkeypatch.chdir(tmp_path)
+    save_weights("random", weights(5))
+    found = evaluate(["random"], games=2, progress=False)
+    assert {p.name for p in found.ratings.players} == {"random (given)", *RUNGS}
+    assert {r.b for r in found.results} == set(RUNGS)
+
+
 def test_everybody_meets_the_ladder_and_neighbours_and_ends_meet(found):
     runs = [["long 100", "long 200", "long 500", "long 550"], ["short 100", "short 200"]]
     expected = [{a, b} for run in runs for i, b in enumerate(run) for a in run[max(0, i - 3) : i]]

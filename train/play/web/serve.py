@@ -14,7 +14,7 @@ import webbrowser
 from collections.abc import Iterator
 
 from rlgo.bounds import OrNone, Whole
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 
 try:
     import starlette  # noqa: F401 - only tried
@@ -107,6 +107,10 @@ def _make_server(options: Options, listening: socket.socket, runs: RunSource | N
 def _listen(host: str, port: int | None) -> socket.socket:
     """Return a socket that listens. RlgoError if the address cannot be used."""
     port = OrNone(Whole(ge=0, le=65_535)).check("port", port)
+    try:
+        socket.getaddrinfo(host, None)  # refuses an empty name, which a socket takes for all addresses of this computer
+    except (OSError, UnicodeError):
+        raise RlgoError(f"--host {shown(host)}: there is no such host") from None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     reason = ""
     for candidate in (PORT, 0) if port is None else (port,):

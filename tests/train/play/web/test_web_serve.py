@@ -80,6 +80,9 @@ def test_an_address_that_is_taken():
         (["--sgf", "nowhere"], "nowhere: expected a folder"),
         (["--runs", "nowhere"], "nowhere: expected a folder of training runs"),
         (["--port", "99999"], "--port 99999: expected an integer from 0 to 65,535"),
+        (["--host", ""], "--host '': there is no such host"),
+        (["--host", "a" * 64], "there is no such host"),
+        (["--host", "ü" * 64], "there is no such host"),
     ],
 )
 def test_mistakes_are_one_line(arguments, error, capsys, monkeypatch, tmp_path):

@@ -1,0 +1,40 @@
+"""Where machine code is kept, and what is left alone."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import numba
+import pytest
+
+from rlgo import jit
+
+
+def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
+    for i in range(6):
+        for name in (f"kernels-{i}", f"photos-{i}"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "file").touch()
+            os.utime(tmp_path / name, (i, i))
+    now = jit._cache_dir()
+    assert {path.name for path in tmp_path.glob("kernels-*")} == {"kernels-3", "kernels-4", "kernels-5", now.name}
+    assert len([*tmp_path.glob("photos-*/file")]) == 6
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_full_disk_costs_the_machine_code_alone(monkeypatch, capsys) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.Cache._save_overload", full)
+
+    @jit.njit
+    def double(x):
+        return 2 * x
+
+    assert (double(2), double(2.5)) == (4, 5.0)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("machine code cannot be kept, and is compiled again next time: No space left on device")
