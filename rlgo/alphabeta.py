@@ -1,8 +1,8 @@
 """Alpha-beta search on a value function. TD paper, Sections 3.4 and 6.1.
 
-Start reading at `negamax`, then `AlphaBetaSearch`. The search has full width. It stops at a fixed depth, or
-deepens until time is up. Values are logits, x = phi(s) . theta, for the colour to play: they sort like V and need no
-sigmoid. A finished game is worth WON_LOGIT or -WON_LOGIT.
+Start reading at `negamax`, then `AlphaBetaSearch`. The search has full width, as the paper's, unless late moves are
+reduced. It stops at a fixed depth, or deepens until time is up. Values are logits, x = phi(s) . theta, for the colour
+to play: they sort like V and need no sigmoid. A finished game is worth WON_LOGIT or -WON_LOGIT.
 
 What makes it fast
 ------------------
@@ -10,8 +10,8 @@ What makes it fast
 * Nothing is undone: an inner node copies its parent's records and plays its move on the copy. Leaves are never played:
   the value of a move is the logit plus its gain, and finding the best move is one pass over an array
   (`value.best_afterstate`).
-* Every enhancement that prunes more than plain alpha-beta can be switched off (`Options`). Only the null move changes
-  the result.
+* Every enhancement that prunes more than plain alpha-beta can be switched off (`Options`). Only null moves and late
+  move reductions, which are off by default, change the result.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ TABLE_BITS = Whole(ge=4, le=28)
 WON_LOGIT = 1e6  # far above any logit
 _WIDTH = 1e-9  # width of a null window: logits are sums of float32, so they are equal or differ by more
 _EXACT, _LOWER, _UPPER = 1, 2, 3
-_REDUCTION = 3  # plies that a null move takes off the depth
+_NULL_MOVE = 3  # plies that a null move takes off the depth
+# Plies that a late move takes off the depth: an even number, so that the same colour has the last move before the leaf.
+_REDUCTION = 2
+_EARLY = 3  # moves of a node that are never reduced
 _HISTORY = 1e-3  # of a logit, for each squared depth
 _FIRST_NODES = 2_000  # of the first slice: a fraction of a millisecond
 
@@ -58,6 +61,7 @@ class Options(NamedTuple):
     history: bool = True  # moves that cut anywhere come earlier
     pvs: bool = True  # principal variation search: all but the first move must only be proved worse
     null_move: bool = False  # cut where the opponent could move twice and still not help it; unsound
+    reductions: bool = False  # late move reductions: late moves are searched less deeply first; unsound
 
 
 @cache
@@ -89,6 +93,7 @@ def state_dtype(size: int) -> np.dtype:
     moves[D, N], order[D, N] : of the node at each ply: its moves, and how early they come
     n[D], i[D] : number of moves, and the one being searched; -1 is the null move
     depth[D], alpha[D], beta[D], start[D] : remaining depth, the current window, and the initial alpha
+    reduction[D] : plies taken off the depth of the move being searched
     high[D] : the end of the window of the move being searched
     best[D], best_move[D], after_null[D], key[D] : of the node at each ply
     line[D, D], length[D] : by ply, the best line found from there on
@@ -103,7 +108,7 @@ def state_dtype(size: int) -> np.dtype:
         ("key", np.uint64, (d,)),
         ("values", np.float64, (area,)),
         *[(name, np.float64, (d,)) for name in ("alpha", "beta", "start", "high", "best")],
-        *[(name, np.int32, (d,)) for name in ("n", "i", "depth", "best_move", "after_null", "length")],
+        *[(name, np.int32, (d,)) for name in ("n", "i", "depth", "reduction", "best_move", "after_null", "length")],
         ("order", np.float32, (d, area)),
         ("moves", np.uint16, (d, area)),
         ("line", np.uint16, (d, d)),
@@ -141,6 +146,7 @@ def negamax(n_nodes, search):
             value a leaf, or a position in the table, at once             _enter
             for each move:
                 value = -negamax(child, depth - 1, -beta, -alpha)         _descend, and the same again
+                (a late move: depth - 3 first, and again if above alpha)  _choose_next, _take
                 best = max(best, value); alpha = max(alpha, best)         _take
                 cut if alpha >= beta
             return best
@@ -166,6 +172,7 @@ def begin_root(moves, depth, s):
     s.ply = 0
     s.n[0] = len(moves)
     s.depth[0] = depth
+    s.reduction[0] = 0
     s.after_null[0] = 1  # never pass at the root
     s.alpha[0] = s.start[0] = -np.inf
     s.beta[0] = s.high[0] = np.inf
@@ -192,7 +199,7 @@ def _descend(search):
     play(b, p, search.rules.zobrist)
     update(b, sh, search.table)
     child = ply + 1
-    s.depth[child] = s.depth[ply] - (_REDUCTION if is_null else 1)
+    s.depth[child] = s.depth[ply] - (_NULL_MOVE if is_null else 1 + s.reduction[ply])
     s.after_null[child] = is_null
     s.alpha[child] = s.start[child] = -s.high[ply]
     s.beta[child] = -(s.beta[ply] - _WIDTH if is_null else s.alpha[ply])
@@ -233,7 +240,7 @@ def _enter(search):
     _list_moves(search, first)
     # The null move comes first: if a pass, searched less deeply, still reaches beta, it cuts like a move.
     beta = s.beta[ply]
-    may_pass = depth > _REDUCTION and s.after_null[ply] == 0 and b.n_passes == 0 and sign * sh.x[0] >= beta
+    may_pass = depth > _NULL_MOVE and s.after_null[ply] == 0 and b.n_passes == 0 and sign * sh.x[0] >= beta
     s.i[ply] = -1
     s.high[ply] = beta
     if not (search.options.null_move and may_pass):
@@ -275,6 +282,9 @@ def _take(search, value):
         if value >= s.beta[ply]:
             return True, value
         _choose_next(ply, s, options)
+        return False, 0.0
+    if value > s.alpha[ply] and s.reduction[ply] > 0:
+        s.reduction[ply] = 0  # as good as the best, as far as a shallower search can see: search it in full
         return False, 0.0
     if value > s.alpha[ply] and value < s.beta[ply] and s.high[ply] != s.beta[ply]:
         s.high[ply] = s.beta[ply]  # better than the best by more than the null window: by how much?
@@ -365,6 +375,7 @@ def _choose_next(ply, s, options):
     s.moves[ply, i] = p
     s.i[ply] = i
     s.high[ply] = s.alpha[ply] + _WIDTH if options.pvs and i > 0 else s.beta[ply]
+    s.reduction[ply] = _REDUCTION if options.reductions and i >= _EARLY and s.depth[ply] > _REDUCTION else 0
 
 
 # ---------------------------------------------------------------------------------------------

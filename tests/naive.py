@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -477,6 +478,52 @@ def minimax(boards: Any, depth: int, features: Any, table: Any, komi: float) -> 
     return float(
         _minimax(boards, depth, g.cell_point[:n], g.n_cells[:n], g.ld_base[:n], table, komi, zobrist(features.size))
     )
+
+
+def reduced_minimax(
+    game: Any, depth: int, value: Callable[[Any], float], moves: list[int], early: int, alpha: float, beta: float
+) -> float:
+    """Alpha-beta with null windows and late move reductions, as its definition says, for the colour to play.
+
+    Moves are those of `moves`, in this order, and later the sensible ones by their value one ply deep. From the one
+    with number `early` on, each is searched two plies less deeply first, where there are as many.
+
+    value : the value of a game for Black
+    """
+    sign = 1 if game.to_play == BLACK else -1
+    best = -math.inf
+    for i, p in enumerate(moves):
+        child = after(game, p)
+
+        def searched(depth: int, high: float, child: Any = child, alpha: float = alpha) -> float:
+            if child.board.n_passes >= 2:
+                return sign * (2 * child.outcome - 1) * 1e6
+            if depth == 0:
+                return sign * value(child)
+            gains = {q: value(after(child, q)) for q in child.sensible_moves()}
+            if depth == 1 and gains:
+                return sign * (min if sign > 0 else max)(gains.values())
+            order = sorted(gains, key=lambda q: sign * gains[q]) or [PASS]
+            return -reduced_minimax(child, depth, value, order, early, -high, -alpha)
+
+        high = alpha + 1e-9 if i else beta
+        reduction = 2 if i >= early and depth > 2 else 0
+        x = searched(depth - 1 - reduction, high)
+        if reduction and x > alpha:
+            x = searched(depth - 1, high)
+        if alpha < x < beta and high != beta:
+            x = searched(depth - 1, beta)
+        best, alpha = max(best, x), max(alpha, x)
+        if alpha >= beta:
+            break
+    return best
+
+
+def after(game: Any, p: int) -> Any:
+    """The game after a move; the game itself stays as it is."""
+    child = game.copy()
+    child.play(p)
+    return child
 
 
 @njit(allocates=True)

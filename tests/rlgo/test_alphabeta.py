@@ -13,10 +13,19 @@ from itertools import product
 import numpy as np
 import pytest
 from board_data import from_diagram
-from naive import minimax, to_core
+from naive import minimax, reduced_minimax, to_core
 
 from rlgo import alphabeta
-from rlgo.alphabeta import MAX_DEPTH, WON_LOGIT, AlphaBeta, AlphaBetaResult, AlphaBetaSearch, Options
+from rlgo.alphabeta import (
+    MAX_DEPTH,
+    WON_LOGIT,
+    AlphaBeta,
+    AlphaBetaResult,
+    AlphaBetaSearch,
+    Options,
+    begin_root,
+    negamax,
+)
 from rlgo.board import BLACK, PASS, WHITE, is_legal, new_board, new_boards, play, position_key, random_move, zobrist
 from rlgo.budget import Budget
 from rlgo.coords import from_vertex, to_vertex
@@ -213,6 +222,43 @@ def test_deeper_searches_equal_minimax():
                 check(game, found, expected, depth, table, 5e-4 if i % 3 == 1 else 1e-5)
     assert sorted(depths) == [4, 5, 6, 7, 8]
     assert min(depths.values()) > 5, depths
+
+
+def test_late_move_reductions_by_their_definition():
+    """Without what remembers moves, whose order would be another."""
+    search = AlphaBetaSearch(5, Options(table=False, killers=False, history=False, reductions=True), seed=1)
+    differ = 0
+    for i, game in enumerate(positions(90, seed=4)):
+        moves = moves_to_try(game)
+        depth = 5 if len(moves) <= 8 else 4
+        if not 4 <= len(moves) <= 14:
+            continue
+
+        def value(game: Game, table: np.ndarray = TABLES[i % 2]) -> float:
+            boards = new_boards(1, 5)
+            boards[0] = game.board
+            return minimax(boards, 0, FEATURES, table, game.komi)
+
+        expected = reduced_minimax(game, depth, value, moves, alphabeta._EARLY, -np.inf, np.inf)
+        search.warm_up(FUSED[i % 2])
+        search._stand_on(game, FUSED[i % 2])
+        state = search._search.state
+        begin_root(np.array(moves), depth, state)
+        while not negamax(1_000, search._search):
+            pass
+        assert state.best[0] == pytest.approx(expected, abs=5e-4 if i % 2 else 1e-5)
+        differ += abs(expected - max(move_values(game, depth, TABLES[i % 2]).values())) > 0.01
+    assert differ > 3  # reductions are not sound
+
+
+def test_reductions_search_much_less():
+    weights = load_weights(checkpoints_dir() / "9x9-1M.npz").table(is_fused=True)
+    nodes = []
+    for options in (Options(), Options(reductions=True)):
+        search = AlphaBetaSearch(9, options, seed=1)
+        found = [search.search(random_game(9, i, 10 + 8 * i), weights, Budget(depth=5)) for i in range(4)]
+        nodes.append(sum(result.nodes for result in found))
+    assert nodes[1] < nodes[0] / 4
 
 
 def test_everything_together_searches_less():

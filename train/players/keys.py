@@ -488,7 +488,10 @@ class AlphaBetaPhase(Keys):
     killers: bool = key(_OPTIONS.killers, "Killer moves.")
     history: bool = key(_OPTIONS.history, "History heuristic.")
     pvs: bool = key(_OPTIONS.pvs, "Principal variation search.")
-    null_move: bool = key(_OPTIONS.null_move, "Null moves, the only enhancement that may change the result.")
+    null_move: bool = key(_OPTIONS.null_move, "Null moves. They may change the result.")
+    reductions: bool = key(
+        _OPTIONS.reductions, "Late move reductions: three plies more in the same time. They may change the result."
+    )
 
     def _alphabeta(self) -> dict[str, Any]:
         """Return the arguments that `AlphaBeta` and `TwoPhase` share."""
