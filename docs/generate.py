@@ -40,7 +40,7 @@ STRENGTHS = (
     Strength("`mc_rave`", "0.3 s", "mcrave_mogo", 10, _MC, "MC-RAVE 0.3"),
     Strength("`uct,c=0.4`", "0.3 s", "uct_mogo", 10, _MC, "UCT 0.3"),
     Strength("`two_phase`", "1 s", "", 0, _TD, "two-phase, depth 6 1"),
-    Strength("`two_phase`", "0.25 s", "", 0, _TD, "two-phase, depth 6 0.25"),
+    Strength("`two_phase`", "0.25 s", "", 0, _TD, "two-phase, depth 9, late moves reduced 0.25"),
     Strength("`dyna2`", "1 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2 1"),
     Strength("`dyna2`", "0.25 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2 0.25"),
     Strength("`td_search`", "1 s", "tdsearch_T6_mogo_2x2", 0, _TD, "TD search 1"),

@@ -397,7 +397,7 @@ def test_weights_that_cannot_be_exported(tmp_path):
     with pytest.raises(RlgoError, match=r"missing/a\.w: cannot be written: No such file"):
         export_w(tmp_path / "missing" / "a.w", some_weights())
     save_weights(tmp_path / "a.npz", weights)
-    with pytest.raises(RlgoError, match=r"a\.npz: 2 of 107 weights"):
+    with pytest.raises(RlgoError, match=r"a\.npz: theta: expected finite weights, found NaN or infinity"):
         load_any(tmp_path / "a.npz")
     assert path.read_text() == "old"
 

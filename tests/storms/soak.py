@@ -31,7 +31,7 @@ COMMANDS = {
         "run.name=soak",
         "run.eval_games=20",
     ],
-    "match": ["match", "mc_rave,sims=100", "greedy", "--games", "20_000", "--results", "games.jsonl"],
+    "match": ["match", "mc_rave,sims=100", "greedy", "--games", "1_000_000", "--results", "games.jsonl"],
     "engine": ["gtp", "--player", "heuristic_mc_rave,sims=300"],
 }
 MINUTE = 60.0  # seconds; less in tests

@@ -393,7 +393,7 @@ SYSTEMS = (
     System("Dyna-2, 5,000", GNUGO_0, "above 50 %", "dyna2_5000.json", equal_time=("equal_time_td", "Dyna-2 0.25")),
     System(
         "two-phase search, 5,000", GNUGO_0, "almost 80 %", "two_phase_5000.json",
-        equal_time=("equal_time_td", "two-phase, depth 6 0.25"),
+        equal_time=("equal_time_td", "two-phase, depth 9, late moves reduced 0.25"),
     ),
     System("UCT, 3,000", GNUGO_10, "24 %", "uct_level_10.json", equal_time=("equal_time_mc", "UCT 0.3")),
     System(

@@ -294,7 +294,7 @@ def test_what_decides_a_claim_by_hand():
     assert Measured.normal(30, 25 * 25, fixed=225).times_to_decide(1, math.inf) == math.inf  # 29 < 1.96 * 15
 
 
-@given(st.floats(-50, 50), st.floats(0.1, 50), st.floats(-60, 60), st.floats(0, 60))
+@given(st.integers(-50, 50), st.integers(1, 50), st.integers(-60, 60), st.integers(0, 60))
 def test_as_many_games_as_decide_a_claim_decide_it(value, half, low, width):
     high = low + width
     now = Measured(value, value - half, value + half)
