@@ -31,7 +31,7 @@ class Knowledge(NamedTuple):
     Attributes
     ----------
     table, value
-        The value function of Q_rlgo, over 3x3 windows alone (`shapes.fuse`), and its kind.
+        The value function of Q_rlgo, over 3x3 windows alone (`rewriting.fuse`), and its kind.
     policy
         How the default policy LEARNED chooses moves with that value function.
     patterns

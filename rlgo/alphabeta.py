@@ -6,7 +6,7 @@ to play: they sort like V and need no sigmoid. A finished game is worth WON_LOGI
 
 What makes it fast
 ------------------
-* Weights are constant during a search, so all window sizes are fused into one 3x3 table (`shapes.fuse`).
+* Weights are constant during a search, so all window sizes are fused into one 3x3 table (`rewriting.fuse`).
 * Nothing is undone: an inner node copies its parent's records and plays its move on the copy. Leaves are never played:
   the value of a move is the logit plus its gain, and finding the best move is one pass over an array
   (`value.best_afterstate`).
@@ -125,7 +125,7 @@ class Search(NamedTuple):
     state: np.record  # `state_dtype`
     entries: np.ndarray  # `entry_dtype`[2^k]: the transposition table
     rng: np.ndarray  # uint64[1]
-    table: Table  # the value function (`shapes.fuse`)
+    table: Table  # the value function (`rewriting.fuse`)
     options: Options
     rules: Rules
 

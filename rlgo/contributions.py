@@ -14,9 +14,9 @@ from rlgo.board import BORDER
 from rlgo.coords import from_row_col
 from rlgo.errors import RlgoError
 from rlgo.settings import SHARINGS, VALUES
-from rlgo.shapes import inside
 from rlgo.value import new_shapes, reset, squash
 from rlgo.weights import Weights
+from rlgo.windows import inside
 
 
 class Window(NamedTuple):

@@ -31,9 +31,10 @@ from rlgo.files import check_writable
 from rlgo.game import Game
 from rlgo.jit import copy_record, njit
 from rlgo.player import Insight, Seed
+from rlgo.rewriting import fuse, unshare
 from rlgo.rollout import make_rules
 from rlgo.settings import LINEAR, LOGISTIC, PROBABILITY, SOFTMAX, VALUES, Learning, board_size
-from rlgo.shapes import FeatureSet, Table, check_sharing, check_sizes, fuse, make_features, unshare
+from rlgo.shapes import FeatureSet, Table, check_sharing, check_sizes, make_features
 from rlgo.td import begin_episode, episode_dtype, learn_game, make_memory, max_plies, record_move, step_size
 from rlgo.td_search import LongTerm, TdSearch, count, play_simulation
 from rlgo.value import (

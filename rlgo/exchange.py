@@ -27,8 +27,9 @@ import numpy as np
 from rlgo.errors import RlgoError
 from rlgo.files import read_file, write_atomically
 from rlgo.resources import version
+from rlgo.rewriting import unshare
 from rlgo.settings import MAX_SIZE, MIN_SIZE, SHARINGS, SIZES, board_size
-from rlgo.shapes import FeatureSet, count_weights, make_features, unshare
+from rlgo.shapes import FeatureSet, count_weights, make_features
 from rlgo.weights import Weights, find_weights, load_weights
 
 _SUFFIXES = {"LI": "-LI", "LD": "-LD", "inversion": "-CI", "none": ""}  # of the original's names, by kind of block

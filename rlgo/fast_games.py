@@ -54,7 +54,7 @@ def play_fast(
 
     Parameters
     ----------
-    features : features of both players; if their feature sets differ, see `shapes.unshare`
+    features : features of both players; if their feature sets differ, see `rewriting.unshare`
     theta_a, theta_b : float32[n_weights + 1]
     games : an even number; each opening is played twice
     seed : seed of the openings and of tie-breaks

@@ -19,6 +19,7 @@ How kernels are written
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import shutil
@@ -57,11 +58,15 @@ def sources_digest() -> str:
 
 
 def _cache_dir() -> Path:
-    """Make the folder for this version of the sources, and delete all but the latest few others."""
+    """Make the folder for this version of the sources, and delete all but the latest few others.
+
+    Where nothing can be written, make a temporary folder. Child processes use it too.
+    """
     base = os.environ.get("RLGO_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rlgo"
     )
-    folder = Path(base) / f"{_CACHE_PREFIX}{sources_digest()}"
+    name = f"{_CACHE_PREFIX}{sources_digest()}"
+    folder = Path(base) / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
@@ -73,7 +78,10 @@ def _cache_dir() -> Path:
         probe.touch()
         probe.unlink(missing_ok=True)
     except OSError:
-        folder = Path(tempfile.mkdtemp(prefix="rlgo-cache-"))
+        os.environ["RLGO_CACHE_DIR"] = base = tempfile.mkdtemp(prefix="rlgo-cache-")
+        atexit.register(shutil.rmtree, base, ignore_errors=True)
+        folder = Path(base) / name
+        folder.mkdir()
     return folder
 
 

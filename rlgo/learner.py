@@ -18,11 +18,12 @@ from rlgo.bounds import One
 from rlgo.budget import BATCH_SECONDS, Budget
 from rlgo.jit import njit, seed_sequence
 from rlgo.memory import announce, bytes_of
+from rlgo.rewriting import fuse
 from rlgo.rollout import make_rules
 from rlgo.scratch import clear_tally, make_scratch
 from rlgo.selfplay import Tally, learn_episodes, play_episodes, tally_dtype
 from rlgo.settings import COUNT, COUNT_OR_0, KOMI, WORKERS, Learning, Policy
-from rlgo.shapes import FeatureSet, Table, fuse
+from rlgo.shapes import FeatureSet, Table
 from rlgo.td import check_max_moves, make_memory, write_through
 from rlgo.value import reset
 

@@ -5,7 +5,7 @@ calls both beside its own work on windows that see stones alone; for feature set
 here that it calls compiles to nothing.
 
 The state of a stone is its colour and the liberty class of its chain: min(C, liberties), with C classes (see
-`shapes.py`). A move changes the state of the stone played, of stones captured, and of all stones of a chain that
+`windows.py`). A move changes the state of the stone played, of stones captured, and of all stones of a chain that
 crosses the boundary of a class: chains next to the stone played lose a liberty or are joined, chains next to captured
 stones gain some. Nothing else changes, so that only these chains are looked at.
 

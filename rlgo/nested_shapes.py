@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import n_points
+from rlgo.coords import from_row_col
 from rlgo.jit import inline, njit
 
 # Codes of a point: its state in the first ring, and in all others. Own and enemy stones in the first ring add the
@@ -65,7 +66,7 @@ def places(size: int) -> np.ndarray:
         for col in range(size):
             for i, (dx, dy) in enumerate(_OFFSETS):
                 if 0 <= row + dy < size and 0 <= col + dx < size:
-                    around[(row + 1) * (size + 1) + col + 1, i] = (row + dy + 1) * (size + 1) + col + dx + 1
+                    around[from_row_col(row, col, size), i] = from_row_col(row + dy, col + dx, size)
     return around
 
 

@@ -17,8 +17,8 @@ MIN_SIZE, MAX_SIZE = 5, 19  # board sizes
 SIZES = (1, 2, 3)  # sides of the windows of local shape features
 SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("inversion",), "none": ("none",)}
 
-# Windows that see liberties (shapes.py), by what they tell apart: atari; or one, two, or more liberties. (2x3 with more
-# than atari has too many configurations for 16 bits.)
+# Windows that see liberties (windows.py), by what they tell apart: atari; or one, two, or more liberties. (2x3 with
+# more than atari has too many configurations for 16 bits.)
 LIBERTY_CLASSES = {"atari": 2, "liberties": 3}
 LIBERTY_WINDOWS = {
     "atari": ("atari 2x2", "atari 2x3", "atari plus"),

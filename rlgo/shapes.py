@@ -2,16 +2,8 @@
 
 Start reading at `make_features`. TD paper, Sections 3.1.2 and 3.1.3, Table 1.
 
-A *window* is a set of points: the cells of a `Kind`, at one place of the board. Each cell has a *state*, and the
-window's *configuration* is a number with one digit a cell. A *shape* is a configuration at a window. In any position
-exactly one shape of each window is active, so that phi(s) has one entry a window.
-
-The papers' windows are k x k squares, k = 1 to 3, whose cells are empty (0), black (1) or white (2). Other kinds also
-see liberties: with C liberty classes, a black stone has the state min(C, liberties of its chain), a white one C more.
-Cells may hang over the edge (of the `PLUS`). Such a cell has one state only and needs no digit, but windows that hang
-over the edge in different ways, their *forms*, share no weights. `liberties.py` keeps these windows up to date.
-
-Shapes that are related by a symmetry share one weight, theta_i, with a sign:
+A *shape* is a configuration at a window (see `windows.py`). In any position exactly one shape of each window is active,
+so that phi(s) has one entry a window. Shapes that are related by a symmetry share one weight, theta_i, with a sign:
 
 ============  ======================================================================  =================
 block         symmetries                                                              9x9, k = 1, 2, 3
@@ -26,8 +18,8 @@ Colour inversion flips the sign. A shape that some symmetry maps onto its own in
 be its own negative. Neutral shapes are removed, and so are all-empty shapes, under any sharing. The weights of a block
 are numbered by ascending canonical index, which is the smallest raw index in the class. The raw index is
 anchor * 3^(k*k) + configuration, where the anchor counts from A1 along the rows, and the digit of the cell (row j,
-column i) of a window is worth 3^(j*k + i). (This is the numbering of the original RLGO.) Windows of several forms are
-ordered by form first; the digits of their cells count row by row.
+column i) of a window is worth 3^(j*k + i). (This is the numbering of the original RLGO.) Windows of several forms,
+which share no weights, are ordered by form first; the digits of their cells count row by row.
 
 Layout for compiled code
 ------------------------
@@ -42,21 +34,32 @@ canonical window's part. On 9x9 that leaves 10 parts of 3^9 instead of 49, which
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache, cached_property
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.board import BLACK, BORDER, EMPTY, WHITE, n_points
+from rlgo.board import n_points
+from rlgo.coords import from_row_col
 from rlgo.errors import RlgoError, shown
-from rlgo.settings import LIBERTY_CLASSES, LIBERTY_WINDOWS, SHARINGS, SIZES, board_size, check_liberties
+from rlgo.settings import LIBERTY_WINDOWS, SHARINGS, SIZES, board_size, check_liberties
+from rlgo.windows import (
+    KINDS,
+    LIBERTY_FORMS,
+    Form,
+    Kind,
+    inside,
+    move_cell,
+    move_point,
+    move_window,
+    window_classes,
+    windows_of,
+)
 
 WINDOWS_OVER_POINT = 14  # windows over one point: 1 + 4 + 9
 GROUP = 4  # places of a weight are listed in groups of this size, so that branches in loops over them predict well
 STRIP = 8  # points renewed at once, one vector of float32
-_OVER_ORBITS = ("LI+LD", "LI", "LD")  # the kinds of sharing over rotations and reflections
+OVER_ORBITS = ("LI+LD", "LI", "LD")  # the kinds of sharing over rotations and reflections
 _PAD = 2 * 3**9  # tables end in zeros: cells that hold a stone are looked up too, and ignored
 
 
@@ -73,62 +76,6 @@ def max_windows(size: int, sees_liberties: bool = False) -> int:
 
 def _max_liberty_windows(size: int) -> int:
     return sum(len(list(windows_of(KINDS[name], size))) for name in LIBERTY_WINDOWS["atari"])
-
-
-class Form(NamedTuple):
-    """The cells of a window that lie on the board, within the smallest rectangle around all of its cells."""
-
-    height: int
-    width: int
-    cells: tuple[tuple[int, int], ...]  # (row, column) from the lowest, leftmost corner, in digit order: row by row
-
-
-class Kind(NamedTuple):
-    """A kind of window: the same cells anywhere on the board, turned and reflected as well.
-
-    The name of a k x k window that sees no liberties is k.
-    """
-
-    name: int | str
-    form: Form  # all cells
-    n_classes: int = 1  # liberty classes: 1 sees stones alone, 2 sees atari, 3 tells one, two and more liberties apart
-    centre: tuple[int, int] | None = None  # the cell that must lie on the board; None: all must
-
-    @property
-    def n_states(self) -> int:
-        """The states of a cell: empty, and a stone of either colour in each liberty class."""
-        return 1 + 2 * self.n_classes
-
-    def span(self, form: Form) -> int:
-        """Return the number of configurations of a window of this form."""
-        return self.n_states ** len(form.cells)
-
-
-def _rectangle(height: int, width: int) -> Form:
-    return Form(height, width, tuple((j, i) for j in range(height) for i in range(width)))
-
-
-PLUS = Form(3, 3, ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1)))
-_LIBERTY_FORMS = {"2x2": _rectangle(2, 2), "2x3": _rectangle(2, 3), "plus": PLUS}
-KINDS: dict[int | str, Kind] = {k: Kind(k, _rectangle(k, k)) for k in SIZES} | {
-    name: Kind(name, form, LIBERTY_CLASSES[seen], (1, 1) if form is PLUS else None)
-    for seen, names in LIBERTY_WINDOWS.items()
-    for name in names
-    for form in [_LIBERTY_FORMS[name.removeprefix(f"{seen} ")]]
-}
-
-
-def colors_of(states: np.ndarray, kind: Kind) -> np.ndarray:
-    """Return the colours of a shape whose states `FeatureSet.shape_of` gave, BORDER for what is no part of it."""
-    color_of = np.full(256, BORDER, np.uint8)
-    color_of[: kind.n_states] = [EMPTY] + kind.n_classes * [BLACK] + kind.n_classes * [WHITE]
-    return color_of[states]
-
-
-def inside(row: int, col: int, cells: np.ndarray, size: int) -> tuple[int, int, np.ndarray]:
-    """Cut off what lies over the edge of the board from the cells of a window with this anchor."""
-    cells = cells[max(0, -row) : size - row, max(0, -col) : size - col]
-    return max(0, row), max(0, col), cells
 
 
 class Block(NamedTuple):
@@ -166,7 +113,7 @@ def geometry_dtype(size: int, one_table: bool = False, sees_liberties: bool = Fa
     """
     windows = max_windows(size, sees_liberties)
     points = padded_points(size)
-    cells = sum(len(form.cells) * 2 * size * size for form in _LIBERTY_FORMS.values())
+    cells = sum(len(form.cells) * 2 * size * size for form in LIBERTY_FORMS.values())
     liberties = [
         ("n_classes", np.int32),
         ("n_plain", np.int32),
@@ -218,6 +165,17 @@ class Table(NamedTuple):
     white: np.ndarray  # float32[K]: the weights by which White chooses
 
 
+class Part(NamedTuple):
+    """The table of one canonical window (kind "LD", for all sharings but LI), or of all windows of a form ("LI")."""
+
+    start: int
+    name: int | str
+    kind: str
+    form: Form
+    row: int
+    col: int
+
+
 class FeatureSet:
     """The local shape features of one board size: windows, shared weights, and their numbering.
 
@@ -235,6 +193,7 @@ class FeatureSet:
         name of their kind, and their anchor is the lowest, leftmost corner of the rectangle around their cells
     forms : the `Form` of every window
     geometry : `geometry_dtype(size)` record, for `value.py`
+    parts : the `Part`s of the table, in order
     class_of : int32[K], by place in the table: sign * index into theta; 0 for neutral shapes
     classes : `Classes`, for learning shared weights (made on first use)
     """
@@ -257,7 +216,7 @@ class FeatureSet:
         self.blocks: list[Block] = []
         one_table = all("LI" not in SHARINGS[self._sharing_of(k)] or self._has_one_table(k) for k in self._kinds)
         self.geometry = np.zeros(1, geometry_dtype(size, one_table, self.sees_liberties))[0]
-        self._parts: list[_Part] = []
+        self.parts: list[Part] = []
         self._place_windows()
         self.class_of = self._number_weights()
         self.n_weights = self.blocks[-1].stop - 1
@@ -336,27 +295,27 @@ class FeatureSet:
         canonical = []
         for w, ((name, row, col), form) in enumerate(zip(self.windows, self.forms, strict=True)):
             kind = KINDS[name]
-            shares_orbits = self._sharing_of(kind) in _OVER_ORBITS
-            images = [_move_window(i, form, row, col, n) for i in (range(8) if shares_orbits else range(1))]
+            shares_orbits = self._sharing_of(kind) in OVER_ORBITS
+            images = [move_window(i, form, row, col, n) for i in (range(8) if shares_orbits else range(1))]
             symmetry = min(range(len(images)), key=lambda i: images[i])
             key = (name, *images[symmetry])
             canonical.append(key)
             if key not in start and not (self._has_one_table(kind) and self._sharing_of(kind) == "LI"):
                 start[key] = end
-                self._parts.append(_Part(end, name, "LD", *images[symmetry]))
+                self.parts.append(Part(end, name, "LD", *images[symmetry]))
                 end += kind.span(form)
             g.ld_base[w] = start.get(key, 0)
             g.n_cells[w] = len(form.cells)
             for j, i in form.cells:
-                moved = _move_cell(symmetry, j, i, form)
-                g.cell_point[w, images[symmetry][0].cells.index(moved)] = _point(row + j, col + i, n)
+                moved = move_cell(symmetry, j, i, form)
+                g.cell_point[w, images[symmetry][0].cells.index(moved)] = from_row_col(row + j, col + i, n)
         # They are followed by the location-independent tables, one for each form.
         anywhere: dict[tuple[int | str, Form], int] = {}
         for name, form, _, _ in canonical:
             has_part = KINDS[name].n_classes == 1 or "LI" in SHARINGS[self._sharing_of(KINDS[name])]
             if has_part and (name, form) not in anywhere:
                 anywhere[name, form] = end
-                self._parts.append(_Part(end, name, "LI", form, 0, 0))
+                self.parts.append(Part(end, name, "LI", form, 0, 0))
                 end += KINDS[name].span(form)
         self._end = end
         for w, (name, form, _, _) in enumerate(canonical):
@@ -373,9 +332,9 @@ class FeatureSet:
             for sharing in SHARINGS[self._sharing_of(kind)]:
                 start = n_theta
                 is_li = sharing == "LI"
-                parts = [p for p in self._parts if p.name == kind.name and (p.kind == "LI") == is_li]
+                parts = [p for p in self.parts if p.name == kind.name and (p.kind == "LI") == is_li]
                 for part in sorted(parts, key=lambda p: (p.form, p.row, p.col)):
-                    own, n_classes = _window_classes(sharing, kind.n_states, part.form, part.row, part.col, self.size)
+                    own, n_classes = window_classes(sharing, kind.n_states, part.form, part.row, part.col, self.size)
                     classes[part.start : part.start + len(own)] = _offset(own, n_theta)
                     n_theta += n_classes
                 name = kind.name if isinstance(kind.name, str) else f"{kind.name}x{kind.name}"
@@ -393,15 +352,15 @@ class FeatureSet:
         reach = max(self.sizes) - 1
         for row in range(n):
             for col in range(n):
-                p = _point(row, col, n)
-                symmetry = min(range(8), key=lambda i: _move_point(i, row, col, n))
+                p = from_row_col(row, col, n)
+                symmetry = min(range(8), key=lambda i: move_point(i, row, col, n))
                 over = [
                     (k, r, c)
                     for k in self.sizes
                     for r in range(max(0, row - k + 1), min(row, n - k) + 1)
                     for c in range(max(0, col - k + 1), min(col, n - k) + 1)
                 ]
-                over.sort(key=lambda v: (v[0], _move_window(symmetry, KINDS[v[0]].form, v[1], v[2], n)))
+                over.sort(key=lambda v: (v[0], move_window(symmetry, KINDS[v[0]].form, v[1], v[2], n)))
                 g.n_slots[p] = len(over)
                 for slot, window in enumerate(over):
                     w = index_of[window]
@@ -409,7 +368,7 @@ class FeatureSet:
                     g.slot_window[p, slot] = w
                     g.slot_power[p, slot] = 3**digit
                     g.cell_slot[w, digit] = slot * padded_points(n) + p
-                g.near[p] = _point(max(0, row - reach), max(0, col - reach), n)
+                g.near[p] = from_row_col(max(0, row - reach), max(0, col - reach), n)
                 g.near_rows[p] = min(n - 1, row + reach) - max(0, row - reach) + 1
 
     def _list_liberty_slots(self) -> None:
@@ -450,23 +409,12 @@ class FeatureSet:
         """
         block = next(b for b in self.blocks if b.start <= weight < b.stop)
         place = int(self._canonical[weight])
-        part = max((p for p in self._parts if p.start <= place), key=lambda p: p.start)
+        part = max((p for p in self.parts if p.start <= place), key=lambda p: p.start)
         form, n_states = part.form, KINDS[part.name].n_states
         states = np.full((form.height, form.width), 255, np.uint8)
         for d, (j, i) in enumerate(form.cells):
             states[j, i] = (place - part.start) // n_states**d % n_states
         return (block, 0, 0, states) if part.kind == "LI" else (block, *inside(part.row, part.col, states, self.size))
-
-
-class _Part(NamedTuple):
-    """The table of one canonical window (kind "LD", for all sharings but LI), or of all windows of a form ("LI")."""
-
-    start: int
-    name: int | str
-    kind: str
-    form: Form
-    row: int
-    col: int
 
 
 def make_features(
@@ -523,235 +471,13 @@ def count_weights(size: int, sizes: tuple[int, ...], sharing: str) -> int:
         anchors = [(row, col) for _, row, col in windows_of(KINDS[k], size)]
         for kind in SHARINGS[sharing]:
             if kind == "LI":
-                total += _window_classes(kind, 3, form, 0, 0, size)[1]
+                total += window_classes(kind, 3, form, 0, 0, size)[1]
             elif kind == "LD":
-                canonical = {min(_move_window(i, form, row, col, size) for i in range(8)) for row, col in anchors}
-                total += sum(_window_classes(kind, 3, *window, size)[1] for window in canonical)
+                canonical = {min(move_window(i, form, row, col, size) for i in range(8)) for row, col in anchors}
+                total += sum(window_classes(kind, 3, *window, size)[1] for window in canonical)
             else:
-                total += len(anchors) * _window_classes(kind, 3, form, 0, 0, size)[1]
+                total += len(anchors) * window_classes(kind, 3, form, 0, 0, size)[1]
     return total
-
-
-def extend(features: FeatureSet, theta: np.ndarray, larger: FeatureSet) -> np.ndarray:
-    """Return the weights of the same value function over a feature set that has all blocks of `features`, and more."""
-    out = np.zeros(larger.n_weights + 1, np.float32)
-    blocks = {block.name: block for block in larger.blocks}
-    for block in features.blocks:
-        out[blocks[block.name].start : blocks[block.name].stop] = theta[block.start : block.stop]
-    return out
-
-
-def unshare(
-    features: FeatureSet,
-    theta: np.ndarray,
-    sizes: tuple[int, ...] = SIZES,
-    liberties: tuple[str, ...] | None = None,
-) -> tuple[FeatureSet, np.ndarray]:
-    """Write a value function out without weight sharing, over all shapes of `sizes`, which include the features'.
-
-    theta_unshared[shape] = sign_LI * theta_LI + sign_LD * theta_LD, and 0 for sizes that `features` lacks. In this form
-    any two value functions of a board size can be compared, or play each other.
-
-    Parameters
-    ----------
-    features, theta : the value function
-    sizes, liberties : windows of the result; None: those that see liberties are the features' own
-
-    Returns
-    -------
-    (the feature set "none" of these sizes, float32[its n_weights + 1])
-    """
-    liberties = features.liberties if liberties is None else liberties
-    whole = make_features(features.size, sizes, "none", liberties, "none")
-    table = features.expand(theta)
-    index_of = {window: w for w, window in enumerate(zip(features.windows, features.forms, strict=True))}
-    out = np.zeros(whole.n_weights + 1, np.float32)
-    for w, window in enumerate(zip(whole.windows, whole.forms, strict=True)):
-        if window in index_of:
-            ours, theirs = _same_shapes(whole, w, features, index_of[window])
-            weights = whole.class_of[ours]
-            out[weights[weights > 0]] = _shape_values(features, table, index_of[window])[theirs][weights > 0]
-    out[0] = 0
-    return whole, out
-
-
-def _same_shapes(a: FeatureSet, w: int, b: FeatureSet, v: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pair the shapes of the same window in two feature sets, w and v, which may list its cells in different orders.
-
-    Returns the places in a's table, behind `ld_base`, and the configurations of b.
-    """
-    kind, n = KINDS[a.windows[w][0]], int(a.geometry.n_cells[w])
-    digit = {int(p): kind.n_states**d for d, p in enumerate(b.geometry.cell_point[v, :n])}
-    power = np.array([digit[int(p)] for p in a.geometry.cell_point[w, :n]])
-    configurations = np.arange(kind.n_states**n)
-    digits = configurations[:, None] // kind.n_states ** np.arange(n) % kind.n_states
-    return a.geometry.ld_base[w] + configurations, digits @ power
-
-
-def _shape_values(features: FeatureSet, weights: np.ndarray, w: int) -> np.ndarray:
-    """Add up both weights of all shapes of a window: float32[configurations]."""
-    g, n = features.geometry, KINDS[features.windows[w][0]].span(features.forms[w])
-    return weights[g.ld_base[w] :][:n] + weights[g.li_base[w] :][:n]
-
-
-def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
-    """Fuse a value function into 3x3 windows alone: each takes in a share of the smaller windows in its square.
-
-    For searches and self-play with constant weights: on 9x9, it leaves 49 windows of 194, with one table each. A window
-    is divided equally among the 1, 2 or 4 windows of the next size that contain it, so that all symmetries remain.
-    Windows that see liberties stay as they are.
-
-    Parameters
-    ----------
-    features : the feature set
-    weights : float32[K], its weights written out by shape
-
-    Returns
-    -------
-    the table of a feature set of size 3: "LD" if `features` share weights over rotations and reflections, else "none"
-    """
-    size = features.size
-    sharing = "LD" if features.sharing in _OVER_ORBITS else "none"
-    liberty_sharing = "LD" if features.liberty_sharing in _OVER_ORBITS else "none"
-    fused = make_features(size, (3,), sharing, features.liberties, liberty_sharing)
-    index_of = {window: w for w, window in enumerate(zip(features.windows, features.forms, strict=True))}
-    out = np.zeros(len(fused.class_of), np.float32)
-    # Canonical windows list their cells row by row, in `fused` as in `features`.
-    parts = [part for part in fused._parts if part.kind == "LD"]
-    squares = {(part.row, part.col) for part in parts if part.name == 3}
-    values: dict[tuple[int, int], np.ndarray] = {}  # as `_by_cell`, of the windows of size k, by anchor
-    for k in SIZES:
-        smaller, values = values, {}
-        for row, col in product(range(size - k + 1), repeat=2):
-            if k == 3 and (row, col) not in squares:
-                continue
-            w = index_of.get(((k, row, col), KINDS[k].form))
-            own = np.zeros(k * k * (3,), np.float32) if w is None else _by_cell(features, weights, w)
-            for j, i in product(range(2), repeat=2) if k > 1 else ():
-                larger = (1 + (0 < row + j < size - k + 1)) * (1 + (0 < col + i < size - k + 1))  # that contain it
-                own = own + smaller[row + j, col + i][_inside(k, j, i)] / np.float32(larger)
-            values[row, col] = own
-    for start, name, _, form, row, col in parts:
-        own = values[row, col] if name == 3 else _shape_values(features, weights, index_of[(name, row, col), form])
-        out[start : start + own.size] = own.ravel()
-    # Round to a grid so coarse that float32 sums over a point's windows are exact in any order. Symmetric moves then
-    # stay equal to the last bit.
-    grid = np.float32(2.0 ** (np.frexp(max(float(np.abs(out).max()), 1e-30))[1] - 19))
-    return fused.table_of(np.rint(out / grid) * grid)
-
-
-def _by_cell(features: FeatureSet, weights: np.ndarray, w: int) -> np.ndarray:
-    """Return `_shape_values` of a square with an axis for each cell, the last one first: float32[3, 3, ...]."""
-    cells = features.geometry.cell_point[w, : features.geometry.n_cells[w]]
-    axes = np.argsort(cells[::-1])[::-1]
-    return _shape_values(features, weights, w).reshape(len(cells) * (3,)).transpose(axes)
-
-
-@cache
-def _inside(k: int, row: int, col: int) -> tuple[slice | None, ...]:
-    """Return the index that spreads `_by_cell` of the window of size k - 1 at (row, col) over a square of size k."""
-    cells = reversed(list(product(range(k), repeat=2)))
-    return tuple(slice(None) if 0 <= j - row < k - 1 and 0 <= i - col < k - 1 else None for j, i in cells)
-
-
-# ---------------------------------------------------------------------------------------------
-# Symmetries. Number g = 0..7: bit 0 flips the rows, bit 1 flips the columns, bit 2 then transposes.
-# ---------------------------------------------------------------------------------------------
-
-
-def _point(row: int, col: int, size: int) -> int:
-    return (row + 1) * (size + 1) + col + 1
-
-
-def _move_point(g: int, row: int, col: int, size: int) -> tuple[int, int]:
-    """Return where symmetry g of a size x size square takes the cell (row, col)."""
-    row = size - 1 - row if g & 1 else row
-    col = size - 1 - col if g & 2 else col
-    return (col, row) if g & 4 else (row, col)
-
-
-def _move_cell(g: int, j: int, i: int, form: Form) -> tuple[int, int]:
-    """Return where symmetry g takes a cell of a window, within the rectangle around its cells."""
-    j = form.height - 1 - j if g & 1 else j
-    i = form.width - 1 - i if g & 2 else i
-    return (i, j) if g & 4 else (j, i)
-
-
-@cache
-def _move_form(g: int, form: Form) -> Form:
-    """Return the image of a form under symmetry g."""
-    sides = (form.width, form.height) if g & 4 else (form.height, form.width)
-    return Form(*sides, tuple(sorted(_move_cell(g, j, i, form) for j, i in form.cells)))
-
-
-def _move_window(g: int, form: Form, row: int, col: int, size: int) -> tuple[Form, int, int]:
-    """Return the image of a window: its form and anchor."""
-    row = size - form.height - row if g & 1 else row
-    col = size - form.width - col if g & 2 else col
-    return (_move_form(g, form), col, row) if g & 4 else (_move_form(g, form), row, col)
-
-
-def windows_of(kind: Kind, size: int) -> Iterator[tuple[Form, int, int]]:
-    """List the windows of a kind on a board, row by row: form and anchor of each."""
-    for height, width, cells in sorted({_move_form(g, kind.form) for g in range(8)}):
-        over_row, over_col = (0, 0) if kind.centre is None else (height - 1, width - 1)
-        for row in range(-over_row, size - height + 1 + over_row):
-            for col in range(-over_col, size - width + 1 + over_col):
-                inside = tuple((j, i) for j, i in cells if 0 <= row + j < size and 0 <= col + i < size)
-                if inside == cells or kind.centre in inside:
-                    yield Form(height, width, inside), row, col
-
-
-@cache
-def _moved(form: Form, n_states: int) -> np.ndarray:
-    """Map each configuration by each symmetry: int32[2, 8, n_states^cells], [1] with colours inverted.
-
-    Symmetries that change the form give zeros.
-    """
-    cells, n_classes = form.cells, n_states // 2
-    digits = np.arange(n_states ** len(cells))[:, None] // n_states ** np.arange(len(cells)) % n_states
-    inverted = np.array([0, *range(n_classes + 1, n_states), *range(1, n_classes + 1)])[digits]
-    out = np.zeros((2, 8, len(digits)), np.int32)
-    for g in range(8):
-        if _move_form(g, form) == form:
-            power = np.array([n_states ** cells.index(_move_cell(g, j, i, form)) for j, i in cells])
-            out[0, g] = digits @ power
-            out[1, g] = inverted @ power
-    return out
-
-
-@cache
-def _classes(form: Form, n_states: int, symmetries: tuple[int, ...], inversion: bool) -> tuple[np.ndarray, int]:
-    """Group the configurations of one window into classes under some symmetries, which keep its form.
-
-    Returns (int32[configurations], number of classes): sign * (class + 1), 0 for neutral and all-empty ones.
-    Classes are numbered by their smallest configuration.
-    """
-    moved = _moved(form, n_states)[:, symmetries]
-    same = moved[0].min(0)
-    if inversion:
-        other = moved[1].min(0)
-        canonical = np.minimum(same, other)
-        sign = np.where(same < other, 1, -1)
-        neutral = same == other
-    else:
-        canonical, sign = same, np.ones_like(same)
-        neutral = canonical == EMPTY
-    names, number = np.unique(canonical[~neutral], return_inverse=True)
-    classes = np.zeros(canonical.size, np.int32)
-    classes[~neutral] = sign[~neutral] * (number + 1)
-    return classes, len(names)
-
-
-def _window_classes(kind: str, n_states: int, form: Form, row: int, col: int, size: int) -> tuple[np.ndarray, int]:
-    """Group the configurations of a canonical window under a kind of sharing (for LI, anywhere); see `_classes`."""
-    if kind == "LI":
-        kept = tuple(i for i in range(8) if _move_form(i, form) == form)
-    elif kind == "LD":
-        kept = tuple(i for i in range(8) if _move_window(i, form, row, col, size) == (form, row, col))
-    else:
-        kept = (0,)
-    return _classes(form, n_states, kept, kind != "none")
 
 
 def _list_members(classes: np.ndarray) -> Classes:

@@ -42,6 +42,7 @@ from rlgo.player import (
     won_by,
 )
 from rlgo.policy import choose_move, choose_move_by_both
+from rlgo.rewriting import fuse
 from rlgo.rollout import (
     DefaultPolicy,
     begin_rollout,
@@ -66,7 +67,7 @@ from rlgo.settings import (
     Policy,
     board_size,
 )
-from rlgo.shapes import FeatureSet, Table, fuse, make_features
+from rlgo.shapes import FeatureSet, Table, make_features
 from rlgo.td import begin_episode, check_max_moves, learn_game_unshared, record_move, step_size
 from rlgo.value import all_afterstates, new_shapes, reset, reweigh, squash, update, update_value
 from rlgo.weights import Weights
@@ -501,7 +502,7 @@ class TdSearch(Player):
         return bool(simulate(work, self.scratch[worker], table, self._learns, self._settings, rules, journal))
 
     def fused_table(self) -> Table:
-        """Return the value function to move by as the table that other searches read (`shapes.fuse`)."""
+        """Return the value function to move by as the table that other searches read (`rewriting.fuse`)."""
         return fuse(self.features, self.acting_memory())
 
     def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:

@@ -23,8 +23,10 @@ from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import shapes_image, shapes_text
 from rlgo.errors import RlgoError, shown
 from rlgo.resources import checkpoints_dir, find_file
+from rlgo.rewriting import fuse, unshare
 from rlgo.settings import ANY_KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
-from rlgo.shapes import KINDS, Block, FeatureSet, Table, colors_of, fuse, make_features, unshare
+from rlgo.shapes import Block, FeatureSet, Table, make_features
+from rlgo.windows import KINDS, colors_of
 
 FORMAT, VERSION = "rlgo-weights", 2
 
@@ -83,7 +85,7 @@ class Weights:
         unshared : write the weights out without sharing, over windows of these sizes, which must include those of the
             features; None: over the features as they are
         liberties : where they are written out, the windows that see liberties; None: those of the features
-        is_fused : fuse all window sizes into 3x3 windows, for searches with constant weights (`shapes.fuse`)
+        is_fused : fuse all window sizes into 3x3 windows, for searches with constant weights (`rewriting.fuse`)
         """
         if is_fused:
             return self._fused_table

@@ -15,11 +15,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from rlgo.board import play
 from rlgo.jit import copy_record, njit
+from rlgo.rewriting import fuse
 from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy, begin_rollout, is_decided, make_rules, step_rollout
 from rlgo.scratch import make_scratch
 from rlgo.selfplay import play_episode, tally_dtype
 from rlgo.settings import Learning, Policy
-from rlgo.shapes import fuse, make_features
+from rlgo.shapes import make_features
 from rlgo.td import learn_game, make_memory
 from rlgo.value import best_afterstate, reset, reweigh, update, update_value
 from rlgo.weights import load_weights, shipped_weights

@@ -212,7 +212,11 @@ def test_a_home_and_a_cache_that_cannot_be_written(tmp_path):
     environment = {
         name: str(blocked / "below") for name in ("HOME", "XDG_CACHE_HOME", "RLGO_CACHE_DIR", "MPLCONFIGDIR")
     }
-    code = "import rlgo.jit; print(rlgo.jit.CACHE_DIR)"
+    child = "import rlgo.jit; print(rlgo.jit.CACHE_DIR, flush=True)"
+    code = f"{child}; import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
     done = run(sys.executable, "-c", code, env={**environment, "TMPDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
-    assert Path(done.stdout.strip()).parent == tmp_path
+    own, of_child = map(Path, done.stdout.splitlines())
+    assert own == of_child
+    assert own.parent.parent == tmp_path
+    assert list(tmp_path.iterdir()) == [blocked]  # it is gone with its process

@@ -34,8 +34,9 @@ from rlgo.game import Game
 from rlgo.jit import make_rng
 from rlgo.player import GreedyPlayer, moves_to_try
 from rlgo.resources import checkpoints_dir
+from rlgo.rewriting import fuse
 from rlgo.settings import VALUES
-from rlgo.shapes import FeatureSet, Table, fuse, make_features
+from rlgo.shapes import FeatureSet, Table, make_features
 from rlgo.value import ValueFunction, all_afterstates, new_shapes, reset, x_of
 from rlgo.weights import Weights, load_weights
 

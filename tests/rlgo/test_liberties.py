@@ -15,10 +15,12 @@ from rlgo.errors import RlgoError
 from rlgo.jit import copy_record, make_rng, njit, random_unit
 from rlgo.learner import LearnWorker
 from rlgo.liberties import renew_gains
+from rlgo.rewriting import fuse, unshare
 from rlgo.settings import ACTIVE, Learning, Policy
-from rlgo.shapes import KINDS, FeatureSet, Table, fuse, make_features, unshare
+from rlgo.shapes import FeatureSet, Table, make_features
 from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, reset, update, x_of
 from rlgo.weights import Weights
+from rlgo.windows import KINDS
 
 ATARI = ("atari 2x2", "atari plus")
 ALL = ("liberties 2x2", "liberties plus")

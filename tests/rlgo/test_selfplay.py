@@ -8,8 +8,9 @@ import pytest
 from rlgo.board import PASS, is_sensible, new_board, outcome, play, zobrist
 from rlgo.errors import RlgoError
 from rlgo.learner import Learner
+from rlgo.rewriting import unshare
 from rlgo.settings import Learning, Policy
-from rlgo.shapes import make_features, unshare
+from rlgo.shapes import make_features
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights
 

@@ -10,7 +10,7 @@ from random_play import SIZE, random_game, random_weights
 
 from rlgo.board import BLACK
 from rlgo.dyna2 import Dyna2
-from rlgo.shapes import fuse
+from rlgo.rewriting import fuse
 from rlgo.td_search import TdSearch
 from rlgo.two_phase import TwoPhase
 

@@ -17,8 +17,9 @@ from rlgo.errors import RlgoError
 from rlgo.fast_games import FastGames, joined, play_slices
 from rlgo.jit import compiling
 from rlgo.player import Player
+from rlgo.rewriting import extend, unshare
 from rlgo.settings import SHARINGS, SIZES
-from rlgo.shapes import FeatureSet, extend, make_features, unshare
+from rlgo.shapes import FeatureSet, make_features
 from rlgo.weights import Weights
 from train.players.keys import weights_for
 from train.players.spec import parse_spec

@@ -175,8 +175,12 @@ def play_match(
     jobs, cluster = WORKERS.check("jobs", jobs), One(str).check("cluster", cluster)
     path, records = OrNone(Place()).check("results", results), OrNone(Place()).check("sgf", sgf)
     if fast:
-        if time or jobs > 1 or cluster or results or sgf or sprt or check_scores:
-            raise RlgoError("a fast match has no clocks, processes, records or tests")
+        others = {
+            "time": time, "jobs": jobs > 1, "cluster": cluster, "results": results, "sgf": sgf, "sprt": sprt,
+            "check_scores": check_scores,
+        }  # fmt: skip
+        if given := [name for name, value in others.items() if value]:
+            raise RlgoError(f"fast cannot be combined with {' or '.join(given)}")
         return _play_fast(a, b, settings, progress=progress)
     match = _Match((a, b), settings, records)
     if match.players and (jobs > 1 or cluster):

@@ -46,7 +46,7 @@ from train.settings import spec_value
 
 SLICE_SECONDS = 0.2  # between two checks for Ctrl-C
 SAVE_SECONDS = 10.0  # between two saved states
-SAVED = "; saved up to "  # in errors: between what went wrong and how to resume
+SAVED = "; saved up to "  # in errors: between what went wrong and what is left
 _MAX_WEIGHT = 1e12  # beyond this, learning has diverged, and logged numbers would be meaningless
 _MAY_CHANGE = ("run.name", "run.out", "run.games", "run.cluster", "run.cluster_timeout")  # when a run is resumed
 _RESULTS = ("seconds", "sessions", "lost", "strength", "elo")  # added to run.json at the end
@@ -256,25 +256,36 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> 
             with Monitor(folder.path, done.sessions) as monitor, folder.log.open("a", encoding="utf-8") as log_file:
                 run = _Run(config, folder, learner, monitor, stop, log_file, done)
                 return run.go(progress)
+        except _Diverged as error:  # and would again
+            raise RlgoError(f"{error}{_saved(folder)}") from None
         except (OSError, RlgoError) as error:
             what = f"{folder.path}: cannot be written: {error.strerror}" if isinstance(error, OSError) else error
-            raise RlgoError(f"{what}{_saved(folder)}") from None
+            raise RlgoError(f"{what}{_saved(folder)}; {_how_to_resume(folder)}") from None
         except _Interrupted:
             pass
         except KeyboardInterrupt:
-            message(f"stopped at once{_saved(folder)}")
+            message(f"stopped at once{_saved(folder)}; {_how_to_resume(folder)}")
         raise KeyboardInterrupt(stop.signal)
 
 
 def _saved(folder: RunFolder) -> str:
-    """Return the end of an error message: what is saved, and how to resume."""
+    """Return the part of an error message that says what is saved."""
     _, saved = folder.load()
-    return f"{SAVED}{saved['games']:,} games; resume with: {folder.resume_command()}"
+    return f"{SAVED}{saved['games']:,} games"
+
+
+def _how_to_resume(folder: RunFolder) -> str:
+    """Return the end of a message about a run that can go on."""
+    return f"resume with: {folder.resume_command()}"
 
 
 # ---------------------------------------------------------------------------------------------
 # The loop of a run
 # ---------------------------------------------------------------------------------------------
+
+
+class _Diverged(RlgoError):
+    """Raised when the weights have grown without bound."""
 
 
 class _Interrupted(Exception):
@@ -392,7 +403,7 @@ class _Run:
             # Name the next point of the logs, because the exact slice depends on how fast the machine is.
             log_every = self.config.run.log_every
             games = min(self.config.run.games, -(-done.games // log_every) * log_every)
-            raise RlgoError(
+            raise _Diverged(
                 f"diverged: weights grow without bound after {games:,} games; "
                 f"expected a smaller learning.alpha than {self.config.learning.alpha:g}"
             )
@@ -495,7 +506,7 @@ class _Run:
         save_weights(self.folder.weights, self.weights())
         self.log(
             f"interrupted after {self.learner.games:,} games; weights so far: {self.folder.weights}\n"
-            f"resume with: {self.folder.resume_command()}"
+            + _how_to_resume(self.folder)
         )
         raise _Interrupted
 

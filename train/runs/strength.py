@@ -18,7 +18,8 @@ from rlgo.errors import RlgoError
 from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.player import GreedyPlayer
-from rlgo.shapes import FeatureSet, extend
+from rlgo.rewriting import extend
+from rlgo.shapes import FeatureSet
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.arena.elo import Rating

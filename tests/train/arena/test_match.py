@@ -176,8 +176,12 @@ def test_scores_are_compared_as_numbers() -> None:
 
 
 def test_a_fast_match_has_nothing_of_this(tmp_path: Path) -> None:
-    for more in ({"jobs": 2}, {"results": tmp_path / "x"}, {"sprt": Sprt()}, {"time": TimeSettings(1)}):
-        with pytest.raises(RlgoError, match="a fast match has no clocks"):
+    for more, named in (
+        ({"jobs": 2}, "jobs"),
+        ({"results": tmp_path / "x"}, "results"),
+        ({"sprt": Sprt(), "time": TimeSettings(1)}, "time or sprt"),
+    ):
+        with pytest.raises(RlgoError, match=f"^fast cannot be combined with {named}$"):
             play_match("random", "random", 2, fast=True, **FIVE, **more)
     assert not (tmp_path / "x").exists()
 

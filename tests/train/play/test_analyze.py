@@ -64,7 +64,7 @@ def test_the_values_of_every_move_under_both_memories(weights):
 
 
 def _unshared(weights: Weights, sizes: tuple[int, ...]) -> np.ndarray:
-    from rlgo.shapes import unshare
+    from rlgo.rewriting import unshare
 
     return unshare(weights.features, weights.theta, sizes)[1]
 

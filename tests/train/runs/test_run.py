@@ -236,6 +236,7 @@ def test_divergence_names_the_step_size(tmp_path):
     assert found.returncode == 2
     assert "diverged" in found.stderr.splitlines()[-1]
     assert "learning.alpha than 100" in found.stderr.splitlines()[-1]
+    assert "resume" not in found.stderr  # it would diverge again
     assert "Traceback" not in found.stderr
 
 
