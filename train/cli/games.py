@@ -16,6 +16,7 @@ from train.cli.options import (
     Seed,
     Size,
     board,
+    check_folder,
     check_writable,
     count,
     player_names,
@@ -128,8 +129,7 @@ def _check_files(json_file: Path | None, results: Path | None, sgf: Path | None)
     check_writable(results, "--results")
     if json_file is not None and results is not None and json_file.resolve() == results.resolve():
         raise RlgoError(f"--json {json_file}: expected another file than --results")
-    if sgf is not None and sgf.exists() and not sgf.is_dir():
-        raise RlgoError(f"--sgf {sgf}: expected a folder")
+    check_folder(sgf)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from train.cli.options import (
     Size,
     as_json,
     board,
+    check_folder,
     check_picture,
     check_writable,
     count,
@@ -69,9 +70,8 @@ def play(
     the same command again to continue after an interruption.
     """
     checked = board(size, komi)
-    if sgf is not None and sgf.exists() and not sgf.is_dir():
-        raise RlgoError(f"--sgf {sgf}: expected a folder")
-    _check_folder(out)
+    check_folder(sgf)
+    check_folder(out, "--out")
 
     from train.knowledge.collect import GamesPlan, describe, play_games
     from train.knowledge.shards import read_collection
@@ -99,7 +99,7 @@ def import_sgf(
     checked = board(size, komi)
     if not source.is_dir():
         raise RlgoError(f"{source}: expected a folder with SGF files")
-    _check_folder(out)
+    check_folder(out, "--out")
 
     from train.knowledge.collect import import_games
 
@@ -121,11 +121,6 @@ def info(
 
     games = read_collection(folders)
     print(as_json(summary(games)) if as_data else describe(games))
-
-
-def _check_folder(path: Path) -> None:
-    if path.exists() and not path.is_dir():
-        raise RlgoError(f"--out {path}: expected a folder")
 
 
 # ---------------------------------------------------------------------------------------------

@@ -158,6 +158,12 @@ def check_writable(path: Path | None, option: str = "--json") -> None:
         files.check_writable(path, f"{option} ")
 
 
+def check_folder(path: Path | None, option: str = "--sgf") -> None:
+    """Raise RlgoError now if `path` is no folder, and cannot become one, rather than after hours of work."""
+    if path is not None and path.exists() and not path.is_dir():
+        raise RlgoError(f"{option} {path}: expected a folder")
+
+
 def check_picture(path: Path | None, option: str = "--png") -> None:
     """Raise RlgoError now if no picture can be drawn to `path`, rather than after hours of work."""
     if path is not None:
