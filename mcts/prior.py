@@ -12,9 +12,10 @@ import numpy as np
 
 from mcts.search import Workspace
 from mcts.settings import MOST_PRIOR
-from mcts.tree import Tree, edges_of, statistic
+from mcts.tree import Tree, statistic
 from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
+from rlgo.jit import njit
 
 # (board record, moves) -> (H, C, C~). Moves are points or PASS, int64[n]; H, C and C~ are each float[n] or a number.
 Prior = Callable[[np.record, np.ndarray], Any]
@@ -56,17 +57,16 @@ class UserPrior:
             return
         nodes = [int(node) for node in workspace.waiting_nodes[:n]]
         boards = [workspace.waiting_boards[i] for i in range(n)]
-        moves = [edges_of(tree, node).move for node in nodes]
+        moves = [tree.move[_edges(tree, node)].astype(np.int64) for node in nodes]
         answers = self._priors(boards, moves)
         if not isinstance(answers, Sequence) or len(answers) != n:
             raise RlgoError(f"priors: expected a list of {n} triples (H, C, C~), one for each board")
         for node, actions, answer in zip(nodes, moves, answers, strict=True):
             h, c, c_amaf = self._columns(answer, actions)
-            first = int(tree.first_edge[node])
-            for i in range(len(actions)):
-                tree.mc_statistic[first + i] += statistic(c[i], c[i] * h[i])
-                tree.amaf_statistic[first + i] += statistic(c_amaf[i], c_amaf[i] * h[i])
-            tree.prior_q[first : first + len(actions)] = np.rint(255 * h)
+            here = _edges(tree, node)
+            _add_outcomes(tree.mc_statistic[here], h, c)
+            _add_outcomes(tree.amaf_statistic[here], h, c_amaf)
+            tree.prior_q[here] = np.rint(255 * h)
             tree.node_visits[node] += int(c.sum())
         workspace.tally.waiting = 0
 
@@ -86,3 +86,16 @@ class UserPrior:
                 raise RlgoError(f"prior: {name} of {vertex} = {column[wrong[0]]}: expected 0 to {high:g}")
             columns.append(column)
         return columns[0], np.rint(columns[1]), np.rint(columns[2])
+
+
+def _edges(tree: Tree, node: int) -> slice:
+    """Return where the edges of a node are."""
+    first = int(tree.first_edge[node])
+    return slice(first, first + int(tree.n_edges[node]))
+
+
+@njit
+def _add_outcomes(statistics, h, n):
+    """Add n outcomes of mean H to each statistic. Equations 48 to 51, for a node that has been visited before."""
+    for i in range(len(statistics)):
+        statistics[i] += statistic(n[i], n[i] * h[i])

@@ -24,7 +24,7 @@ from rlgo.bounds import One, OrNone, Switch, Whole, checked
 from rlgo.budget import SLICE_SECONDS, Budget, check_budget, shorter
 from rlgo.clock import seconds_for
 from rlgo.game import Game
-from rlgo.jit import atomic_add, compiling, copy_record, inline, njit, seed_sequence
+from rlgo.jit import atomic_add, compiling, copy_record, inline, inline_once, njit, seed_sequence
 from rlgo.journal import Journal, catch_up, clear, exchange, make_journals
 from rlgo.learner import add_up
 from rlgo.memory import announce
@@ -117,7 +117,7 @@ def tally_dtype() -> np.dtype:
     return np.dtype((np.record, np.dtype([("simulations", "i8"), ("abandoned", "i8"), ("wins", "f8")])))
 
 
-@njit
+@inline_once
 def play_simulation(scratch, table, settings, rules, long_term):
     """Simulate once on scratch.boards[1], which scratch.shapes[1] must match; scratch.episode records it.
 

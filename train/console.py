@@ -12,6 +12,7 @@ import contextlib
 import datetime
 import errno
 import io
+import math
 import os
 import shlex
 import shutil
@@ -364,7 +365,8 @@ class Progress:
 
     def __init__(self, total: int, unit: str, description: str = "", initial: int = 0, *, enabled: bool = True) -> None:
         self.n, self.total, self.unit, self.description = initial, total, unit, description
-        self._postfix = ""
+        self._postfix, self._made = "", -math.inf
+        self._make_postfix: Callable[[], str] | None = None
         self._start: tuple[float, int] | None = None  # time and n after the first step, which may have compiled kernels
         self._printed = time.monotonic()
         self._prints_lines = enabled and not _has_bars()
@@ -409,8 +411,17 @@ class Progress:
             self._printed = now
             message(self.line())
 
-    def set_postfix(self, text: str) -> None:
-        """Show `text` after the bar."""
+    def set_postfix(self, text: str | Callable[[], str]) -> None:
+        """Show `text` after the bar.
+
+        A function makes text that takes time; it is called once a second, and at the end.
+        """
+        self._make_postfix = text if callable(text) else None
+        if callable(text):
+            now = time.monotonic()
+            if now - self._made < 1:
+                return
+            text, self._made = text(), now
         self._postfix = text
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
@@ -418,6 +429,8 @@ class Progress:
     def close(self) -> None:
         """Close the bar and leave it on screen."""
         if self._bar is not None:
+            if self._make_postfix is not None:
+                self._bar.set_postfix_str(self._make_postfix(), refresh=False)
             self._bar.close()
 
     def line(self) -> str:

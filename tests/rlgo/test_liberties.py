@@ -246,7 +246,7 @@ def test_learning_equals_the_paper_term_by_term(update):
     learning = Learning(alpha=0.5, update=update, normalise=ACTIVE, games=10)
     worker = LearnWorker(features, learning, Policy(), 0.5, 0, 7, random_theta(features, 1, 0.1))
     index_of: dict = {}
-    for game in range(6):
+    for game in range(3):
         before = worker.theta.copy()
         worker.learn(1, game)
         episode, board = worker.episode, NaiveBoard(5)

@@ -123,7 +123,7 @@ def test_schedule_equals_dense_td():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "games"), [(5, 300), (9, 5)])
+@pytest.mark.parametrize(("size", "games"), [(5, 100), (9, 3)])
 def test_long_runs_equal_dense_td(size, games):
     compare_with_dense(games, size, (1, 2, 3), alpha=0.1, seed=3)
 

@@ -346,6 +346,16 @@ def test_progress_that_is_switched_off_is_silent(clock: Callable[[float], None],
     assert capsys.readouterr() == ("", "")
 
 
+def test_text_that_takes_time_is_made_once_a_second(clock: Callable[[float], None]) -> None:
+    made: list[int] = []
+    with Progress(100, "games", enabled=False) as bar:
+        for _ in range(30):
+            bar.set_postfix(lambda: f"{made.append(1) or len(made)} made")
+            assert bar.line().endswith(f"{len(made)} made")
+            clock(0.25)
+    assert len(made) == 8
+
+
 def test_on_a_terminal_progress_is_a_bar(monkeypatch: Any) -> None:
     stream = Stream(is_terminal=True)
     monkeypatch.setattr("sys.stderr", stream)

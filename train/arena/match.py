@@ -13,7 +13,7 @@ import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -188,9 +188,9 @@ def play_match(
     match.prepare()
     match.check_sgf_folder(path)
     with open_results(path, match.header, settings.size) as kept:
-        tasks = match.tasks(kept.numbers)
-        with contextlib.closing(make_pool(jobs, cluster, len(tasks), match.players)) as pool:
-            interrupted = match.play(pool, tasks, kept, progress=progress)
+        left = settings.games - len(kept.first(settings.games))
+        with contextlib.closing(make_pool(jobs, cluster, left, match.players)) as pool:
+            interrupted = match.play(pool, match.tasks(kept.numbers), kept, progress=progress)
         return match.result(kept.first(settings.games), interrupted=interrupted)
 
 
@@ -226,29 +226,25 @@ class _Match:
             **programs_of(self.specs),
         }
 
-    def tasks(self, finished: set[int]) -> list[GameTask]:
-        """Return the games that are left to play. A is Black in the odd ones."""
+    def tasks(self, finished: set[int]) -> Iterator[GameTask]:
+        """Yield the games that are left to play. A is Black in the odd ones."""
         s = self.settings
         rules = GameRules(s.size, s.komi, s.longest, s.time, s.check_scores, self.sgf is not None)
-        openings = make_openings(s.size, s.games // 2, s.opening_plies, s.seed)
-        tasks = []
-        for n in range(1, s.games + 1):
-            black, white = (0, 1) if n % 2 else (1, 0)
-            if n not in finished:
-                tasks.append(
-                    GameTask(
+        openings = zip(range(1, s.games // 2 + 1), make_openings(s.size, s.opening_plies, s.seed), strict=False)
+        for number, opening in openings:
+            for n, black, white in ((2 * number - 1, 0, 1), (2 * number, 1, 0)):
+                if n not in finished:
+                    yield GameTask(
                         number=n,
                         black=self.specs[black],
                         white=self.specs[white],
-                        opening=openings[(n - 1) // 2],
+                        opening=opening,
                         seed=s.seed,
                         rules=rules,
                         comment=self._comment(n),
                         names=(self.names[black], self.names[white]),
-                        opening_number=(n + 1) // 2,
+                        opening_number=number,
                     )
-                )
-        return tasks
 
     def _comment(self, number: int) -> str:
         """Return the comment of a game's SGF record."""
@@ -258,7 +254,7 @@ class _Match:
         engines = [f"{name} {number}" for name, number in self.engines.items()]
         return "\n".join([first, ", ".join(settings), *engines])
 
-    def play(self, pool: GamePool, tasks: Sequence[GameTask], kept: Results, *, progress: bool) -> bool:
+    def play(self, pool: GamePool, tasks: Iterable[GameTask], kept: Results, *, progress: bool) -> bool:
         """Play the rest of the match, or until its test is decided; return whether Ctrl-C ended it.
 
         KeyboardInterrupt if no game is finished.
@@ -272,9 +268,7 @@ class _Match:
                 if self._is_decided(kept):
                     return False
                 for _ in play_into(kept, pool, tasks, bar, sgf):
-                    scores = list(scores_by_opening(kept.games).values())
-                    rate = sum(map(sum, scores)) / sum(map(len, scores))
-                    bar.set_postfix(f"won {in_percent(rate, clustered_interval(scores))}")
+                    bar.set_postfix(lambda: _won(kept.games))
                     if self._is_decided(kept):
                         break
             except KeyboardInterrupt:
@@ -349,6 +343,12 @@ def scores_by_opening(games: Sequence[PlayedGame]) -> dict[int, list[float]]:
     for game in sorted(games, key=lambda game: game.number):
         scores.setdefault(game.opening, []).append(game.record.z if game.number % 2 else 1 - game.record.z)
     return scores
+
+
+def _won(games: Sequence[PlayedGame]) -> str:
+    """Return A's share of the points, with its interval."""
+    scores = list(scores_by_opening(games).values())
+    return f"won {in_percent(sum(map(sum, scores)) / sum(map(len, scores)), clustered_interval(scores))}"
 
 
 def _mean_scores(games: Sequence[PlayedGame]) -> list[float]:

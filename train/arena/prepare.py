@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +71,11 @@ def check_opening(plies: int, size: int, max_moves: int | None) -> None:
         raise RlgoError(f"max_moves = {max_moves}: expected more than the {plies} moves of the opening")
 
 
-def make_openings(size: int, n: int, plies: int, seed: int) -> list[tuple[int, ...]]:
-    """Return n random openings; a larger n begins with the same ones."""
+def make_openings(size: int, plies: int, seed: int) -> Iterator[tuple[int, ...]]:
+    """Yield random openings without end, always the same ones for a seed."""
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
-    return [tuple(random_opening(size, plies, rng)) for _ in range(n)]
+    while True:
+        yield tuple(random_opening(size, plies, rng))
 
 
 def random_opening(size: int, plies: int, rng: np.random.Generator) -> list[int]:

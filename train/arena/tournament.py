@@ -270,7 +270,7 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
 def _play_rounds(plan: Plan, pool: GamePool, kept: Results, *, progress: bool) -> None:
     """Play all games that are not in `kept` yet."""
     s, total = plan.settings, plan.total_games
-    openings = make_openings(s.size, s.games // 2, s.opening_plies, s.seed)
+    openings = list(itertools.islice(make_openings(s.size, s.opening_plies, s.seed), s.games // 2))
     sgf = plan.folder / "sgf" / "game-{:06}.sgf" if s.sgf else None
     if sgf is not None:
         make_folder(sgf.parent)

@@ -68,8 +68,8 @@ class GamesPlan:
     def tasks(self, finished: set[int], sgf: bool) -> Iterable[GameTask]:
         """Yield the games that are left to play."""
         rules = GameRules(self.size, self.komi, self.longest, sgf=sgf, opinions=True)
-        openings = make_openings(self.size, self.games, min(self.opening_plies, self.longest), self.seed)
-        for number, opening in enumerate(openings, 1):
+        openings = make_openings(self.size, min(self.opening_plies, self.longest), self.seed)
+        for number, opening in zip(range(1, self.games + 1), openings, strict=False):
             if number not in finished:
                 yield GameTask(number, self.player, "", opening, self.seed, rules, opening_number=number)
 

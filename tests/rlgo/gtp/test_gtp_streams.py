@@ -42,7 +42,7 @@ def test_any_bytes_get_a_well_formed_answer(capsys: pytest.CaptureFixture[str]) 
     draw = random.Random(1)
     engine = GtpEngine(RandomPlayer(1))
     answered = failed = 0
-    for i in range(20_000):
+    for i in range(6_000):
         line = random_line(draw)
         sink = io.BytesIO()
         engine.done = False
@@ -63,7 +63,7 @@ def test_any_bytes_get_a_well_formed_answer(capsys: pytest.CaptureFixture[str]) 
     printed = capsys.readouterr()
     assert printed.out == ""
     assert not re.sub("compiling .*\n", "", printed.err)
-    assert answered > 10_000
+    assert answered > 3_000
     assert 3000 < failed < answered - 3000
 
 

@@ -127,6 +127,12 @@ def test_ctrl_c_keeps_the_games_completed(after: int) -> None:
     assert 0 <= result.ci95[0] < result.ci95[1] <= 1
 
 
+@pytest.mark.timeout(100)
+def test_a_very_long_match_begins_at_once() -> None:
+    """Openings are drawn as they are needed: a billion would take days."""
+    assert play_match(interrupter(3), "random", 1_000_000_000, size=5, seed=2).games == 3
+
+
 def test_ctrl_c_before_the_first_result() -> None:
     with pytest.raises(KeyboardInterrupt):
         play_match(interrupter(0), "random", 10, size=5)

@@ -267,19 +267,19 @@ def resume_command(printed: str) -> list[str] | None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("workers", "n"), [(1, 20), (2, 4)])
+@pytest.mark.parametrize(("workers", "n"), [(1, 8), (2, 3)])
 def test_a_storm_of_kills(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
     storm(tmp_path, {"kill": n, "kill at a write": n}, workers, whole[workers])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("workers", "n"), [(1, 8), (2, 5)])
+@pytest.mark.parametrize(("workers", "n"), [(1, 3), (2, 2)])
 def test_a_storm_of_signals(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
     storm(tmp_path, {"Ctrl-C": n, "Ctrl-C thrice": n, "polite kill": n, "kill": n}, workers, whole[workers])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("workers", "n"), [(1, 12), (2, 4)])
+@pytest.mark.parametrize(("workers", "n"), [(1, 4), (2, 2)])
 def test_a_storm_of_full_disks(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
     storm(tmp_path, {"full disk": n, "failing disk": n, "kill at a write": n // 2}, workers, whole[workers])
 
@@ -316,7 +316,7 @@ def test_files_that_may_not_grow(most: int, whole: Any, tmp_path: Path) -> None:
 
 ROOT = Path(__file__).resolve().parents[3]
 # Long enough to be found at work.
-LONG = {"run__games": 20_000, "run__log_every": 40, "run__eval_every": 0}
+LONG = {"run__games": 10_000, "run__log_every": 40, "run__eval_every": 0}
 
 
 @pytest.mark.slow
