@@ -15,8 +15,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that fork this process come first, while it has no other threads, and Ray's, which leave some, last."""
-    order = {"test_resume.py": 0, "test_storms.py": 0, "test_workers.py": 2}
+    """Tests that fork this process come first, while it has no other threads, and Ray's, which leave some, last.
+
+    The documents, which take as long as Ray, are tested beside it: no process is left without work.
+    """
+    order = {"test_resume.py": 0, "test_storms.py": 0, "test_docs.py": 2, "test_workers.py": 2}
     items.sort(key=lambda item: order.get(item.path.name, 1))
 
 
