@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -21,7 +22,7 @@ NAMES = ("train", "mcts", "rlgo", "numpy", "json", "random", "signal", "socket",
 OPTIONAL = {
     "matplotlib": (["experiment", "plot", "shape_frequency", "--results", str(ROOT / "docs" / "experiments")], "plot"),
     "ray": (["train", "quick", "--set", "run.cluster=local"], "ray"),
-    "pyspiel": (["match", "open_spiel", "random", "--games", "2", "--size", "5"], "open_spiel"),
+    "pyspiel": (["match", "open_spiel", "random", "--games", "2", "--size", "5"], "open-spiel"),
     "starlette": (["web", "--no-browser"], "web"),
 }
 
@@ -173,6 +174,17 @@ def test_what_needs_a_missing_package_says_which_extra_has_it(name, tmp_path):
     assert last.startswith("rlgo: error: ")
     assert f"rlgo[{extra}]" in last
     assert "Traceback" not in done.stderr
+
+
+def test_the_extras_that_are_named_exist_as_every_pip_spells_them():
+    """pip 23.2, which comes with Python 3.11, installs nothing for an extra with an underscore, and only warns."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in extras)
+    files = [ROOT / "README.md", *(path for folder in ("docs", "train", "rlgo", "mcts", "configs")
+             for path in (ROOT / folder).rglob("*") if path.suffix in (".md", ".py", ".toml", ".ipynb"))]  # fmt: skip
+    named = {name for path in files for text in re.findall(r"rlgo\[([\w, -]+)\]", path.read_text("utf-8"))
+             for name in text.replace(" ", "").split(",")}  # fmt: skip
+    assert {"open-spiel", "web"} <= named <= set(extras)
 
 
 @pytest.mark.process

@@ -8,7 +8,7 @@ differences:
   illegal (positional superko): rlgo's own players never play it, but the other side may.
 * Nobody can resign, and a game ends after `max_game_length` moves, scored as it stands.
 
-Importing this module raises an RlgoError if OpenSpiel is missing; install it with `pip install 'rlgo[open_spiel]'`.
+Importing this module raises an RlgoError if OpenSpiel is missing; install it with `pip install 'rlgo[open-spiel]'`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rlgo.player import RESIGN, Player, RandomPlayer, Seed, check_player, check_
 try:
     import pyspiel
 except ImportError:
-    raise RlgoError("needs OpenSpiel, which is not installed: pip install 'rlgo[open_spiel]'") from None
+    raise RlgoError("needs OpenSpiel, which is not installed: pip install 'rlgo[open-spiel]'") from None
 
 RESIGNED = "resigned"  # the value of `PlayerBot.gave_up` after a resignation
 

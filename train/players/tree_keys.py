@@ -310,7 +310,7 @@ _register_algorithm(
 
 @register("open_spiel")
 class OpenSpielKeys(Keys):
-    """OpenSpiel's own tree search (needs rlgo[open_spiel])."""
+    """OpenSpiel's own tree search (needs rlgo[open-spiel])."""
 
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations"}
 

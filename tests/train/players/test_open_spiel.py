@@ -247,7 +247,7 @@ def test_without_open_spiel_it_says_what_to_install():
     code = "import sys; sys.modules['pyspiel'] = None; import train.players.open_spiel"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     last = done.stderr.strip().splitlines()[-1]
-    assert last.endswith("RlgoError: needs OpenSpiel, which is not installed: pip install 'rlgo[open_spiel]'")
+    assert last.endswith("RlgoError: needs OpenSpiel, which is not installed: pip install 'rlgo[open-spiel]'")
 
 
 # ---------------------------------------------------------------------------------------------
