@@ -28,7 +28,7 @@ ENGINE = "rlgo"  # the default player
 # ---------------------------------------------------------------------------------------------
 
 
-# Upper bounds. The openings of a match are drawn before it begins, hence the limit on games.
+# Upper bounds. A match keeps its games in memory, hence the limit on them.
 MOST_GAMES, MOST_JOBS, MOST_SHAPES, MOST_SEED = 10**7, 1_000, 1_000, 2**63 - 1
 
 
