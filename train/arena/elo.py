@@ -514,7 +514,9 @@ def _check_connected(pairs: _Pairs, anchored: np.ndarray, prior: float) -> None:
 
     def groups(edges: Iterable[tuple[np.ndarray, np.ndarray]], connection: str) -> list[list[str]]:
         # Anchors count as connected, because their ratings are given.
-        heads, tails = (np.concatenate(ends) for ends in zip(*edges, (known, np.roll(known, 1)), strict=True))
+        loops = known, np.roll(known, 1)
+        # int32, for SciPy 1.11 finds no components in a graph of int64
+        heads, tails = (np.concatenate(ends).astype(np.int32) for ends in zip(*edges, loops, strict=True))
         graph = coo_array((np.ones(len(heads)), (heads, tails)), (n, n))
         count, label = connected_components(graph, connection=connection)
         return [[names[k] for k in np.flatnonzero(label == c)] for c in range(count)]
