@@ -15,7 +15,7 @@ nox.options.default_venv_backend = "venv"
 nox.options.error_on_missing_interpreters = False
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-QUICK = "not slow and not process and not gnugo and not ray"
+QUICK = "not slow and not process and not gnugo and not ray and not browser"
 
 
 def lower_bounds() -> list[str]:

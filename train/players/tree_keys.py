@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, get_type_hints
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -270,7 +270,8 @@ def _register_algorithm(name: str, summary: str, kind: type[TreeKeys] = TreeKeys
     for field, value in ALGORITHMS[name]._asdict().items():
         if field in kind.fields() and value != getattr(_SETTINGS, field):
             known[field] = name_of(value, _CODES[field]) if field in _CODES else value
-    annotations = {field: get_type_hints(kind, include_extras=True)[field] for field in known}
+    # Their limits are in the fields. pydantic 2.8 would take the old default together with those of the type.
+    annotations = {field: kind.fields()[field].annotation for field in known}
     defaults = {field: with_default(kind.fields()[field], default) for field, default in known.items()}
     body: dict[str, Any] = {
         "__doc__": summary,

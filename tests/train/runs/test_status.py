@@ -57,11 +57,14 @@ def states(folder: Path) -> dict[str, str]:
 
 
 def test_states(made):
-    before = contents(made)
+    def kept():  # filelock 3.12 touches its file when it tries to lock it
+        return {path: content for path, content in contents(made).items() if not path.endswith(".lock")}
+
+    before = kept()
     assert states(made) == {"begun": "interrupted", "done": "finished", "sweep/member": "finished"}
     with RunFolder(made / "begun").lock(), RunFolder(made / "sweep" / "member").lock():
         assert states(made) == {"begun": "running", "done": "finished", "sweep/member": "running"}
-    assert contents(made) == before
+    assert kept() == before
 
 
 def test_what_is_reported(made):
