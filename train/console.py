@@ -414,7 +414,7 @@ class Progress:
     def set_postfix(self, text: str | Callable[[], str]) -> None:
         """Show `text` after the bar.
 
-        A function makes text that takes time; it is called once a second, and at the end.
+        A function makes text that takes time; it is called at most once a second, and at the end.
         """
         self._make_postfix = text if callable(text) else None
         if callable(text):

@@ -230,8 +230,8 @@ class _Match:
         """Yield the games that are left to play. A is Black in the odd ones."""
         s = self.settings
         rules = GameRules(s.size, s.komi, s.longest, s.time, s.check_scores, self.sgf is not None)
-        openings = zip(range(1, s.games // 2 + 1), make_openings(s.size, s.opening_plies, s.seed), strict=False)
-        for number, opening in openings:
+        openings = itertools.islice(make_openings(s.size, s.opening_plies, s.seed), s.games // 2)
+        for number, opening in enumerate(openings, 1):
             for n, black, white in ((2 * number - 1, 0, 1), (2 * number, 1, 0)):
                 if n not in finished:
                     yield GameTask(

@@ -7,6 +7,7 @@ call ended.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -69,7 +70,7 @@ class GamesPlan:
         """Yield the games that are left to play."""
         rules = GameRules(self.size, self.komi, self.longest, sgf=sgf, opinions=True)
         openings = make_openings(self.size, min(self.opening_plies, self.longest), self.seed)
-        for number, opening in zip(range(1, self.games + 1), openings, strict=False):
+        for number, opening in enumerate(itertools.islice(openings, self.games), 1):
             if number not in finished:
                 yield GameTask(number, self.player, "", opening, self.seed, rules, opening_number=number)
 
