@@ -59,10 +59,13 @@ class MatchSettings(NamedTuple):
     time: Annotated[TimeSettings | None, OrNone(One(TimeSettings))] = None  # for each side; None: no clock
     sprt: Annotated[Sprt | None, OrNone(One(Sprt))] = None  # a test that ends the match once it is decided
     check_scores: bool = False  # ask engines for their final_score, and count where it differs from the referee's
+    skip: Annotated[int, COUNT_OR_0] = 0  # openings at the beginning that are not played: their games are elsewhere
 
     def combine(self) -> None:
-        """Refuse openings that leave too little of a game."""
+        """Refuse openings that leave too little of a game, and too few of them."""
         check_opening(self.opening_plies, self.size, self.max_moves)
+        if self.skip >= self.games // 2:
+            raise RlgoError(f"skip = {self.skip}: expected fewer than the {self.games // 2} openings of the match")
 
     @property
     def longest(self) -> int:
@@ -137,7 +140,7 @@ class MatchResult:
 def play_match(
     a: str | Player, b: str | Player, games: int, *, size: int = 9, komi: float = 7.5, seed: int = 1,
     opening_plies: int = 4, max_moves: int | None = None, time: TimeSettings | None = None, sprt: Sprt | None = None,
-    check_scores: bool = False, fast: bool = False, jobs: int = 1, cluster: str = "",
+    check_scores: bool = False, skip: int = 0, fast: bool = False, jobs: int = 1, cluster: str = "",
     results: str | Path | None = None, sgf: str | Path | None = None, progress: bool = True,
 ) -> MatchResult:  # fmt: skip
     """Play a match between two players.
@@ -146,8 +149,8 @@ def play_match(
     ----------
     a, b : player specs (`train.players.spec`), or players. A spec gets a new player for each game, whose random numbers
         depend on the seed and the game; engines are closed at the end.
-    games, size, komi, seed, opening_plies, max_moves, time, sprt, check_scores : see `MatchSettings`. The openings of a
-        shorter match are the first ones of a longer match.
+    games, size, komi, seed, opening_plies, max_moves, time, sprt, check_scores, skip : see `MatchSettings`. The
+        openings of a shorter match are the first ones of a longer match.
     fast : play in compiled code, thousands of games a second. Only for greedy and random players, by the rules of
         simulations (simple ko instead of superko, no early passes), and with different openings.
     jobs : number of games at a time, each in its own process. Player objects play in this process, one game at a
@@ -167,7 +170,7 @@ def play_match(
         another match.
     KeyboardInterrupt : if Ctrl-C comes before the first game is finished.
     """
-    settings = MatchSettings(games, size, komi, seed, opening_plies, max_moves, time, sprt, check_scores)
+    settings = MatchSettings(games, size, komi, seed, opening_plies, max_moves, time, sprt, check_scores, skip)
     for name, player in (("a", a), ("b", b)):
         if not isinstance(player, str):
             check_player(name, player)
@@ -177,7 +180,7 @@ def play_match(
     if fast:
         others = {
             "time": time, "jobs": jobs > 1, "cluster": cluster, "results": results, "sgf": sgf, "sprt": sprt,
-            "check_scores": check_scores,
+            "check_scores": check_scores, "skip": skip,
         }  # fmt: skip
         if given := [name for name, value in others.items() if value]:
             raise RlgoError(f"fast cannot be combined with {' or '.join(given)}")
@@ -188,10 +191,10 @@ def play_match(
     match.prepare()
     match.check_sgf_folder(path)
     with open_results(path, match.header, settings.size) as kept:
-        left = settings.games - len(kept.first(settings.games))
+        left = settings.games - 2 * settings.skip - len(match.own(kept))
         with contextlib.closing(make_pool(jobs, cluster, left, match.players)) as pool:
             interrupted = match.play(pool, match.tasks(kept.numbers), kept, progress=progress)
-        return match.result(kept.first(settings.games), interrupted=interrupted)
+        return match.result(match.own(kept), interrupted=interrupted)
 
 
 class _Match:
@@ -226,12 +229,16 @@ class _Match:
             **programs_of(self.specs),
         }
 
+    def own(self, kept: Results) -> list[PlayedGame]:
+        """Return the finished games of this match, in order. The file of a longer match contains others, too."""
+        return [game for game in kept.first(self.settings.games) if game.opening > self.settings.skip]
+
     def tasks(self, finished: set[int]) -> Iterator[GameTask]:
         """Yield the games that are left to play. A is Black in the odd ones."""
         s = self.settings
         rules = GameRules(s.size, s.komi, s.longest, s.time, s.check_scores, self.sgf is not None)
         openings = itertools.islice(make_openings(s.size, s.opening_plies, s.seed), s.games // 2)
-        for number, opening in enumerate(openings, 1):
+        for number, opening in itertools.islice(enumerate(openings, 1), s.skip, None):
             for n, black, white in ((2 * number - 1, 0, 1), (2 * number, 1, 0)):
                 if n not in finished:
                     yield GameTask(
@@ -259,16 +266,16 @@ class _Match:
 
         KeyboardInterrupt if no game is finished.
         """
-        games = self.settings.games
+        games = self.settings.games - 2 * self.settings.skip
         if self.sgf is not None:
             make_folder(self.sgf)
         sgf = None if self.sgf is None else self.sgf / "game-{:05}.sgf"
-        with console.Progress(games, "games", initial=len(kept.first(games)), enabled=progress) as bar:
+        with console.Progress(games, "games", initial=len(self.own(kept)), enabled=progress) as bar:
             try:
                 if self._is_decided(kept):
                     return False
                 for _ in play_into(kept, pool, tasks, bar, sgf):
-                    bar.set_postfix(lambda: _won(kept.games))
+                    bar.set_postfix(lambda: _won(self.own(kept)))
                     if self._is_decided(kept):
                         break
             except KeyboardInterrupt:
@@ -289,7 +296,7 @@ class _Match:
     def _is_decided(self, kept: Results) -> bool:
         """Whether there is a test and it is decided."""
         s = self.settings
-        return s.sprt is not None and bool(judge(_mean_scores(kept.games)[: s.games // 2], s.sprt).accepted)
+        return s.sprt is not None and bool(judge(_mean_scores(self.own(kept), s.skip + 1), s.sprt).accepted)
 
     def result(self, games: Sequence[PlayedGame], *, interrupted: bool) -> MatchResult:
         """Return the result of some games, in their order."""
@@ -311,7 +318,7 @@ class _Match:
             seconds=_seconds(games),
             time=self.time,
             sprt=s.sprt,
-            verdict=None if s.sprt is None else judge(_mean_scores(games), s.sprt),
+            verdict=None if s.sprt is None else judge(_mean_scores(games, s.skip + 1), s.sprt),
             disputed=sum(is_disputed(record) for record in records),
         )
 
@@ -351,14 +358,14 @@ def _won(games: Sequence[PlayedGame]) -> str:
     return f"won {in_percent(sum(map(sum, scores)) / sum(map(len, scores)), clustered_interval(scores))}"
 
 
-def _mean_scores(games: Sequence[PlayedGame]) -> list[float]:
-    """Return A's mean score in each opening, in order, up to the first opening that is not finished.
+def _mean_scores(games: Sequence[PlayedGame], first: int) -> list[float]:
+    """Return A's mean score in each opening from the first on, in order, up to one that is not finished.
 
     This way the end of a test does not depend on how long single games take.
     """
     scores = scores_by_opening(games)
-    n = next(i for i in itertools.count(1) if len(scores.get(i, [])) < 2)
-    return [sum(scores[i]) / 2 for i in range(1, n)]
+    n = next(i for i in itertools.count(first) if len(scores.get(i, [])) < 2)
+    return [sum(scores[i]) / 2 for i in range(first, n)]
 
 
 def _seconds(games: Sequence[PlayedGame]) -> tuple[float, float]:

@@ -67,6 +67,9 @@ def run(
     played: Annotated[
         bool, typer.Option("--played", help="Play nothing: write the results of the games played so far.")
     ] = False,
+    add: Annotated[
+        bool, typer.Option("--add", help="Go on after the games that the results count, wherever they were played.")
+    ] = False,
     scale: _Scale = 1.0,
     out: _Out = "experiments",
     results: _Results = None,
@@ -83,9 +86,9 @@ def run(
     folder = _folder(scale, out, results)
     for e in experiments:
         try:
-            run_experiment(e, folder, jobs, play=not played)
+            run_experiment(e, folder, jobs, play=not played, add=add)
         except KeyboardInterrupt:
-            message(f"interrupted; continue with: {_again(e, out, results)}")
+            message(f"interrupted; continue with: {_again(e, out, results, add)}")
             raise
         print(show(e, folder), flush=True)
     write_report(folder, _report(folder))
@@ -126,11 +129,11 @@ def report(
     print(path)
 
 
-def _again(e: Experiment, out: str, results: str | None) -> str:
+def _again(e: Experiment, out: str, results: str | None, add: bool) -> str:
     """Return the command that continues an experiment."""
     places = {"--out": None if out == "experiments" else out, "--results": results}
     options = [text for option, place in places.items() if place is not None for text in (option, place)]
-    return command(*shlex.split(e.command), *options)
+    return command(*shlex.split(e.command), *(["--add"] if add else []), *options)
 
 
 def _report(results: Path) -> Path:

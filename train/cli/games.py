@@ -36,6 +36,9 @@ _Games = Annotated[int, typer.Option("--games", parser=count(1, MOST_GAMES), met
 _OpeningPlies = Annotated[
     int, typer.Option("--opening-plies", parser=count(0), metavar="N", help="Random moves at the start of each game.")
 ]
+_Skip = Annotated[
+    int, typer.Option("--skip", parser=count(0), metavar="N", help="Leave out the first N openings, played elsewhere.")
+]
 _MaxMoves = Annotated[
     int | None,
     typer.Option(
@@ -74,6 +77,7 @@ def match(
     komi: Komi = 7.5,
     seed: Seed = 1,
     opening_plies: _OpeningPlies = 4,
+    skip: _Skip = 0,
     max_moves: _MaxMoves = None,
     time: _Time = None,
     jobs: _Jobs = 1,
@@ -106,6 +110,7 @@ def match(
             komi=checked.komi,
             seed=seed,
             opening_plies=opening_plies,
+            skip=skip,
             max_moves=max_moves,
             fast=fast,
             time=None if time is None else parse_time(time),

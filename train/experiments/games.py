@@ -20,9 +20,12 @@ from train.arena.results import PlayedGame, read_results, read_versions
 from train.arena.tournament import RESULTS, Plan, run_tournament
 from train.config import TournamentConfig
 from train.experiments.model import Contestant, Experiment
-from train.experiments.raw import pair_line
+from train.experiments.raw import RawResults, games_of, pair_line, sum_of_lines, whole_openings
 from train.experiments.training import labelled_runs, train_runs
 from train.players.spec import parse_spec
+
+# Lines of earlier raw results, by pair of players. The games after those that they count are added to them.
+_Counted = dict[tuple[str, str], dict[str, Any]]
 
 _PORTION = 20  # games of a pair before the next pair plays; so all pairs have about as many if the games are stopped
 
@@ -49,11 +52,14 @@ def total_games(e: Experiment) -> int:
     return len(e.contestants) // 2 * games if e.settings.pairing == "swiss" else len(pairs(e)) * games
 
 
-def run(e: Experiment, jobs: int, progress: bool, play: bool = True) -> list[dict[str, Any]]:
+def run(
+    e: Experiment, jobs: int, progress: bool, play: bool = True, before: RawResults | None = None
+) -> list[dict[str, Any]]:
     """Finish the training and the games of an experiment of kind "games", and return its raw results.
 
-    See `running.run_experiment` for the parameters.
+    See `running.run_experiment` for the parameters; `before` are the raw results that games are added to.
     """
+    counted = {} if before is None else _counted(e, before)
     lines = train_runs(e, labelled_runs(e), jobs, progress)[1] if e.runs else []
     if play:
         make_folder(games_folder(e))
@@ -64,16 +70,45 @@ def run(e: Experiment, jobs: int, progress: bool, play: bool = True) -> list[dic
             games = e.scaled(e.settings.games)
             for portion in range(_PORTION, games + _PORTION, _PORTION):
                 for a, b in pairs(e):
-                    _play(e, a, b, min(portion, games), jobs, progress)
-    return lines + collect(e)
+                    skip = _openings_in(counted, a, b)
+                    if 2 * skip < min(portion, games):
+                        _play(e, a, b, min(portion, games), skip, jobs, progress)
+    return lines + collect(e, counted)
 
 
-def _play(e: Experiment, a: Contestant, b: Contestant, games: int, jobs: int, progress: bool) -> None:
-    """Play a pair up to a number of games."""
+def _counted(e: Experiment, before: RawResults) -> _Counted:
+    """Return the lines of raw results that count games of this experiment.
+
+    Raises RlgoError for results of other players or openings, and for a Swiss tournament, whose pairs depend on every
+    single game.
+    """
+    s = e.settings
+    if s.pairing == "swiss":
+        raise RlgoError(f"{e.name}: no games can be added to a Swiss tournament from counts alone")
+    for key in ("seed", "opening_plies"):
+        if before.header[key] != getattr(s, key):
+            raise RlgoError(f"{e.name}: {key} is {getattr(s, key)}, but {before.header[key]} in its results")
+    lines = {tuple(line["pair"]): line for line in before.of("pair")}
+    counted = {}
+    for a, b in pairs(e):
+        if line := lines.get((a.name, b.name)):
+            if line["specs"] != [a.spec, b.spec] or line.get("size", s.size) != (a.size or s.size):
+                raise RlgoError(f"{e.name}: the results of {a.name} against {b.name} are those of other players")
+            counted[a.name, b.name] = whole_openings(line)
+    return counted
+
+
+def _openings_in(counted: _Counted, a: Contestant, b: Contestant) -> int:
+    """Return the number of openings of a pair that earlier results count: its first ones."""
+    return games_of(counted[a.name, b.name]) // 2 if (a.name, b.name) in counted else 0
+
+
+def _play(e: Experiment, a: Contestant, b: Contestant, games: int, skip: int, jobs: int, progress: bool) -> None:
+    """Play a pair up to a number of games, without some openings at the beginning."""
     s = e.settings
     match = play_match(
         a.spec, b.spec, games, size=a.size or s.size, komi=s.komi, seed=s.seed, opening_plies=s.opening_plies,
-        progress=progress, jobs=jobs, results=games_file(e, a, b),
+        skip=skip, progress=progress, jobs=jobs, results=games_file(e, a, b),
     )  # fmt: skip
     if match.interrupted:
         raise KeyboardInterrupt
@@ -100,12 +135,15 @@ def _plan(e: Experiment) -> Plan:
     return Plan(settings, {c.name: c.spec for c in e.contestants}, {}, folder, e.path)
 
 
-def collect(e: Experiment) -> list[dict[str, Any]]:
+def collect(e: Experiment, counted: _Counted) -> list[dict[str, Any]]:
     """Return the games that have been played so far as raw results, a line for each pair.
 
     Raises RlgoError if there are none.
     """
-    lines = [_pair_line(e, a, b, games, engines) for a, b, games, engines in _kept(e)]
+    lines = []
+    for a, b, games, engines in _kept(e, counted):
+        parts = [counted[a.name, b.name]] if (a.name, b.name) in counted else []
+        lines.append(sum_of_lines([*parts, *([_pair_line(e, a, b, games, engines)] if games else [])]))
     if not lines:
         raise RlgoError(f"{games_folder(e)}: no games have been played ({e.command})")
     return lines
@@ -138,7 +176,9 @@ def _pair_line(
     )
 
 
-def _kept(e: Experiment) -> Iterator[tuple[Contestant, Contestant, list[tuple[PlayedGame, bool]], dict[str, str]]]:
+def _kept(
+    e: Experiment, counted: _Counted
+) -> Iterator[tuple[Contestant, Contestant, list[tuple[PlayedGame, bool]], dict[str, str]]]:
     """Yield each pair that has met, its games with whether A was Black, and the versions of external engines."""
     s = e.settings
     if s.pairing == "swiss":
@@ -155,8 +195,19 @@ def _kept(e: Experiment) -> Iterator[tuple[Contestant, Contestant, list[tuple[Pl
         for a, b in pairs(e):
             about = {"a": a.spec, "b": b.spec}
             games, versions = _read(e, games_file(e, a, b), about, a.size or s.size, e.scaled(s.games))
-            if games:
+            games = _finished_openings(games, _openings_in(counted, a, b) + 1)
+            if games or (a.name, b.name) in counted:
                 yield a, b, [(game, game.number % 2 == 1) for game in games], versions
+
+
+def _finished_openings(games: list[PlayedGame], first: int) -> list[PlayedGame]:
+    """Return the games of the openings from the first on, up to one that is not finished.
+
+    So the openings that are counted are always the first ones.
+    """
+    numbers = {game.number for game in games}
+    last = next(n for n in itertools.count(first) if not {2 * n - 1, 2 * n} <= numbers)
+    return [game for game in games if first <= game.opening < last]
 
 
 def _read(

@@ -6,6 +6,7 @@ Everything that a report says is computed from these files; see `findings`.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -97,6 +98,29 @@ def pair_line(a: str, b: str, scores: Iterable[Sequence[float]], **more: Any) ->
     letters = {0.0: "L", 0.5: "D", 1.0: "W"}
     counts = Counter("".join(letters[float(y)] for y in opening) for opening in scores)
     return {"pair": [a, b], "openings": dict(sorted(counts.items())), **more}
+
+
+def whole_openings(line: dict[str, Any]) -> dict[str, Any]:
+    """Return a line made by `pair_line` without openings of which only one game was finished."""
+    whole = {**line, "openings": {scores: n for scores, n in line["openings"].items() if len(scores) == 2}}
+    return {**whole, "distinct": min(line["distinct"], games_of(whole))}
+
+
+def sum_of_lines(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return one line for the different games of several lines that `pair_line` made of the same players."""
+    games = [games_of(line) for line in lines]
+    openings = sum((Counter(line["openings"]) for line in lines), Counter[str]())
+    moves = sum(n * line["moves"] for n, line in zip(games, lines, strict=True)) / sum(games)
+    sums = {key: sum(line[key] for line in lines) for key in ("distinct", "forfeits")}
+    seconds_of = [math.fsum(line["seconds_of"][i] for line in lines) for i in (0, 1)]
+    return {
+        **lines[-1],
+        "openings": dict(sorted(openings.items())),
+        **sums,
+        "moves": round(moves, 1),
+        "seconds_of": [round(spent, 3) for spent in seconds_of],
+        "seconds": round(math.fsum(line["seconds"] for line in lines), 3),
+    }
 
 
 def scores_of(line: dict[str, Any]) -> list[tuple[float, ...]]:

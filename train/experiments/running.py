@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rlgo.bounds import One, OrNone, Place
+from rlgo.bounds import One, OrNone, Place, Switch
 from rlgo.errors import RlgoError
 from rlgo.files import make_folder
 from rlgo.settings import WORKERS
@@ -28,8 +28,9 @@ from train.runs.fleet import jobs_for
 
 
 def run_experiment(
-    e: Experiment, results: str | Path, jobs: int | None = None, progress: bool = True, play: bool = True
-) -> RawResults:
+    e: Experiment, results: str | Path, jobs: int | None = None, progress: bool = True, play: bool = True,
+    add: bool = False,
+) -> RawResults:  # fmt: skip
     """Run the rest of an experiment, and write its raw results into the folder `results`.
 
     Parameters
@@ -37,6 +38,7 @@ def run_experiment(
     jobs : training runs, or games, at a time; None: as many as there are processors
     progress : show progress on standard error
     play : if False, play nothing and use the games between players so far
+    add : go on after the games that the raw results count, and add to them, instead of playing all of them
 
     Raises
     ------
@@ -45,17 +47,21 @@ def run_experiment(
     KeyboardInterrupt : after Ctrl-C. What is done is kept, except games between checkpoints, which take a minute.
     """
     One(Experiment).check("e", e)
+    play, add = Switch().check("play", play), Switch().check("add", add)
     results, jobs = Place().check("results", results), OrNone(WORKERS).check("jobs", jobs)
-    if not play and e.settings.kind != "games":
-        raise RlgoError(f'{e.name}: --played needs an experiment of kind = "games", not "{e.settings.kind}"')
+    for given, option in ((not play, "--played"), (add, "--add")):
+        if given and e.settings.kind != "games":
+            raise RlgoError(f'{e.name}: {option} needs an experiment of kind = "games", not "{e.settings.kind}"')
     path = results / f"{e.name}.jsonl"
     before = read_raw(path)
     if before is not None and before.header["scale"] != e.scale:
         raise RlgoError(f"{path}: has results at scale {before.header['scale']:g}; use another --results folder")
+    if add and before is None:
+        raise RlgoError(f"{path}: does not exist: expected raw results to add games to")
     make_folder(e.folder)
     begun = time.time()
     jobs = jobs or jobs_for(spec for runs in e.runs.values() for spec in runs)
-    lines = _run(e, jobs, progress, play)
+    lines = _run(e, jobs, progress, play, before if add else None)
     timed = [line["seconds"] for line in lines if "seconds" in line]
     header = _header(e, sum(timed) if timed else time.time() - begun)
     if e.argument != e.name:  # one of the user's own, which lists and reports find by this
@@ -65,7 +71,7 @@ def run_experiment(
     return raw
 
 
-def _run(e: Experiment, jobs: int, progress: bool, play: bool) -> list[dict[str, Any]]:
+def _run(e: Experiment, jobs: int, progress: bool, play: bool, before: RawResults | None) -> list[dict[str, Any]]:
     """Do the work of the experiment's kind, and return the lines of its raw results."""
     match e.settings.kind:
         case "curves":
@@ -73,7 +79,7 @@ def _run(e: Experiment, jobs: int, progress: bool, play: bool) -> list[dict[str,
         case "frequency":
             return counts.frequency(e, jobs, progress)
         case "games":
-            return games.run(e, jobs, progress, play)
+            return games.run(e, jobs, progress, play, before)
         case _:
             return counts.count(e)
 

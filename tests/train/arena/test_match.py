@@ -83,6 +83,28 @@ def test_a_shorter_match_is_the_beginning_of_a_longer_one() -> None:
     assert long[:2] == short
 
 
+def test_a_match_without_its_first_openings_is_the_end_of_the_whole_one(tmp_path: Path) -> None:
+    """Alone, and with games of the whole match in its file, which stay there and are not counted."""
+    arguments = {"games": 8, "size": 5, "opening_plies": 3, "progress": False}
+    whole = play_match("random", "random,seed=3", **arguments)
+    end = play_match("random", "random,seed=3", **arguments, skip=2)
+    assert end.scores == whole.scores[2:]
+    assert end.games == 4
+    path = tmp_path / "games.jsonl"
+    play_match("random", "random,seed=3", **{**arguments, "games": 2}, results=path)
+    assert play_match("random", "random,seed=3", **arguments, skip=2, results=path) == end
+    assert len(path.read_text("utf-8").splitlines()) == 1 + 2 + 4
+    assert play_match("random", "random,seed=3", **arguments, results=path) == whole
+
+
+def test_a_test_begins_with_the_first_opening_that_is_played() -> None:
+    arguments = {"size": 5, "sprt": Sprt(0, 400), "seed": 2, "progress": False}
+    won = play_match("mc_rave,sims=60", "random", 60, skip=10, **arguments)
+    assert won.verdict is not None
+    assert won.verdict.accepted
+    assert won.verdict.openings == won.games // 2 < 20
+
+
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
@@ -92,6 +114,8 @@ def test_a_shorter_match_is_the_beginning_of_a_longer_one() -> None:
         ({"games": 2, "size": 4}, "size = 4: expected an integer from 5 to 19"),
         ({"games": 2, "opening_plies": -1}, "opening_plies = -1"),
         ({"games": 2, "max_moves": 0}, "max_moves = 0"),
+        ({"games": 8, "skip": 4}, "skip = 4: expected fewer than the 4 openings of the match"),
+        ({"games": 2, "skip": -1}, "skip = -1"),
     ],
 )
 def test_bad_matches(kwargs: dict, message: str) -> None:

@@ -18,7 +18,7 @@ from train.config import load_config
 from train.experiments.findings import analyze
 from train.experiments.games import games_file, pairs, run, total_games
 from train.experiments.model import Experiment
-from train.experiments.raw import scores_of
+from train.experiments.raw import scores_of, write_raw
 from train.experiments.reading import read_experiment
 from train.experiments.report import games_behind, plot, section
 from train.experiments.running import run_experiment
@@ -133,6 +133,60 @@ def test_results_of_the_games_so_far(match, tmp_path, capsys):
         run_experiment(read_experiment("plies", out=tmp_path), tmp_path / "results", play=False)
     assert cli.main(["experiment", "run", "gnugo", "--played", "--out", str(tmp_path / "o"), "--results", "r"]) == 2
     assert capsys.readouterr().err.endswith("no games have been played (rlgo experiment run gnugo)\n")
+
+
+def test_games_are_added_to_those_that_the_results_count(match, tmp_path):
+    """Where the games themselves are gone, the next ones are played, and the sum is that of all games."""
+    timing = ("seconds", "seconds_of")
+
+    def of(raw):
+        return [{k: v for k, v in line.items() if k not in timing} for line in raw.lines]
+
+    more = replace(match, settings=replace(match.settings, games=8), folder=tmp_path / "other")
+    results = tmp_path / "results"
+    with pytest.raises(RlgoError, match=r"match.jsonl: does not exist: expected raw results to add games to"):
+        run_experiment(more, results, jobs=1, progress=False, add=True)
+    before = run_experiment(match, results, jobs=1, progress=False)
+    added = run_experiment(more, results, jobs=1, progress=False, add=True)
+    whole = run_experiment(replace(more, folder=tmp_path / "all"), tmp_path / "whole", jobs=1, progress=False)
+    assert of(added) == of(whole)
+    for first, second in zip(before.lines, added.lines, strict=True):
+        assert second["seconds"] > first["seconds"]
+        assert second["seconds"] == pytest.approx(sum(second["seconds_of"]), abs=0.005)
+    # Nothing is played or counted twice, and an opening with one game is played again.
+    assert run_experiment(more, results, jobs=1, progress=False, add=True).lines == added.lines
+    assert run_experiment(more, results, jobs=1, progress=False, add=True, play=False).lines == added.lines
+    line = before.lines[0]
+    scores, *_ = [scores for scores, n in line["openings"].items() if n]
+    cut = {**line, "openings": dict(Counter(line["openings"]) - Counter([scores]) + Counter([scores[0]]))}
+    write_raw(results / "match.jsonl", replace(before, lines=[cut, *before.lines[1:]]))
+    again = run_experiment(replace(more, folder=tmp_path / "third"), results, jobs=1, progress=False, add=True)
+    assert [sum(map(len, scores_of(line))) for line in again.lines] == [8, 8, 8]
+    # Of other players, openings or pairs there are none.
+    other = replace(more, contestants=tuple(replace(c, spec="random,seed=5") for c in more.contestants))
+    with pytest.raises(RlgoError, match="match: the results of chance against greedy 0 are those of other players"):
+        run_experiment(other, results, jobs=1, progress=False, add=True)
+    with pytest.raises(RlgoError, match="match: seed is 2, but 1 in its results"):
+        run_experiment(
+            replace(more, settings=replace(more.settings, seed=2)), results, jobs=1, progress=False, add=True
+        )
+    swiss = replace(more, settings=replace(more.settings, pairing="swiss"))
+    with pytest.raises(RlgoError, match="match: no games can be added to a Swiss tournament from counts alone"):
+        run_experiment(swiss, results, jobs=1, progress=False, add=True)
+
+
+def test_openings_count_in_order_and_whole(match, tmp_path):
+    """Games of several processes end in any order. Counted are the first openings, so that others can follow."""
+    run_experiment(match, tmp_path / "results", jobs=1, progress=False)
+    first, second, _ = (games_file(match, a, b) for a, b in pairs(match))
+    lines = first.read_bytes().splitlines(keepends=True)
+    first.write_bytes(b"".join([lines[0], *lines[2:]]))  # the first game is missing
+    lines = second.read_bytes().splitlines(keepends=True)
+    second.write_bytes(b"".join([lines[0], lines[2], lines[1], lines[4]]))  # the third is
+    so_far = run_experiment(match, tmp_path / "results", jobs=1, progress=False, play=False)
+    assert [(line["pair"], sum(map(len, scores_of(line)))) for line in so_far.lines] == [
+        (["chance", "greedy 0.5"], 2), (["greedy 0", "greedy 0.5"], 4)
+    ]  # fmt: skip
 
 
 def test_a_swiss_tournament(match, tmp_path):

@@ -10,13 +10,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlgo.errors import RlgoError
-from train.experiments.raw import RawResults, pair_line, read_raw, scores_of, write_raw
+from train.experiments.raw import RawResults, pair_line, read_raw, scores_of, sum_of_lines, whole_openings, write_raw
 
 
 def test_a_pair_line_by_hand():
     line = pair_line("A", "B", [(1, 0), (0.5, 1.0), (1, 0), (0, 0)], forfeits=2)
     assert line == {"pair": ["A", "B"], "openings": {"DW": 1, "LL": 1, "WL": 2}, "forfeits": 2}
     assert scores_of(line) == [(0.5, 1.0), (0.0, 0.0), (1.0, 0.0), (1.0, 0.0)]
+
+
+def test_the_sum_of_two_lines_by_hand():
+    """An opening of which one game is missing does not count."""
+    more = {"distinct": 5, "forfeits": 1, "moves": 50.0, "seconds_of": [2.0, 1.5], "seconds": 3.5}
+    first = whole_openings(pair_line("A", "B", [(1, 0), (1, 1), (1,)], **more))
+    assert first["openings"] == {"WL": 1, "WW": 1}
+    assert first["distinct"] == 4
+    more = {"distinct": 8, "forfeits": 0, "moves": 62.0, "seconds_of": [1.0, 0.25], "seconds": 1.25}
+    second = pair_line("A", "B", [(0, 0), (1, 1), (1, 1), (0.5, 0)], engines={"GNU Go": "3.8"}, **more)
+    assert sum_of_lines([first, second]) == {
+        "pair": ["A", "B"], "openings": {"DL": 1, "LL": 1, "WL": 1, "WW": 3}, "distinct": 12, "forfeits": 1,
+        "moves": 58.0, "seconds_of": [3.0, 1.75], "seconds": 4.75, "engines": {"GNU Go": "3.8"},
+    }  # fmt: skip
+    assert sum_of_lines([second]) == second
 
 
 RESULT = st.sampled_from([0.0, 0.5, 1.0])
