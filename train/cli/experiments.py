@@ -70,6 +70,9 @@ def run(
     add: Annotated[
         bool, typer.Option("--add", help="Go on after the games that the results count, wherever they were played.")
     ] = False,
+    only: Annotated[
+        str, typer.Option("--only", metavar="TEXT", help="Only games of players with TEXT in their names.")
+    ] = "",
     scale: _Scale = 1.0,
     out: _Out = "experiments",
     results: _Results = None,
@@ -86,9 +89,9 @@ def run(
     folder = _folder(scale, out, results)
     for e in experiments:
         try:
-            run_experiment(e, folder, jobs, play=not played, add=add)
+            run_experiment(e, folder, jobs, play=not played, add=add, only=only)
         except KeyboardInterrupt:
-            message(f"interrupted; continue with: {_again(e, out, results, add)}")
+            message(f"interrupted; continue with: {_again(e, out, results, add, only)}")
             raise
         print(show(e, folder), flush=True)
     write_report(folder, _report(folder))
@@ -129,9 +132,9 @@ def report(
     print(path)
 
 
-def _again(e: Experiment, out: str, results: str | None, add: bool) -> str:
+def _again(e: Experiment, out: str, results: str | None, add: bool, only: str) -> str:
     """Return the command that continues an experiment."""
-    places = {"--out": None if out == "experiments" else out, "--results": results}
+    places = {"--only": only or None, "--out": None if out == "experiments" else out, "--results": results}
     options = [text for option, place in places.items() if place is not None for text in (option, place)]
     return command(*shlex.split(e.command), *(["--add"] if add else []), *options)
 

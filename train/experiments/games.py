@@ -53,7 +53,7 @@ def total_games(e: Experiment) -> int:
 
 
 def run(
-    e: Experiment, jobs: int, progress: bool, play: bool = True, before: RawResults | None = None
+    e: Experiment, jobs: int, progress: bool, play: bool = True, before: RawResults | None = None, only: str = ""
 ) -> list[dict[str, Any]]:
     """Finish the training and the games of an experiment of kind "games", and return its raw results.
 
@@ -64,16 +64,28 @@ def run(
     if play:
         make_folder(games_folder(e))
         if e.settings.pairing == "swiss":
+            if only:
+                raise RlgoError(f"{e.name}: in a Swiss tournament, all players have to play")
             if run_tournament(_plan(e), jobs, progress=progress).interrupted:
                 raise KeyboardInterrupt
         else:
             games = e.scaled(e.settings.games)
+            chosen = _chosen(e, only)
             for portion in range(_PORTION, games + _PORTION, _PORTION):
-                for a, b in pairs(e):
+                for a, b in chosen:
                     skip = _openings_in(counted, a, b)
                     if 2 * skip < min(portion, games):
                         _play(e, a, b, min(portion, games), skip, jobs, progress)
     return lines + collect(e, counted)
+
+
+def _chosen(e: Experiment, only: str) -> list[tuple[Contestant, Contestant]]:
+    """Return the pairs with a player whose name contains a text. Raises RlgoError if there are none."""
+    chosen = [(a, b) for a, b in pairs(e) if only in a.name or only in b.name]
+    if not chosen:
+        names = ", ".join(c.name for c in e.contestants)
+        raise RlgoError(f"{e.name}: no player's name contains {only!r}: expected a part of one of {names}")
+    return chosen
 
 
 def _counted(e: Experiment, before: RawResults) -> _Counted:

@@ -29,7 +29,7 @@ from train.runs.fleet import jobs_for
 
 def run_experiment(
     e: Experiment, results: str | Path, jobs: int | None = None, progress: bool = True, play: bool = True,
-    add: bool = False,
+    add: bool = False, only: str = "",
 ) -> RawResults:  # fmt: skip
     """Run the rest of an experiment, and write its raw results into the folder `results`.
 
@@ -39,6 +39,7 @@ def run_experiment(
     progress : show progress on standard error
     play : if False, play nothing and use the games between players so far
     add : go on after the games that the raw results count, and add to them, instead of playing all of them
+    only : play only pairs with a player whose name contains this
 
     Raises
     ------
@@ -48,8 +49,9 @@ def run_experiment(
     """
     One(Experiment).check("e", e)
     play, add = Switch().check("play", play), Switch().check("add", add)
+    only = One(str).check("only", only)
     results, jobs = Place().check("results", results), OrNone(WORKERS).check("jobs", jobs)
-    for given, option in ((not play, "--played"), (add, "--add")):
+    for given, option in ((not play, "--played"), (add, "--add"), (only, "--only")):
         if given and e.settings.kind != "games":
             raise RlgoError(f'{e.name}: {option} needs an experiment of kind = "games", not "{e.settings.kind}"')
     path = results / f"{e.name}.jsonl"
@@ -61,7 +63,7 @@ def run_experiment(
     make_folder(e.folder)
     begun = time.time()
     jobs = jobs or jobs_for(spec for runs in e.runs.values() for spec in runs)
-    lines = _run(e, jobs, progress, play, before if add else None)
+    lines = _run(e, jobs, progress, play, before if add else None, only)
     timed = [line["seconds"] for line in lines if "seconds" in line]
     header = _header(e, sum(timed) if timed else time.time() - begun)
     if e.argument != e.name:  # one of the user's own, which lists and reports find by this
@@ -71,7 +73,9 @@ def run_experiment(
     return raw
 
 
-def _run(e: Experiment, jobs: int, progress: bool, play: bool, before: RawResults | None) -> list[dict[str, Any]]:
+def _run(
+    e: Experiment, jobs: int, progress: bool, play: bool, before: RawResults | None, only: str
+) -> list[dict[str, Any]]:
     """Do the work of the experiment's kind, and return the lines of its raw results."""
     match e.settings.kind:
         case "curves":
@@ -79,7 +83,7 @@ def _run(e: Experiment, jobs: int, progress: bool, play: bool, before: RawResult
         case "frequency":
             return counts.frequency(e, jobs, progress)
         case "games":
-            return games.run(e, jobs, progress, play, before)
+            return games.run(e, jobs, progress, play, before, only)
         case _:
             return counts.count(e)
 

@@ -175,6 +175,23 @@ def test_games_are_added_to_those_that_the_results_count(match, tmp_path):
         run_experiment(swiss, results, jobs=1, progress=False, add=True)
 
 
+def test_some_players_only(match, tmp_path):
+    """The others' games stay as they are counted."""
+    results = tmp_path / "results"
+    before = run_experiment(match, results, jobs=1, progress=False)
+    more = replace(match, settings=replace(match.settings, games=6))
+    after = run_experiment(more, results, jobs=1, progress=False, add=True, only="0.5")
+    assert [sum(map(len, scores_of(line))) for line in after.lines] == [4, 6, 6]
+    assert after.lines[0] == before.lines[0]
+    with pytest.raises(RlgoError, match=r"'x': expected a part of one of chance, greedy 0, greedy 0\.5$"):
+        run_experiment(more, results, progress=False, only="x")
+    swiss = replace(more, settings=replace(more.settings, pairing="swiss"))
+    with pytest.raises(RlgoError, match="match: in a Swiss tournament, all players have to play"):
+        run_experiment(swiss, tmp_path / "swiss", progress=False, only="chance")
+    with pytest.raises(RlgoError, match='plies: --only needs an experiment of kind = "games"'):
+        run_experiment(read_experiment("plies", out=tmp_path), results, only="chance")
+
+
 def test_openings_count_in_order_and_whole(match, tmp_path):
     """Games of several processes end in any order. Counted are the first openings, so that others can follow."""
     run_experiment(match, tmp_path / "results", jobs=1, progress=False)
