@@ -43,6 +43,7 @@ STRENGTHS = (
     Strength("`two_phase`", "0.25 s", "", 0, _TD, "two-phase, depth 9, late moves reduced 0.25"),
     Strength("`dyna2`", "1 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2 1"),
     Strength("`dyna2`", "0.25 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2 0.25"),
+    Strength("`dyna2`, falling step", "0.25 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2, falling step 0.25"),
     Strength("`td_search`", "1 s", "tdsearch_T6_mogo_2x2", 0, _TD, "TD search 1"),
     Strength("`td_search`", "0.25 s", "tdsearch_T6_mogo_2x2", 0, _TD, "TD search 0.25"),
     Strength("`alphabeta,weights=9x9-1M`", "6 plies", "", 0, _DEPTH, "depth 6"),
