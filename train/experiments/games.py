@@ -106,7 +106,8 @@ def _counted(e: Experiment, before: RawResults) -> _Counted:
         if line := lines.get((a.name, b.name)):
             if line["specs"] != [a.spec, b.spec] or line.get("size", s.size) != (a.size or s.size):
                 raise RlgoError(f"{e.name}: the results of {a.name} against {b.name} are those of other players")
-            counted[a.name, b.name] = whole_openings(line)
+            if games_of(whole := whole_openings(line)):
+                counted[a.name, b.name] = whole
     return counted
 
 

@@ -135,6 +135,9 @@ def test_results_of_the_games_so_far(match, tmp_path, capsys):
     assert capsys.readouterr().err.endswith("no games have been played (rlgo experiment run gnugo)\n")
 
 
+PARTS = {"W": 1}, {"W": 1, "WW": 1}  # openings of which a game is missing
+
+
 def test_games_are_added_to_those_that_the_results_count(match, tmp_path):
     """Where the games themselves are gone, the next ones are played, and the sum is that of all games."""
     timing = ("seconds", "seconds_of")
@@ -156,12 +159,15 @@ def test_games_are_added_to_those_that_the_results_count(match, tmp_path):
     # Nothing is played or counted twice, and an opening with one game is played again.
     assert run_experiment(more, results, jobs=1, progress=False, add=True).lines == added.lines
     assert run_experiment(more, results, jobs=1, progress=False, add=True, play=False).lines == added.lines
-    line = before.lines[0]
-    scores, *_ = [scores for scores, n in line["openings"].items() if n]
-    cut = {**line, "openings": dict(Counter(line["openings"]) - Counter([scores]) + Counter([scores[0]]))}
-    write_raw(results / "match.jsonl", replace(before, lines=[cut, *before.lines[1:]]))
-    again = run_experiment(replace(more, folder=tmp_path / "third"), results, jobs=1, progress=False, add=True)
+    single, one_and_a_half = ({**before.lines[i], "openings": openings} for i, openings in enumerate(PARTS))
+    write_raw(results / "match.jsonl", replace(before, lines=[single, one_and_a_half]))
+    third = replace(more, folder=tmp_path / "third")
+    so_far = run_experiment(third, results, jobs=1, progress=False, add=True, play=False)
+    assert [line["openings"] for line in so_far.lines] == [{"WW": 1}]
+    write_raw(results / "match.jsonl", replace(before, lines=[single, one_and_a_half]))
+    again = run_experiment(third, results, jobs=1, progress=False, add=True)
     assert [sum(map(len, scores_of(line))) for line in again.lines] == [8, 8, 8]
+    assert of(again)[0] == of(whole)[0]
     # Of other players, openings or pairs there are none.
     other = replace(more, contestants=tuple(replace(c, spec="random,seed=5") for c in more.contestants))
     with pytest.raises(RlgoError, match="match: the results of chance against greedy 0 are those of other players"):
