@@ -153,6 +153,9 @@ def test_games_are_added_to_those_that_the_results_count(match, tmp_path):
     added = run_experiment(more, results, jobs=1, progress=False, add=True)
     whole = run_experiment(replace(more, folder=tmp_path / "all"), tmp_path / "whole", jobs=1, progress=False)
     assert of(added) == of(whole)
+    for a, b in pairs(more):
+        games = games_file(more, a, b).read_text("utf-8").splitlines()[1:]
+        assert sorted(json.loads(game)["game"] for game in games) == [5, 6, 7, 8]
     for first, second in zip(before.lines, added.lines, strict=True):
         assert second["seconds"] > first["seconds"]
         assert second["seconds"] == pytest.approx(sum(second["seconds_of"]), abs=0.005)
