@@ -272,11 +272,12 @@ class _Match:
         sgf = None if self.sgf is None else self.sgf / "game-{:05}.sgf"
         with console.Progress(games, "games", initial=len(self.own(kept)), enabled=progress) as bar:
             try:
-                if self._is_decided(kept):
+                openings = _Openings(self.own(kept), self.settings.skip + 1)
+                if self._is_decided(openings):
                     return False
-                for _ in play_into(kept, pool, tasks, bar, sgf):
+                for game in play_into(kept, pool, tasks, bar, sgf):
                     bar.set_postfix(lambda: _won(self.own(kept)))
-                    if self._is_decided(kept):
+                    if openings.add(game) and self._is_decided(openings):
                         break
             except KeyboardInterrupt:
                 if not kept.games:
@@ -293,10 +294,10 @@ class _Match:
         if is_new and self.sgf is not None and any(self.sgf.glob("game-*.sgf")):
             raise RlgoError(f"{self.sgf}: contains records of another match: expected a new or empty folder")
 
-    def _is_decided(self, kept: Results) -> bool:
+    def _is_decided(self, openings: _Openings) -> bool:
         """Whether there is a test and it is decided."""
-        s = self.settings
-        return s.sprt is not None and bool(judge(_mean_scores(self.own(kept), s.skip + 1), s.sprt).accepted)
+        sprt = self.settings.sprt
+        return sprt is not None and bool(judge(openings.means, sprt).accepted)
 
     def result(self, games: Sequence[PlayedGame], *, interrupted: bool) -> MatchResult:
         """Return the result of some games, in their order."""
@@ -318,7 +319,7 @@ class _Match:
             seconds=_seconds(games),
             time=self.time,
             sprt=s.sprt,
-            verdict=None if s.sprt is None else judge(_mean_scores(games, s.skip + 1), s.sprt),
+            verdict=None if s.sprt is None else judge(_Openings(games, s.skip + 1).means, s.sprt),
             disputed=sum(is_disputed(record) for record in records),
         )
 
@@ -345,11 +346,16 @@ def _make_result(names: Sequence[str], s: MatchSettings, scores: list[list[float
 
 
 def scores_by_opening(games: Sequence[PlayedGame]) -> dict[int, list[float]]:
-    """Return A's scores in the games of each opening, in their order. A is Black in the odd games."""
+    """Return A's scores in the games of each opening, in their order."""
     scores: dict[int, list[float]] = {}
     for game in sorted(games, key=lambda game: game.number):
-        scores.setdefault(game.opening, []).append(game.record.z if game.number % 2 else 1 - game.record.z)
+        scores.setdefault(game.opening, []).append(_score(game))
     return scores
+
+
+def _score(game: PlayedGame) -> float:
+    """Return A's score in a game. A is Black in the odd ones."""
+    return game.record.z if game.number % 2 else 1 - game.record.z
 
 
 def _won(games: Sequence[PlayedGame]) -> str:
@@ -358,14 +364,26 @@ def _won(games: Sequence[PlayedGame]) -> str:
     return f"won {in_percent(sum(map(sum, scores)) / sum(map(len, scores)), clustered_interval(scores))}"
 
 
-def _mean_scores(games: Sequence[PlayedGame], first: int) -> list[float]:
-    """Return A's mean score in each opening from the first on, in order, up to one that is not finished.
+class _Openings:
+    """A's mean score in each opening from the first on, in order, up to one that is not finished.
 
     This way the end of a test does not depend on how long single games take.
     """
-    scores = scores_by_opening(games)
-    n = next(i for i in itertools.count(first) if len(scores.get(i, [])) < 2)
-    return [sum(scores[i]) / 2 for i in range(first, n)]
+
+    def __init__(self, games: Sequence[PlayedGame], first: int) -> None:
+        self.means: list[float] = []
+        self._scores: dict[int, list[float]] = {}
+        self._first = first
+        for game in games:
+            self.add(game)
+
+    def add(self, game: PlayedGame) -> bool:
+        """Add a game; return whether there are more means than before."""
+        self._scores.setdefault(game.opening, []).append(_score(game))
+        before = len(self.means)
+        while len(scores := self._scores.get(self._first + len(self.means), [])) == 2:
+            self.means.append(sum(scores) / 2)
+        return len(self.means) > before
 
 
 def _seconds(games: Sequence[PlayedGame]) -> tuple[float, float]:
