@@ -147,7 +147,7 @@ def test_what_cannot_be_compared(runs, tmp_path, capsys):
     (tmp_path / "junk.npz").write_bytes(b"junk")
     a = str(runs / "a")
     for argv, message in (
-        ([a, "nowhere"], "nowhere: no such weight file; shipped weights: 13x13-10M, "),
+        ([a, "nowhere"], "nowhere: no such weight file; shipped weights: 13x13-1M, "),
         ([a, str(runs)], "expected the folder of a training run, or a weight file"),
         ([a, str(tmp_path / "junk.npz")], "junk.npz: not a weight file"),
         ([a, a, "--games", "3"], "--games 3: expected an even number"),
