@@ -264,7 +264,7 @@ class _Match:
     def play(self, pool: GamePool, tasks: Iterable[GameTask], kept: Results, *, progress: bool) -> bool:
         """Play the rest of the match, or until its test is decided; return whether Ctrl-C ended it.
 
-        KeyboardInterrupt if no game is finished.
+        KeyboardInterrupt if no game of this match is finished.
         """
         games = self.settings.games - 2 * self.settings.skip
         if self.sgf is not None:
@@ -280,7 +280,7 @@ class _Match:
                     if openings.add(game) and self._is_decided(openings):
                         break
             except KeyboardInterrupt:
-                if not kept.games:
+                if not self.own(kept):
                     raise
                 return True
         return False

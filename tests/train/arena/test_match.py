@@ -162,6 +162,14 @@ def test_ctrl_c_before_the_first_result() -> None:
         play_match(interrupter(0), "random", 10, size=5)
 
 
+def test_ctrl_c_before_the_first_result_beside_games_of_a_longer_match(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    assert play_match(interrupter(2), "random", 4, size=5, results=path).games == 2
+    with pytest.raises(KeyboardInterrupt):
+        play_match(interrupter(0), "random", 4, size=5, skip=1, results=path)
+    assert len(games_of(path)) == 2
+
+
 def test_results_read_well() -> None:
     result = play_match(passer("a"), resigner(), 2, size=5)
     assert isinstance(result, MatchResult)
