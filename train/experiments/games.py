@@ -59,24 +59,31 @@ def run(
 
     See `running.run_experiment` for the parameters; `before` are the raw results that games are added to.
     """
+    swiss = e.settings.pairing == "swiss"
+    if swiss and only:
+        raise RlgoError(f"{e.name}: in a Swiss tournament, all players have to play")
+    chosen = [] if swiss else _chosen(e, only)
     counted = {} if before is None else _counted(e, before)
     lines = train_runs(e, labelled_runs(e), jobs, progress)[1] if e.runs else []
     if play:
         make_folder(games_folder(e))
-        if e.settings.pairing == "swiss":
-            if only:
-                raise RlgoError(f"{e.name}: in a Swiss tournament, all players have to play")
-            if run_tournament(_plan(e), jobs, progress=progress).interrupted:
-                raise KeyboardInterrupt
-        else:
-            games = e.scaled(e.settings.games)
-            chosen = _chosen(e, only)
-            for portion in range(_PORTION, games + _PORTION, _PORTION):
-                for a, b in chosen:
-                    skip = _openings_in(counted, a, b)
-                    if 2 * skip < min(portion, games):
-                        _play(e, a, b, min(portion, games), skip, jobs, progress)
+        if not swiss:
+            _play_pairs(e, chosen, counted, jobs, progress)
+        elif run_tournament(_plan(e), jobs, progress=progress).interrupted:
+            raise KeyboardInterrupt
     return lines + collect(e, counted)
+
+
+def _play_pairs(
+    e: Experiment, chosen: list[tuple[Contestant, Contestant]], counted: _Counted, jobs: int, progress: bool
+) -> None:
+    """Play the games of some pairs that are left, a portion of each in turn."""
+    games = e.scaled(e.settings.games)
+    for portion in range(_PORTION, games + _PORTION, _PORTION):
+        for a, b in chosen:
+            skip = _openings_in(counted, a, b)
+            if 2 * skip < min(portion, games):
+                _play(e, a, b, min(portion, games), skip, jobs, progress)
 
 
 def _chosen(e: Experiment, only: str) -> list[tuple[Contestant, Contestant]]:
@@ -155,8 +162,10 @@ def collect(e: Experiment, counted: _Counted) -> list[dict[str, Any]]:
     """
     lines = []
     for a, b, games, engines in _kept(e, counted):
-        parts = [counted[a.name, b.name]] if (a.name, b.name) in counted else []
-        lines.append(sum_of_lines([*parts, *([_pair_line(e, a, b, games, engines)] if games else [])]))
+        parts = [_pair_line(e, a, b, games, engines)] if games else []
+        if (a.name, b.name) in counted:
+            parts.insert(0, counted[a.name, b.name])
+        lines.append(sum_of_lines(parts))
     if not lines:
         raise RlgoError(f"{games_folder(e)}: no games have been played ({e.command})")
     return lines
