@@ -85,7 +85,7 @@ class UserPrior:
                 vertex = to_vertex(int(moves[wrong[0]]), self._size)
                 raise RlgoError(f"prior: {name} of {vertex} = {column[wrong[0]]}: expected 0 to {high:g}")
             columns.append(column)
-        return columns[0], np.rint(columns[1]), np.rint(columns[2])
+        return columns[0].copy(), np.rint(columns[1]), np.rint(columns[2])
 
 
 def _edges(tree: Tree, node: int) -> slice:

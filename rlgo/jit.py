@@ -6,7 +6,7 @@ How kernels are written
 -----------------------
 * *The cache.* numba's own cache checks only the file that defines a function. If a callee or a constant changes in
   another file, it silently keeps stale machine code. Here the cache folder is named after a digest of all sources that
-  hold compiled code, so that any change starts with an empty folder.
+  hold compiled code, so that any change starts with an empty folder, and all copies of the same sources share one.
 * *Arguments* travel in NamedTuples of arrays, records and numbers, nested as needed. They cost nothing: numba passes
   their fields one by one, and reference counting is off (see `njit`). No kernel takes more than eight arguments.
 * *Indices* are wrapped in ``np.uint64(...)`` in hot code. A signed index may be negative, which means counting from the
@@ -36,6 +36,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import cgutils, types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.types.misc import unliteral
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
@@ -43,15 +44,15 @@ from numba.np.arrayobj import make_array
 from rlgo.errors import RlgoError, shown
 
 _ROOT = Path(__file__).resolve().parent.parent
-_COMPILED_PACKAGES = ("rlgo", "mcts")
+_COMPILED_FOLDERS = (_ROOT / "rlgo", _ROOT / "mcts")
 _CACHES_KEPT, _CACHE_PREFIX = 4, "kernels-"
 
 
 def sources_digest() -> str:
     """Return a digest of all sources that hold compiled code, and of numba's version."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for package in _COMPILED_PACKAGES:
-        for path in sorted((_ROOT / package).glob("*.py")):
+    for folder in _COMPILED_FOLDERS:
+        for path in sorted(folder.glob("*.py")):
             digest.update(path.name.encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
@@ -106,30 +107,62 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
     options : further options of `numba.njit`
     """
     # Nothing here is called from C: without those wrappers, compiling takes a twenty-fifth less time.
-    kept = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": allocates, "no_cfunc_wrapper": True}
-    options = kept | options
+    options = {"nogil": True, "error_model": "numpy", "_nrt": allocates, "no_cfunc_wrapper": True} | options
 
     def decorate(f: Any) -> Any:
         dispatcher = numba.njit(**options)(f)
         if numba.config.DISABLE_JIT:
             return dispatcher  # a plain function
-        return _without_need_of_the_cache(_without_literals(dispatcher))
+        dispatcher._cache = _KernelCache(f)
+        return _without_literals(dispatcher)
 
     return decorate if function is None else decorate(function)
 
 
-def _without_need_of_the_cache(dispatcher: Any) -> Any:
-    """Let the program go on where its machine code cannot be kept, as on a full disk."""
-    save = dispatcher._cache.save_overload
+class _CopiesShare(_CacheLocator):
+    """Where numba keeps the machine code of our sources: the same place for every copy of them, installed or not.
 
-    def save_overload(signature: Any, code: Any) -> None:
+    numba's own locators name the folder after the path of the source, and each copy would compile everything again.
+    They also try whether it can be written, once for each kernel at each start.
+    """
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> _CopiesShare | None:
+        """Return the place of a function; None if the name of the cache folder says nothing about its source."""
+        folder = Path(file).resolve().parent
+        return cls(function, folder.name) if folder in _COMPILED_FOLDERS else None
+
+    def __init__(self, function: Any, package: str) -> None:
+        self._path = CACHE_DIR / package
+        self._path.mkdir(exist_ok=True)
+        self._line = function.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(self._path)
+
+    def get_source_stamp(self) -> str:
+        return CACHE_DIR.name
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _KernelPlaces(CompileResultCacheImpl):
+    """numba's cache of compiled functions, with our place for our own; a test's or a user's are where numba wants."""
+
+    _locator_classes = [_CopiesShare, *CompileResultCacheImpl._locator_classes]  # noqa: RUF012  # as in numba
+
+
+class _KernelCache(FunctionCache):
+    """numba's cache of one function, for programs that go on where machine code cannot be kept, as on a full disk."""
+
+    _impl_class = _KernelPlaces
+
+    def save_overload(self, signature: Any, code: Any) -> None:
         try:
-            save(signature, code)
+            super().save_overload(signature, code)
         except OSError as error:
             _say_what_is_lost(error.strerror)
-
-    dispatcher._cache.save_overload = save_overload
-    return dispatcher
 
 
 @cache

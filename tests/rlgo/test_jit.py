@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numba
 import pytest
 
 from rlgo import jit
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatch) -> None:
@@ -38,3 +43,29 @@ def test_a_full_disk_costs_the_machine_code_alone(monkeypatch, capsys) -> None:
     assert (double(2), double(2.5)) == (4, 5.0)
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("machine code cannot be kept, and is compiled again next time: No space left on device")
+
+
+@pytest.mark.process
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_copies_of_the_same_sources_share_machine_code(tmp_path: Path) -> None:
+    program = (
+        "from rlgo.jit import make_rng, random_below; random_below(make_rng(1), 5);"
+        "print(sum(random_below.stats.cache_misses.values()), sum(random_below.stats.cache_hits.values()))"
+    )
+
+    def misses_and_hits(root: Path) -> str:
+        environment = os.environ | {"PYTHONPATH": str(root), "RLGO_CACHE_DIR": str(tmp_path / "cache")}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, cwd=root, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    copy, changed = tmp_path / "copy", tmp_path / "changed"
+    for root in (copy, changed):
+        for package in ("rlgo", "mcts"):
+            shutil.copytree(ROOT / package, root / package)
+    with (changed / "mcts" / "tree.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert misses_and_hits(copy) == "1 0"
+    assert misses_and_hits(ROOT) == "0 1"
+    assert misses_and_hits(changed) == "1 0"
