@@ -27,16 +27,16 @@ SIDE_BY_SIDE := --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 check: lint  ## lint, types and the fast tests, in under a minute once everything is compiled
 	$(PYTEST) $(SIDE_BY_SIDE) -m "not slow and not process and not gnugo and not ray and not browser"
 
-# All tests on compiled code; a subset on the same code without numba; a subset with array bounds checked. numba does
+# All tests but the thorough ones on compiled code; a subset on the same code without numba; a subset with array bounds checked. numba does
 # not key its cache by the last, hence the separate folder. There, optimising would take three times as long as testing;
 # without it, numba cannot cache everything, and says so.
-test: $(VENV)/test.stamp  ## run all tests
-	$(PYTEST) $(SIDE_BY_SIDE)
+test: $(VENV)/test.stamp  ## run the tests
+	$(PYTEST) $(SIDE_BY_SIDE) -m "not thorough"
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m interpreted
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0 RLGO_CACHE_DIR=$(CURDIR)/build/cache-boundscheck \
 		$(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m boundscheck -W ignore::numba.core.errors.NumbaWarning
 
-test-all: $(VENV)/test.stamp  ## run the tests on every Python there is, and with the lowest versions of what rlgo needs
+test-all: $(VENV)/test.stamp  ## run all tests on every Python there is, and with the lowest versions of what rlgo needs
 	$(BIN)/nox
 
 lint: $(VENV)/test.stamp  ## check style, types and security

@@ -128,8 +128,10 @@ class Dyna2(TdSearch):
         value = LOGISTIC if long_term is None else VALUES[long_term.value]
         self.learning = self.learning._replace(value=value)
         if self._apart:
-            if self.workers > 1 or self.policy.kind == SOFTMAX or not sizes:
-                raise RlgoError("memories kept apart cannot be combined with several workers, softmax, or no sizes")
+            if self.workers > 1 or self.policy.kind == SOFTMAX or self.delay or not sizes:
+                raise RlgoError(
+                    "memories kept apart cannot be combined with several workers, softmax, delay, or no sizes"
+                )
             self._memory = make_memory(self.features)
             self._theta, self.theta_bar = self._memory.theta, self._memory.table.black
             assert long_term is not None
@@ -281,7 +283,7 @@ def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights
     reset(replay.board, sh, memory.table)
     begin_episode(episode, sh, features.geometry, squash(value, sh.x[0]))
     for color, p in game.moves[: max_plies(features.size)]:
-        replay.play(p, color)
+        replay.play(p, color, may_repeat=True)
         update_value(replay.board, sh, memory.table)
         record_move(episode, sh, p, squash(value, sh.x[0]))
     learn_game(episode, game.outcome, learning.alpha, learning._replace(value=value), memory)

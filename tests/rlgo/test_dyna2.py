@@ -8,7 +8,7 @@ import pytest
 from naive import NaiveBoard, from_core
 from random_play import SIZE, random_game, random_weights
 
-from rlgo.board import BLACK, WHITE
+from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.dyna2 import LONG_LEARNING, Dyna2, learn_from_game
 from rlgo.errors import RlgoError
@@ -165,6 +165,20 @@ def test_the_long_term_memory_learns_from_a_real_game(lambda_, handicap):
         assert learned.theta[naive.to_index(f, name)] == pytest.approx(weight, abs=1e-5)
     assert (learned.theta != weights.theta).any()
     assert learned.games == weights.games + 1
+
+
+def test_the_long_term_memory_learns_from_games_that_repeat_a_position():
+    """As records may, which were played by other rules."""
+    weights, game = random_weights(), Game(SIZE)
+    for vertex in ("B1", "C1", "A2", "D2", "B3", "C3", "C2", "B2"):
+        game.play(vertex)
+    game.play("C2", may_repeat=True)
+    assert game.repetitions == [9]
+    for _ in range(2):
+        game.play(PASS)
+    learned = learn_from_game(weights, game, LONG_LEARNING)
+    assert learned.games == weights.games + 1
+    assert (learned.theta != weights.theta).any()
 
 
 def test_a_match_teaches_the_long_term_memory(tmp_path):

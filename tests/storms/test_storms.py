@@ -14,6 +14,7 @@ import pytest
 import soak
 from gnugo_program import find_gnugo
 
+pytestmark = pytest.mark.thorough
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in HERE.glob("*.py") if "\nSTORM = " in path.read_text("utf-8"))
 TRIALS: dict[str, int] = {"flipped_bits": 140, "full_disk": 5}  # more than one where a single trial says little
@@ -21,7 +22,6 @@ SEEDS = {"gtp_games": 39}  # a game of a second a side
 MARKS = {"kill_ray": pytest.mark.ray}
 
 
-@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in NAMES if name != "soak"])
 def test_a_few_trials(name: str) -> None:
@@ -34,7 +34,6 @@ def test_a_few_trials(name: str) -> None:
     assert done.stdout.splitlines()[-1].startswith(f"{name}: ")
 
 
-@pytest.mark.slow
 @pytest.mark.process
 def test_a_soak_of_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soak, "MINUTE", 1.0)

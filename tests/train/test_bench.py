@@ -12,7 +12,7 @@ from train.cli.main import main as rlgo
 from train.cli.options import ENGINE
 
 
-@pytest.mark.slow
+@pytest.mark.thorough  # compiles for 9x9 what the other tests use on small boards
 @pytest.mark.process
 def test_keys(monkeypatch):
     monkeypatch.setattr("train.bench.RUNS", 1)

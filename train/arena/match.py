@@ -31,7 +31,7 @@ from rlgo.settings import BOARD_SIZE, COUNT, COUNT_OR_0, KOMI, PAIRED_GAMES, SEE
 from train import console
 from train.arena.fast import fast_weights, play_weights
 from train.arena.pool import GamePool, GameTask, make_pool
-from train.arena.prepare import check_opening, make_openings, programs_of, try_players
+from train.arena.prepare import check_opening, make_openings, try_players
 from train.arena.referee import GameRecord, GameRules
 from train.arena.results import PlayedGame, Results, open_results, play_into
 from train.arena.sprt import Sprt, Verdict, judge
@@ -215,7 +215,7 @@ class _Match:
     def prepare(self) -> None:
         """Check that both players can play. RlgoError as in `play_match`."""
         s = self.settings
-        self.engines = try_players(self.given, s.size, s.komi)
+        self.engines, programs = try_players(self.given, s.size, s.komi)
         self.header = {
             "a": self.names[0],
             "b": self.names[1],
@@ -226,7 +226,7 @@ class _Match:
             "max_moves": s.longest,
             "time": self.time,
             "versions": self.engines,
-            **programs_of(self.specs),
+            **programs,
         }
 
     def own(self, kept: Results) -> list[PlayedGame]:

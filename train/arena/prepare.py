@@ -1,32 +1,34 @@
-"""Preparations for games: checks of players, random openings, and digests of the files that players use.
+"""Preparations for games: players are tried out, and random openings are made.
 
 Matches and tournaments share these.
 """
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rlgo.board import PASS
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.patterns import find_patterns
 from rlgo.player import Player
-from rlgo.softmax_policy import find_softmax_policy
-from rlgo.weights import find_weights
+from rlgo.resources import checkpoints_dir
 from train import provenance
 from train.players import make_player
-from train.players.spec import parse_spec
-from train.settings import nested_spec
+from train.players.loading import files_loaded
 
 
-def try_players(players: Sequence[str | Player], size: int, komi: float) -> dict[str, str]:
+class Tried(NamedTuple):
+    """What is known about players that have been tried out."""
+
+    engines: dict[str, str]  # versions of external engines, by name
+    programs: dict[str, Any]  # digests of the code and of the files that games depend on; see `provenance.programs`
+
+
+def try_players(players: Sequence[str | Player], size: int, komi: float) -> Tried:
     """Check that all players can play, and compile what they need.
 
     Parameters
@@ -34,28 +36,31 @@ def try_players(players: Sequence[str | Player], size: int, komi: float) -> dict
     players : player specs, or players
     size, komi : board size and komi of the games
 
-    Returns
-    -------
-    the versions of external engines, by name.
-
     Raises
     ------
     RlgoError : for a bad spec, an engine that does not start, or a player of another board size.
     """
     Game(size, komi)  # checks the size, and compiles the board before any clock runs
     versions = {}
-    for given in players:
-        player = make_player(given, size, 0) if isinstance(given, str) else given
-        try:
-            if player.sizes is not None and size not in player.sizes:
-                raise RlgoError(f"player {player.name}: does not play on {size}x{size}")
-            player.warm_up()
-            if player.version is not None:
-                versions[player.name] = player.version
-        finally:
-            if player is not given:
-                player.close()
-    return versions
+    with files_loaded() as files:
+        for given in players:
+            player = make_player(given, size, 0) if isinstance(given, str) else given
+            try:
+                if player.sizes is not None and size not in player.sizes:
+                    raise RlgoError(f"player {player.name}: does not play on {size}x{size}")
+                player.warm_up()
+                if player.version is not None:
+                    versions[player.name] = player.version
+            finally:
+                if player is not given:
+                    player.close()
+    return Tried(versions, provenance.programs({_name_of(file): file for file in sorted(files)}))
+
+
+def _name_of(file: Path) -> str:
+    """Return a file's name as users know it: as given, or from the folder of all shipped files on."""
+    shipped = checkpoints_dir()
+    return file.relative_to(shipped.parent).as_posix() if file.is_relative_to(shipped) else str(file)
 
 
 def check_opening(plies: int, size: int, max_moves: int | None) -> None:
@@ -85,27 +90,3 @@ def random_opening(size: int, plies: int, rng: np.random.Generator) -> list[int]
         moves = game.sensible_moves()
         game.play(moves[rng.integers(len(moves))] if moves else PASS)
     return [p for _, p in game.moves]
-
-
-def programs_of(specs: Sequence[str]) -> dict[str, Any]:
-    """Return digests of what games depend on: rlgo's sources, and the files of weights and patterns that specs name.
-
-    See `provenance.programs`.
-    """
-    files: dict[str, Path] = {}
-    for name, find in itertools.chain.from_iterable(map(_named_files, specs)):
-        with contextlib.suppress(RlgoError):  # it may also be a player, or the word none
-            files[name] = find(name)
-    return provenance.programs(files)
-
-
-def _named_files(spec: str) -> list[tuple[str, Callable[[str], Path]]]:
-    """Return the possible file names in a player's spec, its `prior_search` player's included, and what finds them."""
-    try:
-        values = parse_spec(spec).values
-    except RlgoError:  # the name of a player object
-        return []
-    kinds: dict[str, Callable[[str], Path]] = dict.fromkeys(("weights", "long_term", "prior_search"), find_weights)
-    kinds |= {"patterns": find_patterns, "policy_file": find_softmax_policy}
-    names = [(text, find) for key, find in kinds.items() if (text := str(values.get(key, "")))]
-    return names + (_named_files(nested_spec(values["prior_search"])) if values.get("prior_search") else [])

@@ -209,7 +209,7 @@ def _check_header(path: Path, data: bytes, header: dict[str, Any]) -> list[str]:
         if found.get(key) != value:
             was, now = _short(found.get(key)), _short(value)
             raise RlgoError(
-                f"{path}: results of another match: {key} is {was}, not {now}; remove the file to start over"
+                f"{path}: results of another match: {key} is {was}, not {now}; move the file away to start over"
             )
     return lines
 

@@ -43,7 +43,7 @@ from rlgo.settings import WORKERS
 from train import console
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.pool import GamePool, GameTask, make_pool
-from train.arena.prepare import check_opening, make_openings, programs_of, try_players
+from train.arena.prepare import check_opening, make_openings, try_players
 from train.arena.referee import GameRules
 from train.arena.results import PlayedGame, Results, open_results, play_into, read_results, read_versions
 from train.config import TournamentConfig, read_toml, section_from
@@ -77,19 +77,16 @@ class Plan:
             return len(self.players) // 2 * self.settings.games
         return len(_fixed_pairs(self)) * self.settings.games
 
-    def header(self, engines: dict[str, str]) -> dict[str, Any]:
-        """Return the header that results of this tournament must have.
-
-        engines : versions of external engines by name
-        """
+    @property
+    def header(self) -> dict[str, Any]:
+        """What the header of its results says of the tournament; it also names the programs that played."""
         s = self.settings
         keys = ("kind", "bias", "size", "komi", "opening_plies", "max_moves", "time", "seed")
         settings = {key: getattr(s, key) for key in keys}
         if s.kind != "swiss":  # the first rounds of a longer tournament are those of a shorter one
             settings["challengers"] = list(s.challengers)
         players = [list(player) for player in self.players.items()]  # a list, because the schedule depends on the order
-        programs = programs_of(list(self.players.values()))
-        return {"tournament": s.name, **settings, "players": players, "versions": engines, **programs}
+        return {"tournament": s.name, **settings, "players": players}
 
 
 @dataclass(frozen=True)
@@ -248,10 +245,11 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
     """
     s = One(Plan).check("plan", plan).settings
     jobs = OrNone(WORKERS).check("jobs", jobs)
-    engines = try_players(list(plan.players.values()), s.size, s.komi)
+    engines, programs = try_players(list(plan.players.values()), s.size, s.komi)
+    header = {**plan.header, "versions": engines, **programs}
     make_folder(plan.folder)
     interrupted = False
-    with open_results(plan.folder / RESULTS, plan.header(engines), s.size) as kept:
+    with open_results(plan.folder / RESULTS, header, s.size) as kept:
         write_atomically(plan.folder / "tournament.toml", read_file(plan.path))
         left = plan.total_games - len(kept.first(plan.total_games))
         with contextlib.closing(make_pool(jobs or s.jobs, s.cluster, left)) as pool:
@@ -290,14 +288,14 @@ def _play_rounds(plan: Plan, pool: GamePool, kept: Results, *, progress: bool) -
 def standing_of(plan: Plan) -> Standing:
     """Return the standing of a tournament without playing. RlgoError if it has not begun.
 
-    Another process may be playing it at the same time.
+    Another process may be playing it at the same time, and another version of rlgo may have played it.
     """
     path = plan.folder / RESULTS
     if not path.is_file():
         raise RlgoError(f"{path}: no such file: this tournament has not begun")
     engines = read_versions(path)
     total = plan.total_games
-    games = Results(plan.settings.size, games=read_results(path, plan.header(engines), plan.settings.size)).first(total)
+    games = Results(plan.settings.size, games=read_results(path, plan.header, plan.settings.size)).first(total)
     return _make_standing(plan, games, engines, interrupted=len(games) < total)
 
 

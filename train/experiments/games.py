@@ -104,9 +104,10 @@ def _counted(e: Experiment, before: RawResults) -> _Counted:
     s = e.settings
     if s.pairing == "swiss":
         raise RlgoError(f"{e.name}: no games can be added to a Swiss tournament from counts alone")
-    for key in ("seed", "opening_plies"):
-        if before.header[key] != getattr(s, key):
-            raise RlgoError(f"{e.name}: {key} is {getattr(s, key)}, but {before.header[key]} in its results")
+    for key in ("size", "komi", "seed", "opening_plies"):
+        now = getattr(s, key)
+        if (then := before.header.get(key, now)) != now:  # size and komi were not kept at first
+            raise RlgoError(f"{e.name}: {key} is {now:g}, but {then:g} in its results")
     lines = {tuple(line["pair"]): line for line in before.of("pair")}
     counted = {}
     for a, b in pairs(e):

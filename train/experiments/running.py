@@ -66,6 +66,8 @@ def run_experiment(
     lines = _run(e, jobs, progress, play, before if add else None, only)
     timed = [line["seconds"] for line in lines if "seconds" in line]
     header = _header(e, sum(timed) if timed else time.time() - begun)
+    if add and before is not None:
+        header["earlier"] = _earlier(before.header, header)
     if e.argument != e.name:  # one of the user's own, which lists and reports find by this
         header["file"] = Path(os.path.relpath(e.path, path.parent)).as_posix()
     raw = RawResults(header, lines)
@@ -98,7 +100,16 @@ def _header(e: Experiment, seconds: float) -> dict[str, Any]:
         "finished": time.strftime("%Y-%m-%d", time.gmtime()),
         "machine": machine(),
         "seconds": round(seconds, 1),
+        "size": e.settings.size,
+        "komi": e.settings.komi,
         "seed": e.settings.seed,
         "opening_plies": e.settings.opening_plies,
         "versions": versions(),
     }
+
+
+def _earlier(before: dict[str, Any], now: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return where and with what the games were played to which others were added, unless it was as now."""
+    keys = ("machine", "versions")
+    found = [*before.get("earlier", []), {key: before[key] for key in keys}]
+    return [one for i, one in enumerate(found) if one not in found[:i] and one != {key: now[key] for key in keys}]

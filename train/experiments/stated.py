@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from train.arena.elo import expected_score
 from train.config import StatedConfig
 from train.experiments.findings import Analysis
 from train.experiments.model import Experiment
@@ -17,13 +18,8 @@ Span = tuple[float, float]  # the two ends of a range, or twice the same number
 
 
 def elo_from_share(won: float) -> float:
-    """Return the difference in Elo at which a player wins this share of its games (TD paper, Section 3.3)."""
+    """Return the difference in Elo at which a player wins this share of its games: `expected_score` the other way."""
     return 400 * math.log10(won / (1 - won))
-
-
-def share_from_elo(elo: float) -> float:
-    """Return the share of games that a player so many Elo ahead wins."""
-    return 1 / (1 + 10 ** (-elo / 400))
 
 
 def spans(s: StatedConfig) -> list[Span]:
@@ -51,7 +47,7 @@ def stated_shares(s: StatedConfig, opponents: Sequence[str]) -> list[Span]:
 def _converted(s: StatedConfig, of: str) -> list[Span]:
     if s.of == of:
         return spans(s)
-    convert = elo_from_share if of == "elo" else share_from_elo
+    convert = elo_from_share if of == "elo" else expected_score
     return [(convert(low), convert(high)) for low, high in spans(s)]
 
 

@@ -12,49 +12,51 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from rlgo.bounds import One, OrNone, checked
 from rlgo.errors import RlgoError
 from rlgo.files import make_folder, write_atomically
+from rlgo.settings import BOARD_SIZE, COUNT, COUNT_OR_0, KOMI, SEED
 from rlgo.sgf import load_sgf, winner_of
 from train import console, provenance
 from train.arena.pool import GameTask, make_pool
-from train.arena.prepare import make_openings, programs_of, try_players
+from train.arena.prepare import check_opening, make_openings, try_players
 from train.arena.referee import GameRecord, GameRules
 from train.knowledge.shards import HELD_OUT, Collection, StudyGame, is_held_out, open_folder
 
 
-@dataclass(frozen=True)
-class GamesPlan:
+@checked
+class GamesPlan(NamedTuple):
     """Everything that determines the games that a player plays against itself.
 
-    Raises
-    ------
-    RlgoError : for values out of range.
+    Raises `RlgoError` for a value out of range.
     """
 
-    player: str  # a spec
-    games: int
-    size: int = 9
-    komi: float = 7.5
-    seed: int = 1  # of the openings, and of players whose specs set none
-    opening_plies: int = 2  # uniformly random sensible moves at the start of each game, which nobody learns
-    max_moves: int | None = None  # plies after which a game is scored as it stands; None: 3 for each point
+    player: Annotated[str, One(str)]  # a spec
+    games: Annotated[int, COUNT]
+    size: Annotated[int, BOARD_SIZE] = 9
+    komi: Annotated[float, KOMI] = 7.5
+    seed: Annotated[int, SEED] = 1  # of the openings, and of players whose specs set none
+    opening_plies: Annotated[int, COUNT_OR_0] = 2  # random sensible moves at the start of each game; nobody learns them
+    max_moves: Annotated[int | None, OrNone(COUNT)] = None  # plies after which a game is scored as it is
 
-    def __post_init__(self) -> None:
-        for name, low in (("games", 1), ("opening_plies", 0), ("longest", 1)):
-            if getattr(self, name) < low:
-                raise RlgoError(f"{name} = {getattr(self, name)}: expected at least {low}")
+    def combine(self) -> None:
+        """Refuse openings that leave too little of a game."""
+        check_opening(self.opening_plies, self.size, self.max_moves)
 
     @property
     def longest(self) -> int:
         """`max_moves`, by default 3 for each point."""
         return 3 * self.size * self.size if self.max_moves is None else self.max_moves
 
-    def recipe(self) -> dict[str, Any]:
-        """Return what determines each game; the number of games does not."""
+    def recipe(self, programs: dict[str, Any]) -> dict[str, Any]:
+        """Return what determines each game; the number of games does not.
+
+        programs : see `prepare.Tried`
+        """
         return {
             "kind": "self-play",
             "player": self.player,
@@ -63,13 +65,13 @@ class GamesPlan:
             "seed": self.seed,
             "opening_plies": self.opening_plies,
             "max_moves": self.longest,
-            **programs_of([self.player]),
+            **programs,
         }
 
     def tasks(self, finished: set[int], sgf: bool) -> Iterable[GameTask]:
         """Yield the games that are left to play."""
         rules = GameRules(self.size, self.komi, self.longest, sgf=sgf, opinions=True)
-        openings = make_openings(self.size, min(self.opening_plies, self.longest), self.seed)
+        openings = make_openings(self.size, self.opening_plies, self.seed)
         for number, opening in enumerate(itertools.islice(openings, self.games), 1):
             if number not in finished:
                 yield GameTask(number, self.player, "", opening, self.seed, rules, opening_number=number)
@@ -100,9 +102,9 @@ def play_games(
     RlgoError : for a bad spec or pool, or a folder with other games; the games played so far are kept.
     KeyboardInterrupt : after Ctrl-C; the games finished so far are kept.
     """
-    versions = try_players([plan.player], plan.size, plan.komi)
-    origin = {"versions": provenance.versions(versions), "commit": provenance.commit()}
-    with open_folder(out, plan.recipe(), origin) as folder:
+    engines, programs = try_players([plan.player], plan.size, plan.komi)
+    origin = {"versions": provenance.versions(engines), "commit": provenance.commit()}
+    with open_folder(out, plan.recipe(programs), origin) as folder:
         done = sum(number <= plan.games for number in folder.numbers)
         if sgf is not None:
             make_folder(sgf)

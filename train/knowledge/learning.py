@@ -16,7 +16,7 @@ from mcts.handcrafted import judge
 from rlgo import mm, softmax
 from rlgo.board import BLACK, new_board, play, zobrist
 from rlgo.bounds import Choice, Whole, checked
-from rlgo.decisions import Decisions, GameTable, decisions_of, grow_tree
+from rlgo.decisions import Decisions, GameTable, begin_game, decisions_of, grow_tree, turn
 from rlgo.errors import RlgoError
 from rlgo.nested_shapes import MOST_RINGS, known_shapes, make_tree
 from rlgo.patterns import Patterns
@@ -211,15 +211,12 @@ def _scores(decisions: Decisions, games: GameTable, size: int, score: _Score) ->
 
 def _positions(decisions: Decisions, games: GameTable, size: int) -> Iterator[tuple[int, np.record]]:
     """Yield the number and the position of each decision."""
-    d = 0
+    d, board = 0, new_board(size)
     while d < len(decisions):
-        g, board = int(decisions.game[d]), new_board(size)
-        for i in range(int(games.first_setup[g]), int(games.first_setup[g + 1])):
-            board.to_play = games.setup_color[i]
-            play(board, int(games.setup_point[i]), zobrist(size))
-        board.n_changed = board.n_passes = 0
+        g = int(decisions.game[d])
+        begin_game(board, games, g, zobrist(size))
         for ply, t in enumerate(range(int(games.first_move[g]), int(games.first_move[g + 1]))):
-            board.to_play = games.color[t]
+            turn(board, games.color[t])
             if d < len(decisions) and decisions.game[d] == g and decisions.ply[d] == ply:
                 yield d, board
                 d += 1

@@ -17,6 +17,7 @@ from rlgo.bounds import Choice, checked
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, make_rng
+from rlgo.learner import averaging_rate
 from rlgo.rollout import MOGO, SOFTMAX, UNIFORM, DefaultPolicy, make_rules, new_rollout, playouts
 from rlgo.settings import AT_LEAST_0, COUNT, POSITIVE, VALUES
 from rlgo.softmax_policy import (
@@ -78,7 +79,7 @@ def learn_targets(
 ) -> SoftmaxPolicy:
     """Learn a policy from targets, by balancing or by reinforcement.
 
-    It is the mean of the weights after all steps, of which step t counts t^2 times: that takes away most of the noise
+    It is the mean of the weights after all steps, of which step t counts t (t + 1) times: that takes away most of the noise
     (Polyak & Juditsky 1992).
 
     Parameters
@@ -112,7 +113,7 @@ def learn_targets(
                 theta[[0, (len(theta) - len(OTHERS)) // 2]] = 0.0  # stand for no shape
                 theta[-1] = np.clip(theta[-1], LEAST_SELF_ATARI, 0.0)
                 steps += 1
-                mean += 3 / (steps + 2) * (theta - mean)
+                mean += averaging_rate(steps, 2) * (theta - mean)
                 bar.update(len(batch))
                 bar.set_postfix(f"error {error:.3f}")
     made = settings._asdict() | {"method": settings.method_name, "positions": len(learned), "targets": targets.recipe}

@@ -6,6 +6,7 @@ the first moves of games, one position after another, and are held out with thei
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from rlgo.board import PASS
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from train import console
+from train.arena.prepare import try_players
 from train.knowledge.collect import origin_of
 from train.knowledge.shards import Collection, is_held_out
 from train.players import make_player
@@ -87,7 +89,8 @@ def search_targets(
 ) -> Targets:
     """Choose positions of games at random, let a player search them, and keep their values in a file.
 
-    Values that the file has already, from the same call, are not searched again.
+    Values that the file has already, from the same call, are not searched again. Each position has random numbers of
+    its own, so that an interruption changes nothing.
 
     Parameters
     ----------
@@ -103,30 +106,34 @@ def search_targets(
     RlgoError : for a file of other targets, or a player without opinions.
     KeyboardInterrupt : after Ctrl-C; the values found so far are kept.
     """
-    recipe = {"size": games.size, "komi": komi, "player": player, "seed": seed, "positions": n}
+    _, programs = try_players([player], games.size, komi)
+    recipe = {"size": games.size, "komi": komi, "player": player, "seed": seed, "positions": n, **programs}
     chosen = _choose(games, n, seed)
     targets = _unsearched(games, chosen, recipe)
     done = _read_begun(out, targets)
-    searcher = make_player(player, games.size, seed)
     try:
         with console.Progress(n, "positions", initial=done, enabled=progress) as bar:
             for i, game in enumerate(targets.games()):
                 if i < done:
                     continue
-                searcher.new_game()
-                searcher.genmove(game)
-                candidates = searcher.candidates(game)
-                if not candidates:
-                    raise RlgoError(f"player {searcher.name}: expected a player with an opinion, such as a tree search")
-                targets.value[i] = candidates[0].value
+                targets.value[i] = _value_of(game, player, seed, i)
                 bar.update()
                 if (i + 1) % _SAVE_EVERY == 0:
                     save_targets(out, targets)
     finally:
-        searcher.close()
         if not np.isnan(targets.value[:1]).any():
             save_targets(out, targets)
     return targets
+
+
+def _value_of(game: Game, player: str, seed: int, number: int) -> float:
+    """Return the value that a player's search gives a position: P(Black wins). RlgoError if it has no opinion."""
+    with contextlib.closing(make_player(player, game.size, seed, (number,))) as searcher:
+        searcher.genmove(game)
+        candidates = searcher.candidates(game)
+        if not candidates:
+            raise RlgoError(f"player {searcher.name}: expected a player with an opinion, such as a tree search")
+        return candidates[0].value
 
 
 def _choose(games: Collection, n: int, seed: int) -> np.ndarray:

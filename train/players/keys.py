@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -43,6 +42,7 @@ from rlgo.two_phase import TwoPhase
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, find_weights
 from train import settings
+from train.players.loading import loaded
 from train.settings import Count, Liberties, OneOf, Section, Sizes, SizesOrNone, Within, name_of, section
 
 if TYPE_CHECKING:
@@ -180,15 +180,13 @@ def default_policy_of(keys: Any) -> DefaultPolicy:
     kind, softmax = TREE_DEFAULT_POLICIES[keys.default_policy], None
     if kind == SOFTMAX:
         file = find_softmax_policy(keys.policy_file)
-        softmax = _load_tables(file, file.stat().st_mtime_ns)
+        softmax = loaded(_load_tables, file)
     elif keys.policy_file:
         raise RlgoError(f"policy_file cannot be combined with default_policy = {keys.default_policy}")
     return filled(_DEFAULT, keys, kind=kind, softmax=softmax)
 
 
-@lru_cache(maxsize=4)
-def _load_tables(file: Path, changed: int) -> Tables:  # noqa: ARG001 - a file that changed is loaded anew
-    """Make the tables of a softmax policy, or return those of the last call."""
+def _load_tables(file: Path) -> Tables:
     return load_softmax_policy(file).tables()
 
 
@@ -209,14 +207,7 @@ def plies_or(plies: int | str, code: int) -> int:
 
 def weights_for(text: str, size: int) -> Weights:
     """Load the weights that a spec names (see `weights.find_weights`); RlgoError if they are for another board."""
-    file = find_weights(text, size)
-    return _load_once(file, file.stat().st_mtime_ns, size)
-
-
-@lru_cache(maxsize=4)
-def _load_once(file: Path, changed: int, size: int) -> Weights:  # noqa: ARG001 - a file that changed is loaded anew
-    """Load weights, or return those of the last call: a player is made for each game."""
-    return load_any(file, size)
+    return loaded(load_any, find_weights(text, size), size)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from rlgo.settings import board_size
 from train.config import read_toml
 from train.players.engines import GtpClient
 from train.players.keys import PLAYERS, Keys
+from train.players.loading import note_file
 from train.settings import accepted_types, parse_count, read_spec_value, refusal, spelled, split_spec, unknown_key
 
 _SWITCHES = {"on": True, "true": True, "off": False, "false": False}
@@ -129,6 +130,7 @@ def _read_part(part: str, name: str) -> tuple[str, Any]:
 def _read_file(file: str) -> tuple[str, dict[str, Any]]:
     """Read the name and the values of a player's TOML file, or of a shipped one."""
     path = config_path(file, "players")
+    note_file(path)
     data = read_toml(path)
     name = data.pop("player", None)
     try:

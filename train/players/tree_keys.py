@@ -7,8 +7,6 @@ which are read from there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -62,18 +60,13 @@ from train.players.keys import (
     with_default,
 )
 from train.players.levels import LEVELS
+from train.players.loading import loaded
 from train.players.spec import make_player
 from train.settings import Count, OneOf, name_of, nested_spec, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
 _CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
-
-
-@lru_cache(maxsize=4)
-def _load_once(file: Path, changed: int) -> Patterns:  # noqa: ARG001 - a file that changed is loaded anew
-    """Load patterns, or return those of the last call: a player is made for each game."""
-    return load_patterns(file)
 
 
 @section
@@ -241,8 +234,7 @@ class TreeKeys(SimulationKeys):
     def _load_patterns(self, size: int) -> Patterns | None:
         if HEURISTICS[self.heuristic] not in LEARNED_PATTERNS:
             return None
-        file = find_patterns(self.patterns, size)
-        return _load_once(file, file.stat().st_mtime_ns)
+        return loaded(load_patterns, find_patterns(self.patterns, size))
 
     def _needs_weights(self) -> bool:
         return super()._needs_weights() or (HEURISTICS[self.heuristic] in LEARNED_VALUES and not self.prior_search)

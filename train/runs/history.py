@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.shapes import make_features
 from rlgo.weights import Weights
-from train.config import load_config
 from train.runs.folder import RunFolder
+from train.runs.run import current_weights
 from train.runs.status import RunInfo, features_text, inspect
 
 _MOST_BYTES = 4_000_000  # of a log, read at a time
@@ -103,19 +102,15 @@ class RunHistory:
         return {"after": after, "next": after + len(data), "curves": curves}
 
     def learned(self, name: str) -> tuple[Weights, np.ndarray]:
-        """Return the weights of a run as it was last saved, and how often each one's shapes occurred.
+        """Return the weights that a run would export as it was last saved, and how often each one's shapes occurred.
 
         Returns
         -------
         (weights, int64[n_weights + 1])
         """
         folder = self.find(name)
-        config = load_config(folder.config)
-        arrays, progress = folder.load()
-        f = config.features
-        features = make_features(config.board.size, f.sizes, f.sharing)
-        value, games = config.learning.value, progress["games"]
-        return Weights(features, arrays["theta"], config.board.komi, value, games), arrays["occurrences"]
+        arrays, _ = folder.load()
+        return current_weights(folder.path), arrays["occurrences"]
 
 
 def _in_use(folder: RunFolder) -> bool:

@@ -35,7 +35,7 @@ class Monitor:
     Parameters
     ----------
     folder : the run folder
-    session : number of earlier starts of the run; each session has its own event file
+    session : number of this start of the run, from 1; each session has its own event file
 
     Raises
     ------

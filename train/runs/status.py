@@ -52,7 +52,7 @@ class RunInfo:
             **asdict(self),
             "path": str(self.path),
             "games_per_s": self.games_per_s,
-            "way_back": self.resume_command,
+            "resume_command": self.resume_command,
         }
 
 

@@ -14,8 +14,9 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import sources_digest
 from rlgo.player import GreedyPlayer
-from rlgo.resources import checkpoints_dir
-from train.arena.prepare import make_openings, programs_of, random_opening, try_players
+from rlgo.resources import checkpoints_dir, shipped_patterns
+from rlgo.weights import shipped_weights
+from train.arena.prepare import make_openings, random_opening, try_players
 
 
 def test_openings_are_uniform_and_sensible() -> None:
@@ -32,16 +33,34 @@ def test_openings_depend_on_the_seed_alone() -> None:
 
 
 def test_players_are_tried_out(tmp_path: Path) -> None:
-    assert try_players(["random", write_engine(tmp_path)], 5, 7.5) == {"Fake": "0.1"}
+    assert try_players(["random", write_engine(tmp_path)], 5, 7.5).engines == {"Fake": "0.1"}
     assert (tmp_path / "log").read_text().endswith("quit\n")
-    assert try_players([GreedyPlayer(FakeValues(5), 1)], 5, 7.5) == {}
+    assert try_players([GreedyPlayer(FakeValues(5), 1)], 5, 7.5).engines == {}
     with pytest.raises(RlgoError, match="player greedy: does not play on 9x9"):
         try_players([GreedyPlayer(FakeValues(5), 1)], 9, 7.5)
     with pytest.raises(RlgoError, match="board size 4"):
         try_players(["random"], 4, 7.5)
 
 
-def test_programs_are_the_sources_and_the_weights_of_specs() -> None:
-    assert programs_of(["random", "player@123"]) == {"sources": sources_digest()}
-    digest = hashlib.sha256((checkpoints_dir() / "9x9-1M.npz").read_bytes()).hexdigest()[:16]
-    assert programs_of(["greedy,weights=9x9-1M", "random"])["files"] == {"9x9-1M": digest}
+def digest_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def test_programs_are_the_sources_and_the_files_that_players_load(tmp_path: Path) -> None:
+    assert try_players(["random", "mc,sims=2"], 5, 7.5).programs == {"sources": sources_digest()}
+    shipped = checkpoints_dir() / "9x9-1M.npz"
+    own = tmp_path / "own.toml"
+    own.write_text('player = "greedy"\nweights = "9x9-1M"\n')
+    for specs, expected in (
+        (["random", "greedy,weights=9x9-1M"], {"checkpoints/9x9-1M.npz": digest_of(shipped)}),
+        ([str(own)], {"checkpoints/9x9-1M.npz": digest_of(shipped), str(own): digest_of(own)}),
+    ):
+        assert try_players(specs, 9, 7.5).programs["files"] == expected
+
+
+def test_files_that_players_load_unasked_are_among_their_programs() -> None:
+    best, patterns = shipped_weights(9), shipped_patterns(9)
+    assert try_players(["greedy"], 9, 7.5).programs["files"] == {f"checkpoints/{best.name}": digest_of(best)}
+    files = try_players(["rlgo,sims=2,memory_mb=1"], 9, 7.5).programs["files"]
+    assert files[f"checkpoints/{best.name}"] == digest_of(best)
+    assert files[f"checkpoints/patterns/{patterns.name}"] == digest_of(patterns)

@@ -226,6 +226,15 @@ def test_players_that_nothing_connects_have_no_ratings_yet(tmp_path: Path) -> No
     assert not (plan.folder / "ratings.png").exists()
 
 
+def test_a_table_can_be_read_by_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(tmp_path)
+    standing = run_tournament(plan, progress=False)
+    monkeypatch.setattr("rlgo.jit.sources_digest", lambda: "newer")
+    assert str(standing_of(plan)) == str(standing)
+    with pytest.raises(RlgoError, match=r'sources is \S+, not "newer"; move the file away to start over'):
+        run_tournament(plan, progress=False)
+
+
 def test_a_table_can_be_read_while_it_is_played(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
     run_tournament(plan, progress=False)

@@ -175,13 +175,28 @@ def test_games_are_added_to_those_that_the_results_count(match, tmp_path):
     other = replace(more, contestants=tuple(replace(c, spec="random,seed=5") for c in more.contestants))
     with pytest.raises(RlgoError, match="match: the results of chance against greedy 0 are those of other players"):
         run_experiment(other, results, jobs=1, progress=False, add=True)
-    with pytest.raises(RlgoError, match="match: seed is 2, but 1 in its results"):
-        run_experiment(
-            replace(more, settings=replace(more.settings, seed=2)), results, jobs=1, progress=False, add=True
-        )
+    for key, value, message in (
+        ("seed", 2, "seed is 2, but 1"),
+        ("size", 6, "size is 6, but 5"),
+        ("komi", 0.5, "komi"),
+    ):
+        other = replace(more, settings=replace(more.settings, **{key: value}))
+        with pytest.raises(RlgoError, match=f"match: {message}.* in its results"):
+            run_experiment(other, results, jobs=1, progress=False, add=True)
     swiss = replace(more, settings=replace(more.settings, pairing="swiss"))
     with pytest.raises(RlgoError, match="match: no games can be added to a Swiss tournament from counts alone"):
         run_experiment(swiss, results, jobs=1, progress=False, add=True)
+
+
+def test_results_say_where_their_earlier_games_were_played(match, tmp_path):
+    before = run_experiment(match, tmp_path, jobs=1, progress=False)
+    assert "earlier" not in before.header
+    elsewhere = {**before.header, "machine": "1 x Abacus"}
+    write_raw(tmp_path / "match.jsonl", replace(before, header=elsewhere))
+    for _ in range(2):  # the second time, nothing is new
+        added = run_experiment(match, tmp_path, jobs=1, progress=False, add=True)
+        assert added.header["machine"] == before.header["machine"]
+        assert added.header["earlier"] == [{key: elsewhere[key] for key in ("machine", "versions")}]
 
 
 def test_some_players_only(match, tmp_path):

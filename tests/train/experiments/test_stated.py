@@ -9,11 +9,12 @@ import pytest
 from experiment_files import GAMES, curves_of, games_of, write
 
 from rlgo.errors import RlgoError
+from train.arena.elo import expected_score
 from train.config import StatedConfig
 from train.experiments.findings import Analysis
 from train.experiments.model import GNUGO_0, GNUGO_10
 from train.experiments.reading import list_experiments, read_experiment
-from train.experiments.stated import elo_from_share, share_from_elo, stated_ratings, stated_rows, stated_shares
+from train.experiments.stated import elo_from_share, stated_ratings, stated_rows, stated_shares
 
 STATED = """
 [[stated]]
@@ -64,9 +65,9 @@ def test_other_tables_are_refused(tmp_path, old, new, message):
 def test_elo_and_shares():
     assert elo_from_share(0.5) == 0
     assert elo_from_share(10 / 11) == pytest.approx(400)
-    assert share_from_elo(elo_from_share(0.69)) == pytest.approx(0.69)
+    assert expected_score(elo_from_share(0.69)) == pytest.approx(0.69)
     # "a difference of 500 Elo corresponds to a ~95% winning rate" (TD paper, Section 3.3)
-    assert share_from_elo(500) == pytest.approx(0.95, abs=0.005)
+    assert expected_score(500) == pytest.approx(0.95, abs=0.005)
 
 
 def test_numbers_are_placed_on_the_scale_of_the_results():

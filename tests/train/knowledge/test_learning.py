@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from random_play import SIZE, random_game, random_weights
 
-from rlgo.board import BLACK
+from rlgo.board import BLACK, WHITE
+from rlgo.coords import from_vertex
 from rlgo.decisions import decisions_of
 from rlgo.errors import RlgoError
+from rlgo.game import Game
 from rlgo.patterns import load_patterns
 from rlgo.value import ValueFunction
 from train.arena.referee import Opinion
@@ -96,6 +98,23 @@ def test_patterns_predict_better_than_chance_and_the_best_scale_is_best(folder: 
     best = learning._best_scale(decisions, x)
     at = {scale: accuracies("", decisions, scale * x)[-1].log_likelihood for scale in (best, best * 0.9, best * 1.1)}
     assert at[best] == max(at.values())
+
+
+def test_a_ko_does_not_bind_who_moves_twice(tmp_path: Path) -> None:
+    """Records may say that a player moved again after taking a ko."""
+    game = Game(SIZE)
+    for vertex in ("B1", "C1", "A2", "D2", "B3", "C3", "C2", "B2"):
+        game.play(vertex)
+    moves = [*game.moves, (WHITE, from_vertex("E5", SIZE)), (BLACK, from_vertex("E1", SIZE))]
+    name = next(i for i in range(1, 100) if not is_held_out(np.array([i]))[0])
+    with open_folder(tmp_path, {"kind": "imported", "size": SIZE}, {}) as shards:
+        shards.add(StudyGame(name, 1.0, moves))
+    games = game_table(read_collection([tmp_path]), held_out=False)
+    decisions = decisions_of(games, SIZE, learning._no_shapes(SIZE))
+    ninth = slice(*decisions.starts[8:10])
+    assert from_vertex("C2", SIZE) in decisions.move[ninth]
+    x = learning._scores(decisions, games, SIZE, learning._rlgo_scorer(random_weights()))
+    assert np.isfinite(x).all()
 
 
 def test_the_score_of_the_value_function_is_the_movers() -> None:

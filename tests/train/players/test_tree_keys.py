@@ -6,7 +6,7 @@ import pytest
 
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from train.arena.prepare import programs_of
+from train.arena.prepare import try_players
 from train.players import make_player
 
 SIZE = 5
@@ -40,8 +40,5 @@ def test_td_search_before_tree_search_by_file_or_spec(first, simulations):
 
 
 def test_the_weights_of_the_first_search_are_among_the_files_of_a_match():
-    (name, digest), *more = programs_of(["heuristic_mc_rave,first=dyna2;long=9x9-1M", "random"])["files"].items()
-    assert name == "9x9-1M"
-    assert programs_of(["greedy,weights=9x9-1M"])["files"] == {name: digest}
-    assert not more
-    assert list(programs_of(["mc_rave,patterns=9x9"])["files"]) == ["9x9"]
+    spec = "heuristic_mc_rave,first=dyna2;long=9x9-1M;sims=1,sims=1,memory_mb=1"
+    assert list(try_players([spec, "random"], 9, 7.5).programs["files"]) == ["checkpoints/9x9-1M.npz"]

@@ -13,6 +13,7 @@ from tiny_runs import tiny
 from rlgo.errors import RlgoError
 from rlgo.weights import load_weights
 from train.runs import history
+from train.runs.folder import RunFolder
 from train.runs.history import RunHistory
 from train.runs.run import train
 
@@ -90,10 +91,18 @@ def test_a_log_that_was_cut_off_is_told_from_its_start(runs):
     assert runs.curves("done") == {"after": 0, "next": 0, "curves": {}}
 
 
-def test_what_a_run_has_learned(runs):
-    weights, occurrences = runs.learned("done")
-    saved = load_weights(runs.folder / "done" / "weights.npz")
+def test_what_a_run_has_learned(tmp_path):
+    """What it would export: the mean over rounds, of all of its features."""
+    config = tiny(
+        tmp_path,
+        run={"name": "lib", "games": 120, "eval_every": 0, "eval_games": 10, "merge_every": 10},
+        features={"sizes": [1], "liberties": ["atari plus"]},
+    )
+    train(config, progress=False)
+    weights, occurrences = RunHistory(tmp_path).learned("lib")
+    saved = load_weights(tmp_path / "lib" / "weights.npz")
     np.testing.assert_array_equal(weights.theta, saved.theta)
+    assert (weights.theta != RunFolder(tmp_path / "lib").load()[0]["theta"]).any()
     assert (weights.features.name, weights.games, weights.value) == (saved.features.name, 120, saved.value)
     assert occurrences.shape == weights.theta.shape
     assert occurrences.sum() > 0

@@ -155,6 +155,7 @@ def test_the_command(made, capsys, monkeypatch):
     found = json.loads(capsys.readouterr().out)
     assert [run["state"] for run in found] == ["interrupted", "finished", "finished"]
     assert found[1]["config"]["board"]["size"] == 5
+    assert [run["resume_command"] for run in found] == [resume.removeprefix("begun: "), "", ""]
 
     assert cli.main(["runs", str(made / "done")]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2

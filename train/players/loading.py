@@ -1,0 +1,47 @@
+"""The files that players are made from: each is loaded once for all games, and those who play can ask which they were.
+
+Start reading at `loaded`; `files_loaded` is for what records where games come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+_collecting: list[set[Path]] = []
+
+
+def loaded(load: Callable[..., _T], file: Path, *arguments: Any) -> _T:
+    """Load a file, or return what the last call made of it: a player is made for each game.
+
+    load : called with the file and the arguments, which must be hashable
+    """
+    note_file(file)
+    made: _T = _load(load, file, file.stat().st_mtime_ns, *arguments)
+    return made
+
+
+@lru_cache(maxsize=8)
+def _load(load: Callable[..., Any], file: Path, changed: int, *arguments: Any) -> Any:  # noqa: ARG001 - else it is old
+    return load(file, *arguments)
+
+
+def note_file(file: Path) -> None:
+    """Tell whoever collects them that a player is made from this file."""
+    for files in _collecting:
+        files.add(file)
+
+
+@contextmanager
+def files_loaded() -> Iterator[set[Path]]:
+    """Collect the files from which players are made in the meantime."""
+    files: set[Path] = set()
+    _collecting.append(files)
+    try:
+        yield files
+    finally:
+        _collecting.remove(files)
