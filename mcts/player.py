@@ -162,6 +162,8 @@ class TreeSearch(Player):
         for argument, function in (("prior", prior), ("priors", priors)):
             if function is not None and not callable(function):
                 raise RlgoError(f"{argument} = {shown(function)}: expected a function")
+        if prior is not None and priors is not None:
+            raise RlgoError("prior, priors: expected one of the two, not both")
         priors = one_by_one(prior) if prior is not None else priors
         shares_tree = resources.workers > 1 and not resources.root_parallel
         self.settings = _complete(settings, size, priors is not None, shares_tree)

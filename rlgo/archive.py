@@ -52,6 +52,8 @@ def read_archive(path: str | Path, kind: str, file_format: str, version: int) ->
     ------
     RlgoError : if the file is missing, damaged, of another format, or of a newer version
     """
+    if Path(path).is_dir():
+        raise RlgoError(f"{path}: expected a {kind}, found a folder")
     data = read_file(path)
     try:
         body, digest = data[:-_HEX], data[-_HEX:]

@@ -272,7 +272,8 @@ class GameSession:
         p = self._search(color, lambda _: self.player.genmove(game))
         if p in game.allowed:
             return p
-        return next((c.move for c in self.player.candidates(game) if c.move in game.allowed), PASS)
+        ranked = [c.move for c in self.player.candidates(game)]  # a player that wants to pass may rank nothing else
+        return next((q for q in (*ranked, *game.sensible_moves()) if q in game.allowed), PASS)
 
     def undo(self, n: int = 1) -> None:
         """Take n moves back. RlgoError if there are fewer."""

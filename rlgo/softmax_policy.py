@@ -34,7 +34,7 @@ from rlgo.archive import read_archive, write_archive
 from rlgo.board import BLACK, BORDER, EMPTY, PASS, in_atari, last_liberty, liberties_after
 from rlgo.errors import RlgoError
 from rlgo.jit import by_type, inline, njit, random_unit
-from rlgo.resources import shipped_softmax_policy
+from rlgo.resources import find_file, shipped_softmax_policy
 
 FORMAT, VERSION = "rlgo-softmax-policy", 1
 NOT_SOFTMAX = -1
@@ -540,12 +540,14 @@ def save_softmax_policy(path: str | Path, policy: SoftmaxPolicy) -> None:
 
 
 def find_softmax_policy(name: str | Path) -> Path:
-    """Find the policy file that a user names; an empty name is the shipped one. RlgoError if there is no such file."""
+    """Find the policy file that a user names: a path, or ``9x9``, the shipped one, for which an empty name stands, too.
+
+    Raises RlgoError if there is no such file.
+    """
+    path = shipped_softmax_policy()
     if not str(name):
-        return shipped_softmax_policy()
-    if not Path(name).is_file():
-        raise RlgoError(f"{name}: expected the file of a softmax policy")
-    return Path(name)
+        return path
+    return find_file(name, {path.stem: path}, Path("checkpoints/playouts"), "file of a softmax policy", "policies")
 
 
 def load_softmax_policy(path: str | Path) -> SoftmaxPolicy:

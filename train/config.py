@@ -243,7 +243,7 @@ class LearningConfig(Section):
     normalise: Annotated[str, OneOf(*NORMALISATIONS)] = Field(
         default=name_of(_LEARNING.normalise, NORMALISATIONS),
         description="What alpha is divided by: active, the non-neutral windows (as in TD); slots, their weights (as "
-        "the original program does; the best of the three, see checkpoints/README.md); norm2, ||phi||^2; or nothing.",
+        "the original program does; the best of the three, see docs/defaults.md); norm2, ||phi||^2; or nothing.",
     )
     output: Annotated[str, OneOf("mean", "last")] = Field(
         default="mean", description="Which weights are measured and saved: their mean over time, or the last ones."
@@ -410,7 +410,7 @@ class StatedConfig(Section):
 
 @section
 class TournamentConfig(Section):
-    """Many players and their ratings; see train/arena/tournament.py, also for [players] and [anchors]."""
+    """Many players and their ratings. [players] has a spec for each name, [anchors] the ratings of some, if any."""
 
     prefix: ClassVar[str] = "tournament."
 

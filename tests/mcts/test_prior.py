@@ -91,6 +91,8 @@ def test_priors_of_a_batch():
     for bad in (lambda _boards, _moves: [], lambda _boards, _moves: 5):
         with pytest.raises(RlgoError, match="expected a list of 1 triples"):
             TreeSearch(SIZE, ALGORITHMS["mc_rave"], 50, priors=bad, seed=2).search(game_after("C3"))
+    with pytest.raises(RlgoError, match="prior, priors: expected one of the two, not both"):
+        TreeSearch(SIZE, ALGORITHMS["mc_rave"], 50, prior=lambda *_: (0.5, 0, 1), priors=priors)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

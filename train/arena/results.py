@@ -207,9 +207,9 @@ def _check_header(path: Path, data: bytes, header: dict[str, Any]) -> list[str]:
         raise RlgoError(f"{path}: damaged, or not a results file of this version of rlgo") from None
     for key, value in json.loads(json.dumps(header)).items():
         if found.get(key) != value:
-            was, now = _short(found.get(key)), _short(value)
+            was, now = map(_short, _first_difference(found.get(key), value))
             raise RlgoError(
-                f"{path}: results of another match: {key} is {was}, not {now}; move the file away to start over"
+                f"{path}: results of other games: {key} is {was}, not {now}; move the file away to start over"
             )
     return lines
 
@@ -222,6 +222,13 @@ def read_versions(path: Path) -> dict[str, str]:
     except (ValueError, KeyError, TypeError):
         raise RlgoError(f"{path}: damaged, or not a results file of this version of rlgo") from None
     return versions
+
+
+def _first_difference(was: Any, now: Any) -> tuple[Any, Any]:
+    """Return two different values, or the first of their parts that differ if they are lists of one length."""
+    if isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+        return next((a, b) for a, b in zip(was, now, strict=True) if a != b)
+    return was, now
 
 
 def _short(value: Any) -> str:

@@ -122,14 +122,16 @@ class Standing:
         s = self.plan.settings
         anchors = ", ".join(f"{name} = {elo:g}" for name, elo in self.plan.anchors.items())
         time = f", {s.time} s a side" if s.time else ""
+        total = self.plan.total_games
+        games = f"{self.games:,} of {total:,} games" if self.games < total else f"{self.games:,} games"
         lines = [
-            f"{s.name}: {s.kind}, {s.size}x{s.size}, komi {s.komi:g}{time}, seed {s.seed}, {self.games:,} games",
+            f"{s.name}: {s.kind}, {s.size}x{s.size}, komi {s.komi:g}{time}, seed {s.seed}, {games}",
             f"Elo, {anchors or 'mean 0'}; + and - lead to the ends of the 95 % interval",
         ]
         if self.forfeits:
             lines.append(f"{len(self.forfeits)} of the games forfeited")
         if self.interrupted:
-            lines.append("interrupted; the same command continues")
+            lines.append(f"interrupted; continue with: {console.command('rlgo', 'tournament', self.plan.path)}")
         if self.ratings is None:
             names = list(self.plan.players)
             return "\n".join([*lines, f"no ratings yet: {self.unrated}", "", cross_table(names, self.pairs)])

@@ -13,6 +13,7 @@ from rlgo.errors import RlgoError
 from train.cli.options import (
     ENGINE,
     MOST_SEED,
+    MOST_SHAPES,
     Force,
     JsonFile,
     Komi,
@@ -21,7 +22,6 @@ from train.cli.options import (
     Seed,
     Size,
     Strength,
-    Top,
     board,
     check_picture,
     check_writable,
@@ -258,7 +258,12 @@ def analyze(
     ] = None,
     komi: Komi = 7.5,
     seed: Seed = 1,
-    top: Top = 10,
+    top: Annotated[
+        int,
+        typer.Option(
+            "--top", parser=count(0, MOST_SHAPES), metavar="N", help="Shapes of each block, or turning points, to show."
+        ),
+    ] = 10,
     json_file: JsonFile = None,
     png: PngFile = None,
 ) -> int:

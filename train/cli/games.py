@@ -169,7 +169,7 @@ def tournament(
     """Play a tournament, and rate the players in Elo.
 
     The tournament's folder keeps results, ratings and a picture. Run the same command again to continue an interrupted
-    tournament. train/arena/tournament.py explains the CONFIG.
+    tournament. `rlgo configs tournaments/example` explains the CONFIG.
     """
     from train.arena.pictures import tournament_picture
     from train.arena.tournament import RATINGS_PNG, read_tournament, run_tournament, standing_of

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, nearest
 from train.cli.options import (
     Force,
     JsonFile,
@@ -36,7 +36,10 @@ class _PlayByDefault(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the name of the command where it is missing."""
         if args and args[0] not in {*self.commands, "-h", "--help"}:
-            args = ["play", *args]
+            from train.players.keys import PLAYERS
+
+            is_mistyped = args[0] not in PLAYERS and nearest(args[0], self.commands).startswith("did you mean")
+            args = args if is_mistyped else ["play", *args]  # a mistyped command is refused with that hint
         return super().parse_args(ctx, args)
 
 

@@ -46,7 +46,8 @@ def configs(
 ) -> None:
     """List the shipped configs, or print one.
 
-    With NAME, the config of a training run is printed in full, each key with its meaning and its default.
+    With NAME, the config of a training run or a tournament is printed in full, each key with its meaning and its
+    default.
     """
     from train.players import listing
 

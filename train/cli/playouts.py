@@ -161,11 +161,11 @@ def measure(
     """
     check_writable(json_file)
 
-    from rlgo.softmax_policy import load_softmax_policy
+    from rlgo.softmax_policy import find_softmax_policy, load_softmax_policy
     from train.knowledge.playouts import balance_table, default_policies, measure_all
     from train.knowledge.targets import load_targets
 
-    named = {path.stem: load_softmax_policy(path) for path in policies or []}
+    named = {path.stem: load_softmax_policy(find_softmax_policy(path)) for path in policies or []}
     found = measure_all(load_targets(file), default_policies(named), simulations, seed)
     print(balance_table(found))
     write_json(json_file, [m._asdict() for m in found])
@@ -174,6 +174,6 @@ def measure(
 @app.command("info")
 def info(file: Annotated[Path, typer.Argument(metavar="FILE", help="A softmax policy.")]) -> None:
     """Print the contents and provenance of a softmax policy."""
-    from rlgo.softmax_policy import describe, load_softmax_policy
+    from rlgo.softmax_policy import describe, find_softmax_policy, load_softmax_policy
 
-    print(describe(load_softmax_policy(file)))
+    print(describe(load_softmax_policy(find_softmax_policy(file))))

@@ -81,12 +81,13 @@ def import_weights(
     """
     from train.config import BoardConfig
 
-    path, komi = _new_file(out, f"{file.stem}.npz", force), BoardConfig(komi=komi).komi
+    komi = BoardConfig(komi=komi).komi
 
     from rlgo.exchange import import_w
     from rlgo.weights import save_weights
 
     weights = import_w(file, size, komi, games, value)
+    path = _new_file(out, f"{file.stem}.npz", force)
     save_weights(path, weights)
     print(f"{path}: {weights.features.name}, {weights.features.n_weights:,} weights")
     print(
@@ -109,11 +110,10 @@ def export(
     The format does not record komi, number of games and kind of value. What `rlgo weights import` read is written back
     byte for byte.
     """
-    path = _new_file(out, f"{file.stem}.w", force)
-
     from rlgo.exchange import export_w, load_any, without_sharing
 
     weights = load_any(file)
+    path = _new_file(out, f"{file.stem}.w", force)
     if unshared:
         weights = without_sharing(weights)
     export_w(path, weights)
@@ -145,13 +145,12 @@ def convert(
     if size is None and sharing is None:
         raise RlgoError("weights convert: expected --size, --sharing, or both (see rlgo weights convert --help)")
     marks = [*([] if size is None else [f"{size}x{size}"]), *([sharing] if sharing else [])]
-    path = _new_file(out, "-".join([file.stem, *marks]) + ".npz", force)
-
     from rlgo.exchange import convert as convert_weights
     from rlgo.exchange import load_any
     from rlgo.weights import save_weights
 
     old = load_any(file)
+    path = _new_file(out, "-".join([file.stem, *marks]) + ".npz", force)
     try:
         new = convert_weights(old, size, sharing)
     except RlgoError as error:

@@ -24,6 +24,7 @@ from rlgo.softmax_policy import (
     LEAST_SELF_ATARI,
     OTHERS,
     SoftmaxPolicy,
+    find_softmax_policy,
     kinds_of_shapes,
     load_softmax_policy,
     make_tables,
@@ -79,8 +80,8 @@ def learn_targets(
 ) -> SoftmaxPolicy:
     """Learn a policy from targets, by balancing or by reinforcement.
 
-    It is the mean of the weights after all steps, of which step t counts t (t + 1) times: that takes away most of the noise
-    (Polyak & Juditsky 1992).
+    It is the mean of the weights after all steps, of which step t counts t (t + 1) times: that takes away most of the
+    noise (Polyak & Juditsky 1992).
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def first_policy(name: str) -> SoftmaxPolicy | None:
     """Return the policy that a user wants to start from: a file, ``mogo``, or none."""
     if name == "mogo":
         return policy_of(mogo_weights(), {"method": "mogo"})
-    return load_softmax_policy(name) if name else None
+    return load_softmax_policy(find_softmax_policy(name)) if name else None
 
 
 def value_weights(name: str, size: int) -> Weights:

@@ -101,11 +101,12 @@ class Curve:
             ]
             for turn in turns
         ]
-        below = (
-            table(["move", "played", "before", "after", f"{self.player} plays"], rows, align="rlrrl")
-            if rows
-            else f"no move lost {TURN:.0%} or more"
-        )
+        all_of_them = len(self.turns(len(self.steps)))
+        below = f"no move lost {TURN:.0%} or more" if not all_of_them else ""
+        if rows:
+            below = table(["move", "played", "before", "after", f"{self.player} plays"], rows, align="rlrrl")
+        if all_of_them > len(turns):
+            below += f"{all_of_them - len(turns)} more, which lost less: --top {all_of_them}\n"
         return f"{head}\n\n{_drawn(self.values, {turn.number for turn in turns}, unicode)}\n\nTurning points\n\n{below}"
 
     def name_of(self, point: int) -> str:

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, nearest
 from rlgo.resources import config_path, list_configs
-from train.config import SECTIONS, load_config
+from train.config import SECTIONS, TournamentConfig, load_config, read_toml, section_from
 from train.console import markdown
 from train.players.keys import PLAYERS
 from train.players.spec import find_player
-from train.settings import expected, spelled, to_toml_value
+from train.settings import Section, expected, spelled, to_toml_value
 
 _WIDTH = 80  # columns of a terminal
 _INDENT = "    "
@@ -161,7 +161,7 @@ def configs_table() -> dict[str, list[str]]:
 
 
 def configs_text(name: str | None = None) -> str:
-    """Show the names of all shipped configs; or one of them, a config of a training run with every key explained.
+    """Show the names of all shipped configs; or one of them, a training run or a tournament with every key explained.
 
     Parameters
     ----------
@@ -179,6 +179,8 @@ def configs_text(name: str | None = None) -> str:
             lines += [*_columns([(n, _first_sentence(_comment(config_path(n, kind)))) for n in names]), ""]
         return "\n".join(lines).rstrip("\n")
     kind, path = _find_config(name)
+    if kind == "tournaments":
+        return _tournament_text(path)
     return path.read_text("utf-8").rstrip("\n") if kind else _run_config_text(path)
 
 
@@ -189,21 +191,40 @@ def _find_config(name: str) -> tuple[str, Path]:
         kinds = [""]
     if len(kinds) > 1:
         raise RlgoError(f"{name}: expected one of {', '.join(f'{kind}/{stem}' for kind in kinds)}")
-    return (kinds[0], config_path(stem, kinds[0])) if kinds else ("", config_path(name))
+    if kinds:
+        return kinds[0], config_path(stem, kinds[0])
+    if Path(name).is_file():
+        return "", config_path(name)
+    hint = nearest(stem, (other for kind in _KINDS for other in list_configs(kind)), "`rlgo configs` lists them")
+    raise RlgoError(f"{name}: no such config file; {hint}")
 
 
 def _run_config_text(path: Path) -> str:
     """Write out the config of a training run, with the meaning of every key."""
     config = load_config(path)
     lines = [f"# {line}".rstrip() for line in _comment(path)]
-    for name, section in SECTIONS.items():
-        lines += ["", f"# {section.__doc__}", f"[{name}]"]
-        for key, field in section.fields().items():
-            value = getattr(getattr(config, name), key)
-            lines += _wrapped(f"{field.description} ({_sentence(expected(field))})", "# ")
-            default = "" if value == field.default else f"  # default: {to_toml_value(field.default)}"
-            lines += [f"{spelled(key)} = {to_toml_value(value)}{default}"]
+    for name in SECTIONS:
+        lines += ["", *_section_text(name, getattr(config, name))]
     return "\n".join(lines)
+
+
+def _tournament_text(path: Path) -> str:
+    """Write out a tournament, with the meaning of every key of its table [tournament]."""
+    settings = section_from(TournamentConfig, read_toml(path)["tournament"], str(path))
+    before, _, after = path.read_text("utf-8").partition("[tournament]\n")
+    players = after[after.index("\n[") + 1 :]
+    return "\n".join([before.rstrip("\n"), "", *_section_text("tournament", settings), "", players.rstrip("\n")])
+
+
+def _section_text(name: str, values: Section) -> list[str]:
+    """Write out a table with the meaning of every key."""
+    lines = [*_wrapped(str(values.__doc__), "# "), f"[{name}]"]
+    for key, field in values.fields().items():
+        value = getattr(values, key)
+        lines += _wrapped(f"{field.description} ({_sentence(expected(field))})", "# ")
+        default = "" if value == field.default else f"  # default: {to_toml_value(field.default)}"
+        lines += [f"{spelled(key)} = {to_toml_value(value)}{default}"]
+    return lines
 
 
 def _wrapped(text: str, indent: str) -> list[str]:

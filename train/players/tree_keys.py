@@ -31,7 +31,7 @@ from rlgo.player import Player, Seed
 from rlgo.rollout import TREE_DEFAULT_POLICIES
 from rlgo.settings import MAX_SIZE, MIN_SIZE
 from rlgo.td_search import TdSearch
-from rlgo.weights import shipped_weight_sizes
+from rlgo.weights import Weights, shipped_weight_sizes
 from train import settings
 from train.players.keys import (
     BY_POLICY_FILE,
@@ -122,7 +122,7 @@ class SimulationKeys(Keys):
             resources=filled(_RESOURCES, self),
             default_policy=default_policy_of(self),
             epsilon=self.epsilon,
-            weights=weights_for(self.weights, size) if self._needs_weights() else None,
+            weights=self._load_weights(size),
             patterns=self._load_patterns(size),
             prior_search=self._make_prior_search(size, sequence),
             resign=self.resign,
@@ -136,6 +136,14 @@ class SimulationKeys(Keys):
 
     def _load_patterns(self, size: int) -> Patterns | None:  # noqa: ARG002  (of trees)
         """Load the patterns that the search needs, if any; only algorithms with a tree may need them."""
+        return None
+
+    def _load_weights(self, size: int) -> Weights | None:
+        """Load the weights that the search needs, if any. RlgoError for a file that is named in vain."""
+        if self._needs_weights():
+            return weights_for(self.weights, size)
+        if self.weights:
+            raise RlgoError(f"weights = {self.weights}: not used with these settings; see heuristic and default_policy")
         return None
 
     def _needs_weights(self) -> bool:
@@ -233,6 +241,8 @@ class TreeKeys(SimulationKeys):
 
     def _load_patterns(self, size: int) -> Patterns | None:
         if HEURISTICS[self.heuristic] not in LEARNED_PATTERNS:
+            if self.patterns:
+                raise RlgoError(f"patterns = {self.patterns}: not used with heuristic = {self.heuristic}")
             return None
         return loaded(load_patterns, find_patterns(self.patterns, size))
 

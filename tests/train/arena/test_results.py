@@ -72,8 +72,8 @@ def test_a_game_that_was_being_written_is_played_again(tmp_path: Path, torn: byt
         ("{}\n", "damaged, or not a results file"),
         ("\x00\xff" * 40 + "\n", "damaged, or not a results file"),
         ('{"format": 1}\n', "damaged, or not a results file"),
-        (json.dumps(seal({"format": FORMAT})) + "\n", "results of another match: a is null, not"),
-        (json.dumps(seal({"format": 1})) + "\n", "results of another match: format is 1, not"),
+        (json.dumps(seal({"format": FORMAT})) + "\n", "results of other games: a is null, not"),
+        (json.dumps(seal({"format": 1})) + "\n", "results of other games: format is 1, not"),
     ],
 )
 def test_files_that_are_no_results(tmp_path: Path, content: str, message: str | None) -> None:
@@ -112,7 +112,7 @@ def test_results_of_another_match(tmp_path: Path, changes: dict[str, Any], messa
     arguments = {"a": "random", "b": "random", "games": 2, **FIVE}
     play_match(**arguments, results=path)
     before = path.read_bytes()
-    with pytest.raises(RlgoError, match=f"results of another match: {message}"):
+    with pytest.raises(RlgoError, match=f"results of other games: {message}"):
         play_match(**{**arguments, **changes}, results=path)
     assert path.read_bytes() == before
 

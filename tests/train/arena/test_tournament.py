@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -188,7 +190,8 @@ def test_a_stopped_tournament_goes_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=600)
     assert process.returncode == 130, err
-    assert "interrupted; the same command continues" in out
+    assert f"interrupted; continue with: rlgo tournament {plan.path}" in out
+    assert " of 90 games\n" in out
     gate.touch()
     kept = results.read_bytes()
     standing = run_tournament(plan, progress=False)
@@ -224,6 +227,16 @@ def test_players_that_nothing_connects_have_no_ratings_yet(tmp_path: Path) -> No
     assert "p3" in str(standing)
     assert (plan.folder / "ratings.txt").read_text("utf-8") == f"{standing}\n"
     assert not (plan.folder / "ratings.png").exists()
+
+
+def test_players_that_were_changed_are_named(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    run_tournament(plan, progress=False)
+    name, spec = list(plan.players.items())[-1]
+    changed = dataclasses.replace(plan, players={**plan.players, name: "random,seed=9"})
+    message = f'players is ["{name}", "{spec}"], not ["{name}", "random,seed=9"]; move the file away'
+    with pytest.raises(RlgoError, match=re.escape(message)):
+        run_tournament(changed, progress=False)
 
 
 def test_a_table_can_be_read_by_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,7 +368,7 @@ def test_a_folder_of_another_tournament(tmp_path: Path, old: str, new: str) -> N
     folder = tmp_path / "out" / "small"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     changed = plan_of(tmp_path, "", BASE.replace(old, new))
-    with pytest.raises(RlgoError, match=r"results\.jsonl: results of another match"):
+    with pytest.raises(RlgoError, match=r"results\.jsonl: results of other games"):
         run_tournament(changed, progress=False)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 

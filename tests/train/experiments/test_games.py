@@ -123,7 +123,7 @@ def test_results_of_the_games_so_far(match, tmp_path, capsys):
         match, analyze(tmp_path / "results", "match"), tmp_path, tmp_path
     )
     # Of other players, or of nobody, there are none.
-    with pytest.raises(RlgoError, match="results of another match: seed is 1, not 2"):
+    with pytest.raises(RlgoError, match="results of other games: seed is 1, not 2"):
         run_experiment(replace(match, settings=replace(match.settings, seed=2)), tmp_path / "results", play=False)
     for file in (first, second):
         file.unlink()

@@ -176,7 +176,7 @@ def test_players_with_a_softmax_policy():
             assert np.array_equal(policy.softmax.shape, load_softmax_policy(shipped_softmax_policy()).tables().shape)
     assert player.genmove(Game(SIZE)) > 0
     for spec, message in (
-        ("mc_rave,policy_file=x.npz", "player mc_rave: x.npz: expected the file of a softmax policy"),
+        ("mc_rave,policy_file=x.npz", "player mc_rave: x.npz: no such file of a softmax policy; shipped policies: 9x9"),
         ("uct,policy_file=x.npz,default=mogo", "policy_file cannot be combined with default_policy = mogo"),
     ):
         with pytest.raises(RlgoError, match=message):

@@ -51,7 +51,9 @@ def test_turning_points() -> None:
     # Black's C3 lost 35 % of its chances. F6 and G7 were good for their sides, and A1 a little.
     assert [(turn.number, turn.loss) for turn in curve.turns(10)] == [(3, pytest.approx(0.35))]
     assert curve.turns(0) == []
+    assert curve.text(0).endswith("1 more, which lost less: --top 1\n")
     text = curve.text(unicode=False)
+    assert "more" not in text.partition("Turning points")[2]
     assert "3  Black C3     55%    20%  A1" in text
     assert text.count("*") == 1
     assert len(game.moves) == 6

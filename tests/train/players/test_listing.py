@@ -9,7 +9,8 @@ import pytest
 
 from rlgo.errors import RlgoError
 from rlgo.resources import list_configs
-from train.config import SECTIONS, config_from_dict, load_config
+from train.arena.tournament import read_tournament
+from train.config import SECTIONS, TournamentConfig, config_from_dict, load_config
 from train.players import PLAYERS
 from train.players.listing import configs_text, player_keys, players_markdown, players_table, players_text
 from train.settings import spelled
@@ -77,6 +78,17 @@ def test_text_of_a_run_config_is_that_config_with_every_key(name: str) -> None:
             assert str(field.description) in " ".join(line.removeprefix("# ") for line in text.splitlines())
 
 
+def test_text_of_a_tournament_is_that_tournament_with_every_key(tmp_path: Path) -> None:
+    text = configs_text("tournaments/example")
+    file = tmp_path / "example.toml"
+    file.write_text(text, "utf-8")
+    explained, shipped = read_tournament(file), read_tournament("example")
+    for field in ("settings", "players", "anchors"):
+        assert getattr(explained, field) == getattr(shipped, field)
+    assert set(tomllib.loads(text)["tournament"]) == {spelled(key) for key in TournamentConfig.fields()}
+    assert max(map(len, text.splitlines()[8:])) <= 120
+
+
 def test_text_of_other_configs() -> None:
     assert configs_text("paper").startswith("# The ")
     assert configs_text("experiments/step_size") == (ROOT / "configs/experiments/step_size.toml").read_text().rstrip()
@@ -85,3 +97,5 @@ def test_text_of_other_configs() -> None:
         configs_text("step_size")
     with pytest.raises(RlgoError, match=r"no such config file"):
         configs_text("nowhere")
+    with pytest.raises(RlgoError, match=r"^exmaple: no such config file; did you mean example\?$"):
+        configs_text("exmaple")
