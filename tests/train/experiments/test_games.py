@@ -178,7 +178,7 @@ def test_games_are_added_to_those_that_the_results_count(match, tmp_path):
     for key, value, message in (
         ("seed", 2, "seed is 2, but 1"),
         ("size", 6, "size is 6, but 5"),
-        ("komi", 0.5, "komi"),
+        ("komi", 1.5, "komi is 1.5, but "),
     ):
         other = replace(more, settings=replace(more.settings, **{key: value}))
         with pytest.raises(RlgoError, match=f"match: {message}.* in its results"):

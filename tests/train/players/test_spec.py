@@ -140,7 +140,7 @@ def test_what_is_no_spec_and_no_size(spec, size, message):
         ("mc_rave,M=1e6", "player mc_rave: M = 1000000: expected an integer from 0 to 100,000"),
         ("td_search,seed=-1", "player td_search: seed = -1: expected an integer from 0 to 999,999,999,999,999,999"),
         ("dyna2,long=nowhere.npz", "player dyna2: nowhere.npz: no such weight file"),
-        ("mc_rave,weights=none.npz", "weights = none.npz: not used with these settings; see heuristic and default_policy"),
+        ("mc_rave,weights=none.npz", "weights = none.npz: not used with these settings"),
         ("mc_rave,patterns=none.npz", "patterns = none.npz: not used with heuristic = none"),
         ("dyna2,sharing=LI,workers=2", "memories kept apart cannot be combined with several workers"),
         ("alphabeta,depth=40", "player alphabeta: depth = 40: expected an integer from 1 to 39"),
