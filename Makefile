@@ -27,9 +27,9 @@ SIDE_BY_SIDE := --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 check: lint  ## lint, types and the fast tests, in under a minute once everything is compiled
 	$(PYTEST) $(SIDE_BY_SIDE) -m "not slow and not process and not gnugo and not ray and not browser"
 
-# All tests but the thorough ones on compiled code; a subset on the same code without numba; a subset with array bounds checked. numba does
-# not key its cache by the last, hence the separate folder. There, optimising would take three times as long as testing;
-# without it, numba cannot cache everything, and says so.
+# All tests but the thorough ones on compiled code; a subset on the same code without numba; a subset with array bounds
+# checked. numba does not key its cache by the last, hence the separate folder. There, optimising would take three times
+# as long as testing; without it, numba cannot cache everything, and says so.
 test: $(VENV)/test.stamp  ## run the tests
 	$(PYTEST) $(SIDE_BY_SIDE) -m "not thorough"
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m interpreted
