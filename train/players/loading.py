@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
-_collecting: list[set[Path]] = []
+_files: ContextVar[set[Path] | None] = ContextVar("files", default=None)  # those loaded, if anybody collects them
 
 
 def loaded(load: Callable[..., _T], file: Path, *arguments: Any) -> _T:
@@ -32,16 +33,17 @@ def _load(load: Callable[..., Any], file: Path, changed: int, *arguments: Any) -
 
 def note_file(file: Path) -> None:
     """Tell whoever collects them that a player is made from this file."""
-    for files in _collecting:
+    files = _files.get()
+    if files is not None:
         files.add(file)
 
 
 @contextmanager
 def files_loaded() -> Iterator[set[Path]]:
-    """Collect the files from which players are made in the meantime."""
+    """Collect the files from which this thread makes players in the meantime."""
     files: set[Path] = set()
-    _collecting.append(files)
+    token = _files.set(files)
     try:
         yield files
     finally:
-        _collecting.remove(files)
+        _files.reset(token)
