@@ -86,6 +86,9 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
     [
         ([], "missing command (see rlgo --help)"),
         (["trian"], "no such command 'trian'; did you mean 'train'? (see rlgo --help)"),
+        (["games", "inf", "x"], "no such command 'inf'; did you mean 'info'? (see rlgo games --help)"),
+        (["configs", "exmaple"], "exmaple: no such config file; did you mean example?"),
+        (["weights", "export", "."], ".: expected a weight file, found a folder"),
         (["--verson"], "no such option: --verson"),
         (["train", "--sett", "a.b=1"], "no such option: --sett"),
         (["train"], "train: expected either a CONFIG or --resume DIR (see rlgo train --help)"),
@@ -152,6 +155,15 @@ def test_bad_input_is_one_line_and_status_2(
     assert re.fullmatch(r"rlgo: error: .*\n", err)
     assert message in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_read_is_checked_before_where_it_is_written(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    """Else the advice would be to overwrite a file that may be the wrong argument itself."""
+    monkeypatch.chdir(tmp_path)
+    for name, argv in (("tour.w", ["weights", "export", "tour"]), ("tour.npz", ["weights", "import", "tour.npz"])):
+        (tmp_path / name).write_bytes(b"?")
+        assert main(argv) == 2
+        assert "--force" not in capsys.readouterr().err
 
 
 @pytest.mark.process
