@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from rlgo.errors import RlgoError
 from train.arena.elo import PairResult, Ratings, rate
 from train.experiments.model import GNUGO_0, GNUGO_10, Claim
 from train.experiments.raw import RawResults, games_of, read_raw, run_point, scores_of
@@ -159,10 +160,18 @@ class Analysis:
 
     @cached_property
     def ratings(self) -> Ratings:
-        """The ratings of all players, on the scale of `anchors` if they played; else with mean 0."""
+        """The ratings of all players, on the scale of `anchors` if they played; else with mean 0.
+
+        Raises RlgoError if no games connect some of them to the others.
+        """
         results = [*self.pairs, *self.links]
         there = {name for pair in results for name in (pair.a, pair.b)}
-        return rate(results, {name: elo for name, elo in self.anchors.items() if name in there})
+        try:
+            return rate(results, {name: elo for name, elo in self.anchors.items() if name in there})
+        except RlgoError as error:
+            name = self.raw.header["experiment"]
+            hint = "play on, or with a larger --scale"
+            raise RlgoError(f"{name}: too few games to rate the players; {hint} ({error})") from None
 
     @cached_property
     def _index(self) -> dict[str, int]:

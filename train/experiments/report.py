@@ -300,12 +300,14 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
 def show(e: Experiment, results: Path) -> str:
     """Return the results of an experiment for the terminal; also draw its picture if matplotlib is installed.
 
-    Raises RlgoError if there are no results.
+    Raises RlgoError if there are no results, or too few games to rate the players.
     """
+    analysis = _analysis_of(e, results)
+    if analysis.pairs:
+        _ = analysis.ratings  # the picture needs them, too
     if e.has_picture:
         with optional_picture():
             plot(e, results)
-    analysis = _analysis_of(e, results)
     claims = [("claim", "expected", "found", "verdict")]
     for claim in e.claims:
         measured = analysis.measure(claim)

@@ -20,7 +20,7 @@ from train.experiments.games import games_file, pairs, run, total_games
 from train.experiments.model import Experiment
 from train.experiments.raw import scores_of, write_raw
 from train.experiments.reading import read_experiment
-from train.experiments.report import games_behind, plot, section
+from train.experiments.report import games_behind, plot, section, show
 from train.experiments.running import run_experiment
 from train.runs.run import make_learner
 
@@ -197,6 +197,17 @@ def test_results_say_where_their_earlier_games_were_played(match, tmp_path):
         added = run_experiment(match, tmp_path, jobs=1, progress=False, add=True)
         assert added.header["machine"] == before.header["machine"]
         assert added.header["earlier"] == [{key: elsewhere[key] for key in ("machine", "versions")}]
+
+
+def test_too_few_games_to_rate_the_players(match, tmp_path, capsys):
+    """As in a tournament at a small scale, or just begun: one line, and the results are there."""
+    raw = run_experiment(match, tmp_path, jobs=1, progress=False)
+    apart = {**raw.lines[2], "pair": ["greedy 0.5", "another"]}
+    write_raw(tmp_path / "match.jsonl", replace(raw, lines=[raw.lines[0], apart]))
+    capsys.readouterr()
+    with pytest.raises(RlgoError, match=r"^match: too few games to rate the players; play on"):
+        show(match, tmp_path)
+    assert capsys.readouterr().err == ""
 
 
 def test_some_players_only(match, tmp_path):
