@@ -78,7 +78,7 @@ def test_a_folder_that_is_none(tmp_path, folder):
 
 def test_a_missing_file_and_a_folder(tmp_path):
     refused(tmp_path / "none.npz", "cannot be read", "No such file")
-    refused(tmp_path, "cannot be read")
+    refused(tmp_path, "expected a weight file, found a folder")
 
 
 def test_truncated_files(saved):

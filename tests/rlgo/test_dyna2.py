@@ -172,8 +172,9 @@ def test_the_long_term_memory_learns_from_games_that_repeat_a_position():
     weights, game = random_weights(), Game(SIZE)
     for vertex in ("B1", "C1", "A2", "D2", "B3", "C3", "C2", "B2"):
         game.play(vertex)
+    game.play(PASS, WHITE)  # out of turn, which lifts the ko
     game.play("C2", may_repeat=True)
-    assert game.repetitions == [9]
+    assert game.repetitions == [10]
     for _ in range(2):
         game.play(PASS)
     learned = learn_from_game(weights, game, LONG_LEARNING)

@@ -209,7 +209,8 @@ def test_the_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["info", "nofile"], "nofile: cannot be read"),
+        (["info", "nofile"], "nofile: no such file of a softmax policy; shipped policies: 9x9"),
+        (["train", "."], ".: expected a file of targets, found a folder"),
         (["test", "nofile"], "nofile: cannot be read"),
         (["train", "nofile"], "nofile: cannot be read"),
         (["train", "a", "b"], "--method balance: expected one file of targets"),
