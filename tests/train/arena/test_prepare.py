@@ -17,6 +17,8 @@ from rlgo.player import GreedyPlayer
 from rlgo.resources import checkpoints_dir, shipped_patterns
 from rlgo.weights import shipped_weights
 from train.arena.prepare import make_openings, random_opening, try_players
+from train.players import make_player
+from train.players.loading import files_loaded
 
 
 def test_openings_are_uniform_and_sensible() -> None:
@@ -47,7 +49,7 @@ def digest_of(path: Path) -> str:
 
 
 def test_programs_are_the_sources_and_the_files_that_players_load(tmp_path: Path) -> None:
-    assert try_players(["random", "mc,sims=2"], 5, 7.5).programs == {"sources": sources_digest()}
+    assert try_players(["random"], 5, 7.5).programs == {"sources": sources_digest()}
     shipped = checkpoints_dir() / "9x9-1M.npz"
     own = tmp_path / "own.toml"
     own.write_text('player = "greedy"\nweights = "9x9-1M"\n')
@@ -61,6 +63,6 @@ def test_programs_are_the_sources_and_the_files_that_players_load(tmp_path: Path
 def test_files_that_players_load_unasked_are_among_their_programs() -> None:
     best, patterns = shipped_weights(9), shipped_patterns(9)
     assert try_players(["greedy"], 9, 7.5).programs["files"] == {f"checkpoints/{best.name}": digest_of(best)}
-    files = try_players(["rlgo,sims=2,memory_mb=1"], 9, 7.5).programs["files"]
-    assert files[f"checkpoints/{best.name}"] == digest_of(best)
-    assert files[f"checkpoints/patterns/{patterns.name}"] == digest_of(patterns)
+    with files_loaded() as files:
+        make_player("rlgo,sims=2,memory_mb=1", 9)
+    assert files == {best, patterns}

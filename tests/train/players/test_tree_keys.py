@@ -6,8 +6,9 @@ import pytest
 
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from train.arena.prepare import try_players
+from rlgo.resources import checkpoints_dir
 from train.players import make_player
+from train.players.loading import files_loaded
 
 SIZE = 5
 
@@ -40,5 +41,6 @@ def test_td_search_before_tree_search_by_file_or_spec(first, simulations):
 
 
 def test_the_weights_of_the_first_search_are_among_the_files_of_a_match():
-    spec = "heuristic_mc_rave,first=dyna2;long=9x9-1M;sims=1,sims=1,memory_mb=1"
-    assert list(try_players([spec, "random"], 9, 7.5).programs["files"]) == ["checkpoints/9x9-1M.npz"]
+    with files_loaded() as files:
+        make_player("heuristic_mc_rave,first=dyna2;long=9x9-1M,memory_mb=1", 9)
+    assert files == {checkpoints_dir() / "9x9-1M.npz"}
