@@ -130,9 +130,10 @@ class _CopiesShare(_CacheLocator):
     def from_function(cls, function: Any, file: str) -> _CopiesShare | None:
         """Return the place of a function; None if the name of the cache folder says nothing about its source."""
         folder = Path(file).resolve().parent
-        return cls(function, folder.name) if folder in _COMPILED_FOLDERS else None
+        return cls(function, file, folder.name) if folder in _COMPILED_FOLDERS else None
 
-    def __init__(self, function: Any, package: str) -> None:
+    def __init__(self, function: Any, file: str, package: str) -> None:
+        self._py_file = file  # numba reads it to warn of what cannot be cached
         self._path = CACHE_DIR / package
         self._path.mkdir(exist_ok=True)
         self._line = function.__code__.co_firstlineno
