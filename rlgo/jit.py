@@ -66,7 +66,8 @@ def _cache_dir() -> Path:
     base = os.environ.get("RLGO_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rlgo"
     )
-    name = f"{_CACHE_PREFIX}{sources_digest()}"
+    # Environments share it, and numpy does not promise to read what another version has pickled.
+    name = f"{_CACHE_PREFIX}{sources_digest()}-numpy-{np.__version__}"
     folder = Path(base) / name
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -29,6 +29,14 @@ def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatc
     assert len([*tmp_path.glob("photos-*/file")]) == 6
 
 
+def test_another_numpy_has_machine_code_of_its_own(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
+    here = jit._cache_dir()
+    assert jit._cache_dir() == here
+    monkeypatch.setattr("numpy.__version__", "9.9")
+    assert jit._cache_dir() != here
+
+
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_a_full_disk_costs_the_machine_code_alone(monkeypatch, capsys) -> None:
     def full(*_: object) -> None:
