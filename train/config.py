@@ -388,6 +388,9 @@ class SeriesConfig(Section):
     size: Annotated[str, OneOf("", "{x}")] = Field(
         default="", description="The board size: {x}, or empty for the size of the experiment."
     )
+    games: EvenCount = Field(
+        default=0, description="Gauntlet: games of each pair with one of its players. 0: as in the experiment."
+    )
     along: Line = Field(default="", description="The name of the x axis for this series, if not the experiment's.")
     legend: Line = Field(default="", description="Its name in the legend of the picture, if not its label.")
 

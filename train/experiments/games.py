@@ -46,10 +46,16 @@ def pairs(e: Experiment) -> list[tuple[Contestant, Contestant]]:
     return found
 
 
+def planned_games(e: Experiment, a: Contestant, b: Contestant) -> int:
+    """Return the number of games that the experiment calls for between two players that meet."""
+    return e.scaled(max(a.games, b.games) or e.settings.games)
+
+
 def total_games(e: Experiment) -> int:
     """Return the number of games that the experiment calls for."""
-    games = e.scaled(e.settings.games)
-    return len(e.contestants) // 2 * games if e.settings.pairing == "swiss" else len(pairs(e)) * games
+    if e.settings.pairing == "swiss":
+        return len(e.contestants) // 2 * e.scaled(e.settings.games)
+    return sum(planned_games(e, a, b) for a, b in pairs(e))
 
 
 def run(
@@ -78,9 +84,9 @@ def _play_pairs(
     e: Experiment, chosen: list[tuple[Contestant, Contestant]], counted: _Counted, jobs: int, progress: bool
 ) -> None:
     """Play the games of some pairs that are left, a portion of each in turn."""
-    games = e.scaled(e.settings.games)
-    for portion in range(_PORTION, games + _PORTION, _PORTION):
-        for a, b in chosen:
+    planned = [planned_games(e, a, b) for a, b in chosen]
+    for portion in range(_PORTION, max(planned) + _PORTION, _PORTION):
+        for (a, b), games in zip(chosen, planned, strict=True):
             skip = _openings_in(counted, a, b)
             if 2 * skip < min(portion, games):
                 _play(e, a, b, min(portion, games), skip, jobs, progress)
@@ -217,7 +223,7 @@ def _kept(
     else:
         for a, b in pairs(e):
             about = {"a": a.spec, "b": b.spec}
-            games, versions = _read(e, games_file(e, a, b), about, a.size or s.size, e.scaled(s.games))
+            games, versions = _read(e, games_file(e, a, b), about, a.size or s.size, planned_games(e, a, b))
             games = _finished_openings(games, _openings_in(counted, a, b) + 1)
             if games or (a.name, b.name) in counted:
                 yield a, b, [(game, game.number % 2 == 1) for game in games], versions

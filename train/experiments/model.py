@@ -59,6 +59,7 @@ class Contestant:
     series, x : the series it belongs to, and its number there; "" and None if it has none
     against : label of the series whose player with the same x it plays; "" if none
     size : board size; 0 for the experiment's
+    games : games of each of its pairs, before scaling; 0 for the experiment's
     along : name of the x axis; "" for the experiment's
     legend : name of the series in the legend of the picture
     """
@@ -69,6 +70,7 @@ class Contestant:
     x: float | None = None
     against: str = ""
     size: int = 0
+    games: int = 0
     along: str = ""
     legend: str = ""
 

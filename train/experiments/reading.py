@@ -265,7 +265,10 @@ def _contestant_at(e: Experiment, s: SeriesConfig, x: float, where: str) -> Cont
     size = x if s.size else 0
     if size and size not in range(5, 20):
         raise RlgoError(f"{where}: x = {x}: expected a board size from 5 to 19")
-    return Contestant(name, spec, s.label, float(x), s.against, int(size), s.along, s.legend or s.label)
+    legend = s.legend or s.label
+    return Contestant(
+        name, spec, s.label, float(x), s.against, size=int(size), games=s.games, along=s.along, legend=legend
+    )
 
 
 def _check_pairing(e: Experiment, series: list[SeriesConfig], contestants: list[Contestant]) -> None:
@@ -280,8 +283,8 @@ def _check_pairing(e: Experiment, series: list[SeriesConfig], contestants: list[
     one_side = {c.x is None for c in contestants} != {True, False}
     if e.settings.pairing == "gauntlet" and one_side and not any(s.against for s in series):
         raise RlgoError(f"{e.path}: expected players in [[series]] and their opponents in [players], for a gauntlet")
-    if e.settings.pairing != "gauntlet" and any(s.against or s.size for s in series):
-        raise RlgoError(f'{e.path}: against and size cannot be combined with pairing = "{e.settings.pairing}"')
+    if e.settings.pairing != "gauntlet" and any(s.against or s.size or s.games for s in series):
+        raise RlgoError(f'{e.path}: against, size and games cannot be combined with pairing = "{e.settings.pairing}"')
 
 
 def _with_weights(e: Experiment, name: str, spec: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from train.console import markdown
 from train.experiments.counts import BINS_A_DECADE
 from train.experiments.findings import Analysis, Measured
-from train.experiments.games import total_games
+from train.experiments.games import pairs, planned_games, total_games
 from train.experiments.model import Contestant, Experiment
 from train.experiments.raw import games_of, run_point
 
@@ -173,10 +173,13 @@ def _games_and_seconds(analysis: Analysis) -> tuple[Counter[str], Counter[str]]:
 def _how_played(e: Experiment, analysis: Analysis) -> str:
     """Return sentences on the number of games and on how to read the table."""
     is_swiss = e.settings.pairing == "swiss"
-    planned, each = total_games(e), f"{e.scaled(e.settings.games):,} games"
-    played = sum(pair.games for pair in analysis.pairs)
+    planned, played = total_games(e), sum(pair.games for pair in analysis.pairs)
     so_far = f" ({played:,.0f} of {planned:,} played so far)" if played < planned else ""
-    text = [f"{f'A Swiss tournament with {each} per player' if is_swiss else f'{each} per pair'}{so_far}."]
+    if is_swiss:
+        text = [f"A Swiss tournament with {e.scaled(e.settings.games):,} games per player{so_far}."]
+    else:
+        counts = sorted({planned_games(e, a, b) for a, b in pairs(e)})
+        text = [f"{' to '.join(f'{n:,}' for n in counts[:: max(1, len(counts) - 1)])} games per pair{so_far}."]
     if e.settings.pairing != "gauntlet":
         text.append("The intervals of ratings are those of the difference to the mean of all players.")
     text.append("Seconds are thinking time.")

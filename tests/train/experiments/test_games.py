@@ -298,6 +298,20 @@ def test_rivals_of_the_same_x_meet_on_their_board(tmp_path):
     plot(e, tmp_path / "results")
 
 
+def test_a_series_has_games_of_its_own(tmp_path):
+    """The others keep the experiment's number, and both are scaled."""
+    third = '[[series]]\nlabel = "third"\nplayer = "random"\nx = [5]\nsize = "{x}"\nagainst = "left"\n'
+    text = f"{RIVALS}games = 6\n{third}"
+    e = read_experiment(write(tmp_path, text), out=tmp_path / "out")
+    raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
+    assert [(line["pair"], sum(line["openings"].values())) for line in raw.lines] == [
+        (["left 5", "right 5"], 3), (["left 7", "right 7"], 3), (["third 5", "left 5"], 1)
+    ]  # fmt: skip
+    assert total_games(e) == 14
+    assert "2 to 6 games per pair." in section(e, analyze(tmp_path / "results", "tiny"), tmp_path, tmp_path)
+    assert total_games(read_experiment(e.path, scale=2)) == 28
+
+
 @pytest.mark.slow
 def test_players_with_weights_of_a_run(tmp_path):
     """The run is trained first, and its last weights play."""

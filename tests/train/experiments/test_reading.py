@@ -243,7 +243,7 @@ def test_players_of_a_series(tmp_path):
             r"series, number 1: against = right: expected another series",
         ),
         (RIVALS.replace("[5, 7]", "[5, 4]"), r"series, number 1: x = 4: expected a board size from 5 to 19$"),
-        (RIVALS.replace("gauntlet", "swiss"), r'against and size cannot be combined with pairing = "swiss"$'),
+        (RIVALS.replace("gauntlet", "swiss"), r'against, size and games cannot be combined with pairing = "swiss"$'),
         (GAMES.replace("nosuch.npz", "{weights a}"), r"greedy 0: {weights a}: expected one of \[runs\]: none$"),
         (GAMES + "[runs.b]\nlearning.alpha = 0", r"runs.b: learning.alpha = 0: expected a positive number"),
         (
