@@ -44,7 +44,8 @@ TABLE_BITS = Whole(ge=4, le=28)
 WON_LOGIT = 1e6  # far above any logit
 _WIDTH = 1e-9  # width of a null window: logits are sums of float32, so they are equal or differ by more
 _EXACT, _LOWER, _UPPER = 1, 2, 3
-_NULL_MOVE = 3  # plies that a null move takes off the depth
+_NULL = -1  # the number of the null move, which a node tries before its moves 0, 1, ...
+_NULL_DEPTH = 3  # plies that a null move takes off the depth
 # Plies that a late move takes off the depth: an even number, so that the same colour has the last move before the leaf.
 _REDUCTION = 2
 _EARLY = 3  # moves of a node that are never reduced
@@ -91,7 +92,7 @@ def state_dtype(size: int) -> np.dtype:
     history[2, P] : by colour and point, the squared depths at which a move cut
     killers[D, 2] : by ply, the last two moves that cut
     moves[D, N], order[D, N] : of the node at each ply: its moves, and how early they come
-    n[D], i[D] : number of moves, and the one being searched; -1 is the null move
+    n[D], i[D] : number of moves, and the one being searched, from 0 or from `_NULL`
     depth[D], alpha[D], beta[D], start[D] : remaining depth, the current window, and the initial alpha
     reduction[D] : plies taken off the depth of the move being searched
     high[D] : the end of the window of the move being searched
@@ -191,7 +192,7 @@ def _descend(search):
     """Play the next move of the node at s.ply, and go to its child."""
     s, boards, shapes = search.state, search.boards, search.shapes
     ply = s.ply
-    is_null = s.i[ply] < 0
+    is_null = s.i[ply] == _NULL
     p = PASS if is_null else np.int64(s.moves[ply, s.i[ply]])
     b, sh = boards[ply + 1], shapes[ply + 1]
     copy_record(boards[ply], b)
@@ -199,7 +200,7 @@ def _descend(search):
     play(b, p, search.rules.zobrist)
     update(b, sh, search.table)
     child = ply + 1
-    s.depth[child] = s.depth[ply] - (_NULL_MOVE if is_null else 1 + s.reduction[ply])
+    s.depth[child] = s.depth[ply] - (_NULL_DEPTH if is_null else 1 + s.reduction[ply])
     s.after_null[child] = is_null
     s.alpha[child] = s.start[child] = -s.high[ply]
     s.beta[child] = -(s.beta[ply] - _WIDTH if is_null else s.alpha[ply])
@@ -240,8 +241,8 @@ def _enter(search):
     _list_moves(search, first)
     # The null move comes first: if a pass, searched less deeply, still reaches beta, it cuts like a move.
     beta = s.beta[ply]
-    may_pass = depth > _NULL_MOVE and s.after_null[ply] == 0 and b.n_passes == 0 and sign * sh.x[0] >= beta
-    s.i[ply] = -1
+    may_pass = depth > _NULL_DEPTH and s.after_null[ply] == 0 and b.n_passes == 0 and sign * sh.x[0] >= beta
+    s.i[ply] = _NULL
     s.high[ply] = beta
     if not (search.options.null_move and may_pass):
         _choose_next(ply, s, search.options)
@@ -278,7 +279,7 @@ def _take(search, value):
     s.ply -= 1
     ply = s.ply
     i = s.i[ply]
-    if i < 0:
+    if i == _NULL:
         if value >= s.beta[ply]:
             return True, value
         _choose_next(ply, s, options)
