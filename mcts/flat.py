@@ -29,19 +29,22 @@ def choose_flat(color, temperature, pruning, tree, rng):
     """
     n_edges = np.int64(tree.n_edges[0])
     lower_bound = -np.inf  # the highest lower bound of any action
+    best = 0.0  # the highest value; its action is not pruned
     for i in range(n_edges):
         n = count(tree.mc_statistic[i])
         if n == 0.0:
             return i
+        value = _value(tree.mc_statistic[i], color)
+        best = max(best, value)
         if n >= _VISITS_BEFORE_PRUNING:
-            lower_bound = max(lower_bound, _value(tree.mc_statistic[i], color) - pruning * _standard_error(n))
+            lower_bound = max(lower_bound, value - pruning * _standard_error(n))
     least, total, choice = np.inf, 0.0, 0
     for i in range(n_edges):
         n, value = count(tree.mc_statistic[i]), _value(tree.mc_statistic[i], color)
         if pruning > 0.0 and n >= _VISITS_BEFORE_PRUNING and value + pruning * _standard_error(n) < lower_bound:
             continue
         if temperature > 0.0:
-            weight = math.exp((value - 1.0) / temperature)
+            weight = math.exp((value - best) / temperature)
             total += weight
             if random_unit(rng) * total < weight:  # reservoir sampling, with room for one
                 choice = i

@@ -7,6 +7,7 @@ the two tree parallelisation and root parallelisation. What keeps the counts of 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
@@ -15,9 +16,10 @@ import numpy as np
 
 from mcts.search import FULL, NEEDS_PRIOR, SearchContext, Workspace, new_workspace, simulate
 from mcts.tree import Tree, edges_of
+from rlgo.budget import SLICE_SECONDS
 
-_POLL_SECONDS = 0.01
 _SLICE = 256  # simulations: about 7 ms on 9x9
+_FIRST_SLICE = 32  # where the time is limited and the speed not known yet
 
 
 class Task(NamedTuple):
@@ -29,6 +31,9 @@ class Task(NamedTuple):
         As for `search.simulate`.
     is_over
         Called about every 10 ms; True stops the search.
+    seconds_left
+        Called between slices: the time that is left, or None if it is not limited. Where it is, slices are as long as
+        that time, and at most `SLICE_SECONDS`, at the speed of the slice before.
     is_decided
         Called with a number of simulations; True if that many more cannot change the move. Where the search should be
         reproducible, the time of the call does not depend on a clock.
@@ -40,6 +45,7 @@ class Task(NamedTuple):
     last_move: int
     context: SearchContext
     is_over: Callable[[], bool] = lambda: False
+    seconds_left: Callable[[], float | None] = lambda: None
     is_decided: Callable[[int], bool] = lambda _: False
     evaluate_waiting: Callable[[Workspace, Tree], None] = lambda *_: None
 
@@ -96,14 +102,23 @@ class SearchThreads:
     def _run_slices(self, n: int, task: Task) -> None:
         """Run in the caller's thread, one slice after another."""
         left = n
+        size = _SLICE if task.seconds_left() is None else _FIRST_SLICE
         while True:  # at least once, so that even a run without simulations compiles everything
-            budget = np.array([min(_SLICE, left)], np.int64)
-            left -= int(budget[0])
+            size = min(size, left)
+            budget = np.array([size], np.int64)
+            left -= size
+            began = time.perf_counter()
             while (state := self._simulate(0, budget, task)) == NEEDS_PRIOR:
                 task.evaluate_waiting(self.workspaces[0], self.trees[0])
+                if task.is_over():  # a user's prior may take long
+                    _spend([budget])
             task.evaluate_waiting(self.workspaces[0], self.trees[0])
             if state == FULL or left == 0 or task.is_decided(left) or task.is_over():
                 return
+            seconds = task.seconds_left()
+            if seconds is not None:  # only then may slices depend on how fast the machine is
+                took = max(time.perf_counter() - began, 1e-9)
+                size = max(1, min(_SLICE, int(size * min(SLICE_SECONDS, seconds) / took)))
 
     def _run_threads(self, n: int, task: Task, executor: ThreadPoolExecutor) -> None:
         """Run in all threads, without slices: waking threads every 10 ms costs a tenth of the simulations."""
@@ -122,7 +137,7 @@ class SearchThreads:
         while busy:
             work = [executor.submit(self._simulate, i, budgets[i], task) for i in busy]
             try:
-                while wait(work, _POLL_SECONDS).not_done:
+                while wait(work, SLICE_SECONDS).not_done:
                     if is_over():
                         _spend(budgets)
             except BaseException:  # the caller may use the trees only while no thread does

@@ -323,7 +323,9 @@ class TreeSearch(Player):
             to_come = self.threads.simulations * seconds / max(budget.elapsed - began, 1e-3)
             return self.is_decided(int(to_come))
 
-        task = self._task(game.komi)._replace(is_over=is_over, is_decided=self.is_decided)
+        task = self._task(game.komi)._replace(
+            is_over=is_over, is_decided=self.is_decided, seconds_left=budget.seconds_left
+        )
         most = MOST_VISITS if budget.seconds != 0 else _AT_ONCE
         n = self.threads.run(min(budget.simulations or most, most), task)
         budget.done += n

@@ -265,6 +265,7 @@ def expand(edge, tree, context, workspace):
     """Add a node for the position on the board, reached by `edge`, if the edge has enough visits.
 
     Returns the node, or NO_CHILD if the action has too few visits, another thread is adding it, or the tree is full.
+    The C of a prior does not count as visits, except that of a user's prior, which varies by action.
     """
     b, path, settings = workspace.b, workspace.path, context.settings
     shared = settings.virtual_loss > 0

@@ -162,6 +162,9 @@ class GameSession:
         The player keeps what it has learned. RlgoError for a board size that the player does not support.
         """
         self.player = self._player_for(game.size)
+        n = min(len(game.moves), len(self.game.moves))
+        if n == 0 or game.moves[:n] != self.game.moves[:n]:  # not the same game, some moves later or taken back
+            self._announced_end = False
         self.game = game.copy()
         self._own_move_last = False
         self._announce_end()
@@ -250,7 +253,7 @@ class GameSession:
         the point, PASS or RESIGN. A resignation is not played: see `Game.resign`.
         """
         color = self.game.to_play if color is None else color
-        p = self._make_move(self._search(color, self.player.genmove, timed=True, report=report, every=every), color)
+        p = self._make_move(self._search(color, self._choose, timed=True, report=report, every=every), color)
         if report is not None and self.last_search is not None and self.last_search.candidates:
             report(self.last_search.candidates, self.last_search.game)
         return p
@@ -262,7 +265,7 @@ class GameSession:
 
     def suggest(self, color: int | None = None) -> int:
         """Let the player choose a move without playing it. The clock does not run."""
-        return self._search(self.game.to_play if color is None else color, self.player.genmove)
+        return self._search(self.game.to_play if color is None else color, self._choose)
 
     def suggest_among(self, points: Iterable[int], color: int | None = None) -> int:
         """Let the player choose among some points without playing there. PASS if none of them is sensible."""
@@ -364,7 +367,7 @@ class GameSession:
         self._is_interrupted = False
         try:
             with self._player_at_work(), self._reporting(report, game, every):
-                p = PASS if self.early_pass and self._may_end(game) else int(choose(game))
+                p = int(choose(game))
             why = None if p == RESIGN else game.why_illegal(p)
             if why is not None:
                 raise RlgoError(f"{self.player.name} chose an illegal move: {why}")
@@ -433,6 +436,10 @@ class GameSession:
         ownership = Ownership.of(game)
         rest = ownership.without_dead()
         return won_by(game.to_play, rest.outcome) == 1 and won_by(game.to_play, ownership.wins) >= CERTAIN
+
+    def _choose(self, game: Game) -> int:
+        """Choose a move; with `early_pass`, end a game that is won."""
+        return PASS if self.early_pass and self._may_end(game) else self.player.genmove(game)
 
     def _choose_cleaning_up(self, game: Game) -> int:
         """Choose a move, but do not end the game by a pass while the opponent has dead stones on the board."""

@@ -44,6 +44,12 @@ def test_a_temperature_favours_the_successful():
     assert choose_flat(BLACK, 0.3, 0.0, tree, rng) == 1  # each is tried once first
 
 
+def test_a_low_temperature_is_greedy():
+    """Even where exp(Q / temperature) would be 0 or infinite."""
+    tree = flat_tree((10, 1.0), (10, 2.0), (10, 1.0))
+    assert [choose_flat(BLACK, 1e-5, 0.0, tree, make_rng(seed)) for seed in range(9)] == [1] * 9
+
+
 def test_pruning_spends_simulations_on_what_is_left():
     game = Game(SIZE, 0.5)
     settings = ALGORITHMS["mc"]

@@ -85,6 +85,34 @@ def test_a_search_of_several_threads_ends_when_it_is_told_to():
     assert 0 < slow.search(game_after("C3")).simulations < 1_000_000
 
 
+def test_a_slow_prior_is_not_asked_when_the_search_is_over():
+    asked = []
+    search = TreeSearch(
+        SIZE, ALGORITHMS["uct"], prior=lambda *_: asked.append(1) or (0.5, 0, 0), resources=Resources(batch=1), seed=1
+    )
+    search.search(game_after("C3"), Budget(seconds=1000.0, stop=lambda: len(asked) >= 5))
+    assert 5 <= len(asked) <= 6
+
+
+def test_slices_are_as_long_as_the_time_that_is_left():
+    """With a thousandth of a microsecond left, they are single simulations. Without a time limit, all are alike."""
+
+    class Late(Budget):
+        def seconds_left(self) -> float:
+            return 1e-9
+
+    search = PatientSearch(SIZE, ALGORITHMS["uct"], seed=1)
+    for kind, limits, expected in (
+        (Late, {"simulations": 36, "seconds": 1000.0}, [32, 33, 34, 35]),
+        (Budget, {"simulations": 700}, [256, 512]),
+    ):
+        polls: list[int] = []
+        search.new_game()
+        stop = lambda polls=polls: polls.append(search.threads.simulations)  # noqa: E731
+        search.search(game_after("C3"), kind(**limits, stop=stop))
+        assert polls == expected
+
+
 def test_a_game_is_reproducible_from_the_seed():
     def play(workers: int) -> list[tuple[int, int]]:
         resources = Resources(workers, root_parallel=workers > 1, memory_mb=8)

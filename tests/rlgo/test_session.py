@@ -229,8 +229,9 @@ def test_dead_stones_and_the_result() -> None:
     assert session.result() == session.game.result
 
 
-def test_cleaning_up_does_not_pass() -> None:
-    session = GameSession(Scripted("pass"), komi=0.5)
+@pytest.mark.parametrize("early_pass", [False, True])
+def test_cleaning_up_does_not_pass(early_pass: bool) -> None:
+    session = GameSession(Scripted("pass"), komi=0.5, early_pass=early_pass)
     session.game = from_diagram(SETTLED, WHITE, 0.5)
     session.play(PASS)
     assert session.clean_up() not in (PASS, RESIGN)
@@ -243,6 +244,9 @@ def test_an_early_pass_needs_no_search() -> None:
     session.play(PASS)
     assert session.genmove() == PASS
     assert player.asked == []
+    session.undo()
+    assert session.suggest_among([at("C1")]) == at("C1")  # who asks for one of some moves does not want a pass
+    assert len(player.asked) == 1
 
 
 def test_records(tmp_path: Path) -> None:
@@ -282,6 +286,12 @@ def test_the_end_is_announced_once_a_game() -> None:
     session.new_game()
     session.play_all([(BLACK, PASS), (WHITE, PASS)])
     assert player.ends == [2, 2]
+    for names in ("pass pass", "pass", "pass pass", "D4 pass pass", "", "D4 pass pass"):
+        game = Game(9)
+        for name in names.split():
+            game.play(at(name))
+        session.follow(game)
+    assert player.ends == [2, 2, 3, 3]
 
 
 def test_a_session_says_what_it_is() -> None:

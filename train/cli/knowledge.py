@@ -92,21 +92,22 @@ def play(
 def import_sgf(
     source: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of SGF files; its subfolders count.")],
     size: Size = 9,
-    komi: Komi = 7.5,
     out: _Out = Path("games"),
 ) -> None:
     """Read the SGF files in a folder.
 
     Files that cannot be used are listed, with the reason. A game that is there already is not added again.
     """
-    checked = board(size, komi)
+    from train.config import BoardConfig
+
+    size = BoardConfig(size=size).size
     if not source.is_dir():
         raise RlgoError(f"{source}: expected a folder with SGF files")
     check_folder(out, "--out")
 
     from train.knowledge.collect import import_games
 
-    result = import_games(source, out, size=checked.size, komi=checked.komi)
+    result = import_games(source, out, size=size)
     for name, reason in result.bad.items():
         print(f"{name}: {reason}")
     left_out = f"{result.copies:,} were there already, {len(result.bad):,} left out"

@@ -142,7 +142,7 @@ class Imported:
     bad: dict[str, str] = field(default_factory=dict)  # why files were left out, by their names
 
 
-def import_games(source: Path, out: Path, *, size: int = 9, komi: float = 7.5, progress: bool = True) -> Imported:
+def import_games(source: Path, out: Path, *, size: int = 9, progress: bool = True) -> Imported:
     """Read all SGF files below a folder, and add their main lines to a folder of shards.
 
     Files that cannot be read, or are of another board size, are listed in the result. A game that the folder holds
@@ -153,7 +153,6 @@ def import_games(source: Path, out: Path, *, size: int = 9, komi: float = 7.5, p
     source : the folder
     out : folder of the shards, new or with imported games of the same size
     size : board size of the games
-    komi : of files that do not state it
     progress : show progress on standard error
 
     Raises
@@ -171,7 +170,7 @@ def import_games(source: Path, out: Path, *, size: int = 9, komi: float = 7.5, p
     ):
         for path in bar.track(paths):
             try:
-                game = _read_game(path, size, komi, max(folder.numbers, default=0) + 1)
+                game = _read_game(path, size, max(folder.numbers, default=0) + 1)
             except RlgoError as error:
                 name = str(path.relative_to(source))
                 result.bad[name] = str(error).removeprefix(f"{str(path)!r}: ")
@@ -184,9 +183,9 @@ def import_games(source: Path, out: Path, *, size: int = 9, komi: float = 7.5, p
     return result
 
 
-def _read_game(path: Path, size: int, komi: float, number: int) -> StudyGame:
+def _read_game(path: Path, size: int, number: int) -> StudyGame:
     """Read a game. RlgoError if it cannot be learned from."""
-    game = load_sgf(path, komi)
+    game = load_sgf(path)
     if game.size != size:
         raise RlgoError(f"{game.size}x{game.size}: expected {size}x{size}")
     if not game.moves:

@@ -141,7 +141,7 @@ def _choose(games: Collection, n: int, seed: int) -> np.ndarray:
     a = games.arrays
     starts = np.cumsum(a["n_moves"]) - a["n_moves"]
     searched = a["n_visited"] > 0
-    has_search = np.add.reduceat(searched, starts) > 0
+    has_search = np.add.reduceat(np.append(searched, False), starts) > 0  # the last game may have no moves
     possible = np.flatnonzero((searched | ~np.repeat(has_search, a["n_moves"])) & (a["move"] != PASS))
     if n > len(possible):
         raise RlgoError(f"{n:,} positions: expected at most {len(possible):,}, as many as the games have")

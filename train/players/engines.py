@@ -125,9 +125,12 @@ class GtpClient(Player):
                 seconds, stones = self.time_left
                 self.send(f"time_left {_color(color)} {int(seconds)} {stones}")
         elif self.limit is not None and self.knows("time_settings"):  # a time for this move alone
-            self.send(f"time_settings 0 {_whole(self.limit)} 1")
+            self.send(f"time_settings 0 {max(1, int(self.limit))} 1")  # 0 seconds would mean: no limit
             self._has_clock = True
-        answer = self.send(f"genmove {_color(color)}", self.patience).lower()
+        patience = self.patience
+        if patience is None and self.limit is not None:
+            patience = max(self.timeout, self.limit + GRACE_SECONDS)
+        answer = self.send(f"genmove {_color(color)}", patience).lower()
         if answer == "resign":
             return RESIGN
         try:

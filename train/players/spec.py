@@ -57,7 +57,7 @@ def parse_spec(text: str) -> Spec:
     if name.endswith(".toml"):
         name, values = _read_file(name)
     given = _checked(name, [_read_part(part, name) for part in parts])
-    if "seconds" in given or "strength" in given:  # a time or a level given here replaces the limits in the file
+    if given.get("seconds") or "strength" in given:  # a time or a level given here replaces the limits in the file
         values = {key: value for key, value in values.items() if key not in PLAYERS[name].limits}
     return Spec(name, _at_level(PLAYERS[name], values | given))
 

@@ -174,6 +174,10 @@ def test_clocks_are_sent_in_whole_seconds(tmp_path: Path) -> None:
         assert client.patience is None
         # Somebody else's clock: so long for one move.
         log.write_text("")
+        client.limit = 0.0
+        client.genmove(Game(5))
+        assert "> time_settings 0 1 1\n" in log.read_text()  # 0 seconds would mean: without limit
+        log.write_text("")
         client.limit = 2.7
         client.genmove(Game(5))
         assert (

@@ -50,6 +50,14 @@ def targets(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Targets:
     return search_targets(read_collection([folder]), SEARCH, 40, out, komi=0.5, seed=1, progress=False)
 
 
+def test_the_last_game_may_have_no_moves(tmp_path: Path):
+    with open_folder(tmp_path / "g", {"kind": "imported", "size": SIZE}, {"versions": {}, "commit": ""}) as shards:
+        shards.add(StudyGame(1, 1.0, random_game(25, 1).moves))
+        shards.add(StudyGame(2, 0.0, []))
+    found = search_targets(read_collection([tmp_path / "g"]), SEARCH, 3, tmp_path / "t.npz", seed=1, progress=False)
+    assert len(found.value) == 3
+
+
 def test_targets_are_positions_of_the_games(folder: Path, targets: Targets):
     games = [random_game(25, seed) for seed in range(60)]
     held_out = 0

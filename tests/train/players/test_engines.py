@@ -183,6 +183,24 @@ def test_a_signal_while_an_engine_starts_leaves_no_process(tmp_path: Path, monke
     assert started[0].returncode is not None
 
 
+def test_an_engine_may_use_all_of_its_time(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float | None] = []
+    with GtpClient((engine + "C3 D4").removeprefix("gtp:"), 9, timeout=60) as client:
+        send = client.send
+
+        def noting(command: str, timeout: float | None = None) -> str:
+            waited.append(timeout)
+            return send(command, timeout)
+
+        monkeypatch.setattr(client, "send", noting)
+        client.limit = 170.0
+        client.genmove(Game(9))
+        assert waited[-1] == 170.0 + engines.GRACE_SECONDS
+        client.limit = 2.0
+        client.genmove(Game(9))
+        assert waited[-1] == 60.0
+
+
 def test_an_engine_dies_with_its_children(tmp_path: Path, clients: list[GtpClient]) -> None:
     note = tmp_path / "child"
     manners = f"child = subprocess.Popen(['sleep', '60']); open({str(note)!r}, 'w').write(str(child.pid)); child.wait()"

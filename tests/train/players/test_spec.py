@@ -68,6 +68,7 @@ def test_a_spec_from_a_file(tmp_path):
     assert parse_spec(str(file)).values == {"simulations": 12, "lambda_": 0.5, "sizes": (1,)}
     assert parse_spec(f"{file},sims=13").values["simulations"] == 13
     assert "simulations" not in parse_spec(f"{file},seconds=2").values  # as `td_search,seconds=2`
+    assert parse_spec(f"{file},seconds=0").values["simulations"] == 12  # no time, so the other limits apply
     player = make_player(f"{file},seed=1", 5)
     assert to_vertex(player.genmove(Game(5)), 5)
     assert player.simulations == 12
