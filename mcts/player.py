@@ -317,10 +317,10 @@ class TreeSearch(Player):
         def is_over() -> bool:
             if budget.ends():
                 return True
-            seconds = budget.seconds_left()
-            if not is_timed or seconds is None:
+            seconds, n = budget.seconds_left(), self.threads.simulations
+            if not is_timed or seconds is None or not n:
                 return False
-            to_come = self.threads.simulations * seconds / max(budget.elapsed - began, 1e-3)
+            to_come = n * seconds / max(budget.elapsed - began, 1e-3)
             return self.is_decided(int(to_come))
 
         task = self._task(game.komi)._replace(

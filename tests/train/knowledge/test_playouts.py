@@ -54,7 +54,9 @@ def test_the_last_game_may_have_no_moves(tmp_path: Path):
     with open_folder(tmp_path / "g", {"kind": "imported", "size": SIZE}, {"versions": {}, "commit": ""}) as shards:
         shards.add(StudyGame(1, 1.0, random_game(25, 1).moves))
         shards.add(StudyGame(2, 0.0, []))
-    found = search_targets(read_collection([tmp_path / "g"]), SEARCH, 3, tmp_path / "t.npz", seed=1, progress=False)
+    found = search_targets(
+        read_collection([tmp_path / "g"]), SEARCH, 3, tmp_path / "t.npz", komi=0.5, seed=1, progress=False
+    )
     assert len(found.value) == 3
 
 
