@@ -303,8 +303,8 @@ def show(e: Experiment, results: Path) -> str:
     Raises RlgoError if there are no results, or too few games to rate the players.
     """
     analysis = _analysis_of(e, results)
-    if analysis.pairs:
-        _ = analysis.ratings  # the picture needs them, too
+    if analysis.pairs and (e.settings.kind != "games" or e.settings.pairing != "gauntlet"):
+        _ = analysis.ratings  # the picture needs them, too; in a gauntlet, not all players have to be connected
     if e.has_picture:
         with optional_picture():
             plot(e, results)

@@ -178,8 +178,9 @@ def _how_played(e: Experiment, analysis: Analysis) -> str:
     if is_swiss:
         text = [f"A Swiss tournament with {e.scaled(e.settings.games):,} games per player{so_far}."]
     else:
-        counts = sorted({planned_games(e, a, b) for a, b in pairs(e)})
-        text = [f"{' to '.join(f'{n:,}' for n in counts[:: max(1, len(counts) - 1)])} games per pair{so_far}."]
+        counts = [planned_games(e, a, b) for a, b in pairs(e)]
+        each = f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{counts[0]:,}"
+        text = [f"{each} games per pair{so_far}."]
     if e.settings.pairing != "gauntlet":
         text.append("The intervals of ratings are those of the difference to the mean of all players.")
     text.append("Seconds are thinking time.")
