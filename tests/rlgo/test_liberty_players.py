@@ -23,8 +23,8 @@ pytestmark = pytest.mark.slow
 ATARI = ("atari 2x2", "atari plus")
 
 
-def random_weights() -> Weights:
-    features = make_features(5, (1, 2), "LI+LD", ATARI, "LI+LD")
+def random_weights(sharing: str = "LI") -> Weights:
+    features = make_features(5, (1, 2), "LI+LD", ATARI, sharing)
     theta = np.random.default_rng(1).normal(0, 0.3, features.n_weights + 1).astype(np.float32)
     theta[0] = 0
     return Weights(features, theta)
@@ -48,12 +48,13 @@ def moves_of(v: ValueFunction, game: Game) -> list[float]:
 
 
 def test_alpha_beta_equals_playing_both_plies():
-    weights = random_weights()
-    for seed in range(4):
-        game = random_game(6 + 2 * seed, seed)
-        player = AlphaBeta(weights, depth=2, seed=1)
-        player.genmove(game)
-        assert 1 / (1 + np.exp(-player.result.x)) == pytest.approx(best_two_plies(weights, game), abs=1e-4)
+    for sharing in ("LI", "LI+LD"):
+        weights = random_weights(sharing)
+        for seed in range(4):
+            game = random_game(6 + 2 * seed, seed)
+            player = AlphaBeta(weights, depth=2, seed=1)
+            player.genmove(game)
+            assert 1 / (1 + np.exp(-player.result.x)) == pytest.approx(best_two_plies(weights, game), abs=1e-4)
 
 
 def test_q_rlgo_is_the_value_after_each_move():
@@ -85,7 +86,7 @@ def test_td_search_learns_liberties():
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_dyna2_starts_from_a_long_term_memory_that_sees_liberties(apart):
-    weights, game = random_weights(), random_game(8, 3)
+    weights, game = random_weights("LI+LD"), random_game(8, 3)
     player = Dyna2(5, weights, (1, 2), simulations=1, apart=apart, liberties=() if apart else ATARI, seed=1)
     before = player.evaluate(game).copy()
     np.testing.assert_allclose(before, ValueFunction(weights).afterstates(game.board), atol=1e-5)
