@@ -94,16 +94,14 @@ def test_a_slow_prior_is_not_asked_when_the_search_is_over():
     assert 5 <= len(asked) <= 6
 
 
-def test_what_a_kept_tree_knows_does_not_end_a_search_before_its_first_simulation():
-    """How many simulations are to come is told by those there were."""
-    asked = []
-    prior = lambda *_: asked.append(1) or (0.5, 0, 0)  # noqa: E731
-    search = TreeSearch(SIZE, ALGORITHMS["uct"], 300, prior=prior, resources=Resources(batch=1), seed=1)
+def test_what_a_kept_tree_knows_does_not_end_a_search_before_its_first_simulation(monkeypatch):
+    """How many simulations are to come is told by those there were; on a busy machine, threads may begin late."""
+    search = TreeSearch(SIZE, ALGORITHMS["uct"], 300, seed=1)
     search.search(game_after("C3"))
-    asked.clear()
-    search.limit, search.stop = 1000.0, lambda: len(asked) >= 20
+    search.limit, over = 1000.0, []
+    monkeypatch.setattr(search.threads, "run", lambda _n, task: over.append(task.is_over()) or 0)
     search.search(game_after("C3"))
-    assert search.result.simulations >= 20
+    assert over == [False]
 
 
 def test_slices_are_as_long_as_the_time_that_is_left():

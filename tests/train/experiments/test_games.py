@@ -20,7 +20,7 @@ from train.experiments.games import games_file, pairs, run, total_games
 from train.experiments.model import Experiment
 from train.experiments.raw import scores_of, write_raw
 from train.experiments.reading import read_experiment
-from train.experiments.report import games_behind, section, show
+from train.experiments.report import games_behind, plot, section, show
 from train.experiments.running import run_experiment
 from train.runs.run import make_learner
 
@@ -296,6 +296,7 @@ def test_rivals_of_the_same_x_meet_on_their_board(tmp_path):
         assert any(vertex[1:] == str(size) for game in games for vertex in game["moves"].split())
     assert "won against its opponent" in section(e, analyze(tmp_path / "results", "tiny"), tmp_path, tmp_path)
     assert "won against its opponent" in show(e, tmp_path / "results")  # though nobody links the boards
+    plot(e, tmp_path / "results")
 
 
 def test_a_series_has_games_of_its_own(tmp_path):
