@@ -52,6 +52,7 @@ from rlgo.patterns import Patterns
 from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, check_size, moves_to_try, won_by
 from rlgo.rollout import LEARNED, DefaultPolicy, is_hopeless, make_rules
 from rlgo.settings import EPSILON_GREEDY, PROBABILITY, Policy, board_size
+from rlgo.shapes import Table
 from rlgo.td import check_max_moves
 from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
@@ -159,6 +160,8 @@ class TreeSearch(Player):
         self.resign, self.epsilon = PROBABILITY.check("resign", resign), PROBABILITY.check("epsilon", epsilon)
         self.name, self.sizes, self._size = name, (size,), size
         self.prior_search = OrNone(One(TdSearch)).check("prior_search", prior_search)
+        if prior_search is not None and prior_search.sizes != self.sizes:
+            raise RlgoError(f"prior_search: expected one for {size}x{size}")
         for argument, function in (("prior", prior), ("priors", priors)):
             if function is not None and not callable(function):
                 raise RlgoError(f"{argument} = {shown(function)}: expected a function")
@@ -252,6 +255,9 @@ class TreeSearch(Player):
         """Compile what a search needs, so that compiling costs no clock time; the trees are lost."""
         knows = " with liberties" * self._sees_liberties + " with patterns" * (self._patterns is not None)
         knows += " with a softmax policy" * (self.default_policy.softmax is not None)
+        if self.prior_search is not None:  # first, since its values may see liberties
+            self.prior_search.warm_up()
+            self._take_values(self.prior_search.value_weights().table(is_fused=True))
         with compiling(f"tree search, {self._size}x{self._size}{knows}"):
             for tree in self.trees:
                 add_root(np.zeros(1, np.int64), tree)
@@ -260,8 +266,6 @@ class TreeSearch(Player):
             find_edge(0, PASS, self.trees[0])
             tree_insight(self._read_result(0), self.threads, self.settings)
         self.root.forget()
-        if self.prior_search is not None:
-            self.prior_search.warm_up()
 
     def analyses(self) -> dict[str, np.ndarray]:
         """Return maps by move: ``value`` Q and ``amaf`` Q~, both P(Black wins), ``visits`` as shares, ``prior`` H."""
@@ -327,7 +331,8 @@ class TreeSearch(Player):
             is_over=is_over, is_decided=self.is_decided, seconds_left=budget.seconds_left
         )
         most = MOST_VISITS if budget.seconds != 0 else _AT_ONCE
-        n = self.threads.run(min(budget.simulations or most, most), task)
+        left = budget.left()
+        n = self.threads.run(most if left is None else min(left, most), task)
         budget.done += n
         self.root.finish(game)
         self.result = self._read_result(n)
@@ -376,8 +381,12 @@ class TreeSearch(Player):
         """Run the TD search, in at most half the clock's time; its value function becomes Q_rlgo."""
         prior_search.limit = self.limit / 2 if is_timed and self.limit is not None else None
         prior_search.search(game, prior_search.own_budget(budget.stop))
-        table, value = prior_search.fused_table(), prior_search.learning.value
-        self.knowledge = self.knowledge._replace(table=table, value=value)
+        self._take_values(prior_search.fused_table(prior_search.acting_memory()))
+
+    def _take_values(self, table: Table) -> None:
+        """Make the value function of the TD search Q_rlgo."""
+        assert self.prior_search is not None
+        self.knowledge = self.knowledge._replace(table=table, value=self.prior_search.learning.value)
 
     def _give_prior_to_root(self, tree: Tree, komi: float) -> None:
         """Give a root its whole prior at once; see `search.improve_prior` for all other nodes."""

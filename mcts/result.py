@@ -63,7 +63,7 @@ def read_result(root: Any, trees: list[Tree], color: int, settings: Settings, si
     with np.errstate(invalid="ignore", divide="ignore"):
         q, q_amaf = root.w / root.n, root.w_amaf / root.n_amaf
     if settings.action_value == ActionValue.FLAT:
-        order = np.argsort(np.nan_to_num(-q if color == BLACK else q, nan=1.0), kind="stable")
+        order = np.argsort(-q if color == BLACK else q, kind="stable")  # NaN comes last
     else:
         order = np.lexsort((-root.n_amaf, -root.n))
     moves = root.move[order]

@@ -269,7 +269,7 @@ def expand(edge, tree, context, workspace):
     """
     b, path, settings = workspace.b, workspace.path, context.settings
     shared = settings.virtual_loss > 0
-    # This visit counts once, whatever the size of its virtual loss; so do those of other threads.
+    # This visit counts once, whatever its virtual loss is; those of other threads count as much as their virtual loss.
     visits = count(tree.mc_statistic[edge]) - settings.prior_n - settings.virtual_loss + 1
     if settings.action_value == ActionValue.FLAT or visits < settings.expand_after:
         return NO_CHILD

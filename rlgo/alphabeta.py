@@ -1,4 +1,4 @@
-"""Alpha-beta search on a value function. TD paper, Sections 3.4 and 6.1.
+"""Alpha-beta search on a value function. TD paper, Sections 3.3.5 and 6.1.
 
 Start reading at `negamax`, then `AlphaBetaSearch`. The search has full width, as the paper's, unless late moves are
 reduced. It stops at a fixed depth, or deepens until time is up. Values are logits, x = phi(s) . theta, for the colour
@@ -584,7 +584,7 @@ def check_limits(depth: int | None, seconds: float | None) -> tuple[int | None, 
 
 
 class AlphaBeta(Player):
-    """A player that runs alpha-beta on fixed, learned weights (TD paper, Section 3.4, Table 2).
+    """A player that runs alpha-beta on fixed, learned weights (TD paper, Section 3.3.5, Table 2).
 
     Parameters
     ----------
@@ -640,7 +640,7 @@ class AlphaBeta(Player):
 
     def new_game(self) -> None:
         """Forget the last search."""
-        self.result = None
+        self.result, self._position = None, ()
         self._map[:] = np.nan
 
     def report(self) -> list[str]:

@@ -139,12 +139,6 @@ def zobrist(size: int) -> np.ndarray:
 
 
 @njit
-def point_at(b, row, col):
-    """Return the point of (row, col), both from 0 at A1."""
-    return (row + 1) * b.stride + col + 1
-
-
-@njit
 def clear(b, size):
     """Make `b` the empty board, Black to play."""
     stride = size + 1

@@ -38,13 +38,21 @@ class TimeSettings(NamedTuple):
     """The time of each side, in seconds.
 
     Absolute: main time only. Canadian: then `stones` moves in every `period`. Byo-yomi: then `periods` periods, one for
-    each move; a side that exceeds a period loses it. Raises `RlgoError` for a value out of range.
+    each move; a side that exceeds a period loses it. Raises `RlgoError` for a value out of range, and for overtime
+    without time or moves.
     """
 
     main: Annotated[float, AT_LEAST_0]
     period: Annotated[float, AT_LEAST_0] = 0.0
     stones: Annotated[int, COUNT_OR_0] = 0  # moves in a period; 1 for byo-yomi
     periods: Annotated[int, COUNT_OR_0] = 0  # for byo-yomi; 0: Canadian overtime, which never ends
+
+    def combine(self) -> None:
+        """Refuse overtime without time, and byo-yomi with other than one move in a period."""
+        if self.stones and not self.period:
+            raise RlgoError(f"period = 0 cannot be combined with stones = {self.stones}: overtime needs time")
+        if self.periods and self.stones != 1:
+            raise RlgoError(f"periods = {self.periods} cannot be combined with stones = {self.stones}: byo-yomi has 1")
 
     def __str__(self) -> str:
         if not self.stones:

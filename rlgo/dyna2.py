@@ -33,7 +33,7 @@ from rlgo.jit import copy_record, njit
 from rlgo.player import Insight, Seed
 from rlgo.rewriting import fuse, unshare
 from rlgo.rollout import make_rules
-from rlgo.settings import LINEAR, LOGISTIC, PROBABILITY, SOFTMAX, VALUES, Learning, board_size
+from rlgo.settings import CONSTANT, GAME, LINEAR, LOGISTIC, PROBABILITY, SOFTMAX, VALUES, Learning, board_size
 from rlgo.shapes import FeatureSet, Table, check_sharing, check_sizes, make_features
 from rlgo.td import begin_episode, episode_dtype, learn_game, make_memory, max_plies, record_move, step_size
 from rlgo.td_search import LongTerm, TdSearch, count, play_simulation
@@ -65,11 +65,12 @@ class Dyna2(TdSearch):
         memory, which leaves the greedy player
     sharing : of the short-term memory; anything but "none" keeps the memories apart
     apart : keep the memories apart in any case
-    long_learning : how the long-term memory learns from each real game that ends (`end_game`), with its own alpha and
-        lambda; None: it stays as it is
+    long_learning : how the long-term memory learns from each real game that ends (`end_game`), with a constant alpha
+        of its own; None: it stays as it is
     long_epsilon : the probability of a random real move (Algorithm 3 acts epsilon-greedily)
     long_save : a weight file to write the long-term memory to after each game that it learned from
-    learning, others : see `TdSearch`; they concern the short-term memory
+    learning, others : see `TdSearch`; they concern the short-term memory. V is what the long-term memory's is, if there
+        is one, whatever `learning.value`
 
     Attributes
     ----------
@@ -103,7 +104,7 @@ class Dyna2(TdSearch):
         if long_term is not None:
             One(Weights).check("long_term", long_term).for_board(size, "long-term memory")
         if long_learning is not None:
-            One(Learning).check("long_learning", long_learning)
+            check_long_learning(long_learning)
         apart, sharing = Switch().check("apart", apart), check_sharing(sharing)
         if sizes is not None and not (isinstance(sizes, tuple | list) and not sizes):
             sizes = check_sizes(sizes)
@@ -124,9 +125,9 @@ class Dyna2(TdSearch):
         self._apart = apart or sharing != "none"
         self.long_learning, self.long_save = long_learning, long_save
         self.long_epsilon = PROBABILITY.check("long_epsilon", long_epsilon)
+        if long_term is not None:
+            learning = One(Learning).check("learning", learning)._replace(value=VALUES[long_term.value])
         super().__init__(size, sizes, learning=learning, seed=seed, name=name, **others)
-        value = LOGISTIC if long_term is None else VALUES[long_term.value]
-        self.learning = self.learning._replace(value=value)
         if self._apart:
             if self.workers > 1 or self.policy.kind == SOFTMAX or self.delay or not sizes:
                 raise RlgoError(
@@ -208,10 +209,10 @@ class Dyna2(TdSearch):
             parts["long_term"] = self._long_values
         return self._insight(game, short_term, parts)
 
-    def fused_table(self) -> Table:
-        """Return both memories in one table; see `TdSearch.fused_table`."""
+    def fused_table(self, theta_bar: np.ndarray | None = None) -> Table:
+        """Return both memories in one table; see `TdSearch.fused_table`. Apart, they are always those of now."""
         if not self._apart:
-            return super().fused_table()
+            return super().fused_table(theta_bar)
         both = self.value_weights()
         return fuse(both.features, both.table().black)
 
@@ -271,8 +272,16 @@ def simulate_apart(work, scratch, memory, long_term, settings, rules):
         count(scratch.tally, finished, z)
 
 
+def check_long_learning(learning: Learning) -> None:
+    """Raise an RlgoError for what `learn_from_game` cannot do: a falling alpha, or updates after each move."""
+    One(Learning).check("long_learning", learning)
+    if learning.schedule != CONSTANT or learning.update != GAME:
+        raise RlgoError('long_learning: expected schedule = "constant" and update = "game"')
+
+
 def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights:
     """Return the weights after NTD(lambda) on the positions of a real game that is over (TD paper, Algorithm 3)."""
+    check_long_learning(learning)
     features, value = weights.features, VALUES[weights.value]
     memory = make_memory(features, weights.theta)
     sees = features.sees_liberties

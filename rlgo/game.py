@@ -192,29 +192,29 @@ class Game:
         self.moves.append((color, int(p)))
 
     def undo(self) -> None:
-        """Take the last move back, by replaying all others. Stones set up at the start stay.
+        """Take the last move back, by replaying all others; the colour that made it is to play.
 
-        RlgoError if there is no move.
+        Stones set up at the start stay. RlgoError if there is no move.
         """
         if not self.moves:
             raise RlgoError("no move to undo")
-        self.resigned = EMPTY
-        moves, self.moves, self.repetitions = self.moves[:-1], [], []
-        self._restart()
-        for color, p in moves:
-            self.play(p, color, may_repeat=True)
+        self._replay(len(self.moves) - 1)
 
     def after(self, n: int) -> Game:
         """Return a copy of the game as it was after its first n moves; the colour that moved next is to play."""
         n = Whole(ge=0, le=len(self.moves)).check("n", n)
         other = self.copy()
-        other.moves, other.repetitions, other.resigned = [], [], EMPTY
-        other._restart()
-        for color, p in self.moves[:n]:
-            other.play(p, color, may_repeat=True)
-        if n < len(self.moves):
-            other.to_play = self.moves[n][0]
+        other._replay(n)
         return other
+
+    def _replay(self, n: int) -> None:
+        """Play the first n moves again, from the start; the colour of the next one is to play."""
+        moves, self.moves, self.repetitions, self.resigned = self.moves, [], [], EMPTY
+        self._restart()
+        for color, p in moves[:n]:
+            self.play(p, color, may_repeat=True)
+        if n < len(moves):
+            self.to_play = moves[n][0]
 
     def resign(self, color: int | str | None = None) -> None:
         """Resign for the side to play, or for `color`. This ends the game."""

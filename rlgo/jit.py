@@ -237,7 +237,8 @@ def compiling(what: str) -> Iterator[None]:
 def seed_sequence(seed: Any) -> np.random.SeedSequence:
     """Return the `SeedSequence` of a seed; a sequence is returned as it is, and None gives a different one each time.
 
-    All random numbers descend from these. A player with several generators spawns a child for each of them.
+    All random numbers descend from these. Several generators of one kind get a child each. Compiled code's and numpy's
+    have nothing in common and may start from the same sequence.
     `RlgoError` for anything but a SeedSequence, an integer of at least 0, or None.
     """
     if isinstance(seed, np.random.SeedSequence):

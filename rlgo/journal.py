@@ -9,9 +9,10 @@ What several threads learn from the same weights overshoots, and the more so the
 two threads that added up what they had learned after 8 simulations each won 43 of 120 games against one thread with as
 many simulations in all; after 2 each, 63 of 120.) So they exchange the more often the larger it is.
 
-The TD paper's tournament program shared one table without locks (Section 6.1). Each simulation then reads and writes
-most of the table's busy cache lines, and each of these travels from core to core: on two distant cores, two threads
-were as fast as one. A journal is read in order, and each of its lines travels once.
+The TD paper's tournament program shared its memories between processes (Section 6.1, which does not say how). With one
+table for all and no locks, each simulation reads and writes most of the table's busy cache lines, and each of these
+travels from core to core: on two distant cores, two threads were as fast as one. A journal is read in order, and each
+of its lines travels once.
 """
 
 from __future__ import annotations

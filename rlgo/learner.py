@@ -243,7 +243,7 @@ class Learner:
     ----------
     features : `shapes.FeatureSet`
     learning : `settings.Learning`
-    policy : `settings.Policy`
+    policy : `settings.Policy`; its V is that of `learning`, whatever its own `value`
     komi : points
     max_moves : plies; a longer game is discarded; 0 is 3 * size * size
     seed : an int or a `numpy.random.SeedSequence`
@@ -275,7 +275,7 @@ class Learner:
     ):
         One(FeatureSet).check("features", features)
         One(Learning).check("learning", learning)
-        One(Policy).check("policy", policy)
+        policy = One(Policy).check("policy", policy)._replace(value=learning.value)
         workers, merge_every = WORKERS.check("workers", workers), COUNT.check("merge_every", merge_every)
         # One worker draws from the seed itself.
         seeds = [seed] if workers == 1 else seed_sequence(seed).spawn(workers)

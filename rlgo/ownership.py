@@ -16,6 +16,7 @@ from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, make_rng, njit
 from rlgo.player import Seed
 from rlgo.rollout import DefaultPolicy, make_rules, new_rollout, playout
+from rlgo.settings import COUNT
 
 PLAYOUTS = 400  # 6 ms on an empty 9x9 board, 25 ms on 19x19; the standard error of an owner's share is 2.5 % at most
 _DEAD = 0.8  # share of playouts in which the opponent ends up owning the points of a dead chain
@@ -72,8 +73,12 @@ class Ownership:
         game : the position
         playouts : number of playouts
         seed : seed of the playouts
+
+        Raises
+        ------
+        RlgoError : for a number of playouts below 1
         """
-        size = game.size
+        size, playouts = game.size, COUNT.check("playouts", playouts)
         boards, r, owned = new_boards(2, size), new_rollout(size), np.zeros(len(game.board.color), np.int64)
         boards[0] = game.board
         policy = DefaultPolicy(mercy=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from rlgo.board import BLACK, PASS
+from rlgo.board import BLACK, PASS, new_board
 from rlgo.bounds import One
 from rlgo.budget import Budget, never, shorter
 from rlgo.clock import Clock, TimeSettings
@@ -297,6 +297,10 @@ class GreedyPlayer(Player):
         self._rng = np.random.default_rng(seed_sequence(seed))
         self._values = np.full((value_function.size, value_function.size), np.nan)
         self._value = math.nan  # of the last position: its value after a pass, which changes no shape
+
+    def warm_up(self) -> None:
+        """Compile what a move needs, so that compiling costs no clock time."""
+        self._value_function.afterstates(new_board(self._value_function.size))
 
     def genmove(self, game: Game) -> int:
         """Choose the move with the best afterstate. RlgoError for another board size."""

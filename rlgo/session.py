@@ -88,11 +88,13 @@ class GameSession:
 
         Raises
         ------
-        RlgoError : if the player does not support the board size.
+        RlgoError : if the player does not support the board size, and for all_alive with early_pass.
         """
         self.player = check_player("player", player)
         self.ponders, self.all_alive = Switch().check("ponders", ponders), Switch().check("all_alive", all_alive)
         self.early_pass = Switch().check("early_pass", early_pass)
+        if all_alive and early_pass:
+            raise RlgoError("early_pass cannot be combined with all_alive")
         self.clock = Clock(OrNone(One(TimeSettings)).check("time_settings", time_settings))
         self.last_search: Search | None = None
         self.stop: Callable[[], bool] = never
@@ -275,7 +277,8 @@ class GameSession:
         p = self._search(color, lambda _: self.player.genmove(game))
         if p in game.allowed:
             return p
-        ranked = [c.move for c in self.player.candidates(game)]  # a player that wants to pass may rank nothing else
+        with self._player_at_work():
+            ranked = [c.move for c in self.player.candidates(game)]  # one that wants to pass may rank nothing else
         return next((q for q in (*ranked, *game.sensible_moves()) if q in game.allowed), PASS)
 
     def undo(self, n: int = 1) -> None:
@@ -323,8 +326,9 @@ class GameSession:
         self._is_interrupted = False
         game = self._position(self.game.to_play if color is None else color)
         reporter = _Reporter(lambda: self._report(report, game), every, lambda: stop() or self._stops())
-        self.player.ponder(game, reporter.stop)
-        self._report(report, game)
+        with self._player_at_work():
+            self.player.ponder(game, reporter.stop)
+            self._report(report, game)
 
     def ponder(self, stop: Callable[[], bool]) -> None:
         """Think in the opponent's time until `stop` returns True.

@@ -410,7 +410,7 @@ def begin(b, tables, r):
     r.block[:] = 0
     r.flags[:] = 0
     r.last = np.int64(b.changed[0]) if b.n_changed > 0 else PASS
-    r.before = PASS
+    r.before = PASS  # a board does not know the last move but one
     for i in range(b.n_empty):
         p = np.int64(b.empties[np.uint64(i)])
         _see_ataris(b, r, p)

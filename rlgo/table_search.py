@@ -245,6 +245,13 @@ class TableSearch(Player):
         self._known.places[:] = -1
         clear_tally(self.tally)
 
+    def warm_up(self) -> None:
+        """Compile what a search needs, so that compiling costs no clock time."""
+        assert self.sizes is not None
+        game = Game(self.sizes[0])
+        self.begin(game)
+        self.simulate(game, 0)
+
     def simulate(self, game: Game, n: int) -> None:
         """Run n more simulations."""
         rules = make_rules(game.size, game.komi)
@@ -254,6 +261,7 @@ class TableSearch(Player):
     def new_game(self) -> None:
         """Forget the last search."""
         self._values[:] = np.nan
+        clear_tally(self.tally)
 
     def report(self) -> list[str]:
         """Describe the last search in one line."""

@@ -23,6 +23,7 @@ from rlgo.board import BLACK, PASS, outcome, play
 from rlgo.bounds import One, OrNone, Switch, Whole, checked
 from rlgo.budget import SLICE_SECONDS, Budget, check_budget, shorter
 from rlgo.clock import seconds_for
+from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import atomic_add, compiling, copy_record, inline, inline_once, njit, seed_sequence
 from rlgo.journal import Journal, catch_up, clear, exchange, make_journals
@@ -58,6 +59,7 @@ from rlgo.settings import (
     COUNT,
     COUNT_OR_0,
     EPSILON_GREEDY,
+    GAME,
     HARMONIC,
     LINEAR,
     MOST,
@@ -221,8 +223,8 @@ class TdSearch(Player):
     sizes : window sizes of the short-term memory
     liberties : its windows that see liberties, see `shapes.make_features`
     simulations, seconds : limits for each move; the first one reached ends the search, as does `Player.limit`
-    policy, learning, simulation, default : see `SearchSettings`; `learning.games` are the simulations of one move that
-        its schedule spans
+    policy, learning, simulation, default : see `SearchSettings`. `learning.games` are the simulations of one move that
+        its schedule spans; `learning.averaging` has no effect. The policy's V is that of `learning`
     reset : forget what was learned before each move (Figure 9b)
     delay : move by the value function of this many own moves ago (Figure 9a)
     workers : number of threads, each of which learns in a copy of the memory and hears every few simulations what the
@@ -236,8 +238,8 @@ class TdSearch(Player):
     theta_bar : float32[K], the short-term memory: the weights of the features, written out by shape (see `shapes.py`)
     tally : totals of the last search, see `tally_dtype`
     scratch : a `Scratch` for each worker; scratch.episode is the last simulation
-    copies : float32[K] for each worker: theta_bar itself for the first one, which has also learned what the others have
-        when the search is over
+    copies : float32[K] for each worker; the first is theta_bar itself. When a search is over, the first holds what all
+        have learned
 
     Raises
     ------
@@ -267,9 +269,11 @@ class TdSearch(Player):
         self.simulations, self.seconds = check_budget(simulations, seconds)
         SearchSettings(policy, learning, simulation, default)  # which checks their types
         check_kind(default)
+        if learning.update != GAME:
+            raise RlgoError('learning.update = "step": expected "game"; a search learns from whole simulations')
         self.name, self.sizes, self.resign = name, (size,), PROBABILITY.check("resign", resign)
         self.reset, self.delay = Switch().check("reset", reset), DELAY.check("delay", delay)
-        self.policy, self.learning, self.default = policy, learning, default
+        self.policy, self.learning, self.default = policy._replace(value=learning.value), learning, default
         self.simulation = simulation._replace(max_moves=check_max_moves(simulation.max_moves, size))
         self.workers = THREADS.check("workers", workers)
         self.features = self._features(size, sizes, liberties)
@@ -315,6 +319,9 @@ class TdSearch(Player):
         self._forget()
         self._older.clear()
         self._values[:] = np.nan
+        for scratch in self.scratch:
+            clear_tally(scratch.tally)
+        self.tally = self.scratch[0].tally
 
     def genmove(self, game: Game) -> int:
         """Search, and choose the best move by the value function; see `Player.genmove`."""
@@ -501,9 +508,12 @@ class TdSearch(Player):
         journal = self._journals[worker] if self._journals else None
         return bool(simulate(work, self.scratch[worker], table, self._learns, self._settings, rules, journal))
 
-    def fused_table(self) -> Table:
-        """Return the value function to move by as the table that other searches read (`rewriting.fuse`)."""
-        return fuse(self.features, self.acting_memory())
+    def fused_table(self, theta_bar: np.ndarray | None = None) -> Table:
+        """Return the value function as the table that other searches read (`rewriting.fuse`).
+
+        theta_bar : another memory to write it from, float32[K]
+        """
+        return fuse(self.features, self.theta_bar if theta_bar is None else theta_bar)
 
     def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
         """Return V after each move in the position of `game`, as `ValueFunction.afterstates` does.

@@ -72,8 +72,9 @@ class TwoPhase(Player):
         self.first.search(game, budget)
         if budget.review is not None and budget.seconds is not None:
             both.seconds = self.limit = 2 * budget.seconds
-        table = self.first.fused_table()
-        self.first.evaluate(game)
+        memory = self.first.acting_memory()
+        table = self.first.fused_table(memory)
+        self.first.evaluate(game, memory)
         left = both.seconds_left()
         seconds = None if left is None else max(1e-3, left)
         self._position = position_of(game)
@@ -107,7 +108,7 @@ class TwoPhase(Player):
     def new_game(self) -> None:
         """Forget the last game."""
         self.first.new_game()
-        self.result = None
+        self.result, self._position = None, ()
 
     def end_game(self, game: Game) -> None:
         """Let the first phase learn from the game; see `Player.end_game`."""

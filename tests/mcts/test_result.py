@@ -59,3 +59,12 @@ def test_without_moves_the_result_is_a_pass():
     result = no_result()
     assert result.line.tolist() == [PASS]
     assert len(result.moves) == result.simulations == result.nodes == 0
+
+
+@pytest.mark.parametrize("vertices", [(), ("C3",)])  # either colour to play
+def test_flat_monte_carlo_puts_moves_without_visits_last(vertices):
+    search = PatientSearch(SIZE, ALGORITHMS["mc"], 10, seed=1)
+    q = search.search(game_after(*vertices)).q
+    n = int(np.isfinite(q).sum())
+    assert 0 < n < len(q)
+    assert np.isfinite(q[:n]).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tree_tools import (
     SIZE,
     at,
@@ -14,8 +15,10 @@ from mcts.settings import ALGORITHMS
 from rlgo.board import BLACK, PASS
 from rlgo.budget import Budget
 from rlgo.coords import from_vertex
+from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import RESIGN
+from rlgo.td_search import TdSearch
 
 
 def test_reproducible_from_the_seed():
@@ -63,3 +66,17 @@ def test_a_search_ends_when_it_is_told_to_or_decided():
     assert decided.search(game).simulations < 2000
     assert decided.report()[0].startswith("Black won 100.0% of ")
     assert set(decided.analyses()) == {"value", "amaf", "visits", "prior"}
+
+
+def test_no_simulations_are_none():
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 50, seed=1)
+    assert search.search(game_after("C3"), Budget(0)).simulations == 0
+    budget = Budget(50)
+    budget.done = 30
+    assert search.search(game_after("D4"), budget).simulations == 20
+    assert budget.done == 50
+
+
+def test_a_first_phase_for_another_board_is_refused():
+    with pytest.raises(RlgoError, match="prior_search: expected one for 5x5"):
+        TreeSearch(SIZE, ALGORITHMS["heuristic_mc_rave"], 50, prior_search=TdSearch(7, simulations=10))

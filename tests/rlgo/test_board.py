@@ -33,7 +33,6 @@ from rlgo.board import (
     new_boards,
     outcome,
     play,
-    point_at,
     random_move,
     zobrist,
 )
@@ -430,7 +429,7 @@ def test_empty_boards_of_every_size(size):
     assert b.to_play == BLACK
     assert b.stride == size + 1
     assert b.empties.tolist() == list(at.values())
-    assert [p for p in at if point_at(b, *p) != at[p]] == []
+    assert [(row, col) for (row, col), p in at.items() if p != (row + 1) * (size + 1) + col + 1] == []
     assert np.flatnonzero(b.color == EMPTY).tolist() == sorted(at.values())
     for p, i in at.items():
         border = 4 - len(on_board(size, p))

@@ -34,6 +34,19 @@ def test_times_that_are_none(text: str) -> None:
         parse_time(text)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"stones": 5}, "period = 0 cannot be combined with stones = 5"),
+        ({"period": 10, "stones": 5, "periods": 3}, "periods = 3 cannot be combined with stones = 5"),
+        ({"period": 10, "periods": 3}, "periods = 3 cannot be combined with stones = 0"),
+    ],
+)
+def test_overtime_that_is_none(settings: dict[str, int], message: str) -> None:
+    with pytest.raises(RlgoError, match=message):
+        TimeSettings(60, **settings)
+
+
 def test_without_settings_there_is_no_limit() -> None:
     clock = Clock()
     clock.set_left(BLACK, 1)

@@ -15,7 +15,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import GreedyPlayer
 from rlgo.rollout import DefaultPolicy
-from rlgo.settings import EPSILON_GREEDY, Policy
+from rlgo.settings import EPSILON_GREEDY, LINEAR, LOGISTIC, Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.td_search import LEARNING, THROUGHOUT, Simulation, TdSearch
 from rlgo.value import ValueFunction
@@ -312,6 +312,26 @@ def test_settings_out_of_range(settings, message):
     with pytest.raises(RlgoError) as error:
         Dyna2(**{"size": SIZE, "long_term": random_weights(), **settings})
     assert message in str(error.value)
+
+
+def test_without_a_long_term_memory_the_value_is_that_of_the_learning():
+    learning = LEARNING._replace(alpha=0.01, value=LINEAR)
+    dyna2 = Dyna2(SIZE, None, (1, 2), simulations=50, learning=learning, seed=7)
+    search = TdSearch(SIZE, (1, 2), 50, learning=learning, seed=7)
+    for player in (dyna2, search):
+        player.search(random_game(6, 1))
+    assert dyna2.learning.value == dyna2.policy.value == LINEAR
+    np.testing.assert_array_equal(dyna2.theta_bar, search.theta_bar)
+    with_memory = Dyna2(SIZE, random_weights(), learning=learning)  # which is logistic
+    assert with_memory.learning.value == with_memory.policy.value == LOGISTIC
+
+
+@pytest.mark.parametrize("learning", [Learning(schedule="harmonic"), Learning(update="step")])
+def test_a_long_term_memory_learns_by_a_constant_step_from_whole_games(learning):
+    with pytest.raises(RlgoError, match="long_learning: expected schedule"):
+        Dyna2(SIZE, random_weights(), long_learning=learning)
+    with pytest.raises(RlgoError, match="long_learning: expected schedule"):
+        learn_from_game(random_weights(), random_game(6, 1), learning)
 
 
 @pytest.mark.parametrize("apart", [False, True])

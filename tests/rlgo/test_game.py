@@ -195,6 +195,18 @@ def test_undo_remembers_who_played() -> None:
     assert [color for color, _ in game.moves] == [BLACK, BLACK]
 
 
+def test_undo_gives_the_move_back_to_who_made_it() -> None:
+    """Also where a colour played out of turn, or moved twice in a row."""
+    game = Game(9)
+    game.play(from_vertex("C3", 9), WHITE)
+    game.undo()
+    assert game.to_play == WHITE
+    game.play(from_vertex("C3", 9), BLACK)
+    game.play(from_vertex("G7", 9), BLACK)
+    game.undo()
+    assert game.to_play == BLACK
+
+
 def test_what_undo_takes_back_may_be_played_again() -> None:
     game = from_diagram(KO, WHITE)
     play(game, "B3")

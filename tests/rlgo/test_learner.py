@@ -29,6 +29,18 @@ def known(learner: Learner) -> dict[str, bytes]:
     return {name: array.tobytes() for name, array in learner.state().items() if name != "rng"}
 
 
+def test_one_value_function_learns_and_chooses():
+    """A policy that names another V than the learning makes no difference: the games and the weights are the same."""
+    linear, of_policy = (
+        Learner(FEATURES, Learning(0.01, value="linear"), Policy("softmax", value=value), 0.5, seed=1)
+        for value in ("linear", "logistic")
+    )
+    assert of_policy.policy.value == linear.policy.value == of_policy.learning.value
+    for learner in (linear, of_policy):
+        learner.learn(20)
+    assert known(linear) == known(of_policy)
+
+
 # ---------------------------------------------------------------------------------------------
 # The mean of the weights over time
 # ---------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from rlgo.alphabeta import AlphaBeta
 from rlgo.board import BLACK
 from rlgo.dyna2 import Dyna2
 from rlgo.game import Game
+from rlgo.liberties import sees_liberties
 from rlgo.player import GreedyPlayer
 from rlgo.shapes import make_features
 from rlgo.td_search import TdSearch
@@ -104,3 +105,16 @@ def test_greedy_player():
         move = GreedyPlayer(ValueFunction(weights), 1).genmove(game)
         values = dict(zip(game.sensible_moves(), moves_of(ValueFunction(weights), game), strict=True))
         assert values[move] == (max if game.to_play == BLACK else min)(values.values())
+
+
+def test_a_first_phase_that_sees_liberties_leaves_nothing_to_compile(monkeypatch):
+    """The kernels of the tree search are compiled for the tables that it will search with."""
+    first = TdSearch(5, (1, 2), 20, liberties=ATARI, seed=1)
+    search = TreeSearch(5, ALGORITHMS["heuristic_mc_rave"], 20, prior_search=first, seed=1)
+    used = []
+    task = search._task
+    monkeypatch.setattr(search, "_task", lambda komi: (used.append(search.knowledge.table), task(komi))[1])
+    search.warm_up()
+    assert search.search(random_game(4, 1)).simulations == 20
+    assert len(used) > 1
+    assert all(sees_liberties(table.g) for table in used)

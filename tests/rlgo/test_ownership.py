@@ -8,6 +8,7 @@ from board_data import from_diagram
 
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex, to_vertex
+from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.ownership import Ownership
 
@@ -112,3 +113,9 @@ def test_who_resigned_stays_so(color: int) -> None:
     game = game_of_halves()
     game.resign(color)
     assert Ownership.of(game, 50).without_dead().result == ("W+R" if color == BLACK else "B+R")
+
+
+@pytest.mark.parametrize("playouts", [0, -1, 1.5])
+def test_no_playouts(playouts: float) -> None:
+    with pytest.raises(RlgoError, match="playouts"):
+        Ownership.of(Game(5), playouts)

@@ -130,3 +130,11 @@ def test_insight_is_what_the_candidates_tell() -> None:
         "value": [0.75, 0.5],
         "visits": [40.0, 2.0],
     }
+
+
+def test_warming_up_evaluates_an_empty_board(monkeypatch) -> None:
+    """That compiles what a move needs, before a clock runs."""
+    values, asked = FakeValues(7), []
+    monkeypatch.setattr(values, "afterstates", lambda board: asked.append(int(board.n_empty)))
+    GreedyPlayer(values).warm_up()
+    assert asked == [49]

@@ -120,6 +120,24 @@ def test_a_bug_in_the_player_is_an_error_with_its_traceback(capsys: pytest.Captu
     assert "Traceback" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["ponder", "candidates"])
+def test_a_bug_in_an_analysis_is_an_error_with_its_traceback(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    player = RandomPlayer(1)
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("nought")
+
+    setattr(player, name, fail)
+    with pytest.raises(RlgoError, match="internal error: ZeroDivisionError: nought"):
+        GameSession(player).analyze(lambda _candidates, _game: None)
+    assert "in fail" in capsys.readouterr().err
+
+
+def test_an_early_pass_needs_dead_stones() -> None:
+    with pytest.raises(RlgoError, match="early_pass cannot be combined with all_alive"):
+        GameSession(RandomPlayer(1), all_alive=True, early_pass=True)
+
+
 def test_a_bug_while_pondering_ends_the_pondering(capsys: pytest.CaptureFixture[str]) -> None:
     lines: list[str] = []
     session = GameSession(Crashing(1), ponders=True, log=lines.append)

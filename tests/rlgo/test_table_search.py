@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from naive import NaiveBoard, from_core
 
+from rlgo import table_search
 from rlgo.board import BLACK, PASS
 from rlgo.coords import from_vertex
 from rlgo.errors import RlgoError
@@ -156,3 +157,20 @@ def test_exploration():
     assert counts[0].max() > 300
     assert len(counts[1]) == 25
     assert counts[1].max() < 70
+
+
+def test_warming_up_runs_the_kernel_and_learns_nothing(monkeypatch):
+    kernel, runs = table_search.simulate_by_table, []
+    monkeypatch.setattr(table_search, "simulate_by_table", lambda n, *rest: (runs.append(n), kernel(n, *rest)))
+    search = TableSearch(SIZE, 50, seed=1)
+    search.warm_up()
+    assert runs == [0]
+    assert search.report() == []
+
+
+def test_a_new_game_forgets_the_last_search():
+    search = TableSearch(SIZE, 50, seed=1)
+    search.genmove(Game(SIZE))
+    assert search.report() != []
+    search.new_game()
+    assert search.report() == []

@@ -14,7 +14,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.journal import catch_up
 from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy
-from rlgo.settings import EPSILON_GREEDY, LINEAR, Policy
+from rlgo.settings import EPSILON_GREEDY, LINEAR, STEP, Policy
 from rlgo.td_search import LEARNING, THROUGHOUT, Simulation, TdSearch
 from rlgo.value import ValueFunction
 
@@ -333,3 +333,28 @@ def test_settings_out_of_range(settings, message):
 def test_other_boards_are_refused():
     with pytest.raises(RlgoError, match="td_search: plays on 5x5, found 9x9"):
         TdSearch(5).genmove(Game(9))
+
+
+def test_one_value_function_learns_and_chooses():
+    """A policy that names another V than the learning makes no difference."""
+    linear, of_policy = (
+        TdSearch(**QUICK, learning=LEARNING._replace(alpha=0.01, value=LINEAR), policy=Policy("softmax", value=value))
+        for value in ("linear", "logistic")
+    )
+    for search in (linear, of_policy):
+        search.search(game_after("C3"))
+    np.testing.assert_array_equal(linear.theta_bar, of_policy.theta_bar)
+
+
+def test_updates_after_each_move_are_refused():
+    with pytest.raises(RlgoError, match=r'learning\.update = "step": expected "game"'):
+        TdSearch(5, learning=LEARNING._replace(update=STEP))
+
+
+def test_a_new_game_forgets_the_last_search():
+    search = TdSearch(**QUICK)
+    search.genmove(game_after("C3"))
+    assert search.report() != []
+    search.new_game()
+    assert search.report() == []
+    assert max(candidate.visits for candidate in search.candidates(game_after("C3"))) == 1

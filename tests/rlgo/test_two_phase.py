@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from random_play import SIZE, random_game, random_weights
 
+from rlgo.alphabeta import AlphaBeta
 from rlgo.board import BLACK
 from rlgo.dyna2 import Dyna2
 from rlgo.rewriting import fuse
@@ -43,10 +44,28 @@ def test_the_second_phase_keeps_the_settings_of_the_first():
     both.genmove(game)
     old = first.theta_bar.copy()
     first.search(game)
-    np.testing.assert_array_equal(first.fused_table().black, fuse(first.features, old).black)
-    assert (first.fused_table().black != fuse(first.features, old).black).any()
+    used = []
+    search = both.second.search
+    both.second.search = lambda game, table, budget: (used.append(table.black), search(game, table, budget))[1]
+    both.genmove(game)
+    np.testing.assert_array_equal(used[0], fuse(first.features, old).black)
+    # It gives up by the same memory, not by the one that is learned now.
+    np.testing.assert_array_equal(np.ravel(first.analyses()["value"]), first.evaluate(game, old)[:-1])
     random = TwoPhase(Dyna2(SIZE, random_weights(), (), long_epsilon=1.0, seed=1), depth=1, seed=1)
     assert len({random.genmove(game) for _ in range(30)}) > 5
+
+
+def test_a_new_game_forgets_the_result_of_the_last():
+    """A game that starts from the same position has no numbers before it is searched."""
+    game, weights = random_game(6, 2), random_weights()
+    both = TwoPhase(TdSearch(SIZE, (1, 2), 30, seed=1), depth=1, seed=1)
+    alone = AlphaBeta(weights, depth=1, seed=1)
+    for player in (both, alone):
+        player.genmove(game)
+        assert player.insight(game).kind == "depth"
+        player.new_game()
+    assert both.insight(game).kind == "memory"
+    assert alone.insight(game) is None
 
 
 def test_two_phases_share_the_time():
