@@ -11,6 +11,7 @@ from mcts.settings import ALGORITHMS
 from mcts.tree import edges_of, find_edge
 from rlgo.board import PASS
 from rlgo.coords import to_row_col
+from rlgo.game import Game
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +62,14 @@ def test_without_moves_the_result_is_a_pass():
     assert len(result.moves) == result.simulations == result.nodes == 0
 
 
-@pytest.mark.parametrize("vertices", [(), ("C3",)])  # either colour to play
-def test_flat_monte_carlo_puts_moves_without_visits_last(vertices):
+@pytest.mark.parametrize(("vertices", "komi"), [((), 60.5), (("C3",), -60.5)])
+def test_flat_monte_carlo_puts_moves_without_visits_last(vertices, komi):
+    """Even after moves that always lose, for either colour."""
+    game = Game(SIZE, komi)
+    for vertex in vertices:
+        game.play(vertex)
     search = PatientSearch(SIZE, ALGORITHMS["mc"], 10, seed=1)
-    q = search.search(game_after(*vertices)).q
+    q = search.search(game).q
     n = int(np.isfinite(q).sum())
     assert 0 < n < len(q)
     assert np.isfinite(q[:n]).all()

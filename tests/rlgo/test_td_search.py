@@ -338,7 +338,7 @@ def test_other_boards_are_refused():
 def test_one_value_function_learns_and_chooses():
     """A policy that names another V than the learning makes no difference."""
     linear, of_policy = (
-        TdSearch(**QUICK, learning=LEARNING._replace(alpha=0.01, value=LINEAR), policy=Policy("softmax", value=value))
+        TdSearch(**QUICK, learning=LEARNING._replace(alpha=0.2, value=LINEAR), policy=Policy("softmax", value=value))
         for value in ("linear", "logistic")
     )
     for search in (linear, of_policy):

@@ -495,7 +495,7 @@ class AlphaBetaPhase(Keys):
 
 @register("alphabeta")
 class AlphaBetaKeys(AlphaBetaPhase):
-    """Alpha-beta on learned weights (TD paper, Section 3.4)."""
+    """Alpha-beta on learned weights (TD paper, Section 3.3.5)."""
 
     limits: ClassVar[tuple[str, ...]] = ("depth", "seconds")
 
