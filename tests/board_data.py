@@ -48,7 +48,11 @@ def parse(diagram: str) -> tuple[int, Stones]:
 
 def from_diagram(diagram: str, to_play: int = BLACK, komi: float = 7.5) -> Game:
     """A game that begins with the stones of a diagram."""
-    size, stones = parse(diagram)
+    return from_stones(*parse(diagram), to_play, komi)
+
+
+def from_stones(size: int, stones: Stones, to_play: int = BLACK, komi: float = 7.5) -> Game:
+    """A game that begins with these stones."""
     game = Game(size, komi)
     game.set_up([(color, to_core(size, p)) for p, color in stones.items()], to_play)
     return game

@@ -1,11 +1,11 @@
-"""Random weights and random games on 5x5."""
+"""Random weights, and random games on 5x5."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from rlgo.game import Game
-from rlgo.shapes import make_features
+from rlgo.shapes import FeatureSet, make_features
 from rlgo.weights import Weights
 
 SIZE = 5
@@ -13,9 +13,13 @@ SIZE = 5
 
 def random_weights(sizes=(1, 2, 3), sharing="LI+LD", scale=0.3, seed=1, value="logistic") -> Weights:
     features = make_features(SIZE, sizes, sharing)
-    theta = np.random.default_rng(seed).normal(0, scale, features.n_weights + 1).astype(np.float32)
+    return Weights(features, random_theta(features, seed, scale), value=value)
+
+
+def random_theta(features: FeatureSet, seed: int, scale: float = 1.0) -> np.ndarray:
+    theta = np.random.default_rng(seed).normal(scale=scale, size=features.n_weights + 1).astype(np.float32)
     theta[0] = 0
-    return Weights(features, theta, value=value)
+    return theta
 
 
 def random_game(moves: int, seed: int, komi: float = 0.5) -> Game:

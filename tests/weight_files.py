@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
+from random_play import random_theta
 
 from rlgo.errors import RlgoError
 from rlgo.shapes import make_features
@@ -15,11 +15,10 @@ from rlgo.weights import Weights, load_weights
 PROVENANCE = {"seed": 12345678901234, "command": "rlgo train x --set run.name='ä'", "nested": {"a": [1, 2.5, None]}}
 
 
-def some_weights(size=5, sizes=(1, 2), sharing="LI+LD", **other) -> Weights:
+def some_weights(size=5, sizes=(1, 2), sharing="LI+LD", *, seed=1, scale=1.0, **other) -> Weights:
     features = make_features(size, sizes, sharing)
-    theta = np.random.default_rng(1).normal(size=features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return Weights(features, theta, **{"komi": 6.5, "games": 123, "provenance": PROVENANCE, **other})
+    facts = {"komi": 6.5, "games": 123, "provenance": PROVENANCE, **other}
+    return Weights(features, random_theta(features, seed, scale), **facts)
 
 
 def refused(path: Path, *words: str, read: Callable[..., Weights] = load_weights, size: int | None = None) -> None:

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+import weight_files
 
 from rlgo.diff import describe_difference, diff
 from rlgo.errors import RlgoError
 from rlgo.exchange import convert
-from rlgo.shapes import make_features
 from rlgo.weights import Weights, show, show_image
 
 PROVENANCE = {"seed": 1, "config": '[run]\nname = "a"\ngames = 3\n'}
 
 
-def some_weights(size: int = 5, sizes: tuple[int, ...] = (1, 2), sharing: str = "LI+LD", **other: Any) -> Weights:
-    features = make_features(size, sizes, sharing)
-    theta = np.random.default_rng(7).normal(scale=0.2, size=features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return Weights(features, theta, **{"komi": 6.5, "games": 123, "provenance": PROVENANCE, **other})
+some_weights = partial(weight_files.some_weights, seed=7, scale=0.2, provenance=PROVENANCE)
 
 
 def changed(weights: Weights, change: dict[int, float], **other: Any) -> Weights:

@@ -9,7 +9,7 @@ import functools
 import math
 import re
 import struct
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import naive
@@ -146,11 +146,7 @@ def some_file(size: int, sizes: tuple[int, ...], sharing: str, seed: int = 1) ->
 PROVENANCE = {"seed": 1, "config": '[run]\nname = "a"\ngames = 3\n'}
 
 
-def some_weights(size: int = 5, sizes: tuple[int, ...] = (1, 2), sharing: str = "LI+LD", **other: Any) -> Weights:
-    features = make_features(size, sizes, sharing)
-    theta = np.random.default_rng(7).normal(scale=0.2, size=features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return Weights(features, theta, **{"komi": 6.5, "games": 123, "provenance": PROVENANCE, **other})
+some_weights = partial(weight_files.some_weights, seed=7, scale=0.2, provenance=PROVENANCE)
 
 
 def random_positions(size: int, games: int, every: int) -> list[tuple[Any, Stones]]:

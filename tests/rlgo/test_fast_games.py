@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from random_play import random_theta
 
 from rlgo.budget import Budget
 from rlgo.errors import RlgoError
@@ -17,12 +18,6 @@ from rlgo.weights import Weights, save_weights
 from train.arena.match import play_match
 
 SIZE = 5
-
-
-def random_theta(features, seed):
-    theta = np.random.default_rng(seed).normal(size=features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return theta
 
 
 def test_games_are_reproducible_and_fair():

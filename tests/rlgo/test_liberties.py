@@ -9,6 +9,7 @@ import naive_liberties
 import numpy as np
 import pytest
 from naive import NaiveBoard, from_core
+from random_play import random_theta
 
 from rlgo.board import PASS, is_legal, new_board, new_boards, play, random_move, zobrist
 from rlgo.errors import RlgoError
@@ -24,12 +25,6 @@ from rlgo.windows import KINDS
 
 ATARI = ("atari 2x2", "atari plus")
 ALL = ("liberties 2x2", "liberties plus")
-
-
-def random_theta(features: FeatureSet, seed: int, scale: float = 1.0) -> np.ndarray:
-    theta = np.random.default_rng(seed).normal(scale=scale, size=features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return theta
 
 
 def random_board(size: int, moves: int, seed: int) -> tuple[np.record, NaiveBoard]:

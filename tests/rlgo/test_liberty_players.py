@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_play import random_game
+from random_play import random_game, random_theta
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS
@@ -26,9 +26,7 @@ ATARI = ("atari 2x2", "atari plus")
 
 def random_weights(sharing: str = "LI") -> Weights:
     features = make_features(5, (1, 2), "LI+LD", ATARI, sharing)
-    theta = np.random.default_rng(1).normal(0, 0.3, features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return Weights(features, theta)
+    return Weights(features, random_theta(features, 1, 0.3))
 
 
 def best_two_plies(weights: Weights, game: Game) -> float:

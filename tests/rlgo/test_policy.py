@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from naive import Stones, from_core, to_core
+from board_data import from_diagram
+from naive import from_core
+from random_play import random_theta
 
 from rlgo.board import BLACK, PASS, WHITE, is_sensible, play, zobrist
-from rlgo.game import Game
 from rlgo.jit import make_rng
 from rlgo.policy import choose_move, softmax_move
 from rlgo.settings import EPSILON_GREEDY, LINEAR, LOGISTIC, SOFTMAX, Policy
@@ -21,25 +22,6 @@ from rlgo.value import (
 from rlgo.weights import Weights
 
 
-def random_theta(features: FeatureSet, seed: int, scale: float = 1.0) -> np.ndarray:
-    theta = np.random.default_rng(seed).normal(scale=scale, size=features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return theta
-
-
-def set_up(size: int, stones: Stones, to_play: int = BLACK) -> np.record:
-    game = Game(size)
-    game.set_up([(color, to_core(size, p)) for p, color in stones.items()], to_play)
-    return game.board
-
-
-def from_rows(text: str, to_play: int = BLACK) -> np.record:
-    """The board of a diagram, its highest row first."""
-    rows = text.split()[::-1]
-    stones = {(r, c): " XO".index(x) for r, row in enumerate(rows) for c, x in enumerate(row) if x != "."}
-    return set_up(len(rows), stones, to_play)
-
-
 def naive_index(size: int, p: int) -> int:
     row, col = from_core(size, p)
     return row * size + col
@@ -47,21 +29,21 @@ def naive_index(size: int, p: int) -> int:
 
 # Black may capture at B5 (three stones), B1 or E4 (one each); White at B1 (A1 then breathes) one.
 TACTICS = """
-    O.XXO
-    OX.X.
-    OXO..
-    XXO..
-    O.XO.
+    O . X X O
+    O X . X .
+    O X O . .
+    X X O . .
+    O . X O .
 """
 
 
 # Every empty point is a black eye.
 FILLED = """
-    XXXX.
-    XXXXX
-    XXXXX
-    XXXXX
-    .XXXX
+    X X X X .
+    X X X X X
+    X X X X X
+    X X X X X
+    . X X X X
 """
 
 
@@ -98,7 +80,7 @@ def uniform(points) -> dict[int, float]:
 @pytest.mark.parametrize("color", [BLACK, WHITE])
 def test_zero_weights_choose_uniformly_captures_included(color):
     features = make_features(5)
-    b = from_rows(TACTICS, color)
+    b = from_diagram(TACTICS, color).board
     state, rng = ready(b, features, np.zeros(features.n_weights + 1, np.float32)), make_rng(1)
     candidates, captures = sensible(b), state[1].n_captures[color - 1]
     assert captures >= (2 if color == BLACK else 1)
@@ -111,7 +93,7 @@ def test_zero_weights_choose_uniformly_captures_included(color):
 def test_a_stone_more_is_better_or_worse_by_theta(color, theta):
     # One weight, of 1x1 LI: what a stone adds. Captures add at least two.
     features = make_features(5, (1,), "LI")
-    b = from_rows(TACTICS, color)
+    b = from_diagram(TACTICS, color).board
     state, rng = ready(b, features, np.array([0, theta], np.float32)), make_rng(2)
     taken = {}
     for p in sensible(b):
@@ -129,7 +111,7 @@ def test_a_stone_more_is_better_or_worse_by_theta(color, theta):
 def test_softmax_draws_by_value(color, kind, value):
     features = make_features(5)
     theta = random_theta(features, 8, 0.1)
-    b = from_rows(TACTICS, color)
+    b = from_diagram(TACTICS, color).board
     state, rng = ready(b, features, theta), make_rng(9)
     values = ValueFunction(Weights(features, theta, value=value)).afterstates(b)
     mine = {p: values[naive_index(5, p)] if color == BLACK else 1 - values[naive_index(5, p)] for p in sensible(b)}
@@ -146,7 +128,7 @@ def test_softmax_draws_by_value(color, kind, value):
 def test_a_cold_softmax_is_greedy(kind, scale, temperature):
     # However cold: exp neither underflows for all moves, nor overflows where a linear V leaves [0, 1].
     features = make_features(5)
-    state, rng = ready(from_rows(TACTICS), features, random_theta(features, 8, scale)), make_rng(9)
+    state, rng = ready(from_diagram(TACTICS).board, features, random_theta(features, 8, scale)), make_rng(9)
     best = best_afterstate(*state, rng)[0]
     policy = Policy(SOFTMAX, 0.0, temperature, kind)
     assert draws(50, lambda: choose_move(*state, policy, rng)) == {best: 50}
@@ -155,7 +137,7 @@ def test_a_cold_softmax_is_greedy(kind, scale, temperature):
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
 def test_epsilon_greedy_explores_with_probability_epsilon(epsilon):
     features = make_features(5)
-    b = from_rows(TACTICS)
+    b = from_diagram(TACTICS).board
     state, rng = ready(b, features, random_theta(features, 8)), make_rng(10)
     best, candidates = best_afterstate(*state, rng)[0], sensible(b)
     expected = {p: epsilon / len(candidates) for p in candidates if epsilon}
@@ -169,6 +151,6 @@ def test_epsilon_greedy_explores_with_probability_epsilon(epsilon):
 def test_without_candidates_everyone_passes(policy):
     kind, epsilon = policy
     features = make_features(5, (1, 2))
-    state, rng = ready(from_rows(FILLED), features, random_theta(features, 8)), make_rng(10)
+    state, rng = ready(from_diagram(FILLED).board, features, random_theta(features, 8)), make_rng(10)
     assert sensible(state[0]) == []
     assert [tuple(choose_move(*state, Policy(kind, epsilon, 1.0, LOGISTIC), rng)) for _ in range(5)] == [(PASS, 0)] * 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from random_play import random_theta
 
 from rlgo.board import PASS, is_sensible, new_board, outcome, play, zobrist
 from rlgo.errors import RlgoError
@@ -15,12 +16,6 @@ from rlgo.value import ValueFunction
 from rlgo.weights import Weights
 
 SIZE = 5
-
-
-def random_theta(features, seed):
-    theta = np.random.default_rng(seed).normal(size=features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return theta
 
 
 def test_greedy_episode_plays_the_best_afterstate():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import naive
 import numpy as np
 import pytest
-from naive import NaiveBoard, Stones, from_core, images, to_core
+from board_data import from_stones
+from naive import NaiveBoard, Stones, from_core, images
+from random_play import random_theta
 
 from rlgo.board import (
     BLACK,
@@ -43,12 +45,6 @@ FEATURES = [
     (5, (1, 2), "none"),
     (9, (1, 2, 3), "LI+LD"),
 ]
-
-
-def random_theta(features: FeatureSet, seed: int, scale: float = 1.0) -> np.ndarray:
-    theta = np.random.default_rng(seed).normal(scale=scale, size=features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return theta
 
 
 # ---------------------------------------------------------------------------------------------
@@ -180,19 +176,6 @@ def test_some_values_equal_dense_phi_theta():
     assert check_value(make_features(5, (1, 2), "LI+LD"), "logistic", 12, 1, 1) > 0
 
 
-def set_up(size: int, stones: Stones, to_play: int = BLACK) -> np.record:
-    game = Game(size)
-    game.set_up([(color, to_core(size, p)) for p, color in stones.items()], to_play)
-    return game.board
-
-
-def from_rows(text: str, to_play: int = BLACK) -> np.record:
-    """The board of a diagram, its highest row first."""
-    rows = text.split()[::-1]
-    stones = {(r, c): " XO".index(x) for r, row in enumerate(rows) for c, x in enumerate(row) if x != "."}
-    return set_up(len(rows), stones, to_play)
-
-
 @pytest.mark.parametrize(("size", "games"), [(5, 4), (9, 2)])
 def test_the_value_knows_no_direction_and_changes_sides_with_the_colours(size, games):
     features = make_features(size)
@@ -208,9 +191,9 @@ def test_the_value_knows_no_direction_and_changes_sides_with_the_colours(size, g
         assert abs(value - 0.5) > 1e-3
         for g in range(8):
             turned = {images(size, p)[g]: color for p, color in board.stones.items()}
-            assert v.value(set_up(size, turned)) == pytest.approx(value, abs=1e-5)
+            assert v.value(from_stones(size, turned).board) == pytest.approx(value, abs=1e-5)
             inverted = {p: 3 - color for p, color in turned.items()}
-            assert v.value(set_up(size, inverted)) == pytest.approx(1 - value, abs=1e-5)
+            assert v.value(from_stones(size, inverted).board) == pytest.approx(1 - value, abs=1e-5)
 
 
 @pytest.mark.parametrize("size", [5, 9])
@@ -219,7 +202,7 @@ def test_symmetric_moves_have_equal_values_to_the_last_bit(size, centre):
     # Else ties between symmetric moves would be broken by rounding, always the same way.
     features = make_features(size)
     v = ValueFunction(Weights(features, random_theta(features, 5)))
-    b = set_up(size, {(size // 2, size // 2): WHITE} if centre else {})
+    b = from_stones(size, {(size // 2, size // 2): WHITE} if centre else {}).board
     values = v.afterstates(b)[:-1].reshape(size, size)
     for row in range(size):
         for col in range(size):

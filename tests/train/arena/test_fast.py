@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from random_play import random_theta
 
 from rlgo.errors import RlgoError
 from rlgo.fast_games import FastGames, joined
@@ -23,8 +24,7 @@ from train.cli.main import main
 
 def random_weights(size: int, sizes: tuple[int, ...], sharing: str = "LI+LD") -> Weights:
     features = make_features(size, sizes, sharing)
-    theta = np.random.default_rng(1).normal(0, 0.1, features.n_weights + 1).astype(np.float32)
-    return Weights(features, theta)
+    return Weights(features, random_theta(features, 1, 0.1))
 
 
 def test_players_of_the_same_features_keep_them() -> None:

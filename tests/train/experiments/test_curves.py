@@ -13,6 +13,7 @@ import pytest
 from experiment_files import ages
 from hypothesis import given
 from hypothesis import strategies as st
+from random_play import random_theta
 
 from rlgo.fast_games import play_fast
 from rlgo.settings import SHARINGS
@@ -118,12 +119,8 @@ def load(e: Experiment, name: str) -> Weights | None:
 def crowd(n: int, sharing: str = "LI+LD") -> list[Point]:
     """Random play, and random weights: a run each."""
     features = make_features(5, (1, 2), sharing)
-    points = [Point("random", -1, 0, None)]
-    for i in range(n):
-        theta = np.random.default_rng(i).normal(size=features.n_weights + 1).astype(np.float32)
-        theta[0] = 0
-        points.append(Point(f"run {i} #1 @100", i, 100, Weights(features, theta)))
-    return points
+    weights = [Weights(features, random_theta(features, i)) for i in range(n)]
+    return [Point("random", -1, 0, None), *(Point(f"run {i} #1 @100", i, 100, w) for i, w in enumerate(weights))]
 
 
 def played(ran, points: list[Point], jobs: int = 1) -> dict[tuple[str, ...], dict[str, int]]:

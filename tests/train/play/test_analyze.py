@@ -7,6 +7,7 @@ import signal
 
 import numpy as np
 import pytest
+from random_play import random_weights
 
 from rlgo.board import BLACK
 from rlgo.coords import from_vertex
@@ -15,7 +16,6 @@ from rlgo.dyna2 import Dyna2
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.player import RandomPlayer
-from rlgo.shapes import make_features
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, save_weights
 from train.cli.main import main
@@ -27,10 +27,7 @@ SGF = "(;GM[1]SZ[5]KM[0.5];B[cc];W[bd];B[dd];W[cd])"
 
 @pytest.fixture
 def weights() -> Weights:
-    features = make_features(5, (1, 2), "LI+LD")
-    theta = np.random.default_rng(1).normal(0, 0.3, features.n_weights + 1).astype(np.float32)
-    theta[0] = 0
-    return Weights(features, theta)
+    return random_weights((1, 2))
 
 
 def game() -> Game:
