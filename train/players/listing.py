@@ -69,7 +69,7 @@ def player_keys(name: str) -> tuple[KeyRow, ...]:
                 short,
                 _written(field.default),
                 expected(field),
-                str(field.description),
+                f"{field.description} Needs {needs.words}." if (needs := extra["needs"]) else str(field.description),
                 tuple(extra["experiments"]),
             )
         )
