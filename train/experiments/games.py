@@ -75,7 +75,7 @@ def run(
         make_folder(games_folder(e))
         if not swiss:
             _play_pairs(e, chosen, counted, jobs, progress)
-        elif run_tournament(_plan(e), jobs, progress=progress).interrupted:
+        elif not run_tournament(_plan(e), jobs, progress=progress).finished:
             raise KeyboardInterrupt
     return lines + collect(e, counted)
 
