@@ -9,8 +9,6 @@ On other boards random play has the rating that it has on 9x9.
 from __future__ import annotations
 
 import itertools
-import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +27,7 @@ from train.arena.elo import PairResult, Ratings, pair_scatter, rate
 from train.arena.fast import on_common_features
 from train.arena.ladder import FILE, FORMAT, RANDOM, VERSION, small_rungs
 from train.console import Progress
-from train.provenance import versions
+from train.provenance import command_line, versions
 from train.runs.strength import GNUGO_NAME, play_gnugo
 
 # On the scale of the experiments (learning_runs in docs/results.md), where level 10 has 1800; the interval is 1688 to
@@ -81,7 +79,7 @@ def make_ladder(path: Path, games: int, gnugo: int, seed: int, *, progress: bool
         "games": RUNGS,
         "shipped": {str(size): names for size, names in shipped.items()},
         "ratings": ratings,
-        "provenance": {"command": shlex.join(["rlgo", *sys.argv[1:]]), "seed": seed, "versions": versions()},
+        "provenance": {"command": command_line(), "seed": seed, "versions": versions()},
     }
     write_archive(path, meta, {"theta": theta})
     return meta

@@ -29,6 +29,7 @@ from train.knowledge import targets as targets_module
 from train.knowledge.playouts import PlayoutSettings, learn_targets, measure_all, shared
 from train.knowledge.shards import StudyGame, open_folder, read_collection
 from train.knowledge.targets import Targets, load_targets, save_targets, search_targets
+from train.locks import only_writer
 from train.players import make_player
 
 SEARCH = "mc_rave,sims=20,memory_mb=1"
@@ -100,6 +101,8 @@ def test_targets_do_not_depend_on_interruptions(
     np.testing.assert_allclose(found.value, targets.value, atol=1e-6)
     with pytest.raises(RlgoError, match="other targets; choose another file"):
         search_targets(read_collection([folder]), SEARCH, 40, out, komi=1.5, seed=1)
+    with only_writer(out), pytest.raises(RlgoError, match=r"t\.npz: another process is writing to it"):
+        search_targets(read_collection([folder]), SEARCH, 40, out, komi=0.5, seed=1)
 
 
 def test_a_target_is_what_a_new_search_says(targets: Targets):

@@ -23,7 +23,7 @@ from train.play.web.threads import Workers
 
 _MOST_WAITING = 1_000  # messages that a browser has not taken yet
 _MOST_PENDING = 16  # requests read ahead of the one that is handled
-TOO_LARGE, TRY_LATER, POLICY = 1009, 1013, 1008  # WebSocket close codes
+TRY_LATER, POLICY = 1013, 1008  # WebSocket close codes
 
 
 class Outbox:
