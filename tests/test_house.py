@@ -16,7 +16,7 @@ NAMES = [str(path.relative_to(ROOT)) for path in FILES]
 
 # Inside train, a room may import itself and those of a lower floor.
 FLOORS = (
-    ("stats", "seals", "provenance", "console", "plots", "ray_cluster"),
+    ("stats", "seals", "provenance", "locks", "console", "plots", "ray_cluster"),
     ("settings",),
     ("config",),
     ("players",),

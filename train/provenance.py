@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import shlex
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,11 @@ def versions(engines: Mapping[str, str] | None = None) -> dict[str, str]:
         "numba": numba.__version__,
         **(engines or {}),
     }
+
+
+def command_line() -> str:
+    """Return the command that this process runs, as it is typed in a shell; "" if it is none of rlgo's."""
+    return shlex.join(["rlgo", *sys.argv[1:]]) if Path(sys.argv[0]).name in ("rlgo", "__main__.py") else ""
 
 
 def commit() -> str:

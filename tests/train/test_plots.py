@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,8 @@ from train.plots import (
     percent,
     step_style,
 )
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_figure_and_its_axes():
@@ -84,3 +87,9 @@ def test_names_of_close_lines_do_not_overprint():
     assert texts["a"].y1 <= texts["b"].y0 + 1
     assert texts["b"].y1 <= texts["c"].y0 + 1
     assert all(box.x0 > ax.get_window_extent().x1 for box in texts.values())
+
+
+def test_every_picture_is_written_as_a_whole() -> None:
+    """By `save_figure`: a full disk, or Ctrl-C, leaves the old picture as it was."""
+    sources = {path: path.read_text("utf-8") for path in (ROOT / "train").rglob("*.py")}
+    assert [path.name for path, source in sources.items() if ".savefig(" in source] == ["plots.py"]

@@ -14,12 +14,28 @@ import pytest
 from rlgo.jit import sources_digest
 from rlgo.resources import version
 from train import provenance
+from train.knowledge.collect import origin
 
 
 def test_versions_of_what_computes_and_of_engines() -> None:
     own = {"rlgo": version(), "python": platform.python_version(), "numpy": np.__version__, "numba": numba.__version__}
     assert provenance.versions() == own
     assert list(provenance.versions({"GNU Go": "3.8"}).items()) == [*own.items(), ("GNU Go", "3.8")]
+
+
+@pytest.mark.parametrize(
+    ("argv", "command"),
+    [
+        (["/usr/bin/rlgo", "games", "uct,sims=9", "--out", "my games"], "rlgo games uct,sims=9 --out 'my games'"),
+        (["/some/rlgo/__main__.py", "match"], "rlgo match"),
+        (["/usr/bin/pytest", "-q"], ""),
+        (["-c"], ""),
+    ],
+)
+def test_the_command_as_it_is_typed(argv: list[str], command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", argv)
+    assert provenance.command_line() == command
+    assert origin()["command"] == command
 
 
 def in_a_checkout(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:

@@ -225,6 +225,7 @@ class _Match:
             "opening_plies": s.opening_plies,
             "max_moves": s.longest,
             "time": self.time,
+            "check_scores": s.check_scores,
             "versions": self.engines,
             **programs,
         }
@@ -255,7 +256,7 @@ class _Match:
 
     def _comment(self, number: int) -> str:
         """Return the comment of a game's SGF record."""
-        hidden = ("a", "b", "versions", "files")
+        hidden = ("a", "b", "check_scores", "versions", "files")
         settings = [f"{key} {value}" for key, value in self.header.items() if key not in hidden and value != ""]
         first = f"rlgo {version()}: game {number} of {self.names[0]} against {self.names[1]}"
         engines = [f"{name} {number}" for name, number in self.engines.items()]

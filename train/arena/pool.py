@@ -17,6 +17,7 @@ import traceback
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -248,7 +249,7 @@ class ProcessPool(GamePool):
     def _spawn(self) -> tuple[Any, Connection]:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, os.environ.get(_SAFE_PATH)), daemon=True)
-        with _environment(_SAFE_PATH, "1"):
+        with _environment(_SAFE_PATH, "1"), _without_interrupts():
             process.start()
         theirs.close()
         return process, ours
@@ -292,6 +293,20 @@ class ProcessPool(GamePool):
 
 
 @contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Hold back Ctrl-C for a moment, and from processes that are started in it until they let it in."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # started later, it would let Ctrl-C in
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
 def _environment(name: str, value: str) -> Iterator[None]:
     """Set a variable of the environment for a while."""
     before = os.environ.get(name)
@@ -317,6 +332,8 @@ def _serve(connection: Connection, safe_path: str | None) -> None:
     """
     _restore(_SAFE_PATH, safe_path)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent process, which then ends this one
+    if hasattr(signal, "pthread_sigmask"):  # held back until now
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     worker = GameWorker()
     try:

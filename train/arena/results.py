@@ -17,13 +17,15 @@ from typing import Any
 
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
-from rlgo.files import append, is_stream, read_file, unwritable, write_atomically
+from rlgo.files import append, is_stream, read_file, write_atomically
 from train import console
 from train.arena.pool import GamePool, GameTask
 from train.arena.referee import GameRecord
+from train.locks import only_writer
 from train.seals import seal, unseal
 
 FORMAT = 2
+_ADDED: dict[str, Any] = {"check_scores": False}  # keys that older headers lack, and what they would have said
 
 
 @dataclass(frozen=True)
@@ -143,18 +145,9 @@ def open_results(path: Path | None, header: dict[str, Any], size: int) -> Iterat
     if path is None:
         yield Results(size)
         return
-    from filelock import FileLock, Timeout  # only matches that keep their results need it
-
     if is_stream(path):  # results are read again
         raise RlgoError(f"{path}: expected a file, found a device or a pipe")
-    lock = FileLock(f"{path}.lock", timeout=0)
-    try:
-        held = lock.acquire()
-    except Timeout:
-        raise RlgoError(f"{path}: another process is writing to it") from None
-    except OSError as error:
-        raise unwritable(path, error) from None
-    with held:
+    with only_writer(path):
         yield Results(size, path, read_results(path, header, size, repair=True))
 
 
@@ -205,6 +198,7 @@ def _check_header(path: Path, data: bytes, header: dict[str, Any]) -> list[str]:
         found = unseal(json.loads(first))
     except ValueError:
         raise RlgoError(f"{path}: damaged, or not a results file of this version of rlgo") from None
+    found = {**_ADDED, **found}
     for key, value in json.loads(json.dumps(header)).items():
         if found.get(key) != value:
             was, now = map(_short, _first_difference(found.get(key), value))

@@ -62,6 +62,12 @@ class Plan:
     anchors: dict[str, float]  # Elo by name
     folder: Path  # for everything the tournament writes
     path: Path  # of the file
+    out: str | None = None  # the folder for the tournament's own one, where it is not the file's
+
+    @property
+    def command(self) -> str:
+        """The command that plays the tournament, or the rest of it."""
+        return console.command("rlgo", "tournament", self.path, *([] if self.out is None else ["--out", self.out]))
 
     @property
     def rules(self) -> GameRules:
@@ -98,9 +104,13 @@ class Standing:
     pairs: tuple[PairResult, ...]
     games: int  # finished games
     forfeits: tuple[str, ...]  # which games were forfeited, and why
-    interrupted: bool
     versions: dict[str, str]  # of rlgo, what it runs on, and external engines
     unrated: str = ""  # why there are no ratings
+
+    @property
+    def finished(self) -> bool:
+        """Whether all games have been played."""
+        return self.games >= self.plan.total_games
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain data for JSON."""
@@ -111,7 +121,7 @@ class Standing:
             "anchors": self.plan.anchors,
             "games": self.games,
             "forfeits": list(self.forfeits),
-            "interrupted": self.interrupted,
+            "finished": self.finished,
             "versions": self.versions,
             "pairs": pairs,
             "unrated": self.unrated,
@@ -123,15 +133,15 @@ class Standing:
         anchors = ", ".join(f"{name} = {elo:g}" for name, elo in self.plan.anchors.items())
         time = f", {s.time} s a side" if s.time else ""
         total = self.plan.total_games
-        games = f"{self.games:,} of {total:,} games" if self.games < total else f"{self.games:,} games"
+        games = f"{self.games:,} games" if self.finished else f"{self.games:,} of {total:,} games"
         lines = [
             f"{s.name}: {s.kind}, {s.size}x{s.size}, komi {s.komi:g}{time}, seed {s.seed}, {games}",
             f"Elo, {anchors or 'mean 0'}; + and - lead to the ends of the 95 % interval",
         ]
         if self.forfeits:
             lines.append(f"{len(self.forfeits)} of the games forfeited")
-        if self.interrupted:
-            lines.append(f"interrupted; continue with: {console.command('rlgo', 'tournament', self.plan.path)}")
+        if not self.finished:
+            lines.append(f"unfinished; continue with: {self.plan.command}")
         if self.ratings is None:
             names = list(self.plan.players)
             return "\n".join([*lines, f"no ratings yet: {self.unrated}", "", cross_table(names, self.pairs)])
@@ -182,7 +192,7 @@ def _read_plan(file: Path, out: str | None) -> Plan:
         if type(elo) not in (int, float) or not math.isfinite(elo):
             raise RlgoError(f"anchors.{name} = {elo!r}: expected a rating in Elo")
     folder = Path(settings.out if out is None else out) / settings.name
-    return Plan(settings, players, {name: float(elo) for name, elo in anchors.items()}, folder, file)
+    return Plan(settings, players, {name: float(elo) for name, elo in anchors.items()}, folder, file, out)
 
 
 def _check_players(players: Mapping[str, Any]) -> None:
@@ -238,7 +248,7 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
 
     Returns
     -------
-    the standing. After Ctrl-C it is that of the games finished so far, marked `interrupted`.
+    the standing. After Ctrl-C it is that of the games so far, and not `finished`.
 
     Raises
     ------
@@ -250,7 +260,6 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
     engines, programs = try_players(list(plan.players.values()), s.size, s.komi)
     header = {**plan.header, "versions": engines, **programs}
     make_folder(plan.folder)
-    interrupted = False
     with open_results(plan.folder / RESULTS, header, s.size) as kept:
         write_atomically(plan.folder / "tournament.toml", read_file(plan.path))
         left = plan.total_games - len(kept.first(plan.total_games))
@@ -260,8 +269,7 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
             except KeyboardInterrupt:
                 if not kept.games:
                     raise
-                interrupted = True
-        standing = _make_standing(plan, kept.first(plan.total_games), engines, interrupted=interrupted)
+        standing = _make_standing(plan, kept.first(plan.total_games), engines)
     write_atomically(plan.folder / RATINGS_TEXT, f"{standing}\n".encode())
     write_atomically(plan.folder / RATINGS_JSON, (json.dumps(standing.to_json(), indent=2) + "\n").encode())
     return standing
@@ -298,7 +306,7 @@ def standing_of(plan: Plan) -> Standing:
     engines = read_versions(path)
     total = plan.total_games
     games = Results(plan.settings.size, games=read_results(path, plan.header, plan.settings.size)).first(total)
-    return _make_standing(plan, games, engines, interrupted=len(games) < total)
+    return _make_standing(plan, games, engines)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -397,7 +405,7 @@ def pair_results(games: Sequence[PlayedGame]) -> list[PairResult]:
     return [PairResult.of_openings(a, b, list(openings.values())) for (a, b), openings in scores.items()]
 
 
-def _make_standing(plan: Plan, games: Sequence[PlayedGame], engines: dict[str, str], *, interrupted: bool) -> Standing:
+def _make_standing(plan: Plan, games: Sequence[PlayedGame], engines: dict[str, str]) -> Standing:
     """Rate the players by some games; engines : versions of external engines by name."""
     pairs = pair_results(games)
     names = {name for pair in pairs for name in (pair.a, pair.b)}
@@ -408,7 +416,7 @@ def _make_standing(plan: Plan, games: Sequence[PlayedGame], engines: dict[str, s
     except RlgoError as error:  # too few games to connect all players
         unrated = str(error)
     forfeits = tuple(f"game {game.number}: {game.record.forfeit}" for game in games if game.record.forfeit)
-    return Standing(plan, ratings, tuple(pairs), len(games), forfeits, interrupted, versions(engines), unrated)
+    return Standing(plan, ratings, tuple(pairs), len(games), forfeits, versions(engines), unrated)
 
 
 def cross_table(names: Sequence[str], pairs: Sequence[PairResult]) -> str:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from train.cli.options import MOST_JOBS, count, number, shipped
 from train.console import command, message
-
-if TYPE_CHECKING:
-    from train.experiments.model import Experiment
 
 app = typer.Typer(help="Reproduce the papers' tables and figures.")
 
@@ -46,6 +42,7 @@ def list_all(scale: _Scale = 1.0, out: _Out = "experiments", results: _Results =
 
 @app.command("run")
 def run(
+    context: typer.Context,
     names: Annotated[
         list[str],
         typer.Argument(
@@ -83,15 +80,17 @@ def run(
     """
     from train.experiments.reading import list_experiments, read_experiment
     from train.experiments.report import show, write_report
-    from train.experiments.running import run_experiment
+    from train.experiments.running import left_to_do, run_experiment
 
     experiments = [read_experiment(name, scale, out) for name in (list_experiments() if names == ["all"] else names)]
     folder = _folder(scale, out, results)
-    for e in experiments:
+    for i, e in enumerate(experiments):
         try:
             run_experiment(e, folder, jobs, play=not played, add=add, only=only)
         except KeyboardInterrupt:
-            message(f"interrupted; continue with: {_again(e, out, results, add, only)}")
+            left = left_to_do(e, folder, add, only)
+            again = _again(context, names if i == 0 else [e.argument for e in experiments[i:]])
+            message(f"interrupted{left and f': {left} left'}; continue with: {again}")
             raise
         print(show(e, folder), flush=True)
     write_report(folder, _report(folder))
@@ -132,11 +131,17 @@ def report(
     print(path)
 
 
-def _again(e: Experiment, out: str, results: str | None, add: bool, only: str) -> str:
-    """Return the command that continues an experiment."""
-    places = {"--only": only or None, "--out": None if out == "experiments" else out, "--results": results}
-    options = [text for option, place in places.items() if place is not None for text in (option, place)]
-    return command(*shlex.split(e.command), *(["--add"] if add else []), *options)
+def _again(context: typer.Context, names: list[str]) -> str:
+    """Return the command that runs some experiments with the options that were given."""
+    options = []
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if parameter.param_type_name == "option" and value != parameter.default:
+            options += [
+                parameter.opts[-1],
+                *([] if value is True else [f"{value:g}" if isinstance(value, float) else value]),
+            ]
+    return command("rlgo", "experiment", "run", *names, *options)
 
 
 def _report(results: Path) -> Path:

@@ -19,12 +19,15 @@ from train.cli.options import (
     as_json,
     board,
     check_folder,
+    check_new,
     check_picture,
     check_writable,
     count,
+    learning_progress,
     number,
     one_of,
     player_names,
+    refuse_unused,
     write_json,
 )
 from train.console import message, unicode_output
@@ -145,6 +148,7 @@ _Iterations = Annotated[int, typer.Option("--iterations", parser=count(1), metav
 
 @patterns_app.command("train")
 def train(
+    context: typer.Context,
     folders: _Folders,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("patterns.npz"),
     method: Annotated[str, typer.Option("--method", help="How weights are learned.", **one_of("softmax", "mm"))] = (
@@ -164,9 +168,8 @@ def train(
     force: Force = False,
 ) -> None:
     """Learn how much features and shapes speak for a move."""
-    if out.exists() and not force:
-        raise RlgoError(f"{out}: already exists; use --force to overwrite it, or -o to name another file")
-    check_writable(out, "--out")
+    check_new(out, force)
+    refuse_unused(context, f"with --method {method}", {"softmax": "prior", "mm": "l2"}[method])
 
     from dataclasses import replace
 
@@ -178,7 +181,9 @@ def train(
     settings = learning.PatternSettings(learning.METHODS[method], seen, rings, l2, prior, iterations)
     collection = read_collection(folders)
     chosen = learning.game_table(collection, held_out=False, most=games)
-    patterns = learning.train_patterns(chosen, collection.size, settings)
+    learning.game_table(collection, held_out=True)  # or there is nothing to measure by, which is better known now
+    with learning_progress(iterations) as report:
+        patterns = learning.train_patterns(chosen, collection.size, settings, report)
     patterns = replace(patterns, provenance={**patterns.provenance, **origin_of(collection)})
     save_patterns(out, patterns)
     print(f"{out}: {describe(patterns)}")

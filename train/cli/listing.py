@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -40,20 +41,52 @@ def players(
 def configs(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", autocompletion=shipped(), help="A config; without one, all are listed."),
+        typer.Argument(
+            metavar="NAME", autocompletion=shipped(), help="A config, or a file; without it, all are listed."
+        ),
     ] = None,
     json: _Json = False,
 ) -> None:
     """List the shipped configs, or print one.
 
     With NAME, the config of a training run or a tournament is printed in full, each key with its meaning and its
-    default.
+    default. A file of your own is checked as the command that takes it would.
     """
     from train.players import listing
 
+    if name is not None:
+        _check_own(*listing.find_config(name))
     if not json:
         print(listing.configs_text(name))
     elif name is None:
         print(as_json(listing.configs_table()))
     else:
         print(as_json(tomllib.loads(listing.configs_text(name))))
+
+
+def _check_own(kind: str, path: Path) -> None:
+    """Read a user's config as the command that takes it does; RlgoError if that cannot."""
+    from rlgo.resources import config_path, list_configs
+
+    if path.stem in list_configs(kind) and path == config_path(path.stem, kind):
+        return
+    if kind == "tournaments":
+        from train.arena.tournament import read_tournament
+
+        read_tournament(path)
+    elif kind == "sweeps":
+        from train.runs.sweep import read_sweep
+
+        read_sweep(path)
+    elif kind == "experiments":
+        from train.experiments.reading import read_experiment
+
+        read_experiment(str(path))
+    elif kind == "cgos":
+        from train.play.cgos.config import load_cgos
+
+        load_cgos(path)
+    elif kind == "players":
+        from train.players.spec import parse_spec
+
+        parse_spec(str(path))

@@ -16,7 +16,7 @@ import typer
 
 from rlgo import files
 from rlgo.errors import RlgoError
-from train.console import message
+from train.console import Progress, message
 
 if TYPE_CHECKING:
     from train.config import BoardConfig
@@ -147,6 +147,33 @@ def chosen_player(player: str, strength: int | None) -> str:
     return f"{ENGINE},strength={strength}"
 
 
+def refuse_unused(context: typer.Context, why: str, *unused: str) -> None:
+    """Raise RlgoError for an option that was given and has no effect.
+
+    Parameters
+    ----------
+    why : with which other option it has none, or without which
+    unused : parameters of the command
+    """
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if name in unused and source is not None and source.name == "COMMANDLINE":
+            raise RlgoError(f"{parameter.opts[-1]} has no effect {why}")
+
+
+@contextlib.contextmanager
+def learning_progress(steps: int) -> Iterator[Callable[[float], None]]:
+    """Show the progress of learning: yield what to call with the mean log-likelihood after each of `steps`, at most."""
+    with Progress(steps, "steps") as bar:
+
+        def report(log_likelihood: float) -> None:
+            bar.set_postfix(f"log-likelihood {log_likelihood:.3f}")
+            bar.update()
+
+        yield report
+
+
 # ---------------------------------------------------------------------------------------------
 # Files to write
 # ---------------------------------------------------------------------------------------------
@@ -178,6 +205,13 @@ def check_png(path: Path, option: str = "--png") -> None:
     """Raise RlgoError unless `path` can be written and may be a PNG picture by its name."""
     if path.suffix.lower() not in (".png", ""):
         raise RlgoError(f"{option} {path}: expected a name that ends in .png: pictures are PNG files")
+    check_writable(path, option)
+
+
+def check_new(path: Path, force: bool, option: str = "-o") -> None:
+    """Raise RlgoError now if `path` exists, unless `force` says to overwrite it, or cannot be written."""
+    if path.exists() and not force:
+        raise RlgoError(f"{path}: already exists; use --force to overwrite it, or {option} to name another file")
     check_writable(path, option)
 
 

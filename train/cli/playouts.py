@@ -15,10 +15,13 @@ from train.cli.options import (
     Player,
     Seed,
     board,
+    check_new,
     check_writable,
     count,
+    learning_progress,
     number,
     one_of,
+    refuse_unused,
     write_json,
 )
 from train.console import message
@@ -29,6 +32,13 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Learn the policy that plays simulations to the end.")
 
 _SEARCHER = "heuristic_mc_rave,heuristic=both,sims=3000"
+_OF_GAMES = ("l2", "iterations")  # options of method games alone
+_UNUSED = {  # options by the method that does not use them
+    "games": ("start", "weights", "alpha", "epochs", "simulations", "batch", "seed"),
+    "balance": ("weights", *_OF_GAMES),
+    "two_step": ("simulations", *_OF_GAMES),
+    "reinforce": ("weights", *_OF_GAMES),
+}
 _Targets = Annotated[Path, typer.Argument(metavar="TARGETS", help="A file of targets.")]
 
 
@@ -64,6 +74,7 @@ def targets(
 
 @app.command("train")
 def train(
+    context: typer.Context,
     sources: Annotated[
         list[Path], typer.Argument(metavar="SOURCE", help="A file of targets; method games: folders of games.")
     ],
@@ -104,11 +115,8 @@ def train(
     Method games makes the moves of games probable. Balance makes the mean outcome of simulations agree with targets,
     two_step does the same over two plies with a value function, and reinforce makes the winner's moves probable.
     """
-    if out.exists() and not force:
-        raise RlgoError(f"{out}: already exists; use --force to overwrite it, or -o to name another file")
-    check_writable(out, "--out")
-    if method == "games" and start:
-        raise RlgoError("--start cannot be combined with --method games")
+    check_new(out, force)
+    refuse_unused(context, f"with --method {method}", *_UNUSED[method])
     if method != "games" and len(sources) != 1:
         raise RlgoError(f"--method {method}: expected one file of targets")
 
@@ -134,7 +142,8 @@ def _learn(sources: list[Path], method: str, start: str, weights: str, numbers: 
     settings = playouts.PlayoutSettings(playouts.METHODS[method], **numbers)
     if method == "games":
         games = read_collection(sources)
-        policy, origin = playouts.learn_games(games, settings), origin_of(games)
+        with learning_progress(settings.iterations) as report:
+            policy, origin = playouts.learn_games(games, settings, report), origin_of(games)
     else:
         goals = load_targets(sources[0])
         value = playouts.value_weights(weights, goals.size) if method == "two_step" else None

@@ -28,6 +28,7 @@ from train.cli.options import (
     check_writable,
     count,
     number,
+    refuse_unused,
     report_stop,
     shipped,
     write_json,
@@ -236,6 +237,7 @@ def evaluate(
 
 @app.command("ladder")
 def ladder(
+    context: typer.Context,
     size: Size = 9,
     make: Annotated[
         Path | None, typer.Option("--make", metavar="FILE", help="Train and rate all rungs anew, half an hour's work.")
@@ -256,20 +258,27 @@ def ladder(
     --make repeats how the shipped file was made. --check trains runs that differ only in their seed, and tells how far
     their ratings on the ladder are from those of games between them. --games, --gnugo and --seed belong to these two.
     """
-    from train.arena.ladder import load_ladder
-
+    if make is not None and check is not None:
+        raise RlgoError("--make cannot be combined with --check")
     if make is not None:
+        refuse_unused(context, "with --make", "size", "json")
+
         from train.runs.make_ladder import make_ladder
 
-        check_writable(make)
         make_ladder(make, games, gnugo, seed)
         message(f"{make}: the ladder of all board sizes")
         return
     if check is not None:
+        refuse_unused(context, "with --check", "gnugo", "json")
+
         from train.runs.check_ladder import check_ladder, text
 
         print(text(check_ladder(check, games, seed, board(size, 7.5).size)))
         return
+    refuse_unused(context, "without --make or --check", "games", "gnugo", "seed")
+
+    from train.arena.ladder import load_ladder
+
     rungs = load_ladder(board(size, 7.5).size)
     print(as_json({"size": size, "elo": rungs.elo, "scatter": rungs.scatter}) if json else rungs)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
-from train.cli.options import MOST_SHAPES, Force, Komi, Top, check_png, count, integer, one_of
+from train.cli.options import MOST_SHAPES, Force, Komi, Top, check_new, check_png, count, integer, one_of
 from train.console import unicode_output
 
 app = typer.Typer(help="Inspect, compare and convert weight files.")
@@ -195,6 +195,5 @@ def _new_file(out: Path | None, default: str, force: bool) -> Path:
     suffix = Path(default).suffix
     if path.suffix != suffix:
         raise RlgoError(f"{path}: expected a name that ends in {suffix}")
-    if path.exists() and not force:
-        raise RlgoError(f"{path}: already exists; use --force to overwrite it, or -o to name another file")
+    check_new(path, force)
     return path

@@ -58,6 +58,21 @@ def total_games(e: Experiment) -> int:
     return sum(planned_games(e, a, b) for a, b in pairs(e))
 
 
+def games_left(e: Experiment, before: RawResults | None = None, only: str = "") -> tuple[int, int]:
+    """Return how many of the games of `run` have not been played yet, and how many there are."""
+    if e.settings.pairing == "swiss":
+        total = total_games(e)
+        return total - len(_swiss_games(e)[0]), total
+    counted = {} if before is None else _counted(e, before)
+    left = total = 0
+    for a, b in _chosen(e, only):
+        planned, skipped = planned_games(e, a, b), 2 * _openings_in(counted, a, b)
+        played = sum(game.number > skipped for game in _games_of(e, a, b)[0])
+        left += max(0, planned - skipped - played)
+        total += planned
+    return left, total
+
+
 def run(
     e: Experiment, jobs: int, progress: bool, play: bool = True, before: RawResults | None = None, only: str = ""
 ) -> list[dict[str, Any]]:
@@ -75,7 +90,7 @@ def run(
         make_folder(games_folder(e))
         if not swiss:
             _play_pairs(e, chosen, counted, jobs, progress)
-        elif run_tournament(_plan(e), jobs, progress=progress).interrupted:
+        elif not run_tournament(_plan(e), jobs, progress=progress).finished:
             raise KeyboardInterrupt
     return lines + collect(e, counted)
 
@@ -209,10 +224,8 @@ def _kept(
     e: Experiment, counted: _Counted
 ) -> Iterator[tuple[Contestant, Contestant, list[tuple[PlayedGame, bool]], dict[str, str]]]:
     """Yield each pair that has met, its games with whether A was Black, and the versions of external engines."""
-    s = e.settings
-    if s.pairing == "swiss":
-        players = [[c.name, c.spec] for c in e.contestants]
-        games, versions = _read(e, games_folder(e) / RESULTS, {"players": players}, s.size, total_games(e))
+    if e.settings.pairing == "swiss":
+        games, versions = _swiss_games(e)
         place = {c.name: i for i, c in enumerate(e.contestants)}
         met: dict[tuple[int, int], list[tuple[PlayedGame, bool]]] = {}
         for game in games:
@@ -222,11 +235,22 @@ def _kept(
             yield e.contestants[i], e.contestants[j], met[i, j], versions
     else:
         for a, b in pairs(e):
-            about = {"a": a.spec, "b": b.spec}
-            games, versions = _read(e, games_file(e, a, b), about, a.size or s.size, planned_games(e, a, b))
+            games, versions = _games_of(e, a, b)
             games = _finished_openings(games, _openings_in(counted, a, b) + 1)
             if games or (a.name, b.name) in counted:
                 yield a, b, [(game, game.number % 2 == 1) for game in games], versions
+
+
+def _swiss_games(e: Experiment) -> tuple[list[PlayedGame], dict[str, str]]:
+    """Return the games of a Swiss tournament so far, and the versions of external engines."""
+    players = [[c.name, c.spec] for c in e.contestants]
+    return _read(e, games_folder(e) / RESULTS, {"players": players}, e.settings.size, total_games(e))
+
+
+def _games_of(e: Experiment, a: Contestant, b: Contestant) -> tuple[list[PlayedGame], dict[str, str]]:
+    """Return the games of a pair so far, and the versions of external engines."""
+    about = {"a": a.spec, "b": b.spec}
+    return _read(e, games_file(e, a, b), about, a.size or e.settings.size, planned_games(e, a, b))
 
 
 def _finished_openings(games: list[PlayedGame], first: int) -> list[PlayedGame]:

@@ -25,6 +25,7 @@ from train.experiments.model import Experiment
 from train.experiments.raw import RawResults, read_raw, write_raw
 from train.provenance import machine, versions
 from train.runs.fleet import jobs_for
+from train.runs.status import FINISHED, inspect
 
 
 def run_experiment(
@@ -73,6 +74,23 @@ def run_experiment(
     raw = RawResults(header, lines)
     write_raw(path, raw)
     return raw
+
+
+def left_to_do(e: Experiment, results: str | Path, add: bool = False, only: str = "") -> str:
+    """Say how much of an experiment is left, of training runs and of games; "" for one without either.
+
+    The parameters are those of `run_experiment`.
+    """
+    parts = []
+    folders = {run.name: run.folder for runs in e.runs.values() for run in runs}
+    if folders:
+        finished = sum(folder.exists() and inspect(folder.path).state == FINISHED for folder in folders.values())
+        parts.append(f"{len(folders) - finished} of {len(folders)} runs")
+    if e.settings.kind == "games":
+        before = read_raw(Path(results) / f"{e.name}.jsonl") if add else None
+        left, total = games.games_left(e, before, only)
+        parts.append(f"{left:,} of {total:,} games")
+    return " and ".join(parts)
 
 
 def _run(

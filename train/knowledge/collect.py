@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -168,9 +167,10 @@ def import_games(source: Path, out: Path, *, size: int = 9, progress: bool = Tru
         open_folder(out, {"kind": "imported", "size": size}, origin) as folder,
         console.Progress(len(paths), "files", enabled=progress) as bar,
     ):
+        number = max(folder.numbers, default=0) + 1
         for path in bar.track(paths):
             try:
-                game = _read_game(path, size, max(folder.numbers, default=0) + 1)
+                game = _read_game(path, size, number)
             except RlgoError as error:
                 name = str(path.relative_to(source))
                 result.bad[name] = str(error).removeprefix(f"{str(path)!r}: ")
@@ -180,6 +180,7 @@ def import_games(source: Path, out: Path, *, size: int = 9, progress: bool = Tru
             else:
                 folder.add(game)
                 result.games += 1
+                number += 1
     return result
 
 
@@ -232,8 +233,7 @@ def describe(games: Collection) -> str:
 
 def origin() -> dict[str, Any]:
     """Return what a learned file says about the command that made it."""
-    command = " ".join(["rlgo", *sys.argv[1:]])
-    return {"command": command, "versions": provenance.versions(), "commit": provenance.commit()}
+    return {"command": provenance.command_line(), "versions": provenance.versions(), "commit": provenance.commit()}
 
 
 def origin_of(games: Collection) -> dict[str, Any]:

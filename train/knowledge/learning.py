@@ -27,6 +27,7 @@ from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.console import table
 from train.knowledge.shards import Collection, is_held_out, take_games
+from train.settings import name_of
 
 METHODS = {"softmax": 0, "mm": 1}
 _MOST_COUNTED = 6_000_000  # shapes that are counted, known or not
@@ -50,7 +51,7 @@ class PatternSettings(NamedTuple):
     @property
     def method_name(self) -> str:
         """The name of the method."""
-        return next(name for name, code in METHODS.items() if code == self.method)
+        return name_of(self.method, METHODS)
 
 
 def game_table(games: Collection, *, held_out: bool, most: int | None = None) -> GameTable:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from train.knowledge.learning import RANKS, Accuracy, CurvePoint
-from train.plots import light_frame, make_figure, percent
+from train.plots import light_frame, make_figure, percent, save_figure
 
 
 def accuracy_picture(path: str | Path, found: Sequence[Accuracy]) -> None:
@@ -31,7 +31,7 @@ def accuracy_picture(path: str | Path, found: Sequence[Accuracy]) -> None:
     right.set_title("Mean log-likelihood of the move played", fontsize=10, loc="left")
     for ax in (left, right):
         light_frame(ax)
-    figure.savefig(path, format="png")
+    save_figure(figure, path)
 
 
 def curve_picture(path: str | Path, points: Sequence[CurvePoint]) -> None:
@@ -50,4 +50,4 @@ def curve_picture(path: str | Path, points: Sequence[CurvePoint]) -> None:
         ax.set_title(title, fontsize=10, loc="left")
         ax.legend(frameon=False, fontsize=9)
         light_frame(ax)
-    figure.savefig(path, format="png")
+    save_figure(figure, path)

@@ -37,6 +37,7 @@ from train.knowledge.collect import origin
 from train.knowledge.learning import game_table
 from train.knowledge.shards import Collection
 from train.knowledge.targets import Targets
+from train.settings import name_of
 
 GAMES, BALANCE, TWO_STEP, REINFORCE = 0, 1, 2, 3
 METHODS = {"games": GAMES, "balance": BALANCE, "two_step": TWO_STEP, "reinforce": REINFORCE}
@@ -58,7 +59,7 @@ class PlayoutSettings(NamedTuple):
     @property
     def method_name(self) -> str:
         """The name of the method."""
-        return next(name for name, code in METHODS.items() if code == self.method)
+        return name_of(self.method, METHODS)
 
 
 def learn_games(

@@ -34,11 +34,13 @@ from rlgo.archive import read_archive, write_archive
 from rlgo.errors import RlgoError
 from rlgo.files import make_folder
 from train.arena.referee import Opinion
+from train.locks import only_writer
 
 FORMAT, VERSION = "rlgo-games", 1
 HELD_OUT = 10  # one game in this many is held out
 _GAMES_PER_SHARD = 500
 _SAVE_SECONDS = 10.0
+_SAVE_SHARE = 0.02  # of the time, which saving may take in any case: games of slow players are saved as they come
 _NO_OPINION = Opinion(math.nan, (), ())
 
 # The arrays by what they have one number for, as in the table above.
@@ -148,7 +150,8 @@ class ShardFolder:
         self.ids: set[int] = set()
         self._games: list[StudyGame] = []  # of the last shard
         self._n_shards = 1
-        self._saved = time.monotonic()
+        self._begun = self._saved = time.monotonic()
+        self._saving = 0.0  # seconds that it took so far
         self._is_saved = True
         self._read()
 
@@ -164,20 +167,29 @@ class ShardFolder:
         self._start_next()
 
     def add(self, game: StudyGame) -> None:
-        """Add a game. It is on the disk some ten seconds later at most, or after `save`."""
+        """Add a game. It is on the disk when this returns, or with a later one, or after `save`.
+
+        A later one is there soon: only games that come so fast that saving each would take long have to wait.
+        """
         self._games.append(game)
         self.numbers.add(game.number)
         self.ids.add(game.id)
         self._is_saved = False
-        if len(self._games) >= _GAMES_PER_SHARD or time.monotonic() - self._saved > _SAVE_SECONDS:
+        if len(self._games) >= _GAMES_PER_SHARD or self._is_time_to_save():
             self.save()
             self._start_next()
+
+    def _is_time_to_save(self) -> bool:
+        now = time.monotonic()
+        return now - self._saved > _SAVE_SECONDS or self._saving <= _SAVE_SHARE * (now - self._begun)
 
     def save(self) -> None:
         """Write the last shard, atomically. RlgoError if it cannot be written; the old one is left as it was."""
         if not self._is_saved:
+            begun = time.monotonic()
             write_archive(self.path / f"{self._n_shards:06}.npz", self._meta, pack(self._games))
             self._saved, self._is_saved = time.monotonic(), True
+            self._saving += self._saved - begun
 
     def _start_next(self) -> None:
         if len(self._games) >= _GAMES_PER_SHARD:
@@ -199,18 +211,13 @@ def open_folder(path: Path, recipe: Mapping[str, Any], provenance: Mapping[str, 
     ------
     RlgoError : for games of another recipe, a damaged shard, or a folder that another process is writing to.
     """
-    from filelock import FileLock, Timeout  # only folders that grow need it
-
     make_folder(path)
-    try:
-        with FileLock(path / ".lock", timeout=0):
-            folder = ShardFolder(path, recipe, provenance)
-            try:
-                yield folder
-            finally:
-                folder.save()
-    except Timeout:
-        raise RlgoError(f"{path}: another process is writing to it") from None
+    with only_writer(path):
+        folder = ShardFolder(path, recipe, provenance)
+        try:
+            yield folder
+        finally:
+            folder.save()
 
 
 def check_recipe(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -22,6 +22,7 @@ from train import console
 from train.arena.prepare import try_players
 from train.knowledge.collect import origin_of
 from train.knowledge.shards import Collection, is_held_out
+from train.locks import only_writer
 from train.players import make_player
 
 FORMAT, VERSION = "rlgo-targets", 1
@@ -103,16 +104,23 @@ def search_targets(
 
     Raises
     ------
-    RlgoError : for a file of other targets, or a player without opinions.
+    RlgoError : for a file of other targets, one that another process writes to, or a player without opinions.
     KeyboardInterrupt : after Ctrl-C; the values found so far are kept.
     """
     _, programs = try_players([player], games.size, komi)
     recipe = {"size": games.size, "komi": komi, "player": player, "seed": seed, "positions": n, **programs}
     chosen = _choose(games, n, seed)
     targets = _unsearched(games, chosen, recipe)
+    with only_writer(out):
+        _search(targets, player, seed, out, progress)
+    return targets
+
+
+def _search(targets: Targets, player: str, seed: int, out: Path, progress: bool) -> None:
+    """Let a player search the positions whose values the file does not have, and keep their values there."""
     done = _read_begun(out, targets)
     try:
-        with console.Progress(n, "positions", initial=done, enabled=progress) as bar:
+        with console.Progress(len(targets), "positions", initial=done, enabled=progress) as bar:
             for i, game in enumerate(targets.games()):
                 if i < done:
                     continue
@@ -123,7 +131,6 @@ def search_targets(
     finally:
         if not np.isnan(targets.value[:1]).any():
             save_targets(out, targets)
-    return targets
 
 
 def _value_of(game: Game, player: str, seed: int, number: int) -> float:

@@ -102,12 +102,13 @@ class Curve:
             for turn in turns
         ]
         all_of_them = len(self.turns(len(self.steps)))
-        below = f"no move lost {TURN:.0%} or more" if not all_of_them else ""
+        below = [] if all_of_them else [f"no move lost {TURN:.0%} or more"]
         if rows:
-            below = table(["move", "played", "before", "after", f"{self.player} plays"], rows, align="rlrrl")
+            below.append(table(["move", "played", "before", "after", f"{self.player} plays"], rows, align="rlrrl"))
         if all_of_them > len(turns):
-            below += f"{all_of_them - len(turns)} more, which lost less: --top {all_of_them}\n"
-        return f"{head}\n\n{_drawn(self.values, {turn.number for turn in turns}, unicode)}\n\nTurning points\n\n{below}"
+            below.append(f"{all_of_them - len(turns)} more, which lost less: --top {all_of_them}")
+        drawn = _drawn(self.values, {turn.number for turn in turns}, unicode)
+        return "\n".join([head, "", drawn, "", "Turning points", "", *below])
 
     def name_of(self, point: int) -> str:
         """Format a move: a vertex, ``pass`` or ``resign``."""

@@ -51,7 +51,19 @@ if TYPE_CHECKING:
 _Settings = TypeVar("_Settings", bound=NamedTuple)
 
 
-def key(default: Any, meaning: str, *experiments: str, **bounds: Any) -> Any:
+class Needs(NamedTuple):
+    """What a key needs to have an effect."""
+
+    words: str  # after "it needs"
+    is_met: Callable[[Any], bool]  # of all the player's keys
+
+
+def needs(field: str, *values: str) -> Needs:
+    """Say that a key needs another one to have one of a few values."""
+    return Needs(f"{field} = {' or '.join(values)}", lambda keys: getattr(keys, field) in values)
+
+
+def key(default: Any, meaning: str, *experiments: str, needs: Needs | None = None, **bounds: Any) -> Any:
     """Declare a key of a player.
 
     Parameters
@@ -59,12 +71,14 @@ def key(default: Any, meaning: str, *experiments: str, **bounds: Any) -> Any:
     default : its value unless a spec sets it
     meaning : a sentence or two, for people who choose a value
     experiments : names of the experiments in configs/experiments that measured it
+    needs : what else has to be chosen; a spec that sets the key without it is refused
     bounds : keywords of pydantic's `Field`, such as ``ge=0``
     """
-    return Field(default=default, description=meaning, json_schema_extra={"experiments": list(experiments)}, **bounds)
+    extra: Any = {"experiments": list(experiments), "needs": needs}
+    return Field(default=default, description=meaning, json_schema_extra=extra, **bounds)
 
 
-def setting(start: NamedTuple, name: str, meaning: str, *experiments: str) -> Any:
+def setting(start: NamedTuple, name: str, meaning: str, *experiments: str, needs: Needs | None = None) -> Any:
     """Declare a key that is one of an algorithm's own settings: its default and its bounds are read from there.
 
     start : the settings with the player's defaults, such as `td_search.LEARNING`
@@ -72,7 +86,12 @@ def setting(start: NamedTuple, name: str, meaning: str, *experiments: str) -> An
     kind, default = bound(type(start), name), getattr(start, name)
     if isinstance(kind, Choice):
         default = name_of(default, kind.codes)
-    return key(default, meaning, *experiments, **(kind.limits if isinstance(kind, Number) else {}))
+    return key(default, meaning, *experiments, needs=needs, **(limits_of(kind) if isinstance(kind, Number) else {}))
+
+
+def limits_of(kind: Number) -> dict[str, Any]:
+    """Return the limits of a number as keywords of `key`."""
+    return dict(kind.limits)
 
 
 def default_of(function: Callable[..., Any], argument: str) -> Any:
@@ -172,7 +191,15 @@ DEFAULT_KIND = name_of(_DEFAULT.kind, DEFAULT_POLICIES)
 
 def rule(name: str) -> Any:
     """Declare the switch of one rule of the default policy."""
-    return key(getattr(_DEFAULT, name), RULES[name])
+    return key(getattr(_DEFAULT, name), RULES[name], needs=None if name == "mercy" else _MOGO)
+
+
+def _plays_mogo(keys: Any) -> bool:
+    """Tell whether MoGo's rules are in use: by simulations, or by a tree search's heuristic."""
+    return "mogo" in (keys.default_policy, getattr(keys, "heuristic", ""))
+
+
+_MOGO = Needs("default_policy = mogo", _plays_mogo)
 
 
 def default_policy_of(keys: Any) -> DefaultPolicy:
@@ -243,11 +270,12 @@ class GreedyKeys(Keys):
 # ---------------------------------------------------------------------------------------------
 
 _LEARNING, _SIMULATION = td_search.LEARNING, Simulation()
+_HAS_AN_END = needs("schedule", "linear", "exponential")
 
 
-@register("td_search")
-class TdSearchKeys(Keys):
-    """TD search (TD paper, Section 4)."""
+@section
+class LearningSearchKeys(Keys):
+    """The keys shared by TD search and Dyna-2."""
 
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
     implied: ClassVar[dict[str, tuple[str, str]]] = {
@@ -298,12 +326,15 @@ class TdSearchKeys(Keys):
         "step_lambda",
     )
     alpha_final: float = setting(
-        _LEARNING, "alpha_final", "The last alpha of a linear or exponential schedule; implies linear."
+        _LEARNING, "alpha_final", "The last alpha of the schedule; implies linear.", needs=_HAS_AN_END
     )
     alpha_half: float = setting(
-        _LEARNING, "alpha_half", "The simulation by which a harmonic alpha has halved; implies harmonic."
+        _LEARNING,
+        "alpha_half",
+        "The simulation by which alpha has halved; implies harmonic.",
+        needs=needs("schedule", "harmonic"),
     )
-    schedule_games: Count = setting(_LEARNING, "games", "Simulations that a linear or exponential schedule spans.")
+    schedule_games: Count = setting(_LEARNING, "games", "Simulations that the schedule spans.", needs=_HAS_AN_END)
     epsilon: float = setting(
         td_search.POLICY,
         "epsilon",
@@ -312,11 +343,6 @@ class TdSearchKeys(Keys):
     )
     lambda_: float = setting(
         _LEARNING, "lambda_", "Trace decay: 0 is TD(0), 1 is Monte-Carlo.", "tdsearch_lambda", "step_lambda"
-    )
-    value: Annotated[str, OneOf(*VALUES)] = setting(
-        _LEARNING,
-        "value",
-        "Whether V is logistic or linear in the features. With a long-term memory, its file decides.",
     )
     default_policy: Annotated[str, OneOf(*DEFAULT_POLICIES)] = key(DEFAULT_KIND, DEFAULT_POLICY)
     policy_file: settings.Path = key("", POLICY_FILE)
@@ -331,7 +357,7 @@ class TdSearchKeys(Keys):
         default_of(TdSearch, "delay"),
         "Play by the value function of this many own moves ago.",
         "temporality",
-        **td_search.DELAY.limits,
+        **limits_of(td_search.DELAY),
     )
     workers: Workers = key(default_of(TdSearch, "workers"), "Threads.")
     resign: Probability = key(default_of(TdSearch, "resign"), RESIGN)
@@ -347,7 +373,7 @@ class TdSearchKeys(Keys):
                 self,
                 schedule=STEP_SCHEDULES[self.schedule],
                 games=self.schedule_games,
-                value=VALUES[self.value],
+                value=self._value(),
             ),
             "simulation": Simulation(
                 plies_or(self.policy_plies, THROUGHOUT), plies_or(self.learn_plies, ALL_PLIES), self.max_moves
@@ -359,6 +385,22 @@ class TdSearchKeys(Keys):
             "workers": self.workers,
             "resign": self.resign,
         }
+
+    def _value(self) -> int:
+        """Return the kind of value function; that of Dyna-2 follows its long-term memory."""
+        return Learning().value
+
+
+@register("td_search")
+class TdSearchKeys(LearningSearchKeys):
+    """TD search (TD paper, Section 4)."""
+
+    value: Annotated[str, OneOf(*VALUES)] = setting(
+        _LEARNING, "value", "Whether V is logistic or linear in the features."
+    )
+
+    def _value(self) -> int:
+        return VALUES[self.value]
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the TD search."""
@@ -373,7 +415,9 @@ class TableSearchKeys(Keys):
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations", "lambda": "lambda_", "default": "default_policy"}
 
     simulations: Count = key(
-        default_of(table_search.TableSearch, "simulations"), "Simulations per move.", **table_search.SIMULATIONS.limits
+        default_of(table_search.TableSearch, "simulations"),
+        "Simulations per move.",
+        **limits_of(table_search.SIMULATIONS),
     )
     alpha: float = setting(table_search.MONTE_CARLO, "alpha", "Step size; 0: 1 / N(s, a), so that values are means.")
     epsilon: float = setting(
@@ -399,20 +443,21 @@ class TableSearchKeys(Keys):
 
 
 _SHORT, _LONG = dyna2.SHORT_LEARNING, dyna2.LONG_LEARNING
+_LEARNS = Needs("long_learn = on", lambda keys: keys.long_learn)
 
 
 @register("dyna2")
-class Dyna2Keys(TdSearchKeys):
+class Dyna2Keys(LearningSearchKeys):
     """Dyna-2: a long-term memory, and TD search as its short-term memory (TD paper, Section 5)."""
 
-    aliases: ClassVar[dict[str, str]] = {**TdSearchKeys.aliases, "long": "long_term"}
+    aliases: ClassVar[dict[str, str]] = {**LearningSearchKeys.aliases, "long": "long_term"}
 
     sizes: SizesOrNone = key(
         (1, 2, 3), "Window sizes of the short-term memory, such as 1+2; none: no short-term memory (the greedy player)."
     )
-    alpha: float = with_default(TdSearchKeys.fields()["alpha"], _SHORT.alpha)
+    alpha: float = with_default(LearningSearchKeys.fields()["alpha"], _SHORT.alpha)
     schedule: Annotated[str, OneOf(*STEP_SCHEDULES)] = with_default(
-        TdSearchKeys.fields()["schedule"], name_of(_SHORT.schedule, STEP_SCHEDULES)
+        LearningSearchKeys.fields()["schedule"], name_of(_SHORT.schedule, STEP_SCHEDULES)
     )
     sharing: Annotated[str, OneOf(*SHARINGS)] = key(
         default_of(dyna2.Dyna2, "sharing"),
@@ -423,8 +468,8 @@ class Dyna2Keys(TdSearchKeys):
         "", "The long-term memory: a weight file; empty: the best shipped weights; none: no long-term memory.", "dyna2"
     )
     long_learn: bool = key(False, "Let the long-term memory learn from each game that is played.")
-    long_alpha: float = setting(_LONG, "alpha", "Step size of the long-term memory.")
-    long_lambda: float = setting(_LONG, "lambda_", "Trace decay of the long-term memory.")
+    long_alpha: float = setting(_LONG, "alpha", "Step size of the long-term memory.", needs=_LEARNS)
+    long_lambda: float = setting(_LONG, "lambda_", "Trace decay of the long-term memory.", needs=_LEARNS)
     long_epsilon: Probability = key(
         default_of(dyna2.Dyna2, "long_epsilon"), "Probability of a random move in the real game."
     )
@@ -474,7 +519,8 @@ class AlphaBetaPhase(Keys):
     table_bits: int = key(
         default_of(alphabeta.AlphaBeta, "table_bits"),
         "The transposition table has 2^table_bits entries.",
-        **alphabeta.TABLE_BITS.limits,
+        needs=Needs("table = on", lambda keys: keys.table),
+        **limits_of(alphabeta.TABLE_BITS),
     )
     killers: bool = key(_OPTIONS.killers, "Killer moves.")
     history: bool = key(_OPTIONS.history, "History heuristic.")

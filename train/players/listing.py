@@ -5,12 +5,14 @@ Start reading at `player_keys`. Everything is read from the keys' declarations a
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rlgo.errors import RlgoError, nearest
+from rlgo.files import read_text
 from rlgo.resources import config_path, list_configs
 from train.config import SECTIONS, TournamentConfig, load_config, read_toml, section_from
 from train.console import markdown
@@ -29,6 +31,15 @@ _KINDS = {  # the folders of shipped configs, and the command for each
     "players": ("Players", "rlgo gtp --player NAME.toml"),
     "cgos": ("CGOS clients", "rlgo cgos FILE"),
 }
+
+_KIND_BY_KEY = {  # what only they have, the first that is found; the player of a CGOS client is a key there, too
+    "tournament": "tournaments",
+    "sweep": "sweeps",
+    "experiment": "experiments",
+    "host": "cgos",
+    "player": "players",
+}
+_PASSWORD = re.compile(r"^(\s*password\s*=\s*).*$", re.MULTILINE)  # in the file of a CGOS client
 
 
 class KeyRow(NamedTuple):
@@ -69,7 +80,7 @@ def player_keys(name: str) -> tuple[KeyRow, ...]:
                 short,
                 _written(field.default),
                 expected(field),
-                str(field.description),
+                f"{field.description} Needs {needs.words}." if (needs := extra["needs"]) else str(field.description),
                 tuple(extra["experiments"]),
             )
         )
@@ -165,7 +176,7 @@ def configs_text(name: str | None = None) -> str:
 
     Parameters
     ----------
-    name : a config's name, with its folder (``experiments/lambda``) if it is ambiguous
+    name : a config's name, with its folder (``experiments/lambda``) if it is ambiguous; or a file
 
     Raises
     ------
@@ -178,13 +189,17 @@ def configs_text(name: str | None = None) -> str:
             names = list_configs(kind)
             lines += [*_columns([(n, _first_sentence(_comment(config_path(n, kind)))) for n in names]), ""]
         return "\n".join(lines).rstrip("\n")
-    kind, path = _find_config(name)
+    kind, path = find_config(name)
     if kind == "tournaments":
         return _tournament_text(path)
-    return path.read_text("utf-8").rstrip("\n") if kind else _run_config_text(path)
+    return _PASSWORD.sub(r"\1(not shown)", read_text(path).rstrip("\n")) if kind else _run_config_text(path)
 
 
-def _find_config(name: str) -> tuple[str, Path]:
+def find_config(name: str) -> tuple[str, Path]:
+    """Find a config by its name, or a file of one's own: its folder below configs/, "" for training runs, and its path.
+
+    Raises RlgoError if there is no such config, or if it is no TOML file.
+    """
     folder, _, stem = name.removesuffix(".toml").rpartition("/")
     kinds = [kind for kind in _KINDS if stem in list_configs(kind) and folder.removeprefix("configs") in ("", kind)]
     if "/" not in name and "" in kinds:
@@ -194,9 +209,15 @@ def _find_config(name: str) -> tuple[str, Path]:
     if kinds:
         return kinds[0], config_path(stem, kinds[0])
     if Path(name).is_file():
-        return "", config_path(name)
+        return kind_of(Path(name)), Path(name)
     hint = nearest(stem, (other for kind in _KINDS for other in list_configs(kind)), "`rlgo configs` lists them")
     raise RlgoError(f"{name}: no such config file; {hint}")
+
+
+def kind_of(path: Path) -> str:
+    """Return of what kind a config is, by its tables and keys: its folder below configs/, "" for training runs."""
+    data = read_toml(path)
+    return next((kind for key, kind in _KIND_BY_KEY.items() if key in data), "")
 
 
 def _run_config_text(path: Path) -> str:

@@ -56,10 +56,13 @@ def parse_spec(text: str) -> Spec:
     values: dict[str, Any] = {}
     if name.endswith(".toml"):
         name, values = _read_file(name)
-    given = _checked(name, [_read_part(part, name) for part in parts])
+    written, given = _checked(name, [_read_part(part, name) for part in parts])
+    kind = PLAYERS[name]
     if given.get("seconds") or "strength" in given:  # a time or a level given here replaces the limits in the file
-        values = {key: value for key, value in values.items() if key not in PLAYERS[name].limits}
-    return Spec(name, _at_level(PLAYERS[name], values | given))
+        values = {key: value for key, value in values.items() if key not in kind.limits}
+    values = _at_level(kind, values | given)
+    _refuse_without_effect(kind, values, written)  # a key of the file may lose its effect: one given here rules
+    return Spec(name, values)
 
 
 def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, ...] = ()) -> Player:
@@ -87,12 +90,8 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
     if One(tuple).check("key", key) and seed is not None:
         entropy = seed.entropy if isinstance(seed, np.random.SeedSequence) else seed
         seed = np.random.SeedSequence(entropy, spawn_key=key)
-    if values.get("seconds"):
-        values = {**{limit: "none" for limit in kind.limits if limit != "seconds"}, **values}
-    values = {**{other: value for given, (other, value) in kind.implied.items() if given in values}, **values}
-    values = {**kind.by_size.get(size, {}), **values}
     try:
-        return kind(**values).make(size, seed)
+        return kind(**{**kind.by_size.get(size, {}), **_with_implied(kind, values)}).make(size, seed)
     except RlgoError as error:
         raise RlgoError(f"player {name}: {error}") from None
 
@@ -127,6 +126,13 @@ def _read_part(part: str, name: str) -> tuple[str, Any]:
     return key, _parse(read_spec_value(value), accepted_types(PLAYERS[name].fields()[field]))
 
 
+def _with_implied(kind: type[Keys], values: dict[str, Any]) -> dict[str, Any]:
+    """Add what the values of a player imply."""
+    if values.get("seconds"):
+        values = {**{limit: "none" for limit in kind.limits if limit != "seconds"}, **values}
+    return {**{other: value for given, (other, value) in kind.implied.items() if given in values}, **values}
+
+
 def _read_file(file: str) -> tuple[str, dict[str, Any]]:
     """Read the name and the values of a player's TOML file, or of a shipped one."""
     path = config_path(file, "players")
@@ -136,13 +142,15 @@ def _read_file(file: str) -> tuple[str, dict[str, Any]]:
     try:
         if not isinstance(name, str):
             raise RlgoError('expected player = "NAME"')
-        return name, _checked(name, data.items())
+        written, values = _checked(name, data.items())
+        _refuse_without_effect(PLAYERS[name], _at_level(PLAYERS[name], values), written)
+        return name, values
     except RlgoError as error:
         raise RlgoError(f"{path}: {error}") from None
 
 
-def _checked(name: str, given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Check the keys of a player, by full names or aliases, and return their values by full names."""
+def _checked(name: str, given: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Check the keys of a player; return how they are written, and their values, both by full names."""
     kind = find_player(name)
     values: dict[str, Any] = {}
     written: dict[str, str] = {}
@@ -156,7 +164,20 @@ def _checked(name: str, given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             values[field] = getattr(kind(**{field: value}), field)
         except RlgoError:
             raise RlgoError(f"player {name}: {refusal(kind.fields()[field], key, value)}") from None
-    return values
+    return written, values
+
+
+def _refuse_without_effect(kind: type[Keys], values: dict[str, Any], written: dict[str, str]) -> None:
+    """Raise RlgoError for a key that has no effect beside the others.
+
+    written : the keys to check, by full names, as they are written
+    """
+    keys = kind(**_with_implied(kind, values))
+    for field, key in written.items():
+        extra: Any = kind.fields()[field].json_schema_extra
+        needs = extra["needs"]
+        if needs is not None and not needs.is_met(keys):
+            raise RlgoError(f"player {kind.name}: {key} has no effect here: it needs {needs.words}")
 
 
 def _at_level(kind: type[Keys], values: dict[str, Any]) -> dict[str, Any]:

@@ -42,6 +42,7 @@ from train.players.keys import (
     SIMULATIONS,
     CountOrNone,
     Keys,
+    Needs,
     PliesOrNever,
     Probability,
     Seconds,
@@ -51,6 +52,7 @@ from train.players.keys import (
     default_policy_of,
     filled,
     key,
+    needs,
     plies_or,
     register,
     rule,
@@ -86,7 +88,9 @@ class SimulationKeys(Keys):
     )
     policy_file: settings.Path = key("", POLICY_FILE)
     epsilon: Probability = key(
-        default_of(TreeSearch, "epsilon"), "Default policy rlgo: the probability of a uniformly random move."
+        default_of(TreeSearch, "epsilon"),
+        "Probability of a uniformly random move of the default policy.",
+        needs=needs("default_policy", "rlgo"),
     )
     save: bool = rule("save")
     pattern: bool = rule("pattern")
@@ -101,10 +105,16 @@ class SimulationKeys(Keys):
         "", "The weights, where needed: a file, or the name of shipped weights; empty: the best shipped ones."
     )
     workers: Workers = key(_RESOURCES.workers, "Threads.")
-    root_parallel: bool = setting(_RESOURCES, "root_parallel", "Give each thread its own tree, and add up the roots.")
+    root_parallel: bool = setting(
+        _RESOURCES,
+        "root_parallel",
+        "Give each thread its own tree, and add up the roots.",
+        needs=Needs("several workers", lambda keys: keys.workers > 1),
+    )
     virtual_loss: int = key(
         1,
         "Losses that a thread adds on its way down a shared tree, to keep others off its path.",
+        needs=Needs("several workers that share a tree", lambda keys: keys.workers > 1 and not keys.root_parallel),
         ge=1,
         le=bound(Settings, "virtual_loss").le,
     )
@@ -164,18 +174,23 @@ class McKeys(SimulationKeys):
     )
 
 
+_HEURISTIC = Needs("a heuristic", lambda keys: keys.heuristic != "none")
+_PATTERNS = Needs("a heuristic with learned patterns", lambda keys: HEURISTICS[keys.heuristic] in LEARNED_PATTERNS)
+
+
+def _believes(keys: Any) -> bool:
+    """Tell whether H counts at all, as an MC value or, where there are any, as an AMAF value."""
+    return keys.heuristic == "none" or max(keys.prior_n, getattr(keys, "prior_n_amaf", 0)) > 0
+
+
 @section
 class TreeKeys(SimulationKeys):
     """The keys shared by the algorithms with a tree."""
 
-    implied: ClassVar[dict[str, tuple[str, str]]] = {**BY_POLICY_FILE, "rave_k": ("schedule", "hand_selected")}
     aliases: ClassVar[dict[str, str]] = {
         **SimulationKeys.aliases,
         "fpu": "first_play_urgency",
-        "k": "rave_k",
-        "bias": "rave_bias",
         "C": "prior_n",
-        "M": "prior_n_amaf",
         "first": "prior_search",
     }
 
@@ -183,43 +198,27 @@ class TreeKeys(SimulationKeys):
     first_play_urgency: float = setting(
         _SETTINGS, "first_play_urgency", "The value of an action without any statistics."
     )
-    schedule: Annotated[str, OneOf(*RAVE_SCHEDULES)] = setting(
-        _SETTINGS,
-        "schedule",
-        "How MC and AMAF values are combined: with the least squared error, by `rave_bias`, or hand-selected, by "
-        "`rave_k` and the visits of the position or, with hand_selected_action, of the move.",
-        "rave_schedule",
-    )
-    rave_k: float = setting(
-        _SETTINGS, "rave_k", "k, the equivalence parameter; implies the hand-selected schedule.", "rave_k"
-    )
-    rave_bias: float = setting(_SETTINGS, "rave_bias", "b, the bias of AMAF values.", "rave_bias")
-    amaf_own: bool = setting(
-        _SETTINGS,
-        "amaf_own",
-        "All moves as first as in Algorithm 2: earlier plays by the other player do not exclude a point.",
-        "rave_readings",
-    )
     expand_after: Count = setting(_SETTINGS, "expand_after", "Visits of an action before its position becomes a node.")
     patterns_after: Count = setting(
         _SETTINGS,
         "patterns_after",
         "Visits of a node before its prior has learned patterns; until then they are replaced by handcrafted values.",
+        needs=_PATTERNS,
     )
     heuristic: Annotated[str, OneOf(*HEURISTICS)] = setting(
         _SETTINGS,
         "heuristic",
         "H, the prior knowledge of new nodes; both: rlgo and handcrafted; rlgo_patterns: rlgo and patterns.",
         "heuristics",
+        needs=Needs("a confidence in H (prior_n) of at least 1", _believes),
     )
     patterns: settings.Path = key(
         "",
         "Learned patterns, where needed: a file, or the name of shipped ones; empty: the ones shipped for this size or "
         "the nearest.",
     )
-    prior_n: Count = setting(_SETTINGS, "prior_n", "C, the confidence in H as an MC value, in visits.", "heuristics")
-    prior_n_amaf: Count = setting(
-        _SETTINGS, "prior_n_amaf", "M (C~), the confidence in H as an AMAF value, in visits.", "heuristics"
+    prior_n: Count = setting(
+        _SETTINGS, "prior_n", "C, the confidence in H as an MC value, in visits.", "heuristics", needs=_HEURISTIC
     )
     prior_search: settings.Path = key(
         "",
@@ -251,7 +250,58 @@ class TreeKeys(SimulationKeys):
 
 
 @section
-class EngineKeys(TreeKeys):
+class RaveKeys(TreeKeys):
+    """The keys shared by the algorithms with all-moves-as-first values."""
+
+    aliases: ClassVar[dict[str, str]] = {**TreeKeys.aliases, "M": "prior_n_amaf"}
+
+    amaf_own: bool = setting(
+        _SETTINGS,
+        "amaf_own",
+        "All moves as first as in Algorithm 2: earlier plays by the other player do not exclude a point.",
+        "rave_readings",
+    )
+    prior_n_amaf: Count = setting(
+        _SETTINGS,
+        "prior_n_amaf",
+        "M (C~), the confidence in H as an AMAF value, in visits.",
+        "heuristics",
+        needs=_HEURISTIC,
+    )
+
+
+@section
+class McRaveKeys(RaveKeys):
+    """The keys shared by the algorithms that combine MC values with all-moves-as-first values."""
+
+    implied: ClassVar[dict[str, tuple[str, str]]] = {**BY_POLICY_FILE, "rave_k": ("schedule", "hand_selected")}
+    aliases: ClassVar[dict[str, str]] = {**RaveKeys.aliases, "k": "rave_k", "bias": "rave_bias"}
+
+    schedule: Annotated[str, OneOf(*RAVE_SCHEDULES)] = setting(
+        _SETTINGS,
+        "schedule",
+        "How MC and AMAF values are combined: with the least squared error, by `rave_bias`, or hand-selected, by "
+        "`rave_k` and the visits of the position or, with hand_selected_action, of the move.",
+        "rave_schedule",
+    )
+    rave_k: float = setting(
+        _SETTINGS,
+        "rave_k",
+        "k, the equivalence parameter; implies the hand-selected schedule.",
+        "rave_k",
+        needs=needs("schedule", "hand_selected", "hand_selected_action"),
+    )
+    rave_bias: float = setting(
+        _SETTINGS,
+        "rave_bias",
+        "b, the bias of AMAF values.",
+        "rave_bias",
+        needs=needs("schedule", "minimum_mse", "minimum_mse_exact"),
+    )
+
+
+@section
+class EngineKeys(McRaveKeys):
     """The keys of the player that Go players meet."""
 
     levels: ClassVar[dict[int, dict[str, Any]]] = LEVELS
@@ -261,7 +311,7 @@ class EngineKeys(TreeKeys):
     )
 
 
-def _register_algorithm(name: str, summary: str, kind: type[TreeKeys] = TreeKeys, **known: Any) -> None:
+def _register_algorithm(name: str, summary: str, kind: type[TreeKeys], **known: Any) -> None:
     """Register an algorithm whose keys are those of `kind`, with its own defaults.
 
     known : `Keys.by_size` and `Keys.implied`, and further defaults by key
@@ -285,15 +335,18 @@ def _register_algorithm(name: str, summary: str, kind: type[TreeKeys] = TreeKeys
     register(name)(type(f"{name}_keys", (kind,), body))
 
 
-_register_algorithm("mcts_greedy", "Greedy Monte-Carlo tree search (MC-RAVE paper, Section 2.4).")
-_register_algorithm("uct", "UCT (MC-RAVE paper, Section 2.5).")
-_register_algorithm("rave", "Tree search by the all-moves-as-first value alone (MC-RAVE paper, Section 4.2).")
-_register_algorithm("mc_rave", "MC-RAVE: MC and all-moves-as-first values combined (MC-RAVE paper, Section 4).")
-_register_algorithm("uct_rave", "MC-RAVE with a bonus for exploration (MC-RAVE paper, Section 4.4).")
+_register_algorithm("mcts_greedy", "Greedy Monte-Carlo tree search (MC-RAVE paper, Section 2.4).", TreeKeys)
+_register_algorithm("uct", "UCT (MC-RAVE paper, Section 2.5).", TreeKeys)
+_register_algorithm("rave", "Tree search by the all-moves-as-first value alone (MC-RAVE paper, Section 4.2).", RaveKeys)
+_register_algorithm(
+    "mc_rave", "MC-RAVE: MC and all-moves-as-first values combined (MC-RAVE paper, Section 4).", McRaveKeys
+)
+_register_algorithm("uct_rave", "MC-RAVE with a bonus for exploration (MC-RAVE paper, Section 4.4).", McRaveKeys)
 _register_algorithm(
     "heuristic_mc_rave",
     "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5). "
     "On 19x19, simulations are 10,000.",
+    McRaveKeys,
     by_size={19: _ON_19X19},
 )
 _register_algorithm(
@@ -302,7 +355,7 @@ _register_algorithm(
     "knowledge; on boards without shipped weights, with patterns alone.",
     EngineKeys,
     # Who sets simulations wants no time limit beside them, and who names weights wants them used.
-    implied={**TreeKeys.implied, "simulations": ("seconds", 0.0), "weights": ("heuristic", "rlgo_patterns")},
+    implied={**McRaveKeys.implied, "simulations": ("seconds", 0.0), "weights": ("heuristic", "rlgo_patterns")},
     by_size={
         size: {"heuristic": "patterns"} for size in range(MIN_SIZE, MAX_SIZE + 1) if size not in shipped_weight_sizes()
     },

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rlgo.bounds import Whole
 from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.learner import Learner
-from rlgo.settings import Learning, Policy
+from rlgo.settings import BOARD_SIZE, MOST, PAIRED_GAMES, SEED, Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.weights import Weights
 from train.arena.elo import PairResult, Rating, rate
@@ -45,7 +46,14 @@ def check_ladder(runs: int, games: int, seed: int, size: int = 9, *, progress: b
     games : an even number, against each of the nearest rungs, and of each pair of runs
     seed : of the first run; the others follow
     size : board size
+
+    Raises
+    ------
+    RlgoError : for a number out of range, or a ladder that is missing or damaged.
     """
+    runs, size = Whole(ge=2, le=MOST).check("runs", runs), BOARD_SIZE.check("size", size)
+    games, seed = PAIRED_GAMES.check("games", games), SEED.check("seed", seed)
+    load_ladder(size)
     learners = [Learner(make_features(size), Learning(), Policy(), seed=seed + i) for i in range(runs)]
     found = []
     with Progress(len(AGES) * runs, "runs", enabled=progress) as bar:

@@ -26,7 +26,7 @@ from train.arena.ladder import SCALE, Ladder, load_ladder
 from train.console import Progress, message
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
-from train.runs.strength import GNUGO_NAME, has_gnugo, play_gnugo
+from train.runs.strength import GNUGO_NAME, need_gnugo, play_gnugo
 
 NEIGHBOURS = 3  # earlier checkpoints of its run that each set of weights plays
 
@@ -126,8 +126,8 @@ def evaluate(
     games, gnugo = PAIRED_GAMES.check("games", games), EVEN_COUNT.check("gnugo", gnugo)
     seed, komi = SEED.check("seed", seed), OrNone(KOMI).check("komi", komi)
     targets = [Place().check("targets", target) for target in One(Sequence).check("targets", targets)]
-    if gnugo and not has_gnugo():
-        raise RlgoError("GNU Go is not installed: no games against it")
+    if gnugo:
+        need_gnugo()
     entrants = _entrants(targets)
     size = entrants[0].weights.features.size
     komi = _komi(entrants) if komi is None else komi

@@ -27,7 +27,7 @@ from rlgo.jit import compiling
 from train.config import Config, flat, load_config, overrides
 from train.console import Progress, message
 from train.provenance import processors
-from train.runs.folder import RunFolder
+from train.runs.folder import EXISTS, IN_USE, RunFolder
 from train.runs.run import SAVED, make_learner
 from train.runs.status import DAMAGED, FINISHED, INTERRUPTED, inspect
 
@@ -214,8 +214,11 @@ class _Fleet:
         """Report the processes that have ended."""
         for process in [p for p in self._working if p.has_ended()]:
             self._working.remove(process)
-            self._done += 1
-            message(f"[{self._done}/{self._total}] {process.report()}")
+            if process.came_too_late():
+                self._pending.append(process.run)
+            else:
+                self._done += 1
+                message(f"[{self._done}/{self._total}] {process.report()}")
 
     def launch(self, jobs: int) -> None:
         """Start processes until `jobs` are running, for runs that no other process is using."""
@@ -230,7 +233,7 @@ class _Fleet:
                 self._working.append(_Process(ready, self._logs))
         if self._pending and not self._working and not self._has_said_waiting:
             self._has_said_waiting = True
-            message(f"{self._pending[0].spec.folder.path}: in use by another process; waiting for it")
+            message(f"{self._pending[0].spec.folder.path}: {IN_USE}; waiting for it")
 
     def close(self) -> None:
         """End the processes; each saves its state."""
@@ -249,7 +252,7 @@ class _Process:
             argv = ["train", "--resume", str(spec.folder.path)]
         else:
             argv = ["train", spec.base, "--set", *overrides(load_config(spec.base), spec.config)]
-        self._run = run
+        self.run = run
         self._log = logs / f"{spec.name}.txt"
         self._bytes_read = 0  # of metrics.jsonl
         with self._log.open("ab") as log:
@@ -269,17 +272,17 @@ class _Process:
         self._read_metrics()
         if exit_status is None:
             return False
-        info = inspect(self._run.spec.folder.path)
-        self._run.games = info.games
-        self._run.state = FINISHED if info.state == FINISHED else FAILED
-        if self._run.state == FAILED:
-            self._run.reason = self._failure(exit_status)
+        info = inspect(self.run.spec.folder.path)
+        self.run.games = info.games
+        self.run.state = FINISHED if info.state == FINISHED else FAILED
+        if self.run.state == FAILED:
+            self.run.reason = self._failure(exit_status)
         self.stop()
         return True
 
     def _read_metrics(self) -> None:
         """Read the lines that were added to metrics.jsonl."""
-        path = self._run.spec.folder.metrics
+        path = self.run.spec.folder.metrics
         try:
             if path.stat().st_size < self._bytes_read:
                 self._bytes_read = 0  # cut back to the state that the run was resumed from
@@ -292,9 +295,9 @@ class _Process:
         for line in lines.splitlines():
             with contextlib.suppress(ValueError):
                 point = json.loads(line)
-                self._run.games = point["games"]
+                self.run.games = point["games"]
                 rates = {k.removeprefix(_WIN_RATE): x for k, x in point.items() if k.startswith(_WIN_RATE)}
-                self._run.strength |= rates
+                self.run.strength |= rates
 
     def _failure(self, exit_status: int) -> str:
         """Return why the process failed: its signal, or the last line it printed."""
@@ -309,9 +312,18 @@ class _Process:
         reason = lines[-1].removeprefix("rlgo: error: ").partition(SAVED)[0] if lines else ""
         return reason or f"exit status {exit_status}"
 
+    def came_too_late(self) -> bool:
+        """Whether another process took the run first; then it is as if this one had never begun."""
+        run = self.run
+        taken = tuple(f"{run.spec.folder.path}: {why}" for why in (IN_USE, EXISTS))
+        if run.state != FAILED or not run.reason.startswith(taken):
+            return False
+        run.state, run.reason = INTERRUPTED, ""
+        return True
+
     def report(self) -> str:
         """Return one line about how the run ended."""
-        run = self._run
+        run = self.run
         if run.state == FAILED:
             return f"{run.spec.name}: failed: {run.reason}"
         won = ", ".join(f"{x:.1%} against {key}" for key, x in run.strength.items())

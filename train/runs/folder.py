@@ -28,6 +28,7 @@ from train.console import command
 from train.seals import seal, seal_text, unseal, unseal_text
 
 FORMAT, VERSION = "rlgo-run", 1
+IN_USE, EXISTS = "in use by another process", "already contains a run"  # in errors, after the folder
 _SERIES = (1, 2, 5)
 _FIRST = 100
 
@@ -115,7 +116,7 @@ class RunFolder:
             # Wait a moment: the holder may be `in_use`, which releases the lock at once.
             lock.acquire()
         except Timeout:
-            raise RlgoError(f"{self.path}: in use by another process") from None
+            raise RlgoError(f"{self.path}: {IN_USE}") from None
         except OSError as error:
             raise RlgoError(f"{self.path}: cannot be written: {error.strerror}") from None
         try:
@@ -177,8 +178,7 @@ class RunFolder:
     def _refuse_existing(self) -> None:
         if self.path.exists():
             raise RlgoError(
-                f"{self.path}: already contains a run; expected another name (--set run.name=NAME), or --resume to "
-                f"continue that run"
+                f"{self.path}: {EXISTS}; expected another name (--set run.name=NAME), or --resume to continue that run"
             )
 
     def save(self, arrays: dict[str, np.ndarray], progress: dict[str, Any], lengths: dict[str, int]) -> None:

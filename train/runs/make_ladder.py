@@ -9,8 +9,6 @@ On other boards random play has the rating that it has on 9x9.
 from __future__ import annotations
 
 import itertools
-import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,19 +16,21 @@ from typing import Any
 import numpy as np
 
 from rlgo.archive import write_archive
+from rlgo.bounds import Place
 from rlgo.fast_games import play_fast
+from rlgo.files import check_writable
 from rlgo.jit import compiling
 from rlgo.learner import Learner
 from rlgo.resources import checkpoints_dir
-from rlgo.settings import MAX_SIZE, MIN_SIZE, Learning, Policy
+from rlgo.settings import MAX_SIZE, MIN_SIZE, PAIRED_GAMES, SEED, Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights
 from train.arena.elo import PairResult, Ratings, pair_scatter, rate
 from train.arena.fast import on_common_features
 from train.arena.ladder import FILE, FORMAT, RANDOM, VERSION, small_rungs
 from train.console import Progress
-from train.provenance import versions
-from train.runs.strength import GNUGO_NAME, play_gnugo
+from train.provenance import command_line, versions
+from train.runs.strength import GNUGO_NAME, need_gnugo, play_gnugo
 
 # On the scale of the experiments (learning_runs in docs/results.md), where level 10 has 1800; the interval is 1688 to
 # 1764.
@@ -57,8 +57,12 @@ def make_ladder(path: Path, games: int, gnugo: int, seed: int, *, progress: bool
 
     Raises
     ------
-    RlgoError : without GNU Go, or if the file cannot be written.
+    RlgoError : for odd numbers of games, without GNU Go, or if the file cannot be written.
     """
+    path, seed = Place().check("path", path), SEED.check("seed", seed)
+    games, gnugo = PAIRED_GAMES.check("games", games), PAIRED_GAMES.check("gnugo", gnugo)
+    need_gnugo()
+    check_writable(path, "--make ")
     train_seed, game_seed = np.random.SeedSequence(seed).spawn(2)
     theta = _train(train_seed, progress)
     shipped = {size: names for size in range(MIN_SIZE, MAX_SIZE + 1) if (names := _shipped(size))}
@@ -81,7 +85,7 @@ def make_ladder(path: Path, games: int, gnugo: int, seed: int, *, progress: bool
         "games": RUNGS,
         "shipped": {str(size): names for size, names in shipped.items()},
         "ratings": ratings,
-        "provenance": {"command": shlex.join(["rlgo", *sys.argv[1:]]), "seed": seed, "versions": versions()},
+        "provenance": {"command": command_line(), "seed": seed, "versions": versions()},
     }
     write_archive(path, meta, {"theta": theta})
     return meta

@@ -14,8 +14,6 @@ import datetime
 import functools
 import importlib.util
 import platform
-import shlex
-import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator
@@ -38,7 +36,7 @@ from train.arena.elo import Rating
 from train.arena.ladder import SCALE
 from train.config import Config, config_from_dict, flat, overrides, to_toml
 from train.console import Progress, StopRequest, command, message
-from train.provenance import commit, versions
+from train.provenance import command_line, commit, versions
 from train.runs.folder import RunFolder, next_checkpoint
 from train.runs.monitor import Monitor
 from train.runs.strength import Strength, against_gnugo, elo, has_gnugo, seeds, win_rates
@@ -581,7 +579,7 @@ def _never_seen(features: FeatureSet, occurrences: np.ndarray) -> dict[str, floa
 def _provenance(config: Config) -> dict[str, Any]:
     """Return the provenance of a new run, for run.json."""
     return {
-        "command": "rlgo " + shlex.join(sys.argv[1:]) if Path(sys.argv[0]).name in ("rlgo", "__main__.py") else "",
+        "command": command_line(),
         "seed": config.run.seed,
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         **versions(),

@@ -109,6 +109,12 @@ def has_gnugo() -> bool:
     return find_program("gnugo") is not None
 
 
+def need_gnugo() -> None:
+    """Raise RlgoError if GNU Go is not installed; call it before starting long work."""
+    if not has_gnugo():
+        raise RlgoError("GNU Go is not installed: no games against it")
+
+
 def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
     """Return name and theta of the best shipped weights for the board size, if these features include theirs."""
     try:

@@ -24,6 +24,7 @@ from train.arena.ladder import NEAREST, Ladder, load_ladder
 from train.cli import main as cli
 from train.experiments.findings import analyze
 from train.experiments.model import GNUGO_0
+from train.runs import check_ladder, make_ladder, strength
 from train.runs.make_ladder import GNUGO_0_ELO
 
 TRUE = {"a": 0.0, "b": 200.0, "c": 400.0, "d": 600.0, "e": 800.0}  # of rungs that do not exist
@@ -159,6 +160,32 @@ def test_the_command_lists_the_rungs(capsys):
     assert json.loads(capsys.readouterr().out)["elo"] == rungs.elo
     assert cli.main(["ladder", "--size", "4"]) == 2
     assert "--size 4: expected" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--gnugo", "10"], "--gnugo has no effect without --make or --check"),
+        (["--make", "x.npz", "--size", "9"], "--size has no effect with --make"),
+        (["--check", "2", "--gnugo", "10"], "--gnugo has no effect with --check"),
+        (["--check", "2", "--json"], "--json has no effect with --check"),
+        (["--check", "2", "--make", "x.npz"], "--make cannot be combined with --check"),
+        (["--check", "2", "--games", "3"], "--games 3: expected an even number"),
+        (["--make", "x.npz", "--games", "3"], "--games 3: expected an even number"),
+        (["--make", "x.npz", "--gnugo", "3"], "--gnugo 3: expected an even number"),
+        (["--make", "nowhere/x.npz"], "--make nowhere/x.npz: expected a file that can be written"),
+        (["--make", "x.npz"], "GNU Go is not installed: no games against it"),
+    ],
+)
+def test_what_is_wrong_is_said_before_the_long_work(argv, message, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    for module in (make_ladder, check_ladder):
+        monkeypatch.setattr(module, "Learner", None)
+    monkeypatch.setattr(strength, "has_gnugo", lambda: "GNU Go" not in message)
+    assert cli.main(["ladder", *argv]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
 
 
 def test_a_damaged_file_is_one_line(monkeypatch, tmp_path):

@@ -84,6 +84,23 @@ def moves_of(pool: GamePool, n: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         yield done.number, record.moves
 
 
+@pytest.mark.process
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs signals that can be held back")
+def test_ctrl_c_does_not_reach_processes_that_are_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """This process handles it. Here, each of them gets one before it has run a line of ours."""
+    early = (
+        "import os, signal, sys\nif '--multiprocessing-fork' in sys.orig_argv: os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    (tmp_path / "sitecustomize.py").write_text(early)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
+    with contextlib.closing(ProcessPool(2)) as pool:
+        assert sorted(dict(moves_of(pool, 4))) == [1, 2, 3, 4]
+    assert capfd.readouterr().err == ""
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 class Dying(GamePool):
     """Nobody survives game 2."""
 

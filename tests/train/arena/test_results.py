@@ -18,7 +18,7 @@ from rlgo.clock import TimeSettings
 from rlgo.errors import RlgoError
 from train.arena.match import play_match
 from train.arena.results import FORMAT, open_results
-from train.seals import seal
+from train.seals import seal, unseal
 
 ROOT = Path(__file__).resolve().parents[3]
 FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
@@ -105,6 +105,7 @@ def test_a_pipe_keeps_no_results(tmp_path: Path) -> None:
         ({"opening_plies": 2}, "opening_plies is 4, not 2"),
         ({"time": TimeSettings(60)}, 'time is "", not "60"'),
         ({"b": "open_spiel,sims=8"}, 'b is "random", not "open_spiel,sims=8"'),
+        ({"check_scores": True}, "check_scores is false, not true"),
     ],
 )
 def test_results_of_another_match(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
@@ -115,6 +116,18 @@ def test_results_of_another_match(tmp_path: Path, changes: dict[str, Any], messa
     with pytest.raises(RlgoError, match=f"results of other games: {message}"):
         play_match(**{**arguments, **changes}, results=path)
     assert path.read_bytes() == before
+
+
+def test_results_that_say_nothing_of_scores_are_of_a_match_that_did_not_check_them(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    play_match("random", "random", 2, results=path, **FIVE)
+    header, *games = path.read_text().splitlines()
+    about = unseal(json.loads(header))
+    del about["check_scores"]
+    path.write_text("\n".join([json.dumps(seal(about)), *games]) + "\n")
+    assert play_match("random", "random", 4, results=path, **FIVE).games == 4
+    with pytest.raises(RlgoError, match="results of other games: check_scores is false, not true"):
+        play_match("random", "random", 4, results=path, check_scores=True, **FIVE)
 
 
 def test_broken_lines_in_the_middle_are_reported(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_tournament_writes_all_it_finds(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, "sgf = true")
     standing = run_tournament(plan, progress=False)
     assert standing.games == 12
-    assert not standing.interrupted
+    assert standing.finished
     assert not standing.forfeits
     assert standing.ratings is not None
     assert sum(player.elo for player in standing.ratings.players) == pytest.approx(0)
@@ -190,7 +190,8 @@ def test_a_stopped_tournament_goes_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=600)
     assert process.returncode == 130, err
-    assert re.search(rf"interrupted; continue with: \S*rlgo tournament {re.escape(str(plan.path))}\n", out)
+    again = f"rlgo tournament {re.escape(str(plan.path))} --out {re.escape(str(tmp_path / 'out'))}"
+    assert re.search(rf"unfinished; continue with: \S*{again}\n", out)
     assert " of 30 games\n" in out
     gate.touch()
     kept = results.read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections import Counter
 from dataclasses import replace
@@ -13,10 +14,11 @@ from experiment_files import GAMES, RIVALS, write
 
 from rlgo.errors import RlgoError
 from rlgo.weights import Weights, load_weights, save_weights
+from train.arena.match import play_match
 from train.cli import main as cli
 from train.config import load_config
 from train.experiments.findings import analyze
-from train.experiments.games import games_file, pairs, run, total_games
+from train.experiments.games import games_file, games_left, pairs, run, total_games
 from train.experiments.model import Experiment
 from train.experiments.raw import scores_of, write_raw
 from train.experiments.reading import read_experiment
@@ -104,6 +106,38 @@ def test_interrupted_matches_go_on(match, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run_experiment(match, tmp_path / "results", jobs=1, progress=False)
     assert not (tmp_path / "results" / "match.jsonl").exists()
+
+
+def test_ctrl_c_tells_what_is_left_and_how_to_go_on(match, tmp_path, monkeypatch, capsys):
+    games = iter((4, 3, 0))  # of each pair, of four
+
+    def part(*arguments, **settings):
+        """Play a pair, as far as it gets until Ctrl-C; the games of a pair come in whole openings here."""
+        n = next(games)
+        whole = play_match(*arguments, **settings)
+        if n < 4:
+            lines = settings["results"].read_bytes().splitlines(keepends=True)
+            settings["results"].write_bytes(b"".join(lines[: 1 + n]))
+        return replace(whole, interrupted=n < 4)
+
+    monkeypatch.setattr("train.experiments.games.play_match", part)
+    other = write(tmp_path, GAMES, "other")
+    argv = [
+        str(match.path),
+        str(other),
+        "--out",
+        str(tmp_path / "out"),
+        "--results",
+        str(tmp_path / "r"),
+        "--jobs",
+        "2",
+    ]
+    assert cli.main(["experiment", "run", *argv]) == 130
+    err = capsys.readouterr().err
+    again = " ".join([*argv[:2], "--jobs 2", *argv[2:6]])
+    assert re.search(rf"^interrupted: 5 of 12 games left; continue with: \S*rlgo experiment run {again}$", err, re.M)
+    assert games_left(match) == (5, 12)
+    assert games_left(match, only="0.5") == (5, 8)
 
 
 def test_results_of_the_games_so_far(match, tmp_path, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.patterns import load_patterns
 from rlgo.value import ValueFunction
+from train import console
 from train.arena.referee import Opinion
 from train.cli.main import main
 from train.knowledge import learning
@@ -151,11 +153,36 @@ def test_bad_settings(values: dict, message: str) -> None:
         PatternSettings(**values)
 
 
-def test_the_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("method", "option"), [("softmax", "--prior"), ("mm", "--l2")])
+def test_options_of_the_other_method_are_refused(
+    method: str, option: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["patterns", "train", str(folder), "-o", str(tmp_path / "p.npz"), "--method", method, option, "3"]
+    assert main(argv) == 2
+    assert f"{option} has no effect with --method {method}" in capsys.readouterr().err
+
+
+def test_games_to_measure_by_are_missed_before_anything_is_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learned = [game for game in (StudyGame(i, 1.0, random_game(20, i).moves) for i in range(9)) if game.id % 10]
+    with open_folder(tmp_path / "games", {"kind": "imported", "size": SIZE}, {"versions": {}, "commit": ""}) as shards:
+        for game in learned:
+            shards.add(game)
+    monkeypatch.setattr(learning, "train_patterns", None)
+    assert main(["patterns", "train", str(tmp_path / "games"), "-o", str(tmp_path / "p.npz")]) == 2
+    assert f"{len(learned)} games: expected more, so that some are held out" in capsys.readouterr().err
+
+
+def test_the_commands(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console, "_LINE_SECONDS", 0.0)
     out = tmp_path / "p.npz"
     assert main(["patterns", "train", str(folder), "-o", str(out), "--seen", "20", "--iterations", "5"]) == 0
-    text = capsys.readouterr().out
+    text, progress = capsys.readouterr()
     assert text.startswith(f"{out}: 65 features, ")
+    assert re.search(r"^steps: 2 of 5 \(40%\), .*log-likelihood -\d", progress, re.MULTILINE)
     assert "log-likelihood" in text
     made = load_patterns(out).provenance
     assert (made["method"], made["seen"], made["collection"]) == ("softmax", 20, [{"kind": "imported", "size": SIZE}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,11 +25,13 @@ from rlgo.softmax_policy import (
     n_weights,
     policy_of,
 )
+from train import console
 from train.cli.main import main
 from train.knowledge import targets as targets_module
 from train.knowledge.playouts import PlayoutSettings, learn_targets, measure_all, shared
 from train.knowledge.shards import StudyGame, open_folder, read_collection
 from train.knowledge.targets import Targets, load_targets, save_targets, search_targets
+from train.locks import only_writer
 from train.players import make_player
 
 SEARCH = "mc_rave,sims=20,memory_mb=1"
@@ -100,6 +103,8 @@ def test_targets_do_not_depend_on_interruptions(
     np.testing.assert_allclose(found.value, targets.value, atol=1e-6)
     with pytest.raises(RlgoError, match="other targets; choose another file"):
         search_targets(read_collection([folder]), SEARCH, 40, out, komi=1.5, seed=1)
+    with only_writer(out), pytest.raises(RlgoError, match=r"t\.npz: another process is writing to it"):
+        search_targets(read_collection([folder]), SEARCH, 40, out, komi=0.5, seed=1)
 
 
 def test_a_target_is_what_a_new_search_says(targets: Targets):
@@ -193,13 +198,18 @@ def test_players_with_a_softmax_policy():
             make_player(spec, SIZE, 1)
 
 
-def test_the_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_commands(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     goals, a, b, data = (tmp_path / name for name in ("t.npz", "a.npz", "b.npz", "m.json"))
     find = ["playouts", "targets", str(folder), "--player", SEARCH, "--positions", "40", "-o", str(goals)]
     assert main(find) == 0
     assert capsys.readouterr().out.startswith(f"{goals}: 40 positions, ")
+    monkeypatch.setattr(console, "_LINE_SECONDS", 0.0)
     assert main(["playouts", "train", str(folder), "--method", "games", "--iterations", "3", "-o", str(a)]) == 0
-    assert "method games" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "method games" in shown.out
+    assert re.search(r"^steps: 2 of 3 \(66%\), .*log-likelihood -\d", shown.err, re.MULTILINE)
     train = ["playouts", "train", str(goals), "--start", str(a), "--epochs", "1", "--simulations", "5", "-o", str(b)]
     assert main(train) == 0
     made = load_softmax_policy(b).provenance
@@ -224,7 +234,11 @@ def test_the_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
         (["test", "nofile"], "nofile: cannot be read"),
         (["train", "nofile"], "nofile: cannot be read"),
         (["train", "a", "b"], "--method balance: expected one file of targets"),
-        (["train", "a", "--method", "games", "--start", "b"], "--start cannot be combined with --method games"),
+        (["train", "a", "--method", "games", "--start", "b"], "--start has no effect with --method games"),
+        (["train", "a", "--method", "games", "--alpha", "2"], "--alpha has no effect with --method games"),
+        (["train", "a", "--l2", "1"], "--l2 has no effect with --method balance"),
+        (["train", "a", "--weights", "9x9-1M"], "--weights has no effect with --method balance"),
+        (["train", "a", "--method", "two_step", "--simulations", "9"], "--simulations has no effect with"),
         (["train", "a", "--method", "x"], "expected one of games, balance, two_step, reinforce"),
         (["targets", "nowhere"], "nowhere: expected a folder of games"),
     ],

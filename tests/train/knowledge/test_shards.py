@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from rlgo.archive import write_archive
 from rlgo.errors import RlgoError
 from train.arena.referee import Opinion
+from train.knowledge import shards
 from train.knowledge.shards import (
     FORMAT,
     VERSION,
@@ -37,6 +39,30 @@ def fill(path: Path, games: list[StudyGame]) -> None:
     with open_folder(path, RECIPE, {}) as folder:
         for game in games:
             folder.add(game)
+
+
+def test_games_of_slow_players_are_saved_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even those that end together: saving takes little of the time that they took. Games that come fast wait."""
+    now = 0.0
+
+    def write_slowly(*written: Any) -> None:
+        nonlocal now
+        now += 0.1
+        write_archive(*written)
+
+    monkeypatch.setattr(shards.time, "monotonic", lambda: now)
+    monkeypatch.setattr(shards, "write_archive", write_slowly)
+    with open_folder(tmp_path, RECIPE, {}) as folder:
+        now = 300.0
+        for n, game in enumerate(GAMES, 1):
+            folder.add(game)
+            assert len(read_collection([tmp_path])) == n
+        for number in range(4, 200):
+            folder.add(StudyGame(number, 1.0, [(1, 7), (2, 8 + number)]))
+        assert len(read_collection([tmp_path])) < 70
+        now += 11
+        folder.add(StudyGame(200, 1.0, [(1, 9)]))
+        assert len(read_collection([tmp_path])) == 200
 
 
 def test_games_come_back() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,12 +52,21 @@ def test_turning_points() -> None:
     # Black's C3 lost 35 % of its chances. F6 and G7 were good for their sides, and A1 a little.
     assert [(turn.number, turn.loss) for turn in curve.turns(10)] == [(3, pytest.approx(0.35))]
     assert curve.turns(0) == []
-    assert curve.text(0).endswith("1 more, which lost less: --top 1\n")
+    assert curve.text(0).endswith("\nTurning points\n\n1 more, which lost less: --top 1")
     text = curve.text(unicode=False)
     assert "more" not in text.partition("Turning points")[2]
     assert "3  Black C3     55%    20%  A1" in text
     assert text.count("*") == 1
     assert len(game.moves) == 6
+
+
+def test_what_is_left_out_stands_on_its_own_line() -> None:
+    judge = Judge()
+    curve = curve_of(played("D4 E5 C3 F6 G7 A1"), judge)
+    curve = replace(curve, steps=[step._replace(value=float(i % 2)) for i, step in enumerate(curve.steps)])
+    left_out = len(curve.turns(99)) - 1
+    *_, last = curve.text(1).splitlines()
+    assert last == f"{left_out} more, which lost less: --top {left_out + 1}"
 
 
 def test_values_belong_to_the_side_that_moves() -> None:

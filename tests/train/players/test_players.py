@@ -10,7 +10,7 @@ from rlgo.alphabeta import AlphaBeta, AlphaBetaSearch, Options
 from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
-from rlgo.rollout import LEARNED
+from rlgo.rollout import LEARNED, MOGO, DefaultPolicy
 from rlgo.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
 from rlgo.table_search import TableSearch
 from rlgo.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch
@@ -106,30 +106,32 @@ def test_who_gives_a_step_size_means_its_schedule(keys, alpha, schedule):
 def test_who_gives_k_means_its_schedule():
     assert make_player("mc_rave", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
     assert make_player("mc_rave,k=500", 9).settings.schedule == RaveSchedule.HAND_SELECTED
-    assert make_player("heuristic_mc_rave,k=500,schedule=minimum_mse", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
     assert make_player("heuristic_mc_rave.toml", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
     assert make_player("heuristic_mc_rave.toml,k=500", 9).settings.schedule == RaveSchedule.HAND_SELECTED
 
 
 def test_every_key_of_tree_search_reaches_what_it_names():
     player = make_player(
-        "heuristic_mc_rave,sims=7,default=rlgo,epsilon=0.3,save=off,pattern=off,capture=off,self_atari=off,mercy=off,"
-        "truncate=5,workers=2,virtual_loss=4,resign=0.1,c=0.2,fpu=0.7,schedule=minimum_mse_exact,k=70,bias=0.3,"
+        "heuristic_mc_rave,sims=7,default=rlgo,epsilon=0.3,mercy=off,"
+        "truncate=5,workers=2,virtual_loss=4,resign=0.1,c=0.2,fpu=0.7,schedule=minimum_mse_exact,bias=0.3,"
         "amaf_own=on,expand_after=3,heuristic=both,C=6,M=8,reuse=off,memory_mb=3",
         9,
     )
     assert isinstance(player, TreeSearch)
     assert (player.simulations, player.resign, player.resources.reuse) == (7, 0.1, False)
-    assert player.default_policy == (LEARNED, False, False, False, False, False, None)
+    assert player.default_policy == DefaultPolicy(LEARNED, mercy=False)
     assert player.knowledge.policy.epsilon == 0.3
     assert player.settings == Settings(
-        c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_k=70.0, rave_bias=0.3,
+        c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_bias=0.3,
         amaf_own=True, expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8,
         truncate=5, virtual_loss=4, max_moves=243,
     )  # fmt: skip
     assert len(player.trees) == 1
     assert sum(array.nbytes for array in player.trees[0]) == pytest.approx(3e6, rel=0.02)
     assert len(make_player("uct,workers=3,root_parallel=on", 5).trees) == 3
+    by_action = make_player("mc_rave,schedule=hand_selected_action,k=70,save=off,pattern=off", 5)
+    assert (by_action.settings.schedule, by_action.settings.rave_k) == (RaveSchedule.HAND_SELECTED_ACTION, 70.0)
+    assert by_action.default_policy == DefaultPolicy(save=False, pattern=False)
     flat = make_player("mc,temperature=0.2,pruning=3", 5).settings
     assert (flat.action_value, flat.temperature, flat.pruning) == (ActionValue.FLAT, 0.2, 3.0)
     assert make_player("mc_rave,seconds=2", 5).simulations is None
@@ -137,8 +139,8 @@ def test_every_key_of_tree_search_reaches_what_it_names():
 
 def test_every_key_reaches_what_it_names():
     search = make_player(
-        "td_search,sims=7,sizes=2,T=never,learn=3,alpha=0.2,schedule=harmonic,alpha_final=0.05,alpha_half=50,span=9,"
-        "epsilon=0.25,lambda=0.5,value=linear,default=uniform,save=off,pattern=off,capture=off,self_atari=off,mercy=off,"
+        "td_search,sims=7,sizes=2,T=never,learn=3,alpha=0.2,schedule=exponential,alpha_final=0.05,span=9,"
+        "epsilon=0.25,lambda=0.5,value=linear,default=mogo,save=off,pattern=off,capture=off,self_atari=off,mercy=off,"
         "max_moves=50,reset=on,delay=2,workers=2,seed=3",
         5,
     )
@@ -146,9 +148,9 @@ def test_every_key_reaches_what_it_names():
     assert search.features.sizes == (2,)
     assert (search.simulations, search.seconds, search.policy.epsilon) == (7, None, 0.25)
     assert search.simulation == (THROUGHOUT, 3, 50)
-    assert search.default == (0, False, False, False, False, False, None)
+    assert search.default == (MOGO, False, False, False, False, False, None)
     assert search.learning == LEARNING._replace(
-        alpha=0.2, schedule=2, alpha_final=0.05, alpha_half=50.0, games=9, lambda_=0.5, value=LINEAR
+        alpha=0.2, schedule=EXPONENTIAL, alpha_final=0.05, games=9, lambda_=0.5, value=LINEAR
     )
     assert (search.reset, search.delay, search.workers) == (True, 2, 2)
 
@@ -217,8 +219,10 @@ FULL_NAMES = [
     ("td_search,sims=7,T=3,learn=4,span=9,default=uniform,lambda=0.5,schedule=linear",
      "td_search,simulations=7,policy_plies=3,learn_plies=4,schedule_games=9,default_policy=uniform,lambda_=0.5,schedule=linear"),
     ("dyna2,long=none,sims=5", "dyna2,long_term=none,simulations=5"),
-    ("uct,fpu=0.7,k=70,bias=0.3,C=6,M=8,heuristic=mogo,default=uniform",
-     "uct,first_play_urgency=0.7,rave_k=70,rave_bias=0.3,prior_n=6,prior_n_amaf=8,heuristic=mogo,default_policy=uniform"),
+    ("uct,fpu=0.7,C=6,heuristic=mogo,default=uniform",
+     "uct,first_play_urgency=0.7,prior_n=6,heuristic=mogo,default_policy=uniform"),
+    ("mc_rave,k=70,M=8,heuristic=even", "mc_rave,rave_k=70,prior_n_amaf=8,heuristic=even"),
+    ("mc_rave,bias=0.3", "mc_rave,rave_bias=0.3"),
     ("heuristic_mc_rave,first=td_search;sims=9", "heuristic_mc_rave,prior_search=td_search;simulations=9"),
 ]  # fmt: skip
 

@@ -41,7 +41,7 @@ def test_specs() -> None:
 @pytest.mark.parametrize("text", ["10000", "10_000", "1e4", "1E4", "1e+4", "1.0e4"])
 def test_integers_may_be_written_with_underscores_and_exponents(text):
     assert parse_spec(f"td_search,sims={text}").values == {"simulations": 10_000}
-    assert parse_spec(f"uct,sims={text},C={text}").values == {"simulations": 10_000, "prior_n": 10_000}
+    assert parse_spec(f"uct,sims={text},memory_mb={text}").values == {"simulations": 10_000, "memory_mb": 10_000}
 
 
 @pytest.mark.parametrize("text", ["1.5e0", "1e-3", "1__0", "1_", "_1", "0x10", "1e999"])
@@ -181,6 +181,66 @@ def test_bad_specs(spec: str, message: str) -> None:
         make_player(spec, 9)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("uct,k=1000", "unknown key k; "),
+        ("mcts_greedy,M=50", "unknown key M; "),
+        ("rave,bias=0.1", "unknown key bias; "),
+        ("dyna2,value=linear", "unknown key value; "),
+        (
+            "heuristic_mc_rave,schedule=minimum_mse,k=500",
+            "k has no effect here: it needs schedule = hand_selected or hand_selected_action",
+        ),
+        (
+            "uct_rave,rave_bias=0.1",
+            "rave_bias has no effect here: it needs schedule = minimum_mse or minimum_mse_exact",
+        ),
+        ("mc_rave,M=20", "M has no effect here: it needs a heuristic"),
+        ("rlgo,strength=1,M=20", "M has no effect here: it needs a heuristic"),
+        ("uct,heuristic=even", "heuristic has no effect here: it needs a confidence in H (prior_n) of at least 1"),
+        ("rave,heuristic=even,M=0", "heuristic has no effect here: it needs a confidence in H (prior_n) of at least 1"),
+        ("mc_rave,heuristic=both,patterns_after=8", "patterns_after has no effect here: it needs a heuristic with "),
+        ("mc,epsilon=0.2", "epsilon has no effect here: it needs default_policy = rlgo"),
+        ("uct,root_parallel=on", "root_parallel has no effect here: it needs several workers"),
+        (
+            "uct,workers=2,root_parallel=on,virtual_loss=2",
+            "virtual_loss has no effect here: it needs several workers that share a tree",
+        ),
+        ("uct,default=uniform,save=off", "save has no effect here: it needs default_policy = mogo"),
+        (
+            "td_search,alpha_half=9,alpha_final=0.1,schedule=linear",
+            "alpha_half has no effect here: it needs schedule =",
+        ),
+        ("td_search,span=9", "span has no effect here: it needs schedule = linear or exponential"),
+        ("dyna2,long_alpha=0.1", "long_alpha has no effect here: it needs long_learn = on"),
+        ("alphabeta,table=off,table_bits=9", "table_bits has no effect here: it needs table = on"),
+    ],
+)
+def test_a_key_without_effect_is_refused(spec, message):
+    with pytest.raises(RlgoError) as error:
+        parse_spec(spec)
+    assert str(error.value).startswith(f"player {spec.partition(',')[0]}: {message}")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["uct,heuristic=none", "uct,heuristic=even,C=1", "uct,default=uniform,heuristic=mogo,C=1,save=off", "rlgo,M=9"],
+)
+def test_a_key_with_an_effect_is_not_refused(spec):
+    parse_spec(spec)
+
+
+def test_a_key_without_effect_in_a_file_is_refused_unless_a_key_beside_the_file_took_its_effect(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('player = "mc_rave"\nk = 70\n')
+    assert parse_spec(f"{file},schedule=minimum_mse").values == {"rave_k": 70, "schedule": "minimum_mse"}
+    file.write_text('player = "mc_rave"\nk = 70\nschedule = "minimum_mse"\n')
+    with pytest.raises(RlgoError) as error:
+        parse_spec(str(file))
+    assert str(error.value).startswith(f"{file}: player mc_rave: k has no effect here")
 
 
 def test_seeds_of_specs() -> None:

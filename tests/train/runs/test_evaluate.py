@@ -22,6 +22,7 @@ from train.arena.ladder import Ladder, load_ladder
 from train.cli import main as cli
 from train.config import Config, config_from_dict
 from train.runs import evaluate as evaluating
+from train.runs import strength
 from train.runs.evaluate import Entrant, Evaluation, evaluate, pairs_of
 from train.runs.run import train
 from train.runs.strength import GNUGO_NAME
@@ -267,7 +268,7 @@ def test_a_run_without_games(tmp_path, monkeypatch):
 
 def test_what_is_missing_is_reported_before_any_game(made, monkeypatch, tmp_path):
     monkeypatch.setattr(ladder, "play_fast", None)
-    monkeypatch.setattr(evaluating, "has_gnugo", lambda: False)
+    monkeypatch.setattr(strength, "has_gnugo", lambda: False)
     with pytest.raises(RlgoError, match="GNU Go is not installed"):
         evaluate([made / "long"], gnugo=2)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

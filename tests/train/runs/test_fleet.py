@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -18,6 +19,7 @@ from rlgo.errors import RlgoError
 from rlgo.weights import load_weights
 from train.config import to_toml
 from train.provenance import processors
+from train.runs import fleet
 from train.runs.fleet import CHILD, FAILED, RunSpec, RunStatus, check_folders, jobs_for, run_name, train_all
 from train.runs.run import train
 from train.runs.status import FINISHED, INTERRUPTED, inspect
@@ -102,6 +104,42 @@ def test_failures_are_recorded_and_stop_nobody(tmp_path: Path, capsys: pytest.Ca
     assert bad.reason.startswith("nowhere.npz: ")
     assert f"[1/2] bad: failed: {bad.reason}" in capsys.readouterr().err
     assert bad.reason in (tmp_path / "logs" / "bad.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_run_that_another_process_takes_meanwhile_is_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool
+) -> None:
+    """Between the look at its lock, or at its folder, and the start of the process that is to train it."""
+    run = RunStatus(spec(tmp_path))
+    folder = run.spec.folder
+    start = fleet.subprocess.Popen
+    other = contextlib.ExitStack()
+
+    def take_first(*arguments: Any, **keywords: Any) -> Any:
+        monkeypatch.setattr(fleet.subprocess, "Popen", start)
+        if not exists:
+            train(dataclasses.replace(run.spec.config, run=shorter), progress=False)
+            edit(folder.config, "games = 100\n", "games = 150\n")
+        other.enter_context(folder.lock())
+        return start(*arguments, **keywords)
+
+    def say(text: str) -> None:
+        told.append(text)
+        if "waiting for it" in text:
+            other.close()
+
+    told: list[str] = []
+    shorter = dataclasses.replace(run.spec.config.run, games=100)
+    if exists:
+        train(dataclasses.replace(run.spec.config, run=shorter), progress=False)
+        edit(folder.config, "games = 100\n", "games = 150\n")
+    monkeypatch.setattr(fleet.subprocess, "Popen", take_first)
+    monkeypatch.setattr(fleet, "message", say)
+    train_all([run], tmp_path, jobs=1, progress=False)
+    assert (run.state, run.reason, run.games) == (FINISHED, "", 150)
+    assert told[1] == f"{folder.path}: in use by another process; waiting for it"
+    assert told[2].startswith("[1/1] one: 150 games")
 
 
 # ---------------------------------------------------------------------------------------------

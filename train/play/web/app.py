@@ -5,7 +5,6 @@ Start reading at `create_app`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from train.play.web.socket import TRY_LATER, serve_tab
 from train.play.web.specs import Specs
 from train.play.web.tab import Tab
 from train.play.web.turns import Turns
+from train.provenance import processors
 
 STATIC = Path(__file__).parent / "static"
 
@@ -53,7 +53,7 @@ def create_app(options: Options, token: str, runs: RunSource | None = None) -> A
     weights, records = WeightFiles(options.weights), Records(options.sgf)
     specs = Specs(options, weights)
     specs.check(options.player, options.size)
-    commons = Commons(specs, options.limits, Turns(_cores()))
+    commons = Commons(specs, options.limits, Turns(processors()))
     endpoints = Endpoints(options, commons, weights, records, runs)
     app = Starlette(
         routes=[
@@ -65,10 +65,6 @@ def create_app(options: Options, token: str, runs: RunSource | None = None) -> A
         exception_handlers={HTTPException: _http_error, RlgoError: _error, Exception: _bug},
     )
     return Guard(app, token, options.host, options.limits.message_bytes)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _page(_: Request) -> Response:

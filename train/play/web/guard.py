@@ -11,12 +11,11 @@ import hmac
 import ipaddress
 import secrets
 import socket
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -115,11 +114,13 @@ class Guard:
         if scope["path"].startswith(STATIC):
             return None
         in_url = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if not any(self._is_token(given) for given in (in_url, _bearer(headers), _cookie(headers, host))):
+        in_cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(host), "")
+        if not any(self._is_token(given) for given in (in_url, _bearer(headers), in_cookie)):
             return _forbidden("the token is missing or wrong: open the address that rlgo web printed")
         if in_url and scope["path"] == "/" and scope["type"] == "http":
             answer = RedirectResponse("/", 303)  # so that the token does not stay in the address bar
-            answer.set_cookie(cookie_name(host), in_url, httponly=True, samesite="lax")
+            if self._is_token(in_url):  # not if it is an old bookmark's, and the cookie was right
+                answer.set_cookie(cookie_name(host), in_url, httponly=True, samesite="lax")
             return answer
         return None
 
@@ -161,13 +162,3 @@ def cookie_name(host: str) -> str:
     """Return the name of the cookie that holds the token: servers at several ports share their cookies."""
     port = host.rpartition(":")[2]
     return f"rlgo-token-{port}" if port.isdecimal() else "rlgo-token"
-
-
-def _cookie(headers: Headers, host: str) -> str:
-    cookies: Any = SimpleCookie()
-    try:
-        cookies.load(headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    name = cookie_name(host)
-    return cookies[name].value if name in cookies else ""

@@ -19,7 +19,7 @@ from rlgo.game import Game
 from rlgo.session import GameSession, print_bug
 from train.play.web.options import Limits
 from train.play.web.specs import Specs
-from train.play.web.threads import Worker
+from train.play.web.threads import Workers
 from train.play.web.turns import Turn, Turns
 from train.play.web.watch import Frame, Subject, Watch
 
@@ -105,18 +105,13 @@ class Searcher:
 
     def __init__(self, role: str, commons: Commons, listener: Listener) -> None:
         self.role, self._commons, self._listener = role, commons, listener
-        self._worker = Worker(f"search-{role}")
+        self._worker = Workers(f"search-{role}")
         self._job: Job | None = None
         self._session: GameSession | None = None
         self._made: tuple[Any, ...] = ()  # spec and board size of the session's player
         self._game_number: int | None = None
         self._watches = True
         self._watch: Watch | None = None  # of the last search, or of the one that runs
-
-    @property
-    def job(self) -> Job | None:
-        """The job in hand, or None."""
-        return self._job
 
     @property
     def number(self) -> int:

@@ -19,11 +19,11 @@ from rlgo.errors import RlgoError
 from rlgo.session import print_bug
 from train.play.web.requests import MalformedError, read_request
 from train.play.web.tab import Tab
-from train.play.web.threads import Worker
+from train.play.web.threads import Workers
 
 _MOST_WAITING = 1_000  # messages that a browser has not taken yet
 _MOST_PENDING = 16  # requests read ahead of the one that is handled
-TOO_LARGE, TRY_LATER, POLICY = 1009, 1013, 1008  # WebSocket close codes
+TRY_LATER, POLICY = 1013, 1008  # WebSocket close codes
 
 
 class Outbox:
@@ -70,7 +70,7 @@ async def serve_tab(socket: WebSocket, most_bytes: int, make_tab: Any) -> None:
     await socket.accept()
     outbox = Outbox(asyncio.get_running_loop())
     tab: Tab = make_tab(outbox.send)
-    worker = Worker("tab")
+    worker = Workers("tab")
     sender = asyncio.create_task(_send_all(socket, outbox))
     try:
         worker.submit(partial(_open, tab))
@@ -99,7 +99,7 @@ async def _send_all(socket: WebSocket, outbox: Outbox) -> None:
                 return
 
 
-async def _receive_all(socket: WebSocket, most_bytes: int, tab: Tab, outbox: Outbox, worker: Worker) -> None:
+async def _receive_all(socket: WebSocket, most_bytes: int, tab: Tab, outbox: Outbox, worker: Workers) -> None:
     """Pass requests to the tab's thread until the connection ends; there it is noticed even while a request waits."""
     loop, room = asyncio.get_running_loop(), asyncio.Semaphore(_MOST_PENDING)
 

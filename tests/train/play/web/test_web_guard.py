@@ -57,6 +57,20 @@ def test_the_printed_address_sets_a_cookie_and_hides_the_token():
             pass
 
 
+def test_an_old_token_in_the_address_leaves_a_good_cookie_alone():
+    with make_client(knows_token=False) as browser:
+        browser.get(f"/?token={TOKEN}")
+        answer = browser.get("/?token=old", follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        assert "set-cookie" not in answer.headers
+        assert browser.get("/").status_code == 200
+
+
+def test_cookies_of_other_servers_are_read_as_browsers_write_them(client):
+    cookies = f'a={{"b": 1}}; c[d]=e; {COOKIE}={TOKEN}'
+    assert client.get("/api/sgf", headers={"cookie": cookies}).status_code == 200
+
+
 def test_the_token_is_compared_in_constant_time(client, monkeypatch):
     compared = []
 

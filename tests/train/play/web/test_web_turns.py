@@ -11,7 +11,7 @@ import pytest
 from rlgo.game import Game
 from rlgo.player import Insight, Player
 from train.play.web.answers import Search
-from train.play.web.threads import Worker, Workers
+from train.play.web.threads import Workers
 from train.play.web.turns import Turn, Turns
 from train.play.web.watch import SEND_SECONDS, Subject, Watch
 
@@ -181,7 +181,7 @@ def test_switched_off_it_does_nothing_until_the_end():
 
 
 def test_a_worker_runs_one_thing_after_another():
-    worker, seen = Worker("w"), list[int]()
+    worker, seen = Workers("w"), list[int]()
     futures = [worker.submit(lambda i=i: seen.append(i) or i) for i in range(50)]
     assert [future.result(10) for future in futures] == seen == [*range(50)]
     with pytest.raises(ZeroDivisionError):
@@ -194,7 +194,7 @@ def test_a_worker_runs_one_thing_after_another():
 
 
 def test_a_worker_outlives_what_nobody_waits_for():
-    worker, begun, go_on = Worker("w"), threading.Event(), threading.Event()
+    worker, begun, go_on = Workers("w"), threading.Event(), threading.Event()
 
     def work() -> bool:
         begun.set()
@@ -209,6 +209,23 @@ def test_a_worker_outlives_what_nobody_waits_for():
 
 
 def test_workers_share_the_work():
-    workers = Workers("w", 3)
+    """What takes long keeps one of them busy, and nothing waits for that one."""
+    workers, begun, go_on = Workers("shared", 3), threading.Event(), threading.Event()
+
+    def work() -> str:
+        begun.set()
+        go_on.wait(60)
+        return threading.current_thread().name
+
+    long = workers.submit(work)
+    begun.wait(10)
     names = {workers.submit(lambda: threading.current_thread().name).result(10) for _ in range(6)}
-    assert names == {"w-0", "w-1", "w-2"}
+    threads = [thread for thread in threading.enumerate() if thread.name.startswith("shared-")]
+    go_on.set()
+    assert long.result(10) == "shared-0"
+    assert names <= {"shared-1", "shared-2"}
+    assert len(threads) == 3
+    workers.close()
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()

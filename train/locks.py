@@ -1,0 +1,31 @@
+"""Locks: a file, or a folder, that one process at a time writes to."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from rlgo.errors import RlgoError
+from rlgo.files import unwritable
+
+
+@contextlib.contextmanager
+def only_writer(path: Path) -> Iterator[None]:
+    """Keep other processes from writing to a file or folder while the context lasts.
+
+    A process that dies releases its lock. The lock's own file stays, in the folder or next to the file.
+
+    Raises RlgoError if another process is writing to `path`, or if it cannot be written.
+    """
+    from filelock import FileLock, Timeout  # only who writes needs it
+
+    lock = FileLock(path / ".lock" if path.is_dir() else f"{path}.lock", timeout=0)
+    try:
+        held = lock.acquire()
+    except Timeout:
+        raise RlgoError(f"{path}: another process is writing to it") from None
+    except OSError as error:
+        raise unwritable(path, error) from None
+    with held:
+        yield
