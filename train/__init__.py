@@ -2,7 +2,7 @@
 
 Start reading at `cli/main.py`. The rooms, from the lowest floor up; each imports only lower ones:
 
-* `stats`, `provenance`, `console`, `plots`, `ray_cluster`: the ground floor, which knows nothing of Go
+* `stats`, `provenance`, `locks`, `console`, `plots`, `ray_cluster`: the ground floor, which knows nothing of Go
 * `settings`, `config`: what values may be, and the TOML files that hold them
 * `players`: everyone who can play, from a text such as ``dyna2,simulations=500``
 * `arena`: matches, tournaments and ratings; `play`: games with people, servers and other programs

@@ -661,7 +661,7 @@ def test_the_status_of_diff(run, tmp_path):
         (["import", "a.w", "-o", "b.npz", "--komi", "nan"], "--komi nan: expected a number from -361 to 361"),
         (["import", "a.w", "-o", "b.npz", "--games", "-1"], "--games -1: expected an integer of at least 0"),
         (["import", "a.w", "-o", "b.npz", "--value", "x"], "--value x: expected one of logistic, linear"),
-        (["import", "a.w", "-o", "no/b.npz"], "no/b.npz: cannot be written: No such file"),
+        (["import", "a.w", "-o", "no/b.npz"], "-o no/b.npz: expected a file that can be written"),
         (["export", "a.npz"], "a.w: already exists; use --force to overwrite it, or -o to name another file"),
         (["export", "a.npz", "-o", "b.npz"], "b.npz: expected a name that ends in .w"),
         (["export", "none.npz"], "none.npz: no such weight file"),

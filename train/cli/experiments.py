@@ -133,14 +133,13 @@ def report(
 
 def _again(context: typer.Context, names: list[str]) -> str:
     """Return the command that runs some experiments with the options that were given."""
-    options = []
+    options: list[object] = []
     for parameter in context.command.params:
         value = context.params.get(parameter.name or "")
         if parameter.param_type_name == "option" and value != parameter.default:
-            options += [
-                parameter.opts[-1],
-                *([] if value is True else [f"{value:g}" if isinstance(value, float) else value]),
-            ]
+            options.append(parameter.opts[-1])
+            if value is not True:
+                options.append(f"{value:g}" if isinstance(value, float) else value)
     return command("rlgo", "experiment", "run", *names, *options)
 
 

@@ -175,7 +175,10 @@ class McKeys(SimulationKeys):
 
 
 _HEURISTIC = Needs("a heuristic", lambda keys: keys.heuristic != "none")
-_PATTERNS = Needs("a heuristic with learned patterns", lambda keys: HEURISTICS[keys.heuristic] in LEARNED_PATTERNS)
+_PATTERNS = Needs(
+    "a heuristic with learned patterns and no prior_search",
+    lambda keys: HEURISTICS[keys.heuristic] in LEARNED_PATTERNS and not keys.prior_search,
+)
 
 
 def _believes(keys: Any) -> bool:

@@ -203,6 +203,10 @@ def test_bad_specs(spec: str, message: str) -> None:
         ("uct,heuristic=even", "heuristic has no effect here: it needs a confidence in H (prior_n) of at least 1"),
         ("rave,heuristic=even,M=0", "heuristic has no effect here: it needs a confidence in H (prior_n) of at least 1"),
         ("mc_rave,heuristic=both,patterns_after=8", "patterns_after has no effect here: it needs a heuristic with "),
+        (
+            "rlgo,first=td_search,patterns_after=2",
+            "patterns_after has no effect here: it needs a heuristic with learned ",
+        ),
         ("mc,epsilon=0.2", "epsilon has no effect here: it needs default_policy = rlgo"),
         ("uct,root_parallel=on", "root_parallel has no effect here: it needs several workers"),
         (
