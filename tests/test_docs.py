@@ -152,6 +152,14 @@ def test_won_games_are_those_of_the_raw_results():
         assert pair in results_in(DOCS / link), (*pair, link)
 
 
+def test_raw_results_name_no_folders_of_a_machine():
+    """Files in specs and commands have relative paths."""
+    files = [*DOCS.glob("experiments/*.jsonl"), *DOCS.glob("results/**/*.json*")]
+    assert len(files) >= 50
+    absolute = {path.name: re.findall(r"""(?<=[="' ])/\w[^"', ]*""", path.read_text("utf-8")) for path in files}
+    assert {name: paths[:3] for name, paths in absolute.items() if paths} == {}
+
+
 def test_the_table_of_all_players_names_them_all():
     text = (DOCS / "strength.md").read_text("utf-8")
     named = re.findall(r"`(\w+)[`,]", re.search(r"<!-- players -->(.*)<!-- /players -->", text, re.DOTALL)[1])
