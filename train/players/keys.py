@@ -273,9 +273,9 @@ _LEARNING, _SIMULATION = td_search.LEARNING, Simulation()
 _HAS_AN_END = needs("schedule", "linear", "exponential")
 
 
-@section
-class LearningSearchKeys(Keys):
-    """The keys shared by TD search and Dyna-2."""
+@register("td_search")
+class TdSearchKeys(Keys):
+    """TD search (TD paper, Section 4)."""
 
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
     implied: ClassVar[dict[str, tuple[str, str]]] = {
@@ -352,6 +352,9 @@ class LearningSearchKeys(Keys):
     self_atari: bool = rule("self_atari")
     mercy: bool = rule("mercy")
     max_moves: Count = setting(_SIMULATION, "max_moves", "Abandon a longer simulation; 0: 3 * size * size plies.")
+    value: Annotated[str, OneOf(*VALUES)] = setting(
+        _LEARNING, "value", "Whether V is logistic or linear in the features."
+    )
     reset: bool = key(default_of(TdSearch, "reset"), "Forget everything before each move.", "temporality")
     delay: int = key(
         default_of(TdSearch, "delay"),
@@ -373,7 +376,7 @@ class LearningSearchKeys(Keys):
                 self,
                 schedule=STEP_SCHEDULES[self.schedule],
                 games=self.schedule_games,
-                value=self._value(),
+                value=VALUES[self.value],
             ),
             "simulation": Simulation(
                 plies_or(self.policy_plies, THROUGHOUT), plies_or(self.learn_plies, ALL_PLIES), self.max_moves
@@ -385,22 +388,6 @@ class LearningSearchKeys(Keys):
             "workers": self.workers,
             "resign": self.resign,
         }
-
-    def _value(self) -> int:
-        """Return the kind of value function; that of Dyna-2 follows its long-term memory."""
-        return Learning().value
-
-
-@register("td_search")
-class TdSearchKeys(LearningSearchKeys):
-    """TD search (TD paper, Section 4)."""
-
-    value: Annotated[str, OneOf(*VALUES)] = setting(
-        _LEARNING, "value", "Whether V is logistic or linear in the features."
-    )
-
-    def _value(self) -> int:
-        return VALUES[self.value]
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the TD search."""
@@ -447,17 +434,17 @@ _LEARNS = Needs("long_learn = on", lambda keys: keys.long_learn)
 
 
 @register("dyna2")
-class Dyna2Keys(LearningSearchKeys):
+class Dyna2Keys(TdSearchKeys):
     """Dyna-2: a long-term memory, and TD search as its short-term memory (TD paper, Section 5)."""
 
-    aliases: ClassVar[dict[str, str]] = {**LearningSearchKeys.aliases, "long": "long_term"}
+    aliases: ClassVar[dict[str, str]] = {**TdSearchKeys.aliases, "long": "long_term"}
 
     sizes: SizesOrNone = key(
         (1, 2, 3), "Window sizes of the short-term memory, such as 1+2; none: no short-term memory (the greedy player)."
     )
-    alpha: float = with_default(LearningSearchKeys.fields()["alpha"], _SHORT.alpha)
+    alpha: float = with_default(TdSearchKeys.fields()["alpha"], _SHORT.alpha)
     schedule: Annotated[str, OneOf(*STEP_SCHEDULES)] = with_default(
-        LearningSearchKeys.fields()["schedule"], name_of(_SHORT.schedule, STEP_SCHEDULES)
+        TdSearchKeys.fields()["schedule"], name_of(_SHORT.schedule, STEP_SCHEDULES)
     )
     sharing: Annotated[str, OneOf(*SHARINGS)] = key(
         default_of(dyna2.Dyna2, "sharing"),
@@ -466,6 +453,12 @@ class Dyna2Keys(LearningSearchKeys):
     apart: bool = key(default_of(dyna2.Dyna2, "apart"), "Keep the memories apart in any case.")
     long_term: settings.Path = key(
         "", "The long-term memory: a weight file; empty: the best shipped weights; none: no long-term memory.", "dyna2"
+    )
+    value: Annotated[str, OneOf(*VALUES)] = setting(
+        _LEARNING,
+        "value",
+        "Whether V is logistic or linear in the features; with a long-term memory, its file decides.",
+        needs=needs("long_term", "none"),
     )
     long_learn: bool = key(False, "Let the long-term memory learn from each game that is played.")
     long_alpha: float = setting(_LONG, "alpha", "Step size of the long-term memory.", needs=_LEARNS)

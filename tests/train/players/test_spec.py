@@ -189,7 +189,7 @@ def test_bad_specs(spec: str, message: str) -> None:
         ("uct,k=1000", "unknown key k; "),
         ("mcts_greedy,M=50", "unknown key M; "),
         ("rave,bias=0.1", "unknown key bias; "),
-        ("dyna2,value=linear", "unknown key value; "),
+        ("dyna2,value=linear", "value has no effect here: it needs long_term = none"),
         (
             "heuristic_mc_rave,schedule=minimum_mse,k=500",
             "k has no effect here: it needs schedule = hand_selected or hand_selected_action",
