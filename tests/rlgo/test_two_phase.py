@@ -52,6 +52,8 @@ def test_the_second_phase_keeps_the_settings_of_the_first():
     # It gives up by the same memory, not by the one that is learned now.
     gave_up_by = np.ravel(first.analyses()["value"]).copy()
     np.testing.assert_array_equal(gave_up_by, first.evaluate(game, old)[:-1])
+    both.genmove(game)
+    assert (used[1] != fuse(first.features, old).black).any()  # it is no older than that
     random = TwoPhase(Dyna2(SIZE, random_weights(), (), long_epsilon=1.0, seed=1), depth=1, seed=1)
     assert len({random.genmove(game) for _ in range(30)}) > 5
 

@@ -82,7 +82,6 @@ def make_learner(
     kind : the class of the learner, or a function with the same arguments; by default, its workers are threads
     """
     le, p = config.learning, config.policy
-    value = VALUES[le.value]
     learning = Learning(
         alpha=le.alpha,
         schedule=STEP_SCHEDULES[le.alpha_schedule],
@@ -91,12 +90,12 @@ def make_learner(
         games=config.run.games,
         lambda_=le.lambda_,
         plies=le.plies,
-        value=value,
+        value=VALUES[le.value],
         update=UPDATES[le.update],
         normalise=NORMALISATIONS[le.normalise],
         averaging=le.averaging,
     )
-    policy = Policy(POLICIES[p.kind], p.epsilon if p.kind == "epsilon_greedy" else 0.0, p.temperature, value)
+    policy = Policy(POLICIES[p.kind], p.epsilon if p.kind == "epsilon_greedy" else 0.0, p.temperature)
     features = features_of(config)
     run = config.run
     return kind(
