@@ -33,18 +33,18 @@ class Knowledge(NamedTuple):
     table, value
         The value function of Q_rlgo, over 3x3 windows alone (`rewriting.fuse`), and its kind.
     policy
-        How the default policy LEARNED chooses moves with that value function.
+        How the default policy LEARNED chooses moves with that value function; None if the search has another one.
     patterns
         The strengths of learned patterns, or None.
     """
 
     table: Table
     value: int
-    policy: Policy
+    policy: Policy | None
     patterns: Strengths | None
 
 
-def knowledge_of(weights: Weights | None, patterns: Patterns | None, size: int, policy: Policy) -> Knowledge:
+def knowledge_of(weights: Weights | None, patterns: Patterns | None, size: int, policy: Policy | None) -> Knowledge:
     """Return the knowledge in `weights` and `patterns`, if any."""
     table, value = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32)), "logistic"
     if weights is not None:

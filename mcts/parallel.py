@@ -27,7 +27,7 @@ class Task(NamedTuple):
 
     Attributes
     ----------
-    root, last_move, context
+    root, last_moves, context
         As for `search.simulate`.
     is_over
         Called about every 10 ms; True stops the search.
@@ -42,7 +42,7 @@ class Task(NamedTuple):
     """
 
     root: np.record
-    last_move: int
+    last_moves: tuple[int, int]
     context: SearchContext
     is_over: Callable[[], bool] = lambda: False
     seconds_left: Callable[[], float | None] = lambda: None
@@ -157,7 +157,12 @@ class SearchThreads:
     def _simulate(self, i: int, budget: np.ndarray, task: Task) -> int:
         """Run simulations in the workspace of thread i; see `search.simulate`."""
         tree, workspace = self._tree_of(i), self.workspaces[i]
-        return int(simulate(budget, task.root, task.last_move, tree, task.context, workspace))
+        return int(simulate(budget, task.root, task.last_moves, tree, task.context, workspace))
+
+    def give_prior_to_roots(self, task: Task) -> None:
+        """Give new roots their prior knowledge, before several threads meet there."""
+        for i in range(len(self.trees)):
+            self._simulate(i, np.zeros(1, np.int64), task)
 
     @property
     def simulations(self) -> int:

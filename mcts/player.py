@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mcts.heuristic import give_prior, knowledge_of
+from mcts.heuristic import knowledge_of
 from mcts.insight import tree_insight
 from mcts.parallel import SearchThreads, Task
 from mcts.prior import Prior, Priors, UserPrior, one_by_one
@@ -30,7 +30,6 @@ from mcts.settings import (
 )
 from mcts.tree import (
     MOST_VISITS,
-    NO_CHILD,
     Tree,
     add_root,
     edge_arrays,
@@ -176,7 +175,7 @@ class TreeSearch(Player):
             raise RlgoError("prior_search: expected heuristic = rlgo, both or rlgo_patterns, whose values it learns")
         self._weights = self._needed(weights)
         self._patterns = self._needed_patterns(patterns)
-        policy = Policy(EPSILON_GREEDY, self.epsilon)
+        policy = Policy(EPSILON_GREEDY, self.epsilon) if self.default_policy.kind == LEARNED else None
         self.knowledge = knowledge_of(self._weights, self._patterns, size, policy)
 
         n_trees = resources.workers if resources.root_parallel else 1
@@ -255,6 +254,7 @@ class TreeSearch(Player):
         """Compile what a search needs, so that compiling costs no clock time; the trees are lost."""
         knows = " with liberties" * self._sees_liberties + " with patterns" * (self._patterns is not None)
         knows += " with a softmax policy" * (self.default_policy.softmax is not None)
+        knows += " with a learned policy" * (self.default_policy.kind == LEARNED)
         if self.prior_search is not None:  # first, since its values may see liberties
             self.prior_search.warm_up()
             self._take_values(self.prior_search.value_weights().table(is_fused=True))
@@ -345,9 +345,14 @@ class TreeSearch(Player):
         """
         actions = [*moves, PASS] if may_pass(len(moves), game.size) else moves
         self.root.move_to(game, np.array(actions, np.int64))
+        if self._user_prior is None:
+            self.threads.give_prior_to_roots(self._task(game.komi))
+            return
+        workspace = self.threads.workspaces[0]
         for tree in self.trees:
-            if tree.prior_kind[0] != self.settings.heuristic:
-                self._give_prior_to_root(tree, game.komi)
+            if tree.prior_kind[0] != Heuristic.USER:
+                wait_for_prior(0, self.root.board, tree, workspace)
+                self._user_prior.evaluate_waiting(workspace, tree)
 
     def simulate(self, game: Game, n: int) -> int:
         """Run n simulations from the root, which `set_root` set to `game`, and return how many there were.
@@ -367,7 +372,7 @@ class TreeSearch(Player):
 
     def _task(self, komi: float) -> Task:
         """Return what the threads are to search."""
-        task = Task(self.root.board, self.root.last_move, self.context(komi))
+        task = Task(self.root.board, self.root.last_moves, self.context(komi))
         user = self._user_prior
         return task if user is None else task._replace(evaluate_waiting=user.evaluate_waiting)
 
@@ -387,16 +392,6 @@ class TreeSearch(Player):
         """Make the value function of the TD search Q_rlgo."""
         assert self.prior_search is not None
         self.knowledge = self.knowledge._replace(table=table, value=self.prior_search.learning.value)
-
-    def _give_prior_to_root(self, tree: Tree, komi: float) -> None:
-        """Give a root its whole prior at once; see `search.improve_prior` for all other nodes."""
-        workspace = self.threads.workspaces[0]
-        if self._user_prior is not None:
-            wait_for_prior(0, self.root.board, tree, workspace)
-            self._user_prior.evaluate_waiting(workspace, tree)
-        else:
-            kind, before = int(self.settings.heuristic), (NO_CHILD, self.root.last_but_one)
-            give_prior(0, kind, before, self.root.board, tree, self.context(komi), workspace)
 
     def _read_result(self, simulations: int) -> TreeResult:
         """Return the result according to the trees' current statistics."""

@@ -37,13 +37,13 @@ class Root:
     ----------
     board
         The position as a board record.
-    last_move, last_but_one
-        The move that led to it, and the one before, or PASS.
+    last_moves
+        The move that led to it and the one before, or PASS.
     """
 
     def __init__(self, size: int, trees: list[Tree], settings: Settings, reuse: bool, rng: np.random.Generator):
         self.board = new_board(size)
-        self.last_move = self.last_but_one = PASS
+        self.last_moves = (PASS, PASS)
         self._trees, self._rng = trees, rng
         self._reuse = reuse and settings.action_value != ActionValue.FLAT
         self._position: tuple[int, ...] = ()  # the root of the current search, or of the last one
@@ -80,8 +80,8 @@ class Root:
         copy_record(game.board, self.board)
         if self.board.n_passes >= 2:
             self.board.n_passes = 0  # a request for a move means that the game continues
-        self.last_move = game.moves[-1][1] if game.moves else PASS
-        self.last_but_one = game.moves[-2][1] if len(game.moves) > 1 else PASS
+        last_but_one, last = [PASS, PASS, *(p for _, p in game.moves[-2:])][-2:]
+        self.last_moves = (last, last_but_one)
         nodes = [self.node_of(game, tree) if self._reuse else NO_CHILD for tree in self._trees]
         self._searched = None  # until `finish`: no later search builds on an interrupted one
         for tree, node in zip(self._trees, nodes, strict=True):

@@ -15,6 +15,7 @@ import numpy as np
 
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, give_prior
+from mcts.learned_policy import begin_learned, step_learned
 from mcts.patterns import PatternScratch, new_pattern_scratch
 from mcts.rave import back_up, beta_of, combine, hand_selected_beta, minimum_mse_value, virtual_loss
 from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, RaveSchedule, Settings
@@ -22,11 +23,10 @@ from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_
 from mcts.uct import ucb1
 from rlgo.board import BLACK, board_dtype, new_boards, outcome, play
 from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
-from rlgo.policy import choose_move
 from rlgo.rollout import LEARNED, DefaultPolicy, Rules, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 from rlgo.shapes import padded_points
 from rlgo.td import max_plies
-from rlgo.value import reset, reset_gains, shapes_dtype, squash, update
+from rlgo.value import reset_gains, shapes_dtype, squash
 
 DONE, NEEDS_PRIOR, FULL = 0, 1, 2  # why `simulate` returned
 _TWO_CACHE_LINES = 128  # bytes that a processor may move at once
@@ -152,21 +152,24 @@ def _on_own_cache_lines(dtype: np.dtype) -> np.ndarray:
 
 
 @njit
-def simulate(budget, root, last_move, tree, context, workspace):
+def simulate(budget, root, last_moves, tree, context, workspace):
     """Run simulations from the position `root` until the budget is spent (Algorithm 2).
+
+    A new root gets its prior first, even if no simulation is left.
 
     budget : int64[1], how many simulations are left for all threads that share it
     root : board record; node 0 of the tree stands for it
-    last_move : the move that led to the root
+    last_moves : the move that led to the root and the one before it, or PASS
     tree, context, workspace : `Tree`, `SearchContext`, `Workspace`
     Returns DONE; NEEDS_PRIOR if the list of new nodes waiting for a user's prior is full; or FULL if N(s) of the root
     has reached its limit.
     """
     path, tally = workspace.path, workspace.tally
+    give_prior_to_root(root, last_moves[1], tree, context, workspace)
     while atomic_add(budget, 0, -1) > 0:
         if tree.node_visits[0] >= MOST_VISITS:
             return FULL
-        begin_simulation(root, last_move, workspace)  # board.SetPosition(s_0)
+        begin_simulation(root, last_moves[0], workspace)  # board.SetPosition(s_0)
         new_node = descend(tree, context, workspace)  # [s_0, a_0, ..., s_T] = SIMTREE(board)
         z = roll_out(new_node, tree, context, workspace)  # [a_T, ..., a_D], z = SIMDEFAULT(board, T)
         back_up(path, z, context.settings, tree)  # BACKUP([s_0, ..., s_T], [a_0, ..., a_D], z)
@@ -288,8 +291,16 @@ def expand(edge, tree, context, workspace):
 
 
 @inline_once
+def give_prior_to_root(root, last_but_one, tree, context, workspace):
+    """Give a root its whole prior at once, unless it has it or waits for a user's."""
+    kind = np.int64(context.settings.heuristic)
+    if kind != Heuristic.USER and tree.prior_kind[0] != kind:
+        give_prior(0, kind, (np.int64(NO_CHILD), last_but_one), root, tree, context, workspace)
+
+
+@inline_once
 def improve_prior(node, tree, context, workspace):
-    """Give a node, which stands for the position on the board, the prior that its visits call for.
+    """Give a node, which stands for the position on the board, the prior that its visits call for; the root has one.
 
     The simulation that adds a node does not choose an action in it, so the prior is left to the next one that comes by;
     a quarter to a half of all nodes never see one. As counts and sums are added to, nothing else changes.
@@ -334,7 +345,7 @@ def wait_for_prior(node, b, tree, workspace):
 def begin_default_policy(context, workspace):
     """Prepare the scratch of the default policy for the position on the board."""
     if context.default_policy.kind == LEARNED:
-        reset(workspace.b, workspace.shapes, context.knowledge.table)
+        begin_learned(context.knowledge.policy, workspace.b, workspace.shapes, context.knowledge.table)
     else:
         begin_rollout(workspace.b, context.default_policy, workspace.rollout)
 
@@ -342,13 +353,10 @@ def begin_default_policy(context, workspace):
 @inline_once
 def step_default_policy(context, workspace):
     """Choose a move by the default policy, play it, and return it."""
-    b, shapes, knowledge = workspace.b, workspace.shapes, context.knowledge
+    b, shapes, knowledge, rules = workspace.b, workspace.shapes, context.knowledge, context.rules
     if context.default_policy.kind == LEARNED:
-        p = choose_move(b, shapes, knowledge.table, knowledge.policy, workspace.rng)[0]
-        play(b, p, context.rules.zobrist)
-        update(b, shapes, knowledge.table)
-        return p
-    return step_rollout(b, context.default_policy, workspace.rollout, context.rules, workspace.rng)
+        return step_learned(knowledge.policy, b, shapes, knowledge.table, rules.zobrist, workspace.rng)
+    return step_rollout(b, context.default_policy, workspace.rollout, rules, workspace.rng)
 
 
 @inline_once

@@ -42,6 +42,7 @@ from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
 
 from rlgo.errors import RlgoError, shown
+from rlgo.parts import PartCompiler, rebuild_part, reduce_part
 
 _ROOT = Path(__file__).resolve().parent.parent
 _COMPILED_FOLDERS = (_ROOT / "rlgo", _ROOT / "mcts")
@@ -115,9 +116,33 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
         if numba.config.DISABLE_JIT:
             return dispatcher  # a plain function
         dispatcher._cache = _KernelCache(f)
-        return _without_literals(dispatcher)
+        return _as_parts(dispatcher, options)
 
     return decorate if function is None else decorate(function)
+
+
+def _as_parts(dispatcher: Any, options: dict[str, Any]) -> Any:
+    """Let callers in compiled code have the function as a part of their own (`parts.py`); Python has it whole.
+
+    They also see one `int64` where they pass 0 or 1, and not another type for each constant. numba would compile the
+    function once for each, with all that it calls, and also for types that it only supposes on its way to the right
+    ones: 230 compilations for the default player's first move, not 184. LLVM still specialises what it inlines.
+    """
+
+    @cache
+    def part() -> Any:
+        compiled = numba.njit(**options, no_cpython_wrapper=True, pipeline_class=PartCompiler)(dispatcher.py_func)
+        compiled._compiling_counter = dispatcher._compiling_counter  # how numba knows that a function calls itself
+        if _CopiesShare.is_ours(dispatcher.py_func):
+            compiled._cache = _PartCache(dispatcher.py_func)
+        return compiled
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return part().get_call_template([unliteral(a) for a in args], {k: unliteral(a) for k, a in kws.items()})
+
+    dispatcher.get_call_template = get_call_template
+    dispatcher.get_overload = lambda signature: part().get_overload(signature)
+    return dispatcher
 
 
 class _CopiesShare(_CacheLocator):
@@ -127,16 +152,22 @@ class _CopiesShare(_CacheLocator):
     They also try whether it can be written, once for each kernel at each start.
     """
 
+    subfolder = ""
+
+    @staticmethod
+    def is_ours(function: Any) -> bool:
+        """Return whether the name of the cache folder says what the function's source is."""
+        return Path(function.__code__.co_filename).resolve().parent in _COMPILED_FOLDERS
+
     @classmethod
     def from_function(cls, function: Any, file: str) -> _CopiesShare | None:
-        """Return the place of a function; None if the name of the cache folder says nothing about its source."""
-        folder = Path(file).resolve().parent
-        return cls(function, file, folder.name) if folder in _COMPILED_FOLDERS else None
+        """Return the place of one of our functions, and None for others."""
+        return cls(function, file) if cls.is_ours(function) else None
 
-    def __init__(self, function: Any, file: str, package: str) -> None:
+    def __init__(self, function: Any, file: str) -> None:
         self._py_file = file  # numba reads it to warn of what cannot be cached
-        self._path = CACHE_DIR / package
-        self._path.mkdir(exist_ok=True)
+        self._path = CACHE_DIR / Path(file).resolve().parent.name / self.subfolder
+        self._path.mkdir(parents=True, exist_ok=True)
         self._line = function.__code__.co_firstlineno
 
     def get_cache_path(self) -> str:
@@ -155,6 +186,27 @@ class _KernelPlaces(CompileResultCacheImpl):
     _locator_classes = [_CopiesShare, *CompileResultCacheImpl._locator_classes]  # noqa: RUF012  # as in numba
 
 
+class _PartsShare(_CopiesShare):
+    """Where parts are kept, which have the names of the functions that Python calls."""
+
+    subfolder = "parts"
+
+
+class _PartPlaces(CompileResultCacheImpl):
+    """numba's cache of compiled functions, for parts."""
+
+    _locator_classes = [_PartsShare]  # noqa: RUF012  # as in numba
+
+    def reduce(self, result: Any) -> tuple[Any, ...]:
+        return reduce_part(result)
+
+    def rebuild(self, target_context: Any, data: tuple[Any, ...]) -> Any:
+        return rebuild_part(target_context, data)
+
+    def check_cachable(self, result: Any) -> bool:
+        return not result.library.has_dynamic_globals  # addresses of this process; its callers may do without them
+
+
 class _KernelCache(FunctionCache):
     """numba's cache of one function, for programs that go on where machine code cannot be kept, as on a full disk."""
 
@@ -167,26 +219,14 @@ class _KernelCache(FunctionCache):
             _say_what_is_lost(error.strerror)
 
 
+class _PartCache(_KernelCache):
+    _impl_class = _PartPlaces
+
+
 @cache
 def _say_what_is_lost(reason: str | None) -> None:
     text = f"rlgo: {CACHE_DIR}: machine code cannot be kept, and is compiled again next time: {reason}"
     print(text, file=sys.stderr, flush=True)
-
-
-def _without_literals(dispatcher: Any) -> Any:
-    """Let callers in compiled code see one `int64` where they pass 0 or 1, and not another type for each constant.
-
-    numba would compile the function once for each, with all that it calls, and also for types that it only supposes on
-    its way to the right ones. With this, the default player's first move takes 184 compilations and 38 s of CPU time,
-    without it 230 and 50 s. LLVM still specialises what it inlines.
-    """
-    resolve = dispatcher.get_call_template
-
-    def get_call_template(args: Any, kws: Any) -> Any:
-        return resolve([unliteral(a) for a in args], {k: unliteral(a) for k, a in kws.items()})
-
-    dispatcher.get_call_template = get_call_template
-    return dispatcher
 
 
 def inline(function: Any) -> Any:

@@ -62,7 +62,7 @@ def test_nothing_is_kept_without_reuse(reuse):
     assert not search.root.is_at(game)
     set_root(search, game)
     assert search.root.is_at(game)
-    assert search.root.last_move == result.line[1]
+    assert search.root.last_moves[0] == result.line[1]
     assert (nodes_in(search.trees[0]) > 1) == reuse
 
 

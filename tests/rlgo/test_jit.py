@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 
 from rlgo import jit
@@ -77,3 +78,39 @@ def test_copies_of_the_same_sources_share_machine_code(tmp_path: Path) -> None:
     assert misses_and_hits(copy) == "1 0"
     assert misses_and_hits(ROOT) == "0 1"
     assert misses_and_hits(changed) == "1 0"
+
+
+@pytest.mark.process
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_what_kernels_call_is_compiled_once_for_all_of_them(tmp_path: Path) -> None:
+    environment = os.environ | {"RLGO_CACHE_DIR": str(tmp_path), "NUMBA_DEBUG_CACHE": "1"}
+
+    def call(kernel: str) -> str:
+        program = f"from rlgo.jit import *; rng = make_rng(1); {kernel}; print('signatures', random_u64.signatures)"
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
+        )
+        assert "signatures []" in done.stdout  # only what Python calls has any
+        return "\n".join(line for line in done.stdout.splitlines() if "jit.random_u64" in line)
+
+    assert "data saved" in call("random_unit(rng)")
+    assert "data loaded" in (said := call("random_below(rng, 5)"))
+    assert "data saved" not in said
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_functions_of_users_can_be_called_by_their_kernels_and_by_python() -> None:
+    @jit.njit
+    def power(x, n):
+        return x if n == 1 else x * power(x, n - 1)
+
+    @jit.njit
+    def cubes(xs):
+        total = 0
+        for x in xs:
+            total += power(x, 3)
+        return total
+
+    assert cubes(np.arange(4)) == 36
+    assert not power.nopython_signatures
+    assert power(2, 10) == 1024
