@@ -21,7 +21,7 @@ from numba.core.typed_passes import AnnotateTypes
 
 
 class PartCompiler(CompilerBase):
-    """numba's compiler, except that its output is a `PartLibrary`; a `pipeline_class` of `numba.njit`."""
+    """numba's compiler, except that its output is a `PartLibrary`; for the option `pipeline_class`."""
 
     def define_pipelines(self) -> list[Any]:
         """Return numba's passes, with one more."""
