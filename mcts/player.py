@@ -78,8 +78,8 @@ class TreeSearch(Player):
     epsilon
         Probability of a uniformly random move in the default policy LEARNED.
     weights
-        The value function of Q_rlgo: for the heuristics RLGO, BOTH and RLGO_PATTERNS, the default policy LEARNED, and
-        truncation.
+        The value function of Q_rlgo: for the heuristics RLGO, BOTH and RLGO_PATTERNS, the default policy LEARNED,
+        truncation, and values of leaves.
     patterns
         Learned patterns: for the heuristics PATTERNS and RLGO_PATTERNS.
     prior
@@ -194,6 +194,7 @@ class TreeSearch(Player):
     def _needed(self, weights: Weights | None) -> Weights | None:
         """Return the weights if the settings need any; RlgoError if they are missing, or for another board size."""
         needs_value = self.settings.truncate != NO_TRUNCATION or self.default_policy.kind == LEARNED
+        needs_value |= self.settings.leaf_value > 0
         if self.prior_search is not None or not (needs_value or self.settings.heuristic in LEARNED_VALUES):
             return None
         if weights is None:

@@ -155,7 +155,9 @@ def _on_own_cache_lines(dtype: np.dtype) -> np.ndarray:
 def simulate(budget, root, last_moves, tree, context, workspace):
     """Run simulations from the position `root` until the budget is spent (Algorithm 2).
 
-    A new root gets its prior first, even if no simulation is left.
+    A new root gets its prior first, even if no simulation is left. With `Settings.leaf_value`, w, what is backed up is
+    (1 - w) z + w V(s_T), as Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search",
+    mix an outcome with a learned value; if the game is over at s_T, it is z.
 
     budget : int64[1], how many simulations are left for all threads that share it
     root : board record; node 0 of the tree stands for it
@@ -171,8 +173,10 @@ def simulate(budget, root, last_moves, tree, context, workspace):
             return FULL
         begin_simulation(root, last_moves[0], workspace)  # board.SetPosition(s_0)
         new_node = descend(tree, context, workspace)  # [s_0, a_0, ..., s_T] = SIMTREE(board)
+        w = context.settings.leaf_value if workspace.b.n_passes < 2 else 0.0
+        v = learned_value(context, workspace) if w > 0.0 else 0.0
         z = roll_out(new_node, tree, context, workspace)  # [a_T, ..., a_D], z = SIMDEFAULT(board, T)
-        back_up(path, z, context.settings, tree)  # BACKUP([s_0, ..., s_T], [a_0, ..., a_D], z)
+        back_up(path, (1.0 - w) * z + w * v, context.settings, tree)  # BACKUP([s_0, ..., s_T], [a_0, ..., a_D], z)
         tally.simulations += 1
         tally.wins += z
         tally.moves += path.n_moves
@@ -240,7 +244,7 @@ def roll_out(new_node, tree, context, workspace):
                 take_action(new_node, edge, color, settings, path, tree)
             new_node = np.int64(NO_CHILD)
     if b.n_passes < 2 and path.n_moves < settings.max_moves:
-        return truncated_value(context, workspace)
+        return learned_value(context, workspace)
     return outcome(b, komi)
 
 
@@ -360,7 +364,7 @@ def step_default_policy(context, workspace):
 
 
 @inline_once
-def truncated_value(context, workspace):
+def learned_value(context, workspace):
     """Return V of the position on the board, limited to [0, 1] because a linear V may lie outside."""
     knowledge = context.knowledge
     reset_gains(workspace.b, workspace.shapes, knowledge.table)

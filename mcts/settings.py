@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 from rlgo.bounds import Choice, Number, Whole, checked
-from rlgo.settings import AT_LEAST_0, COUNT, COUNT_OR_0, MOST, POSITIVE, THREADS
+from rlgo.settings import AT_LEAST_0, COUNT, COUNT_OR_0, MOST, POSITIVE, PROBABILITY, THREADS
 
 NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
 MOST_MEMORY_MB = 50_000  # of a tree: beyond it, the indices of edges would not fit into 32 bits
@@ -86,6 +86,7 @@ class Settings(NamedTuple):
     temperature: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
     pruning: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
     truncate: Annotated[int, Whole(ge=NO_TRUNCATION, le=MOST)] = NO_TRUNCATION  # plies of the default policy, then V
+    leaf_value: Annotated[float, PROBABILITY] = 0.0  # share of V(s_T) in what is backed up, see `search.simulate`
     virtual_loss: Annotated[int, Whole(ge=0, le=1_000)] = 0  # lost visits that a thread adds; 0 if no tree is shared
     max_moves: Annotated[int, COUNT_OR_0] = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
+from board_data import from_diagram
 from tree_tools import (
     SIZE,
     TO_THE_END,
@@ -21,8 +23,6 @@ from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, ActionValue, RaveSchedule
 from mcts.tree import edges_of
 from rlgo.board import BLACK, PASS, WHITE
-from rlgo.coords import from_vertex
-from rlgo.game import Game
 from rlgo.rollout import LEARNED, DefaultPolicy
 from rlgo.value import ValueFunction
 
@@ -65,6 +65,22 @@ def test_each_algorithm_takes_the_best_action_by_its_own_value():
             assert values[int(path_of(search).edge[0])] == pytest.approx(max(values)), name
 
 
+NEARLY_OVER = """
+    . X . X X
+    X X X X X
+    X X X X X
+    X X X X .
+    X X X X .
+"""
+TWO_EYES_OR_ONE = """
+    . O X . .
+    O O X X .
+    O O . X X
+    . O O O O
+    . . O O .
+"""
+
+
 @pytest.mark.parametrize("truncate", [0, 3])
 def test_truncated_simulations_end_in_v(truncate):
     w, game = random_weights(), game_after("C3")
@@ -83,6 +99,37 @@ def test_truncated_simulations_end_in_v(truncate):
     edges = edges_of(search.trees[0], 0)
     assert edges.n.sum() == 60
     assert edges.w.sum() == pytest.approx(search.wins, abs=60 / 512)
+
+
+@pytest.mark.parametrize("name", ["uct", "mc_rave"])
+def test_a_share_of_what_is_backed_up_is_v_where_the_tree_ends(name):
+    w, share, game = random_weights(), 0.3, game_after("C3")
+    search = TreeSearch(SIZE, ALGORITHMS[name]._replace(leaf_value=share), 1, weights=w, seed=1)
+    set_root(search, game)
+    value, values = ValueFunction(w), set()
+    for _ in range(60):
+        before, z = edges_of(search.trees[0], 0), -search.wins
+        search.simulate(game, 1)
+        after, path = edges_of(search.trees[0], 0), path_of(search)
+        z += search.wins  # wins are of games, whatever is backed up
+        leaf = replayed(game, path.moves[: path.n_nodes - 1].tolist())  # the last move is the default policy's
+        expected = (1 - share) * z + share * value.value(leaf.board)
+        assert z in (0, 1)
+        assert (after.w - before.w).sum() == pytest.approx(expected, abs=1 / 256)
+        assert (after.w_amaf - before.w_amaf)[after.n_amaf > before.n_amaf] == pytest.approx(expected, abs=1 / 256)
+        values.add(round(expected, 3))
+    assert len(values) > 20
+
+
+def test_v_of_a_finished_game_does_not_count():
+    game, w = from_diagram(NEARLY_OVER), random_weights()
+    game.play(PASS)
+    assert 0.01 < ValueFunction(w).value(game) < 0.99
+    search = TreeSearch(SIZE, ALGORITHMS["uct"]._replace(leaf_value=1.0), 400, weights=w, seed=1)
+    result = search.search(game)
+    (passed,) = result.q[result.moves == PASS]  # this second pass ends the game
+    assert passed == game.outcome == 1
+    assert not np.isin(result.q[(result.visits > 0) & (result.moves != PASS)], (0, 1)).any()
 
 
 def test_the_learned_default_policy_is_greedy_by_v():
@@ -111,16 +158,8 @@ def test_the_learned_default_policy_is_greedy_by_v():
 
 def test_it_finds_what_decides_the_game():
     """Two points: one makes two eyes; and White, to play, takes it away."""
-    rows = [". O X . .", "O O X X .", "O O . X X", ". O O O O", ". . O O ."]
-    stones = [
-        ("EXO".index(c), from_vertex(f"{'ABCDE'[col]}{SIZE - row}", SIZE))
-        for row, text in enumerate(rows)
-        for col, c in enumerate(text.split())
-        if c in "XO"
-    ]
     for color in (BLACK, WHITE):
-        game = Game(SIZE, -12.5)
-        game.set_up(stones, color)
+        game = from_diagram(TWO_EYES_OR_ONE, color, -12.5)
         for name in ("uct", "mcts_greedy", "uct_rave"):  # greedy MC-RAVE believes its AMAF values, and errs
             search = TreeSearch(SIZE, ALGORITHMS[name], 20_000, seed=2, name=name)
             assert search.genmove(game) == at("E5"), (name, color)

@@ -229,6 +229,11 @@ class TreeKeys(SimulationKeys):
         "Its file, or its spec with semicolons in place of commas.",
         "two_phase_mcts",
     )
+    leaf_value: float = setting(
+        _SETTINGS,
+        "leaf_value",
+        "The share of V, by the weights, of the position where the tree ends, in the outcome of each simulation.",
+    )
     reuse: bool = setting(_RESOURCES, "reuse", "Keep the part of the tree below the next position.")
     memory_mb: float = setting(_RESOURCES, "memory_mb", "Memory of the tree; when it is full, the tree stops growing.")
 
@@ -249,7 +254,8 @@ class TreeKeys(SimulationKeys):
         return loaded(load_patterns, find_patterns(self.patterns, size))
 
     def _needs_weights(self) -> bool:
-        return super()._needs_weights() or (HEURISTICS[self.heuristic] in LEARNED_VALUES and not self.prior_search)
+        needs_value = self.leaf_value > 0 or HEURISTICS[self.heuristic] in LEARNED_VALUES
+        return super()._needs_weights() or (needs_value and not self.prior_search)
 
 
 @section
