@@ -112,5 +112,5 @@ ALGORITHMS = {
     "mc_rave": Settings(ActionValue.MC_RAVE),
     "uct_rave": Settings(ActionValue.MC_RAVE, c=0.1, schedule=RaveSchedule.HAND_SELECTED),
     "heuristic_mc_rave": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO),
-    "rlgo": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO_PATTERNS, patterns_after=8),
+    "rlgo": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO_PATTERNS, patterns_after=8, leaf_value=0.3),
 }
