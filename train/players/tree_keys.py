@@ -361,12 +361,14 @@ _register_algorithm(
 _register_algorithm(
     "rlgo",
     "The strongest player here and the default engine: MC-RAVE with learned values and learned patterns as prior "
-    "knowledge; on boards without shipped weights, with patterns alone.",
+    "knowledge, and learned values of leaves; on boards without shipped weights, with patterns alone.",
     EngineKeys,
     # Who sets simulations wants no time limit beside them, and who names weights wants them used.
     implied={**McRaveKeys.implied, "simulations": ("seconds", 0.0), "weights": ("heuristic", "rlgo_patterns")},
     by_size={
-        size: {"heuristic": "patterns"} for size in range(MIN_SIZE, MAX_SIZE + 1) if size not in shipped_weight_sizes()
+        size: {"heuristic": "patterns", "leaf_value": 0.0}
+        for size in range(MIN_SIZE, MAX_SIZE + 1)
+        if size not in shipped_weight_sizes()
     },
     simulations="none",
     seconds=1.0,
