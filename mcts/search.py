@@ -26,7 +26,7 @@ from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, inline_o
 from rlgo.rollout import LEARNED, DefaultPolicy, Rules, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 from rlgo.shapes import padded_points
 from rlgo.td import max_plies
-from rlgo.value import reset_gains, shapes_dtype, squash
+from rlgo.value import reset_value, shapes_dtype, squash
 
 DONE, NEEDS_PRIOR, FULL = 0, 1, 2  # why `simulate` returned
 _TWO_CACHE_LINES = 128  # bytes that a processor may move at once
@@ -367,7 +367,7 @@ def step_default_policy(context, workspace):
 def learned_value(context, workspace):
     """Return V of the position on the board, limited to [0, 1] because a linear V may lie outside."""
     knowledge = context.knowledge
-    reset_gains(workspace.b, workspace.shapes, knowledge.table)
+    reset_value(workspace.b, workspace.shapes, knowledge.table)
     return min(1.0, max(0.0, squash(knowledge.value, workspace.shapes.x[0])))
 
 

@@ -386,17 +386,10 @@ def reset(b, sh, table):
 @njit
 def reset_gains(b, sh, table):
     """Recompute only what `x` and `gain_of` need; choosing moves and further updates need a full `reset`."""
-    g = table.g
     sh.part[:] = 0
-    for w in range(g.n_windows):
-        configuration = np.int64(0)
-        if is_plain(g, w):
-            for d in range(g.n_cells[w]):
-                configuration += _POWER[d] * np.int64(b.color[np.uint64(g.cell_point[w, d])])
-        sh.configuration[w] = configuration
-        sh.dirty[w] = 0
-        sh.delta[w] = 0
-    reset_liberties(b, sh, g)
+    sh.dirty[:] = 0
+    sh.delta[:] = 0
+    _read_configurations(b, sh, table.g)
     reweigh(sh, table)
     sh.last_liberty[:] = 0
     for p in range(b.color.shape[0]):
@@ -404,6 +397,24 @@ def reset_gains(b, sh, table):
         if c in (BLACK, WHITE):
             chain = np.int64(b.chain[p])
             sh.last_liberty[chain] = last_liberty(b, chain)
+
+
+@njit
+def reset_value(b, sh, table):
+    """Recompute only the configurations and x[0], by Black's weights; everything else needs one of the resets above."""
+    _read_configurations(b, sh, table.g)
+    sh.x[0] = x_of(sh.configuration, table)
+
+
+@inline
+def _read_configurations(b, sh, g):
+    for w in range(g.n_windows):
+        configuration = np.int64(0)
+        if is_plain(g, w):
+            for d in range(g.n_cells[w]):
+                configuration += _POWER[d] * np.int64(b.color[np.uint64(g.cell_point[w, d])])
+        sh.configuration[w] = configuration
+    reset_liberties(b, sh, g)
 
 
 @njit

@@ -101,9 +101,9 @@ def test_truncated_simulations_end_in_v(truncate):
     assert edges.w.sum() == pytest.approx(search.wins, abs=60 / 512)
 
 
-@pytest.mark.parametrize("name", ["uct", "mc_rave"])
-def test_a_share_of_what_is_backed_up_is_v_where_the_tree_ends(name):
-    w, share, game = random_weights(), 0.3, game_after("C3")
+@pytest.mark.parametrize(("name", "liberties"), [("uct", ()), ("mc_rave", ("atari 2x2",))])
+def test_a_share_of_what_is_backed_up_is_v_where_the_tree_ends(name, liberties):
+    w, share, game = random_weights(liberties=liberties), 0.3, game_after("C3")
     search = TreeSearch(SIZE, ALGORITHMS[name]._replace(leaf_value=share), 1, weights=w, seed=1)
     set_root(search, game)
     value, values = ValueFunction(w), set()

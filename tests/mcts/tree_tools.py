@@ -56,8 +56,8 @@ def value_index(p: int) -> int:
     return -1 if p == PASS else (p // (SIZE + 1) - 1) * SIZE + p % (SIZE + 1) - 1
 
 
-def random_weights(seed: int = 1) -> Weights:
-    features = make_features(SIZE, (1, 2, 3), "LI+LD")
+def random_weights(seed: int = 1, liberties: tuple[str, ...] = ()) -> Weights:
+    features = make_features(SIZE, (1, 2, 3), "LI+LD", liberties)
     theta = np.random.default_rng(seed).normal(0, 0.2, features.n_weights + 1).astype(np.float32)
     theta[0] = 0
     return Weights(features, theta)
