@@ -78,6 +78,7 @@ class SimulationKeys(Keys):
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
     implied: ClassVar[dict[str, tuple[str, str]]] = BY_POLICY_FILE
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations", "default": "default_policy"}
+    best_weights: ClassVar[dict[int, str]] = {}  # by board size, where they are not those of the best greedy player
 
     simulations: CountOrNone = key(default_of(TreeSearch, "simulations"), SIMULATIONS)
     seconds: Seconds = key(0.0, SECONDS)
@@ -151,7 +152,7 @@ class SimulationKeys(Keys):
     def _load_weights(self, size: int) -> Weights | None:
         """Load the weights that the search needs, if any. RlgoError for a file that is named in vain."""
         if self._needs_weights():
-            return weights_for(self.weights, size)
+            return weights_for(self.weights or self.best_weights.get(size, ""), size)
         if self.weights:
             raise RlgoError(f"weights = {self.weights}: not used with these settings; see heuristic and default_policy")
         return None
@@ -314,6 +315,7 @@ class EngineKeys(McRaveKeys):
     """The keys of the player that Go players meet."""
 
     levels: ClassVar[dict[int, dict[str, Any]]] = LEVELS
+    best_weights: ClassVar[dict[int, str]] = {9: "9x9-liberties-5M"}
 
     strength: Annotated[int, Field(ge=min(LEVELS), le=max(LEVELS))] | None = key(
         None, "A level of strength, in place of simulations and seconds: 1 is a beginner, 10 the strongest."
@@ -361,7 +363,8 @@ _register_algorithm(
 _register_algorithm(
     "rlgo",
     "The strongest player here and the default engine: MC-RAVE with learned values and learned patterns as prior "
-    "knowledge, and learned values of leaves; on boards without shipped weights, with patterns alone.",
+    "knowledge, and learned values of leaves. On 9x9, these values see liberties; on boards without shipped weights, "
+    "there are patterns alone.",
     EngineKeys,
     # Who sets simulations wants no time limit beside them, and who names weights wants them used.
     implied={**McRaveKeys.implied, "simulations": ("seconds", 0.0), "weights": ("heuristic", "rlgo_patterns")},

@@ -209,6 +209,11 @@ def test_the_strongest_player_plays_on_every_board():
         assert player.settings.heuristic == (Heuristic.RLGO_PATTERNS if has_weights else Heuristic.PATTERNS)
         assert (player.value_weights() is not None) == has_weights
         assert player.knowledge.patterns is not None
+        assert (player.settings.leaf_value > 0) == has_weights
+        if has_weights:
+            assert player.value_weights().features.sees_liberties == (size == 9)
+    assert not make_player("rlgo,weights=9x9-1M", 9).value_weights().features.sees_liberties
+    assert make_player("rlgo,heuristic=patterns,leaf_value=0", 9).value_weights() is None
     assert make_player("rlgo,sims=20", 7).seconds is None
     assert make_player("rlgo,sims=20,seconds=3", 7).seconds == 3.0
     with pytest.raises(RlgoError, match=r"x\.npz"):
