@@ -15,6 +15,7 @@ from rlgo.game import Game
 from rlgo.jit import sources_digest
 from rlgo.player import GreedyPlayer
 from rlgo.resources import checkpoints_dir, shipped_patterns
+from rlgo.weights import shipped_weights
 from train.arena.prepare import make_openings, random_opening, try_players
 from train.players import make_player
 from train.players.loading import files_loaded
@@ -60,8 +61,8 @@ def test_programs_are_the_sources_and_the_files_that_players_load(tmp_path: Path
 
 
 def test_files_that_players_load_unasked_are_among_their_programs() -> None:
-    best, patterns = checkpoints_dir() / "9x9-liberties-5M.npz", shipped_patterns(9)
+    best, patterns = shipped_weights(9), shipped_patterns(9)
     assert try_players(["greedy"], 9, 7.5).programs["files"] == {f"checkpoints/{best.name}": digest_of(best)}
     with files_loaded() as files:
         make_player("rlgo,sims=2,memory_mb=1", 9)
-    assert files == {best, patterns}
+    assert files == {checkpoints_dir() / "9x9-liberties-5M.npz", patterns}
