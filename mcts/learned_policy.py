@@ -13,11 +13,6 @@ from rlgo.value import reset, update
 
 
 @inline
-def _begin_learned(b, shapes, table):
-    reset(b, shapes, table)
-
-
-@inline
 def _step_learned(policy, b, shapes, table, zobrist, rng):
     p = choose_move(b, shapes, table, policy, rng)[0]
     play(b, p, zobrist)
@@ -28,7 +23,7 @@ def _step_learned(policy, b, shapes, table, zobrist, rng):
 def begin_learned(policy, b, shapes, table):
     """Prepare `shapes` for moves from the position on `b`; nothing if `policy`, a `Policy`, is None."""
     if policy is not None:
-        _begin_learned(b, shapes, table)
+        reset(b, shapes, table)
 
 
 def step_learned(policy, b, shapes, table, zobrist, rng):
@@ -40,7 +35,7 @@ def step_learned(policy, b, shapes, table, zobrist, rng):
 def _overload_begin_learned(policy, b, shapes, table):  # noqa: ARG001  # numba matches names
     if is_none(policy):
         return lambda policy, b, shapes, table: None  # noqa: ARG005
-    return lambda policy, b, shapes, table: _begin_learned(b, shapes, table)  # noqa: ARG005
+    return lambda policy, b, shapes, table: reset(b, shapes, table)  # noqa: ARG005
 
 
 @by_type(step_learned)
