@@ -155,9 +155,9 @@ def _on_own_cache_lines(dtype: np.dtype) -> np.ndarray:
 def simulate(budget, root, last_moves, tree, context, workspace):
     """Run simulations from the position `root` until the budget is spent (Algorithm 2).
 
-    A new root gets its prior first, even if no simulation is left. With `Settings.leaf_value`, w, what is backed up is
+    A new root gets its prior first, even if no simulation is left. With `Settings.leaf_value`, what is backed up is
     (1 - w) z + w V(s_T), as Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search",
-    mix an outcome with a learned value; if the game is over at s_T, it is z.
+    mix an outcome with a learned value; w is `leaf_share`.
 
     budget : int64[1], how many simulations are left for all threads that share it
     root : board record; node 0 of the tree stands for it
@@ -173,8 +173,8 @@ def simulate(budget, root, last_moves, tree, context, workspace):
             return FULL
         begin_simulation(root, last_moves[0], workspace)  # board.SetPosition(s_0)
         new_node = descend(tree, context, workspace)  # [s_0, a_0, ..., s_T] = SIMTREE(board)
-        w = context.settings.leaf_value if workspace.b.n_passes < 2 else 0.0
-        v = learned_value(context, workspace) if w > 0.0 else 0.0
+        w = leaf_share(workspace.b, context.settings)
+        v = leaf_value(context, workspace) if w > 0.0 else 0.0
         z = roll_out(new_node, tree, context, workspace)  # [a_T, ..., a_D], z = SIMDEFAULT(board, T)
         back_up(path, (1.0 - w) * z + w * v, context.settings, tree)  # BACKUP([s_0, ..., s_T], [a_0, ..., a_D], z)
         tally.simulations += 1
@@ -244,7 +244,7 @@ def roll_out(new_node, tree, context, workspace):
                 take_action(new_node, edge, color, settings, path, tree)
             new_node = np.int64(NO_CHILD)
     if b.n_passes < 2 and path.n_moves < settings.max_moves:
-        return learned_value(context, workspace)
+        return learned_value(0.0, context, workspace)
     return outcome(b, komi)
 
 
@@ -363,12 +363,34 @@ def step_default_policy(context, workspace):
     return step_rollout(b, context.default_policy, workspace.rollout, rules, workspace.rng)
 
 
+@inline
+def leaf_share(b, settings):
+    """Return w, the share of V(s_T) in what is backed up: 0 if the game is over, and less the fuller the board is.
+
+    w = `leaf_value` * (1 - `leaf_fade` * stones / points): the shorter a simulation is, the more its outcome tells.
+    """
+    if b.n_passes >= 2:
+        return 0.0
+    points = b.board_size * b.board_size
+    return settings.leaf_value * (1.0 - settings.leaf_fade * (points - b.n_empty) / points)
+
+
 @inline_once
-def learned_value(context, workspace):
-    """Return V of the position on the board, limited to [0, 1] because a linear V may lie outside."""
+def leaf_value(context, workspace):
+    """Return V(s_T) = sigma(phi . theta + `leaf_tempo`), with - for + if White is to play.
+
+    phi does not tell whose turn it is, and learning values a position the same for both.
+    """
+    tempo = context.settings.leaf_tempo
+    return learned_value(tempo if workspace.b.to_play == BLACK else -tempo, context, workspace)
+
+
+@inline_once
+def learned_value(tempo, context, workspace):
+    """Return V of the position on the board, from phi . theta + tempo, limited to [0, 1] as a linear V is not."""
     knowledge = context.knowledge
     reset_value(workspace.b, workspace.shapes, knowledge.table)
-    return min(1.0, max(0.0, squash(knowledge.value, workspace.shapes.x[0])))
+    return min(1.0, max(0.0, squash(knowledge.value, workspace.shapes.x[0] + tempo)))
 
 
 # ---------------------------------------------------------------------------------------------

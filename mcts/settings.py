@@ -86,7 +86,9 @@ class Settings(NamedTuple):
     temperature: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
     pruning: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
     truncate: Annotated[int, Whole(ge=NO_TRUNCATION, le=MOST)] = NO_TRUNCATION  # plies of the default policy, then V
-    leaf_value: Annotated[float, PROBABILITY] = 0.0  # share of V(s_T) in what is backed up, see `search.simulate`
+    leaf_value: Annotated[float, PROBABILITY] = 0.0  # share of V(s_T) in what is backed up, see `search.leaf_share`
+    leaf_fade: Annotated[float, PROBABILITY] = 0.0  # part of `leaf_value` that is lost by the time the board is full
+    leaf_tempo: Annotated[float, AT_LEAST_0] = 0.0  # worth of a turn in V(s_T), in phi . theta, see `search.leaf_value`
     virtual_loss: Annotated[int, Whole(ge=0, le=1_000)] = 0  # lost visits that a thread adds; 0 if no tree is shared
     max_moves: Annotated[int, COUNT_OR_0] = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
 
@@ -112,5 +114,12 @@ ALGORITHMS = {
     "mc_rave": Settings(ActionValue.MC_RAVE),
     "uct_rave": Settings(ActionValue.MC_RAVE, c=0.1, schedule=RaveSchedule.HAND_SELECTED),
     "heuristic_mc_rave": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO),
-    "rlgo": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO_PATTERNS, patterns_after=8, leaf_value=0.3),
+    "rlgo": Settings(
+        ActionValue.MC_RAVE,
+        heuristic=Heuristic.RLGO_PATTERNS,
+        patterns_after=8,
+        leaf_value=0.75,
+        leaf_fade=0.8,
+        leaf_tempo=0.9,
+    ),
 }

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from board_data import from_diagram
+from scipy.special import expit, logit
 from tree_tools import (
     SIZE,
     TO_THE_END,
@@ -102,9 +103,11 @@ def test_truncated_simulations_end_in_v(truncate):
 
 
 @pytest.mark.parametrize(("name", "liberties"), [("uct", ()), ("mc_rave", ("atari 2x2",))])
-def test_a_share_of_what_is_backed_up_is_v_where_the_tree_ends(name, liberties):
-    w, share, game = random_weights(liberties=liberties), 0.3, game_after("C3")
-    search = TreeSearch(SIZE, ALGORITHMS[name]._replace(leaf_value=share), 1, weights=w, seed=1)
+@pytest.mark.parametrize(("fade", "tempo"), [(0.0, 0.0), (0.8, 0.0), (0.0, 0.7), (0.5, 1.5)])
+def test_a_share_of_what_is_backed_up_is_v_where_the_tree_ends(name, liberties, fade, tempo):
+    w, game = random_weights(liberties=liberties), game_after("C3", "B2", "D4", "C4", "D2", "B4")
+    settings = ALGORITHMS[name]._replace(leaf_value=0.6, leaf_fade=fade, leaf_tempo=tempo)
+    search = TreeSearch(SIZE, settings, 1, weights=w, seed=1)
     set_root(search, game)
     value, values = ValueFunction(w), set()
     for _ in range(60):
@@ -113,7 +116,10 @@ def test_a_share_of_what_is_backed_up_is_v_where_the_tree_ends(name, liberties):
         after, path = edges_of(search.trees[0], 0), path_of(search)
         z += search.wins  # wins are of games, whatever is backed up
         leaf = replayed(game, path.moves[: path.n_nodes - 1].tolist())  # the last move is the default policy's
-        expected = (1 - share) * z + share * value.value(leaf.board)
+        x = logit(value.value(leaf)) + (tempo if leaf.to_play == BLACK else -tempo)
+        stones = len(leaf.stones(BLACK)) + len(leaf.stones(WHITE))
+        share = 0.6 * (1 - fade * stones / SIZE**2)
+        expected = (1 - share) * z + share * expit(x)
         assert z in (0, 1)
         assert (after.w - before.w).sum() == pytest.approx(expected, abs=1 / 256)
         assert (after.w_amaf - before.w_amaf)[after.n_amaf > before.n_amaf] == pytest.approx(expected, abs=1 / 256)

@@ -182,6 +182,9 @@ _PATTERNS = Needs(
 )
 
 
+_LEAF_VALUE = Needs("a leaf_value above 0", lambda keys: keys.leaf_value > 0)
+
+
 def _believes(keys: Any) -> bool:
     """Tell whether H counts at all, as an MC value or, where there are any, as an AMAF value."""
     return keys.heuristic == "none" or max(keys.prior_n, getattr(keys, "prior_n_amaf", 0)) > 0
@@ -234,6 +237,15 @@ class TreeKeys(SimulationKeys):
         _SETTINGS,
         "leaf_value",
         "The share of V, by the weights, of the position where the tree ends, in the outcome of each simulation.",
+    )
+    leaf_fade: float = setting(
+        _SETTINGS, "leaf_fade", "The part of `leaf_value` that is lost as the board fills up.", needs=_LEAF_VALUE
+    )
+    leaf_tempo: float = setting(
+        _SETTINGS,
+        "leaf_tempo",
+        "What a turn is worth in V of that position, before the logistic function.",
+        needs=_LEAF_VALUE,
     )
     reuse: bool = setting(_RESOURCES, "reuse", "Keep the part of the tree below the next position.")
     memory_mb: float = setting(_RESOURCES, "memory_mb", "Memory of the tree; when it is full, the tree stops growing.")
