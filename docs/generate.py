@@ -35,7 +35,7 @@ _DEPTH = "experiments/alphabeta_depth.jsonl"
 STRENGTHS = (
     Strength("`rlgo`", "1 s", "rlgo"),
     Strength("`rlgo`", "0.3 s", "rlgo", 10, "results/rlgo_level_10_third.json"),
-    Strength("`rlgo`", "3,000 simulations", "rlgo", 10, "results/rlgo_level_10.json"),
+    Strength("`rlgo`", "3,000 simulations", "rlgo", 10, "results/rlgo_level_10_fade.json"),
     Strength("`heuristic_mc_rave`", "0.3 s", "heuristic_mcrave_mogo", 10, _MC, "heuristic MC-RAVE 0.3"),
     Strength("`mc_rave`", "0.3 s", "mcrave_mogo", 10, _MC, "MC-RAVE 0.3"),
     Strength("`uct,c=0.4`", "0.3 s", "uct_mogo", 10, _MC, "UCT 0.3"),
