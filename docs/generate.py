@@ -39,7 +39,7 @@ STRENGTHS = (
     Strength("`heuristic_mc_rave`", "0.3 s", "heuristic_mcrave_mogo", 10, _MC, "heuristic MC-RAVE 0.3"),
     Strength("`mc_rave`", "0.3 s", "mcrave_mogo", 10, _MC, "MC-RAVE 0.3"),
     Strength("`uct,c=0.4`", "0.3 s", "uct_mogo", 10, _MC, "UCT 0.3"),
-    Strength("`two_phase`", "1 s", "", 0, _TD, "two-phase, depth 11, late moves reduced 1"),
+    Strength("`two_phase,depth=6`", "1 s", "", 0, _TD, "two-phase, depth 6 1"),
     Strength("`two_phase`", "0.25 s", "", 10, "results/two_phase_level_10.json"),
     Strength("`two_phase`", "0.25 s", "", 0, _TD, "two-phase, depth 9, late moves reduced 0.25"),
     Strength("`dyna2`, falling step", "1 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2, falling step 1"),
