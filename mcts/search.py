@@ -24,6 +24,7 @@ from mcts.uct import ucb1
 from rlgo.board import BLACK, board_dtype, new_boards, outcome, play
 from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
 from rlgo.rollout import LEARNED, DefaultPolicy, Rules, begin_rollout, is_hopeless, rollout_dtype, step_rollout
+from rlgo.settings import LOGISTIC
 from rlgo.shapes import padded_points
 from rlgo.td import max_plies
 from rlgo.value import reset_value, shapes_dtype, squash
@@ -379,9 +380,10 @@ def leaf_share(b, settings):
 def leaf_value(context, workspace):
     """Return V(s_T) = sigma(phi . theta + `leaf_tempo`), with - for + if White is to play.
 
-    phi does not tell whose turn it is, and learning values a position the same for both.
+    phi does not tell whose turn it is, and learning values a position the same for both. A linear V gets a quarter of
+    the tempo, the slope of sigma at 0.
     """
-    tempo = context.settings.leaf_tempo
+    tempo = context.settings.leaf_tempo * (1.0 if context.knowledge.value == LOGISTIC else 0.25)
     return learned_value(tempo if workspace.b.to_play == BLACK else -tempo, context, workspace)
 
 

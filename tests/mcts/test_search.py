@@ -26,6 +26,7 @@ from mcts.tree import edges_of
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.rollout import LEARNED, DefaultPolicy
 from rlgo.value import ValueFunction
+from rlgo.weights import Weights
 
 
 def test_each_algorithm_takes_the_best_action_by_its_own_value():
@@ -125,6 +126,22 @@ def test_a_share_of_what_is_backed_up_is_v_where_the_tree_ends(name, liberties, 
         assert (after.w_amaf - before.w_amaf)[after.n_amaf > before.n_amaf] == pytest.approx(expected, abs=1 / 256)
         values.add(round(expected, 3))
     assert len(values) > 20
+
+
+def test_a_linear_v_of_a_leaf_gets_a_quarter_of_the_tempo():
+    w, game = random_weights(), game_after("C3")
+    w = Weights(w.features, (w.theta / 20).astype(np.float32), value="linear")
+    search = TreeSearch(SIZE, ALGORITHMS["uct"]._replace(leaf_value=1.0, leaf_tempo=0.4), 1, weights=w, seed=1)
+    set_root(search, game)
+    before = edges_of(search.trees[0], 0).w.sum()
+    for _ in range(20):
+        search.simulate(game, 1)
+        after, path = edges_of(search.trees[0], 0).w.sum(), path_of(search)
+        leaf = replayed(game, path.moves[: path.n_nodes - 1].tolist())
+        v = ValueFunction(w).value(leaf) + (0.1 if leaf.to_play == BLACK else -0.1)
+        assert 0.02 < v < 0.98  # or it would be cut off
+        assert after - before == pytest.approx(v, abs=1 / 256)
+        before = after
 
 
 def test_v_of_a_finished_game_does_not_count():

@@ -180,8 +180,6 @@ _PATTERNS = Needs(
     "a heuristic with learned patterns and no prior_search",
     lambda keys: HEURISTICS[keys.heuristic] in LEARNED_PATTERNS and not keys.prior_search,
 )
-
-
 _LEAF_VALUE = Needs("a leaf_value above 0", lambda keys: keys.leaf_value > 0)
 
 
