@@ -9,7 +9,8 @@ from rlgo.lazy import lazily
 __all__, __getattr__, __dir__ = lazily(
     __name__,
     {
-        "rlgo.alphabeta": ("AlphaBeta", "Options"),
+        "rlgo.alphabeta": ("Options",),
+        "rlgo.alphabeta_player": ("AlphaBeta",),
         "rlgo.board": ("BLACK", "PASS", "WHITE", "new_board"),
         "rlgo.budget": ("Budget",),
         "rlgo.clock": ("TimeSettings",),

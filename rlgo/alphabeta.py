@@ -12,31 +12,37 @@ What makes it fast
   (`value.best_afterstate`).
 * Every enhancement that prunes more than plain alpha-beta can be switched off (`Options`). Only null moves and late
   move reductions, which are off by default, change the result.
+* Several threads search the same position, every other one a ply deeper, and tell each other what they find in nothing
+  but the transposition table ("lazy SMP"). Its entries are written without locks: a torn one does not fit its key
+  (Hyatt and Mann 2002).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
+from itertools import repeat
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.board import BLACK, PASS, new_board, new_boards, outcome, play, position_key
+from rlgo.board import BLACK, PASS, new_boards, outcome, play, position_key
 from rlgo.bounds import One, OrNone, Whole, checked
-from rlgo.budget import Budget, shorter
+from rlgo.budget import Budget
 from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, make_rng, njit, seed_sequence
 from rlgo.liberties import sees_liberties
 from rlgo.memory import announce
-from rlgo.player import Candidate, Insight, Player, Seed, check_size, moves_to_try, position_of, ranked
+from rlgo.player import Candidate, Insight, Seed, moves_to_try
 from rlgo.rollout import Rules, make_rules
-from rlgo.settings import SECONDS, board_size
+from rlgo.settings import SECONDS, THREADS, board_size
 from rlgo.shapes import Table, make_features, padded_points
-from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, reset, shapes_dtype, update
-from rlgo.weights import Weights
+from rlgo.value import best_afterstate, gain_of, new_shapes, reset, shapes_dtype, update
 
 MAX_DEPTH = 40
 DEPTH = Whole(ge=1, le=MAX_DEPTH - 1)
@@ -51,6 +57,7 @@ _REDUCTION = 2
 _EARLY = 3  # moves of a node that are never reduced
 _HISTORY = 1e-3  # of a logit, for each squared depth
 _FIRST_NODES = 2_000  # of the first slice: a fraction of a millisecond
+_MOST_NODES = 1 << 62  # for threads that others stop
 
 
 @checked
@@ -71,13 +78,24 @@ def entry_dtype() -> np.dtype:
 
     Fields
     ------
-    key : of the position
+    lock : the key of the position, exclusive-or both other words: it fits only words that were written together
     value, bound, depth : its value or a bound of it, which of these, and at what depth
     move : the best one
     search : the number of the search that wrote it; entries of other searches are ignored, since weights may differ
+    words[2] : the bits of all fields but the lock
     """
-    fields = [("key", "u8"), ("value", "f8"), ("search", "u4"), ("move", "u2"), ("depth", "u1"), ("bound", "u1")]
-    return np.dtype((np.record, np.dtype(fields, align=True)))
+    fields = {
+        "lock": ("u8", 0),
+        "value": ("f8", 8),
+        "search": ("u4", 16),
+        "move": ("u2", 20),
+        "depth": ("u1", 22),
+        "bound": ("u1", 23),
+        "words": (("u8", (2,)), 8),
+    }
+    formats, offsets = zip(*fields.values(), strict=True)
+    whole = np.dtype({"names": list(fields), "formats": formats, "offsets": offsets, "itemsize": 24})
+    return np.dtype((np.record, whole))
 
 
 @cache
@@ -119,12 +137,14 @@ def state_dtype(size: int) -> np.dtype:
 
 
 class Search(NamedTuple):
-    """The working memory of one search; boards[i] and shapes[i] belong to the node at ply i."""
+    """The working memory of one thread's search; boards[i] and shapes[i] belong to the node at ply i."""
 
     boards: np.ndarray  # `board_dtype`[MAX_DEPTH + 1]
     shapes: np.ndarray  # `shapes_dtype`[MAX_DEPTH + 1]
     state: np.record  # `state_dtype`
-    entries: np.ndarray  # `entry_dtype`[2^k]: the transposition table
+    entries: np.ndarray  # `entry_dtype`[2^k]: the transposition table, which all threads share
+    entry: np.ndarray  # `entry_dtype`[1]: a copy of one, which other threads do not change (numba takes no such record)
+    stop: np.ndarray  # int64[1]: 1 ends the search; other threads may set it
     rng: np.ndarray  # uint64[1]
     table: Table  # the value function (`rewriting.fuse`)
     options: Options
@@ -140,8 +160,8 @@ class Search(NamedTuple):
 def negamax(n_nodes, search):
     """Search the moves of the root, which `begin_root` has listed, until done or until n_nodes more are valued.
 
-    Returns whether the search is done; if not, another call continues it. Written recursively, for a node with a
-    window (alpha, beta):
+    Returns whether the search is done; if not, and it was not stopped, another call continues it. Written recursively,
+    for a node with a window (alpha, beta):
 
         negamax(node, depth, alpha, beta):
             value a leaf, or a position in the table, at once             _enter
@@ -157,7 +177,7 @@ def negamax(n_nodes, search):
     """
     s = search.state
     limit = s.nodes + n_nodes
-    while s.nodes < limit:
+    while s.nodes < limit and search.stop[0] == 0:
         _descend(search)
         is_valued, value = _enter(search)
         while is_valued:
@@ -256,9 +276,9 @@ def _look_up(search):
     ply = s.ply
     first = PASS
     if search.options.table:
-        key = s.key[ply]
-        entry = search.entries[key & np.uint64(len(search.entries) - 1)]
-        if entry.key == key and entry.search == s.search:
+        key, entry = s.key[ply], search.entry[0]
+        copy_record(search.entries[key & np.uint64(len(search.entries) - 1)], entry)
+        if entry.lock ^ entry.words[0] ^ entry.words[1] == key and entry.search == s.search:
             first = np.int64(entry.move)
             if entry.depth == s.depth[ply] and (
                 entry.bound == _EXACT
@@ -320,13 +340,14 @@ def _store(search, p):
             s.killers[ply, 1] = s.killers[ply, 0]
             s.killers[ply, 0] = p
     if search.options.table and ply > 0:
-        entry = search.entries[s.key[ply] & np.uint64(len(search.entries) - 1)]
-        entry.key = s.key[ply]
+        key, entry = s.key[ply], search.entry[0]
         entry.search = s.search
         entry.value = best
         entry.depth = depth
         entry.bound = _LOWER if best >= beta else (_UPPER if best <= s.start[ply] else _EXACT)
         entry.move = s.best_move[ply]
+        entry.lock = key ^ entry.words[0] ^ entry.words[1]
+        copy_record(entry, search.entries[key & np.uint64(len(search.entries) - 1)])
 
 
 @njit
@@ -409,6 +430,113 @@ def sigmoid(x: float) -> float:
     return 0.5 * (1 + math.tanh(x / 2))
 
 
+class _Deepening:
+    """Iterative deepening from one position: the next depth tries the best move of the last one first.
+
+    Threads with an odd number are a ply ahead. Whoever is the first to finish a depth ends the others' searches of that
+    depth, and of lesser ones.
+
+    Parameters
+    ----------
+    searches : the memory of each thread; boards[0] and shapes[0] are the position
+    moves : moves of the root, int64[n], n > 0, in the order in which the first thread tries them
+    budget : its depth limits the search, and results tell its time
+    order : draws the order in which other threads try all but the best move
+    results : to which the result at each complete depth is added
+
+    Attributes
+    ----------
+    shown : the search whose root is that of the depth that was finished last, or is under way
+    """
+
+    def __init__(
+        self,
+        searches: list[Search],
+        moves: np.ndarray,
+        budget: Budget,
+        order: np.random.Generator,
+        results: list[AlphaBetaResult],
+    ):
+        self.shown = searches[0]
+        self._searches, self._moves, self._budget, self._order = searches, moves, budget, order
+        self._results = results
+        self._depths = [0] * len(searches)  # that each thread searches
+        self._is_over = False
+        self._lock = Lock()  # of all that is here
+
+    def run(self, k: int, slices: Iterator[int]) -> None:
+        """Search deeper and deeper as thread k, in slices of so many nodes, until they or all depths are done."""
+        search = self._searches[k]
+        while self._begin(k):
+            is_done = False
+            while not is_done and not search.stop[0]:
+                if (n_nodes := next(slices, 0)) == 0:
+                    return
+                is_done = bool(negamax(n_nodes, search))
+            if is_done:
+                self._finish(k)
+
+    def end(self) -> None:
+        """End the searches of all threads."""
+        with self._lock:
+            self._stop(MAX_DEPTH)
+
+    def result(self) -> AlphaBetaResult:
+        """Return the result of the last complete depth, or what the first thread found at the next until it ended."""
+        if self._depths[0] > self._reached() and self._searches[0].state.length[0] > 0:
+            return self._read(0, self._reached())
+        p = int(self._moves[0])
+        return self._results[-1] if self._results else AlphaBetaResult(p, 0.0, 0, 0, [p], 0.0)
+
+    def _reached(self) -> int:
+        """Return the last complete depth."""
+        return self._results[-1].depth if self._results else 0
+
+    def _begin(self, k: int) -> bool:
+        """Let thread k begin with the next depth. Return whether there is one."""
+        with self._lock:
+            if self._is_over:
+                return False
+            depth = self._depths[k] = min(self._reached() + 1 + k % 2, self._budget.depth or MAX_DEPTH - 1)
+            moves = self._moves
+            if k > 0:
+                moves = np.append(moves[:1], self._order.permutation(moves[1:]))
+            self._searches[k].stop[0] = 0
+            begin_root(moves, depth, self._searches[k].state)
+            return True
+
+    def _finish(self, k: int) -> None:
+        """Take the result of thread k, which has finished its depth, unless another was there before."""
+        with self._lock:
+            depth = self._depths[k]
+            if self._is_over or depth <= self._reached():
+                return
+            result = self._read(k, depth)
+            self._results.append(result)
+            # The best move first, the others in their old order: the next depth then cuts most.
+            s, n = self._searches[k].state, len(self._moves)
+            self._moves = s.moves[0, :n][np.argsort(-s.values[:n], kind="stable")].astype(np.int64)
+            is_last = depth == (self._budget.depth or MAX_DEPTH - 1) or abs(result.x) == WON_LOGIT
+            if is_last:
+                self.shown = self._searches[k]
+            self._stop(MAX_DEPTH if is_last else depth)
+
+    def _stop(self, depth: int) -> None:
+        """End all searches of at most this depth; with MAX_DEPTH, that of the position."""
+        self._is_over = self._is_over or depth == MAX_DEPTH
+        for search, its_depth in zip(self._searches, self._depths, strict=True):
+            if its_depth <= depth:
+                search.stop[0] = 1
+
+    def _read(self, k: int, depth: int) -> AlphaBetaResult:
+        """Return the result in the memory of thread k."""
+        s = self._searches[k].state
+        x = float(s.best[0]) * (1 if self._searches[k].boards[0].to_play == BLACK else -1)
+        line = [int(p) for p in s.line[0, : s.length[0]]]
+        nodes = sum(int(search.state.nodes) for search in self._searches)
+        return AlphaBetaResult(int(s.best_move[0]), x, depth, nodes, line, self._budget.elapsed)
+
+
 class AlphaBetaSearch:
     """Alpha-beta over any value function of one board size.
 
@@ -417,6 +545,8 @@ class AlphaBetaSearch:
     size : board size
     options : `Options`
     table_bits : the transposition table has 2^table_bits entries of 24 bytes
+    workers : number of threads. Several find the same values sooner, but by way of other positions each time. They need
+        the table
     seed : seed of the order in which equal root moves are tried; None draws a fresh one each time
 
     Attributes
@@ -425,11 +555,13 @@ class AlphaBetaSearch:
 
     Raises
     ------
-    RlgoError : for table_bits out of range
+    RlgoError : for table_bits or workers out of range
     """
 
-    def __init__(self, size: int, options: Options = Options(), table_bits: int = 18, seed: Seed = None):
-        table_bits = TABLE_BITS.check("table_bits", table_bits)
+    def __init__(
+        self, size: int, options: Options = Options(), table_bits: int = 18, workers: int = 1, seed: Seed = None
+    ):
+        table_bits, workers = TABLE_BITS.check("table_bits", table_bits), THREADS.check("workers", workers)
         size = self.size = board_size(size)
         self.options = One(Options).check("options", options)
         self.results: list[AlphaBetaResult] = []
@@ -438,26 +570,34 @@ class AlphaBetaSearch:
         none = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32))
         n_entries = 1 << table_bits if options.table else 1
         announce(f"table_bits = {table_bits}", n_entries * entry_dtype().itemsize)
-        self._search = Search(
-            new_boards(MAX_DEPTH + 1, size),
-            new_shapes(MAX_DEPTH + 1, size),
-            np.zeros(1, state_dtype(size))[0],
-            np.zeros(n_entries, entry_dtype()),
-            make_rng(sequence),
-            none,
-            options,
-            make_rules(size, 0.0),
-        )
+        entries = np.zeros(n_entries, entry_dtype())
+        self._searches = [
+            Search(
+                new_boards(MAX_DEPTH + 1, size),
+                new_shapes(MAX_DEPTH + 1, size),
+                np.zeros(1, state_dtype(size))[0],
+                entries,
+                np.zeros(1, entry_dtype()),
+                np.zeros(1, np.int64),
+                make_rng(child),
+                none,
+                options,
+                make_rules(size, 0.0),
+            )
+            for child in (sequence, *sequence.spawn(workers - 1))
+        ]
+        self._threads = ThreadPoolExecutor(workers - 1, "alpha-beta") if workers > 1 else None
+        self._deepening: _Deepening | None = None  # of the search that runs, or ran last
 
     @property
     def nodes(self) -> int:
         """Positions valued in the search that runs, or ran last."""
-        return int(self._search.state.nodes)
+        return sum(int(search.state.nodes) for search in self._searches)
 
     @property
     def n_entries(self) -> int:
         """Entries of the transposition table; 1 without one."""
-        return len(self._search.entries)
+        return len(self._searches[0].entries)
 
     def search(self, game: Game, table: Table, budget: Budget) -> AlphaBetaResult:
         """Find the best move in the position of `game`.
@@ -480,27 +620,18 @@ class AlphaBetaSearch:
             return AlphaBetaResult(PASS, 0.0, 0, 0, [PASS], 0.0)
         self.warm_up(table)
         self._stand_on(game, table)
-        s = self._search.state
         self._order.shuffle(moves)
-        result = AlphaBetaResult(int(moves[0]), 0.0, 0, 0, [int(moves[0])], 0.0)
-        slices = budget.slices(_FIRST_NODES)
-        for depth in range(1, (budget.depth or MAX_DEPTH - 1) + 1):
-            begin_root(moves, depth, s)
-            is_done = False
-            while not is_done and (n_nodes := next(slices, 0)):
-                is_done = bool(negamax(n_nodes, self._search))
-            if s.length[0] > 0:  # the moves searched so far: the best of the last depth came first
-                x = float(s.best[0]) * (1 if game.to_play == BLACK else -1)
-                line = [int(p) for p in s.line[0, : s.length[0]]]
-                complete = depth if is_done else result.depth
-                result = AlphaBetaResult(int(s.best_move[0]), x, complete, int(s.nodes), line, budget.elapsed)
-            if is_done:
-                self.results.append(result)
-            if not is_done or abs(result.x) == WON_LOGIT:
-                break
-            # The best move first, the others in their old order: the next depth then cuts most.
-            moves = s.moves[0, : len(moves)][np.argsort(-s.values[: len(moves)], kind="stable")].astype(np.int64)
-        return result
+        deepening = self._deepening = _Deepening(self._searches, moves, budget, self._order, self.results)
+        helpers = range(1, len(self._searches))
+        jobs = [self._threads.submit(deepening.run, k, repeat(_MOST_NODES)) for k in helpers] if self._threads else []
+        try:
+            deepening.run(0, budget.slices(_FIRST_NODES))
+        finally:
+            deepening.end()
+            wait(jobs)
+        for job in jobs:
+            job.result()
+        return deepening.result()
 
     def searched(self, color: int) -> dict[int, float]:
         """Return V of the root's moves that the current depth has searched, P(Black wins), by move.
@@ -508,9 +639,10 @@ class AlphaBetaSearch:
         The best move's value is exact. Other values are bounds: the moves are no better than that for `color`, which
         is to play.
         """
-        s = self._search.state
-        sign = 1 if color == BLACK else -1
-        n = int(s.n[0]) if self.results or self.nodes else 0
+        if self._deepening is None:
+            return {}
+        s, sign = self._deepening.shown.state, 1 if color == BLACK else -1
+        n = int(s.n[0])
         values = zip(s.moves[0, :n].tolist(), s.values[:n].tolist(), strict=True)
         return {p: float(sigmoid(sign * x)) for p, x in values if x > -np.inf}
 
@@ -525,7 +657,7 @@ class AlphaBetaSearch:
             "value": np.array([c.value for c in candidates]),
             "searched": np.array([searched.get(c.move, np.nan) for c in candidates]),
         }
-        entries = self._search.entries
+        first = self._searches[0]
         return Insight(
             "depth",
             [c.move for c in candidates],
@@ -534,37 +666,40 @@ class AlphaBetaSearch:
             done=self.nodes,
             unit="positions",
             depth=self.results[-1].depth if self.results else 0,
-            size=int(np.count_nonzero(entries["search"] == self._search.state.search)),
-            n_bytes=entries.nbytes,
+            size=int(np.count_nonzero(first.entries["search"] == first.state.search)),
+            n_bytes=first.entries.nbytes,
             depths=tuple(self.results),
         )
 
     def _stand_on(self, game: Game, table: Table) -> None:
         """Make the position of `game` the root."""
-        s = self._search.state
-        s.search += 1
-        s.nodes = 0
-        s.history[:] = 0
-        s.killers[:] = 0
-        self._search = self._search._replace(table=table, rules=make_rules(self.size, game.komi))
-        self._search.boards[0] = game.board
-        reset(self._search.boards[0], self._search.shapes[0], table)
+        rules = make_rules(self.size, game.komi)
+        self._searches = [search._replace(table=table, rules=rules) for search in self._searches]
+        for search in self._searches:
+            s = search.state
+            s.search += 1
+            s.nodes = 0
+            s.history[:] = 0
+            s.killers[:] = 0
+            search.boards[0] = game.board
+            reset(search.boards[0], search.shapes[0], table)
 
     def _fit(self, table: Table) -> None:
         """Make records for the windows of this table."""
         sees = sees_liberties(table.g)
-        if self._search.shapes.dtype != shapes_dtype(self.size, sees):
-            self._search = self._search._replace(shapes=new_shapes(MAX_DEPTH + 1, self.size, sees))
+        if self._searches[0].shapes.dtype != shapes_dtype(self.size, sees):
+            self._searches = [s._replace(shapes=new_shapes(MAX_DEPTH + 1, self.size, sees)) for s in self._searches]
 
     def warm_up(self, table: Table | None = None) -> None:
         """Compile what a search by this table (None: the last one) needs, so that compiling costs no clock time."""
         if table is not None:
             self._fit(table)
-            self._search = self._search._replace(table=table)
-        liberties = " with liberties" if sees_liberties(self._search.table.g) else ""
+            self._searches = [search._replace(table=table) for search in self._searches]
+        first = self._searches[0]
+        liberties = " with liberties" if sees_liberties(first.table.g) else ""
         with compiling(f"alpha-beta, {self.size}x{self.size}{liberties}"):
-            begin_root(np.zeros(1, np.int64), 1, self._search.state)
-            negamax(0, self._search)
+            begin_root(np.zeros(1, np.int64), 1, first.state)
+            negamax(0, first)
 
 
 def led_by(candidates: list[Candidate], result: AlphaBetaResult | None) -> list[Candidate]:
@@ -581,87 +716,3 @@ def check_limits(depth: int | None, seconds: float | None) -> tuple[int | None, 
     if depth is None and seconds is None:
         raise RlgoError("alpha-beta: expected a depth, or seconds, or both")
     return OrNone(DEPTH).check("depth", depth), SECONDS.check("seconds", seconds)
-
-
-class AlphaBeta(Player):
-    """A player that runs alpha-beta on fixed, learned weights (TD paper, Section 3.3.5, Table 2).
-
-    Parameters
-    ----------
-    weights : of any sharing
-    depth, seconds : limits for each move; the first one reached ends the search
-    options, table_bits, seed : see `AlphaBetaSearch`
-
-    Attributes
-    ----------
-    searcher : the `AlphaBetaSearch`
-    result : result of the last search, or None
-
-    Raises
-    ------
-    RlgoError : for limits out of range
-    """
-
-    def __init__(
-        self,
-        weights: Weights,
-        depth: int | None = 4,
-        seconds: float | None = None,
-        options: Options = Options(),
-        table_bits: int = 18,
-        seed: Seed = None,
-        name: str = "alphabeta",
-    ):
-        self.depth, self.seconds = check_limits(depth, seconds)
-        One(Weights).check("weights", weights)
-        self.name, self.sizes = name, (weights.features.size,)
-        self.result: AlphaBetaResult | None = None
-        self._position: tuple[int, ...] = ()  # whose result it is
-        self._table = weights.table(is_fused=True)
-        self._values = ValueFunction(weights)
-        self._map = np.full((weights.features.size, weights.features.size), np.nan)
-        self.searcher = AlphaBetaSearch(weights.features.size, options, table_bits, seed)
-
-    def genmove(self, game: Game) -> int:
-        """Search, and return the best move; see `Player.genmove`."""
-        check_size(self, game)
-        self.searcher.warm_up(self._table)
-        seconds = shorter(self.seconds, self.limit if self.limit is None else max(1e-3, self.limit))
-        budget = Budget(seconds=seconds, depth=self.depth, stop=self.stop)
-        self.result, self._position = None, position_of(game)
-        self.result = self.searcher.search(game, self._table, budget)
-        self._map[:] = self._values.afterstates(game.board)[:-1].reshape(self._map.shape)
-        return self.result.move
-
-    def warm_up(self) -> None:
-        """Compile what a search needs, so that compiling costs no clock time."""
-        self.searcher.warm_up(self._table)
-        self._values.afterstates(new_board(len(self._map)))
-
-    def new_game(self) -> None:
-        """Forget the last search."""
-        self.result, self._position = None, ()
-        self._map[:] = np.nan
-
-    def report(self) -> list[str]:
-        """Describe the last search in one line."""
-        return [] if self.result is None else [describe(self.result, len(self._map))]
-
-    def candidates(self, game: Game) -> list[Candidate]:
-        """Rank the moves by V without search; the move of the last search comes first, with its variation."""
-        check_size(self, game)
-        by_value = ranked(game, self._values.afterstates(game.board))
-        return led_by(by_value, self.result if self._position == position_of(game) else None)
-
-    def insight(self, game: Game) -> Insight | None:
-        """Return V without search, and the values that the search has found, depth by depth."""
-        by_value = ranked(game, self._values.afterstates(game.board))
-        return self.searcher.look_into(by_value, game.to_play) if self._position == position_of(game) else None
-
-    def value_weights(self) -> Weights:
-        """Return the weights used by the search."""
-        return self._values.weights
-
-    def analyses(self) -> dict[str, np.ndarray]:
-        """Return one map, ``value``: V after each legal move, P(Black wins), without search."""
-        return {"value": self._map}

@@ -27,7 +27,7 @@ class TwoPhase(Player):
     depth : maximum depth of alpha-beta
     seconds : time per move, shared evenly: the first phase takes at most half, and alpha-beta gets the rest, up to
         `depth`. None leaves it to the first phase's budget and `depth`
-    options, table_bits, seed : see `AlphaBetaSearch`
+    options, table_bits, workers, seed : see `AlphaBetaSearch`. The first phase has its own workers
 
     Attributes
     ----------
@@ -46,6 +46,7 @@ class TwoPhase(Player):
         seconds: float | None = None,
         options: Options = Options(),
         table_bits: int = 18,
+        workers: int = 1,
         seed: Seed = None,
         name: str = "two_phase",
     ):
@@ -58,7 +59,7 @@ class TwoPhase(Player):
         self.result: AlphaBetaResult | None = None
         self._position: tuple[int, ...] = ()  # whose result it is
         self._is_warm = False
-        self.second = AlphaBetaSearch(first.sizes[0], options, table_bits, seed)
+        self.second = AlphaBetaSearch(first.sizes[0], options, table_bits, workers, seed)
 
     def genmove(self, game: Game) -> int:
         """Learn, then search; see `Player.genmove`."""

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from rlgo.errors import RlgoError
@@ -23,6 +24,7 @@ from train.console import markdown
 from train.provenance import cpu_name, versions
 
 RUNS = 5
+Numbers = Iterator[tuple[str, float]]
 _PLAYOUTS = 2_000  # in compiled code at a time, so that Ctrl-C is seen
 
 # What each key measures, and the fastest C++ program that does the same, on one core of a comparable machine.
@@ -70,6 +72,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "train_scaling_2_workers": ("learning: two workers against one", ""),
     "tdsearch_scaling_2_threads": ("TD search, 1x1 to 2x2: two threads against one", ""),
     "dyna2_scaling_2_threads": ("Dyna-2, 1x1 to 3x3: two threads against one", ""),
+    "alphabeta_scaling_2_threads": ("alpha-beta to the same depth: two threads against one", ""),
     "mcts_scaling_2_threads": ("MC-RAVE on one tree: two threads against one", ""),
     "web_search_share": ("heuristic MC-RAVE while a page watches it: simulations, as a share of those unwatched", ""),
 }
@@ -123,40 +126,32 @@ except (OSError, StopIteration):
 """
 
 
-def main(scale: float = 1.0, player: str = "greedy") -> dict[str, Any]:
+def main(scale: float = 1.0, player: str = "greedy", parts: Sequence[str] = ()) -> dict[str, Any]:
     """Measure everything, print a table, and return it.
 
     Parameters
     ----------
     scale : factor for the amount of work measured; below 1, the numbers are rough
     player : the player whose first move, with all compiling, is measured; `rlgo bench` takes the default player
+    parts : what to measure, by the names of `parts_of`; empty: everything
 
     Returns
     -------
     each key with its number, and "machine" with a description of the machine
+
+    Raises
+    ------
+    RlgoError : for a part that there is none of
     """
+    for part in parts:
+        if part not in (known := parts_of(scale, player, set())):
+            raise RlgoError(f"{part}: expected one of {', '.join(known)}")
     result: dict[str, Any] = {}
     cpus = _pin()
     try:
-        for numbers in (
-            _playouts(9, _scaled(100_000, scale)),
-            _playouts(19, _scaled(20_000, scale)),
-            _playouts(9, _scaled(20_000, scale), mogo=True),
-            _selfplay(_scaled(5_000, scale)),
-            _training(_scaled(20_000, scale)),
-            _td_searches(_scaled(20_000, scale)),
-            _alphabeta(_scaled(20_000_000, scale)),
-            _patterns(_scaled(2_000, scale)),
-            _tree_searches(9, _scaled(20_000, scale)),
-            _tree_searches(19, _scaled(5_000, scale)),
-            _start(),
-            _cold_start(player),
-            _memory(),
-            _scaling(_scaled(10_000, scale), cpus),
-            _search_scaling(_scaled(20_000, scale), cpus),
-            _web(_scaled(30_000, scale), cpus),
-        ):
-            for key, value in numbers:
+        numbers = parts_of(scale, player, cpus)
+        for part in parts or numbers:
+            for key, value in numbers[part]:
                 result[key] = value
                 print(f"{key:38s} {number_text(value):>16s}", flush=True)
     finally:
@@ -165,6 +160,33 @@ def main(scale: float = 1.0, player: str = "greedy") -> dict[str, Any]:
     result["machine"] = _machine()
     print("  ".join(f"{key} {value}" for key, value in result["machine"].items()))
     return result
+
+
+def parts_of(scale: float, player: str, cpus: set[int]) -> dict[str, Numbers]:
+    """Return all that can be measured, by name, in the order of `KEYS`; cpus are the cores of the process."""
+
+    def scaled(n: int) -> int:
+        return max(1, round(n * scale))
+
+    return {
+        "playouts": chain(
+            _playouts(9, scaled(100_000)), _playouts(19, scaled(20_000)), _playouts(9, scaled(20_000), mogo=True)
+        ),
+        "selfplay": _selfplay(scaled(5_000)),
+        "training": _training(scaled(20_000)),
+        "td_search": _td_searches(scaled(20_000)),
+        "alphabeta": _alphabeta(scaled(20_000_000)),
+        "patterns": _patterns(scaled(2_000)),
+        "tree_search": chain(_tree_searches(9, scaled(20_000)), _tree_searches(19, scaled(5_000))),
+        "warm_start": _start(),
+        "cold_start": _cold_start(player),
+        "memory": _memory(),
+        "scaling": chain(
+            _scaling(scaled(10_000), cpus),
+            _search_scaling(scaled(20_000), 7 if scale >= 1 else 3, cpus),
+        ),
+        "web": _web(scaled(30_000), cpus),
+    }
 
 
 def number_text(value: float) -> str:
@@ -178,13 +200,6 @@ def markdown_table(result: dict[str, Any]) -> str:
     rows += [(f"`{k}`", what, number_text(result[k]), peer) for k, (what, peer) in KEYS.items() if k in result]
     machine = ", ".join(f"{key} {value}" for key, value in result["machine"].items())
     return f"{markdown(rows)}\nMachine: {machine}."
-
-
-def _scaled(n: int, scale: float) -> int:
-    return max(1, round(n * scale))
-
-
-Numbers = Iterator[tuple[str, float]]
 
 
 def _rates(run: Callable[[], tuple[float, ...]]) -> list[float]:
@@ -413,9 +428,11 @@ def _scaling(n: int, cpus: set[int]) -> Numbers:
     yield "train_scaling_2_workers", _speedup(cpus, [counter(1), counter(2)])
 
 
-def _search_scaling(n: int, cpus: set[int]) -> Numbers:
-    """Measure how much faster two threads simulate than one: TD search, Dyna-2, and MC-RAVE on one tree."""
+def _search_scaling(n: int, depth: int, cpus: set[int]) -> Numbers:
+    """Measure how much faster two threads search than one: simulations of TD search, Dyna-2 and MC-RAVE, and plies."""
+    from rlgo.alphabeta_player import AlphaBeta
     from rlgo.game import Game
+    from rlgo.weights import load_weights, shipped_weights
     from train.players.spec import make_player
 
     if len(cpus) < 2:
@@ -431,8 +448,20 @@ def _search_scaling(n: int, cpus: set[int]) -> Numbers:
 
         return search
 
-    for key, spec in (("tdsearch", "td_search"), ("dyna2", "dyna2"), ("mcts", "mc_rave,memory_mb=512")):
+    def deepener(workers: int) -> Callable[[], float]:
+        player = AlphaBeta(load_weights(shipped_weights(9)), depth, workers=workers, seed=1)
+
+        def search() -> float:
+            player.genmove(_middle_game())
+            return 1.0
+
+        return search
+
+    for key, spec in (("tdsearch", "td_search"), ("dyna2", "dyna2")):
         yield f"{key}_scaling_2_threads", _speedup(cpus, [counter(spec, 1), counter(spec, 2)])
+    yield "alphabeta_scaling_2_threads", _speedup(cpus, [deepener(1), deepener(2)])
+    tree = "mc_rave,memory_mb=512"
+    yield "mcts_scaling_2_threads", _speedup(cpus, [counter(tree, 1), counter(tree, 2)])
 
 
 def _start() -> Numbers:

@@ -12,7 +12,7 @@ import pytest
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Resources
-from rlgo.alphabeta import AlphaBeta
+from rlgo.alphabeta_player import AlphaBeta
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex
 from rlgo.dyna2 import Dyna2

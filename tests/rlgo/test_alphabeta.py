@@ -6,6 +6,7 @@ Start reading at `check`.
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product
@@ -19,13 +20,13 @@ from rlgo import alphabeta
 from rlgo.alphabeta import (
     MAX_DEPTH,
     WON_LOGIT,
-    AlphaBeta,
     AlphaBetaResult,
     AlphaBetaSearch,
     Options,
     begin_root,
     negamax,
 )
+from rlgo.alphabeta_player import AlphaBeta
 from rlgo.board import BLACK, PASS, WHITE, is_legal, new_board, new_boards, play, position_key, random_move, zobrist
 from rlgo.budget import Budget
 from rlgo.coords import from_vertex, to_vertex
@@ -243,9 +244,9 @@ def test_late_move_reductions_by_their_definition():
         expected = reduced_minimax(game, depth, value, moves, alphabeta._EARLY, -np.inf, np.inf)
         search.warm_up(FUSED[i % 2])
         search._stand_on(game, FUSED[i % 2])
-        state = search._search.state
+        state = search._searches[0].state
         begin_root(np.array(moves), depth, state)
-        while not negamax(1_000, search._search):
+        while not negamax(1_000, search._searches[0]):
             pass
         assert state.best[0] == pytest.approx(expected, abs=5e-4 if i % 2 else 1e-5)
         differ += abs(expected - max(move_values(game, depth, TABLES[i % 2]).values())) > 0.01
@@ -304,6 +305,94 @@ def test_the_table_forgets_what_other_weights_found():
         assert found == pytest.approx(fresh, abs=1e-9)
         differ += len(set(fresh)) == len(TABLES)
     assert differ > 20
+
+
+# ---------------------------------------------------------------------------------------------
+# Several threads
+# ---------------------------------------------------------------------------------------------
+
+
+def test_several_threads_find_what_minimax_finds():
+    """With tables so small that threads overwrite each other's entries all the time, and with a larger one."""
+    searches = [AlphaBetaSearch(5, Options(), bits, workers, seed=1) for bits, workers in ((4, 2), (12, 2), (12, 5))]
+    for i, game in enumerate(positions(120, seed=6)):
+        depth, table = (1, 2, 3)[i // 3 % 3], TABLES[i % 2]
+        if not moves_to_try(game):
+            continue
+        expected = move_values(game, depth, table)
+        for search in searches:
+            found = search.search(game, FUSED[i % 2], Budget(depth=depth))
+            check(game, found, expected, depth, table, 5e-4 if i % 2 else 1e-5)
+
+
+def test_whoever_is_first_to_finish_a_depth():
+    """Two threads, by hand, one after the other: what each of them begins with, finishes, and ends."""
+    game, at_once, results = random_game(5, 1, 6), 10**9, []
+    alone = AlphaBetaSearch(5, seed=1)
+    alone.search(game, FUSED[0], Budget(depth=4))
+    search = AlphaBetaSearch(5, workers=2, seed=1)
+    search.warm_up(FUSED[0])
+    search._stand_on(game, FUSED[0])
+    first, second = search._searches
+    moves, order = np.array(moves_to_try(game)), np.random.default_rng(1)
+    deepening = alphabeta._Deepening(search._searches, moves, Budget(depth=4), order, results)
+
+    assert deepening.result()[:3] == (moves[0], 0.0, 0)
+    deepening.run(1, iter([at_once, 1]))  # the second thread skips depth 1, and begins with depth 4
+    assert ([result.depth for result in results], second.state.depth[0]) == ([2], 4)
+    assert (int(first.stop[0]), deepening.shown is first) == (1, True)
+    deepening.run(0, iter(lambda: 0 if first.state.length[0] else 10, 0))  # one move, to depth 3
+    assert (first.state.depth[0], first.state.moves[0, 0]) == (3, results[-1].move)
+    assert deepening.result().depth == 2
+    assert deepening.result().nodes == first.state.nodes + second.state.nodes > results[-1].nodes
+    deepening.run(0, iter([at_once, 1]))
+    assert [result.depth for result in results] == [2, 3]
+    assert (first.state.depth[0], int(second.stop[0])) == (4, 0)  # the second thread may go on with depth 4
+    deepening.run(1, iter([at_once]))
+    assert (int(first.stop[0]), deepening.shown is second) == (1, True)
+    deepening.run(0, iter([]))  # there is nothing left to do
+    assert deepening.result() == results[-1]
+    for result in results:
+        assert result.x == pytest.approx(alone.results[result.depth - 1].x, abs=1e-9)
+    assert len(results) == 3
+
+
+def test_threads_end_with_the_search(monkeypatch):
+    """Whether it ends by itself, is stopped, or fails."""
+    in_slices_of(monkeypatch, 20)
+    search, game = AlphaBetaSearch(9, workers=3, seed=1), random_game(9, 1, 10)
+    table = load_weights(checkpoints_dir() / "9x9-1M.npz").table(is_fused=True)
+
+    def fail() -> bool:
+        raise KeyboardInterrupt
+
+    assert search.search(game, table, Budget(depth=3)).depth == 3
+    assert search.search(game, table, Budget(depth=39, stop=lambda: search.nodes > 100_000)).depth < 39
+    with pytest.raises(KeyboardInterrupt):
+        search.search(game, table, Budget(depth=39, stop=fail))
+    nodes = search.nodes
+    time.sleep(0.02)
+    assert search.nodes == nodes
+
+
+def test_torn_entries_are_not_believed():
+    """Entries whose words were not written together, as when two threads write at once."""
+    game, found = random_game(5, 1, 6), []
+    search = AlphaBetaSearch(5, table_bits=14, seed=1)
+    for _ in range(2):
+        found.append(search.search(game, FUSED[0], Budget(depth=4))[:-1])
+        entries = search._searches[0].entries
+        written = entries["search"] == search._searches[0].state.search
+        assert np.count_nonzero(written) > 50
+        entries["value"][written] += 1.0
+        search._searches[0].state.search -= 1  # the next search is the same to the table
+    assert found[0][:3] == found[1][:3]
+
+
+@pytest.mark.parametrize("workers", [0, 65, True])
+def test_threads_out_of_range(workers):
+    with pytest.raises(RlgoError, match=f"workers = {workers}: expected an integer from 1 to 64"):
+        AlphaBetaSearch(5, workers=workers)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -573,7 +662,7 @@ def test_results_depth_by_depth():
     assert best(searched.tolist()) == pytest.approx(searched[0], abs=1e-6)  # no move is better
     values = ValueFunction(weights).afterstates(game.board)
     assert told.columns["value"][0] == values[(move // 6 - 1) * 5 + move % 6 - 1]
-    assert 0 < told.size <= len(player.searcher._search.entries)
+    assert 0 < told.size <= len(player.searcher._searches[0].entries)
     for result in told.depths:
         alone = AlphaBeta(weights, depth=result.depth, seed=1)
         alone.genmove(game)

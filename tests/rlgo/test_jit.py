@@ -30,6 +30,28 @@ def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatc
     assert len([*tmp_path.glob("photos-*/file")]) == 6
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_compiling_is_told_once(tmp_path: Path, monkeypatch, capsys) -> None:
+    """To each process once, and to none as long as the machine code is kept."""
+    monkeypatch.setattr(jit, "CACHE_DIR", tmp_path)
+
+    def told() -> str:
+        with jit.compiling("a game, 9x9"):
+            pass
+        return capsys.readouterr().err
+
+    def another_process() -> None:
+        monkeypatch.setattr(jit, "_compiled", set())
+
+    another_process()
+    assert told() == "compiling a game, 9x9 (first use only) ... 0 s\n"
+    another_process()
+    assert told() == ""
+    shutil.rmtree(tmp_path)  # newer sources delete what older ones left
+    assert told() != ""
+    assert told() == ""
+
+
 def test_another_numpy_has_machine_code_of_its_own(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
     here = jit._cache_dir()

@@ -9,7 +9,7 @@ from random_play import random_game, random_theta
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS
 from mcts.tree import edges_of
-from rlgo.alphabeta import AlphaBeta
+from rlgo.alphabeta_player import AlphaBeta
 from rlgo.board import BLACK
 from rlgo.dyna2 import Dyna2
 from rlgo.game import Game

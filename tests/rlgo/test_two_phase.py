@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from random_play import SIZE, random_game, random_weights
 
-from rlgo.alphabeta import AlphaBeta
+from rlgo.alphabeta_player import AlphaBeta
 from rlgo.board import BLACK
 from rlgo.dyna2 import Dyna2
 from rlgo.rewriting import fuse

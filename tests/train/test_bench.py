@@ -30,9 +30,27 @@ def test_keys(monkeypatch):
 
 
 def test_json_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("train.bench.main", lambda player: {"a": 1.5, "player": player, "machine": {}})
-    assert rlgo(["bench", "--json", str(tmp_path / "b.json")]) == 0
-    assert json.loads((tmp_path / "b.json").read_text()) == {"a": 1.5, "player": ENGINE, "machine": {}}
+    monkeypatch.setattr("train.bench.main", lambda player, parts: {"player": player, "parts": parts, "machine": {}})
+    assert rlgo(["bench", "web", "scaling", "--json", str(tmp_path / "b.json")]) == 0
+    written = json.loads((tmp_path / "b.json").read_text())
+    assert written == {"player": ENGINE, "parts": ["web", "scaling"], "machine": {}}
+
+
+def test_some_parts(monkeypatch, capsys):
+    monkeypatch.setattr("train.bench.RUNS", 1)
+    before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    result = main(scale=0.001, parts=["playouts"])
+    assert list(result) == [*(expected := [key for key in KEYS if "playouts" in key]), "machine"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*expected, "cpu"]
+    if before is not None:
+        assert os.sched_getaffinity(0) == before
+
+
+def test_a_part_that_there_is_none_of(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("train.bench._pin", lambda: pytest.fail("measured all the same"))
+    assert rlgo(["bench", "playouts", "nothing", "--json", str(tmp_path / "b.json")]) == 2
+    assert "rlgo: error: nothing: expected one of playouts, selfplay," in capsys.readouterr().err
+    assert not (tmp_path / "b.json").exists()
 
 
 @pytest.mark.parametrize("path", ["nowhere/b.json", "."])

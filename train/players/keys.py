@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple,
 from pydantic import Field
 
 from rlgo import alphabeta, dyna2, table_search, td_search
+from rlgo.alphabeta_player import AlphaBeta
 from rlgo.board import new_board
 from rlgo.bounds import Choice, Number, bound
 from rlgo.errors import RlgoError
@@ -504,13 +505,13 @@ class AlphaBetaPhase(Keys):
     """The keys shared by alpha-beta and two-phase search."""
 
     depth: Annotated[int, Within(alphabeta.DEPTH)] | Literal["none"] = key(
-        default_of(alphabeta.AlphaBeta, "depth"),
+        default_of(AlphaBeta, "depth"),
         "Plies; none: as deep as the time allows, which is the default if `seconds` is given.",
         "alphabeta_depth",
     )
     table: bool = key(_OPTIONS.table, "Transposition table.")
     table_bits: int = key(
-        default_of(alphabeta.AlphaBeta, "table_bits"),
+        default_of(AlphaBeta, "table_bits"),
         "The transposition table has 2^table_bits entries.",
         needs=Needs("table = on", lambda keys: keys.table),
         **limits_of(alphabeta.TABLE_BITS),
@@ -522,6 +523,7 @@ class AlphaBetaPhase(Keys):
     reductions: bool = key(
         _OPTIONS.reductions, "Late move reductions: three plies more in the same time. They may change the result."
     )
+    workers: Workers = key(default_of(AlphaBeta, "workers"), "Threads.")
 
     def _alphabeta(self) -> dict[str, Any]:
         """Return the arguments that `AlphaBeta` and `TwoPhase` share."""
@@ -529,6 +531,7 @@ class AlphaBetaPhase(Keys):
             "depth": count_or_none(self.depth),
             "options": filled(_OPTIONS, self),
             "table_bits": self.table_bits,
+            "workers": self.workers,
         }
 
 
@@ -543,7 +546,7 @@ class AlphaBetaKeys(AlphaBetaPhase):
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the alpha-beta player."""
-        return alphabeta.AlphaBeta(
+        return AlphaBeta(
             weights_for(self.weights, size), seconds=seconds_or_none(self.seconds), seed=seed, **self._alphabeta()
         )
 
