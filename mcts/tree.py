@@ -22,7 +22,7 @@ from rlgo.jit import atomic_add, compare_and_swap, inline, njit, random_below
 NO_CHILD, BEING_ADDED = -1, -2
 
 # A statistic is one int64: a count in the low bits and, above them, a sum of outcomes in units of 1 / OUTCOME_UNITS.
-# Wins and draws are exact; values of a heuristic, and V at the end of a truncated simulation, are rounded.
+# Wins and draws are exact; H, V at the end of a truncated simulation, and outcomes with values of leaves are rounded.
 _COUNT_BITS = 28
 _COUNT_MASK = (1 << _COUNT_BITS) - 1
 OUTCOME_UNITS = 256

@@ -14,14 +14,15 @@ What makes it fast
   move reductions, which are off by default, change the result.
 * Several threads search the same position, every other one a ply deeper, and tell each other what they find in nothing
   but the transposition table ("lazy SMP"). Its entries are written without locks: a torn one does not fit its key
-  (Hyatt and Mann 2002).
+  (Hyatt and Mann 2002). How many positions they value, the line, and the choice among equal moves then differ from
+  search to search.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from itertools import repeat
 from threading import Lock
@@ -37,7 +38,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, make_rng, njit, seed_sequence
 from rlgo.liberties import sees_liberties
-from rlgo.memory import announce
+from rlgo.memory import announce, on_own_cache_lines
 from rlgo.player import Candidate, Insight, Seed, moves_to_try
 from rlgo.rollout import Rules, make_rules
 from rlgo.settings import SECONDS, THREADS, board_size
@@ -433,8 +434,8 @@ def sigmoid(x: float) -> float:
 class _Deepening:
     """Iterative deepening from one position: the next depth tries the best move of the last one first.
 
-    Threads with an odd number are a ply ahead. Whoever is the first to finish a depth ends the others' searches of that
-    depth, and of lesser ones.
+    Threads with an odd number begin a ply ahead. Whoever is the first to finish a depth ends the others' searches of
+    that depth, and of lesser ones.
 
     Parameters
     ----------
@@ -443,10 +444,6 @@ class _Deepening:
     budget : its depth limits the search, and results tell its time
     order : draws the order in which other threads try all but the best move
     results : to which the result at each complete depth is added
-
-    Attributes
-    ----------
-    shown : the search whose root is that of the depth that was finished last, or is under way
     """
 
     def __init__(
@@ -457,22 +454,24 @@ class _Deepening:
         order: np.random.Generator,
         results: list[AlphaBetaResult],
     ):
-        self.shown = searches[0]
         self._searches, self._moves, self._budget, self._order = searches, moves, budget, order
         self._results = results
         self._depths = [0] * len(searches)  # that each thread searches
+        self._finished: tuple[np.ndarray, np.ndarray] = np.zeros(0, np.uint16), np.zeros(0)  # see `root`
         self._is_over = False
         self._lock = Lock()  # of all that is here
 
     def run(self, k: int, slices: Iterator[int]) -> None:
         """Search deeper and deeper as thread k, in slices of so many nodes, until they or all depths are done."""
-        search = self._searches[k]
+        search, left = self._searches[k], 0
         while self._begin(k):
             is_done = False
             while not is_done and not search.stop[0]:
-                if (n_nodes := next(slices, 0)) == 0:
+                if left <= 0 and (left := next(slices, 0)) == 0:
                     return
-                is_done = bool(negamax(n_nodes, search))
+                before = int(search.state.nodes)
+                is_done = bool(negamax(left, search))
+                left -= int(search.state.nodes) - before  # what is left of a slice goes to the next depth
             if is_done:
                 self._finish(k)
 
@@ -487,6 +486,14 @@ class _Deepening:
             return self._read(0, self._reached())
         p = int(self._moves[0])
         return self._results[-1] if self._results else AlphaBetaResult(p, 0.0, 0, 0, [p], 0.0)
+
+    def root(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the moves of the root and their values, -inf if not searched yet, at the depth of `result`."""
+        s = self._searches[0].state
+        if self._depths[0] > self._reached():
+            n = len(self._moves)
+            return s.moves[0, :n].copy(), s.values[:n].copy()
+        return self._finished
 
     def _reached(self) -> int:
         """Return the last complete depth."""
@@ -513,12 +520,11 @@ class _Deepening:
                 return
             result = self._read(k, depth)
             self._results.append(result)
-            # The best move first, the others in their old order: the next depth then cuts most.
             s, n = self._searches[k].state, len(self._moves)
-            self._moves = s.moves[0, :n][np.argsort(-s.values[:n], kind="stable")].astype(np.int64)
+            moves, values = self._finished = s.moves[0, :n].copy(), s.values[:n].copy()
+            # The best move first, the others by their bounds: the next depth then cuts most.
+            self._moves = moves[np.argsort(-values, kind="stable")].astype(np.int64)
             is_last = depth == (self._budget.depth or MAX_DEPTH - 1) or abs(result.x) == WON_LOGIT
-            if is_last:
-                self.shown = self._searches[k]
             self._stop(MAX_DEPTH if is_last else depth)
 
     def _stop(self, depth: int) -> None:
@@ -545,13 +551,12 @@ class AlphaBetaSearch:
     size : board size
     options : `Options`
     table_bits : the transposition table has 2^table_bits entries of 24 bytes
-    workers : number of threads. Several find the same values sooner, but by way of other positions each time. They need
-        the table
+    workers : number of threads. Several reach a depth sooner; without the table they are of no use
     seed : seed of the order in which equal root moves are tried; None draws a fresh one each time
 
     Attributes
     ----------
-    results : of the search that runs, or ran last: its result at each complete depth
+    results : of the search that runs, or ran last: its result at each complete depth. Several threads may skip depths
 
     Raises
     ------
@@ -577,9 +582,9 @@ class AlphaBetaSearch:
                 new_shapes(MAX_DEPTH + 1, size),
                 np.zeros(1, state_dtype(size))[0],
                 entries,
-                np.zeros(1, entry_dtype()),
-                np.zeros(1, np.int64),
-                make_rng(child),
+                on_own_cache_lines(np.zeros(1, entry_dtype())),
+                on_own_cache_lines(np.zeros(1, np.int64)),
+                on_own_cache_lines(make_rng(child)),
                 none,
                 options,
                 make_rules(size, 0.0),
@@ -587,7 +592,9 @@ class AlphaBetaSearch:
             for child in (sequence, *sequence.spawn(workers - 1))
         ]
         self._threads = ThreadPoolExecutor(workers - 1, "alpha-beta") if workers > 1 else None
-        self._deepening: _Deepening | None = None  # of the search that runs, or ran last
+        self._deepening: _Deepening | None = None  # of the search that runs
+        self._root: tuple[np.ndarray, np.ndarray] = np.zeros(0, np.uint16), np.zeros(0)  # of the one that ran last
+        self._result: AlphaBetaResult | None = None
 
     @property
     def nodes(self) -> int:
@@ -614,44 +621,48 @@ class AlphaBetaSearch:
         RlgoError : if neither depth nor seconds limit the search, or they are out of range
         """
         check_limits(budget.depth, budget.seconds)
-        self.results = []
+        self.results, self._result = [], None
         moves = np.array(moves_to_try(game), np.int64)
-        if not len(moves):
-            return AlphaBetaResult(PASS, 0.0, 0, 0, [PASS], 0.0)
         self.warm_up(table)
         self._stand_on(game, table)
+        if not len(moves):
+            self._root = np.zeros(0, np.uint16), np.zeros(0)
+            return AlphaBetaResult(PASS, 0.0, 0, 0, [PASS], 0.0)
         self._order.shuffle(moves)
         deepening = self._deepening = _Deepening(self._searches, moves, budget, self._order, self.results)
-        helpers = range(1, len(self._searches))
-        jobs = [self._threads.submit(deepening.run, k, repeat(_MOST_NODES)) for k in helpers] if self._threads else []
+        jobs: list[Future[None]] = []
         try:
+            if self._threads is not None:
+                others = range(1, len(self._searches))
+                jobs.extend(self._threads.submit(deepening.run, k, repeat(_MOST_NODES)) for k in others)
             deepening.run(0, budget.slices(_FIRST_NODES))
         finally:
             deepening.end()
             wait(jobs)
+            self._deepening, self._root = None, deepening.root()
         for job in jobs:
             job.result()
-        return deepening.result()
+        self._result = deepening.result()
+        return self._result
 
     def searched(self, color: int) -> dict[int, float]:
-        """Return V of the root's moves that the current depth has searched, P(Black wins), by move.
+        """Return V of the root's moves as far as the depth of the result is searched, P(Black wins), by move.
 
         The best move's value is exact. Other values are bounds: the moves are no better than that for `color`, which
         is to play.
         """
-        if self._deepening is None:
-            return {}
-        s, sign = self._deepening.shown.state, 1 if color == BLACK else -1
-        n = int(s.n[0])
-        values = zip(s.moves[0, :n].tolist(), s.values[:n].tolist(), strict=True)
-        return {p: float(sigmoid(sign * x)) for p, x in values if x > -np.inf}
+        moves, values = self._root if self._deepening is None else self._deepening.root()
+        sign = 1 if color == BLACK else -1
+        pairs = zip(moves.tolist(), values.tolist(), strict=True)
+        return {p: float(sigmoid(sign * x)) for p, x in pairs if x > -np.inf}
 
     def look_into(self, by_value: list[Candidate], color: int) -> Insight:
         """Return the numbers of the search that runs, or ran last; see `player.Insight`.
 
         by_value : all moves, best first by V without search
         """
-        candidates = led_by(by_value, self.results[-1] if self.results else None)
+        result = self._result or (self.results[-1] if self.results else None)
+        candidates = led_by(by_value, result)
         searched = self.searched(color)
         columns = {
             "value": np.array([c.value for c in candidates]),
@@ -662,7 +673,7 @@ class AlphaBetaSearch:
             "depth",
             [c.move for c in candidates],
             columns,
-            [self.results[-1].line] if self.results else [],
+            [] if result is None else [result.line],
             done=self.nodes,
             unit="positions",
             depth=self.results[-1].depth if self.results else 0,

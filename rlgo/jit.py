@@ -47,7 +47,7 @@ from rlgo.parts import PartCompiler, rebuild_part, reduce_part
 _ROOT = Path(__file__).resolve().parent.parent
 _COMPILED_FOLDERS = (_ROOT / "rlgo", _ROOT / "mcts")
 _CACHES_KEPT, _CACHE_PREFIX = 4, "kernels-"
-_compiled: set[str] = set()  # by this process, as `compiling` names it
+_compiled: set[str] = set()  # what this process need not announce any more
 
 
 def sources_digest() -> str:
@@ -255,6 +255,7 @@ def compiling(what: str) -> Iterator[None]:
     """
     marker = CACHE_DIR / ("done-" + "".join(c if c.isalnum() else "-" for c in what))
     if what in _compiled or marker.exists() or numba.config.DISABLE_JIT:
+        _compiled.add(what)  # the marker may go: newer sources delete what older ones left
         yield
         return
     print(f"compiling {what} (first use only) ...", end=" ", file=sys.stderr, flush=True)
@@ -265,7 +266,7 @@ def compiling(what: str) -> Iterator[None]:
         print(file=sys.stderr)
         raise
     print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-    _compiled.add(what)  # the folder may be gone: newer sources delete old ones
+    _compiled.add(what)
     with suppress(OSError):
         marker.touch()
 

@@ -27,7 +27,7 @@ class TwoPhase(Player):
     depth : maximum depth of alpha-beta
     seconds : time per move, shared evenly: the first phase takes at most half, and alpha-beta gets the rest, up to
         `depth`. None leaves it to the first phase's budget and `depth`
-    options, table_bits, workers, seed : see `AlphaBetaSearch`. The first phase has its own workers
+    options, table_bits, workers, seed : see `AlphaBetaSearch`. The first phase has workers of its own
 
     Attributes
     ----------

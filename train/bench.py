@@ -448,11 +448,13 @@ def _search_scaling(n: int, depth: int, cpus: set[int]) -> Numbers:
 
         return search
 
+    middle_game = _middle_game()
+
     def deepener(workers: int) -> Callable[[], float]:
         player = AlphaBeta(load_weights(shipped_weights(9)), depth, workers=workers, seed=1)
 
         def search() -> float:
-            player.genmove(_middle_game())
+            player.genmove(middle_game)
             return 1.0
 
         return search

@@ -192,8 +192,14 @@ def play_match(
     match.check_sgf_folder(path)
     with open_results(path, match.header, settings.size) as kept:
         left = settings.games - 2 * settings.skip - len(match.own(kept))
-        with contextlib.closing(make_pool(jobs, cluster, left, match.players)) as pool:
-            interrupted = match.play(pool, match.tasks(kept.numbers), kept, progress=progress)
+        interrupted = True
+        try:
+            with contextlib.closing(make_pool(jobs, cluster, left, match.players)) as pool:
+                match.play(pool, match.tasks(kept.numbers), kept, progress=progress)
+                interrupted = False
+        except KeyboardInterrupt:  # also while the pool is being closed
+            if not match.own(kept):
+                raise
         return match.result(match.own(kept), interrupted=interrupted)
 
 
@@ -262,29 +268,20 @@ class _Match:
         engines = [f"{name} {number}" for name, number in self.engines.items()]
         return "\n".join([first, ", ".join(settings), *engines])
 
-    def play(self, pool: GamePool, tasks: Iterable[GameTask], kept: Results, *, progress: bool) -> bool:
-        """Play the rest of the match, or until its test is decided; return whether Ctrl-C ended it.
-
-        KeyboardInterrupt if no game of this match is finished.
-        """
+    def play(self, pool: GamePool, tasks: Iterable[GameTask], kept: Results, *, progress: bool) -> None:
+        """Play the rest of the match, or until its test is decided."""
         games = self.settings.games - 2 * self.settings.skip
         if self.sgf is not None:
             make_folder(self.sgf)
         sgf = None if self.sgf is None else self.sgf / "game-{:05}.sgf"
         with console.Progress(games, "games", initial=len(self.own(kept)), enabled=progress) as bar:
-            try:
-                openings = _Openings(self.own(kept), self.settings.skip + 1)
-                if self._is_decided(openings):
-                    return False
-                for game in play_into(kept, pool, tasks, bar, sgf):
-                    bar.set_postfix(lambda: _won(self.own(kept)))
-                    if openings.add(game) and self._is_decided(openings):
-                        break
-            except KeyboardInterrupt:
-                if not self.own(kept):
-                    raise
-                return True
-        return False
+            openings = _Openings(self.own(kept), self.settings.skip + 1)
+            if self._is_decided(openings):
+                return
+            for game in play_into(kept, pool, tasks, bar, sgf):
+                bar.set_postfix(lambda: _won(self.own(kept)))
+                if openings.add(game) and self._is_decided(openings):
+                    return
 
     def check_sgf_folder(self, results: Path | None) -> None:
         """Raise RlgoError if a new match finds records in its folder.

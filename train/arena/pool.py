@@ -87,8 +87,9 @@ class GameWorker:
     def close(self) -> None:
         """Stop the engines."""
         engines, self._engines = self._engines, {}
-        for engine in engines.values():
-            engine.close()
+        with contextlib.ExitStack() as stack:  # closes all, even if one is interrupted
+            for engine in engines.values():
+                stack.callback(engine.close)
 
 
 class WorkerDied(Exception):
@@ -286,10 +287,13 @@ class ProcessPool(GamePool):
         for process, connection in self._workers:
             connection.close()
             process.terminate()
-        for process, _ in self._workers:
-            process.join(5)
-            if process.is_alive():
-                process.kill()
+        try:
+            for process, _ in self._workers:
+                process.join(5)
+        finally:  # after Ctrl-C, too
+            for process, _ in self._workers:
+                if process.is_alive():
+                    process.kill()
 
 
 @contextlib.contextmanager

@@ -263,12 +263,12 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
     with open_results(plan.folder / RESULTS, header, s.size) as kept:
         write_atomically(plan.folder / "tournament.toml", read_file(plan.path))
         left = plan.total_games - len(kept.first(plan.total_games))
-        with contextlib.closing(make_pool(jobs or s.jobs, s.cluster, left)) as pool:
-            try:
+        try:
+            with contextlib.closing(make_pool(jobs or s.jobs, s.cluster, left)) as pool:
                 _play_rounds(plan, pool, kept, progress=progress)
-            except KeyboardInterrupt:
-                if not kept.games:
-                    raise
+        except KeyboardInterrupt:  # also while the pool is being closed
+            if not kept.games:
+                raise
         standing = _make_standing(plan, kept.first(plan.total_games), engines)
     write_atomically(plan.folder / RATINGS_TEXT, f"{standing}\n".encode())
     write_atomically(plan.folder / RATINGS_JSON, (json.dumps(standing.to_json(), indent=2) + "\n").encode())

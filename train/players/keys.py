@@ -177,7 +177,7 @@ POLICY_FILE = (
     "The file of a softmax policy, see `rlgo playouts`; empty: the shipped one. Implies the default policy softmax."
 )
 BY_POLICY_FILE = {"policy_file": ("default_policy", "softmax")}  # what it implies
-WEIGHTS = "A weight file, or the name of shipped weights; empty: the best shipped ones for this board."
+WEIGHTS = "A weight file, or the name of shipped weights; empty: the shipped ones of the most games, 9x9-100M on 9x9."
 RESIGN = "Resign if the best move's probability of winning is below this."
 RULES = {
     "save": "MoGo's rule: save stones that were just put into atari.",
@@ -453,7 +453,9 @@ class Dyna2Keys(TdSearchKeys):
     )
     apart: bool = key(default_of(dyna2.Dyna2, "apart"), "Keep the memories apart in any case.")
     long_term: settings.Path = key(
-        "", "The long-term memory: a weight file; empty: the best shipped weights; none: no long-term memory.", "dyna2"
+        "",
+        "The long-term memory: a weight file; empty: the shipped ones of the most games; none: no long-term memory.",
+        "dyna2",
     )
     value: Annotated[str, OneOf(*VALUES)] = setting(
         _LEARNING,

@@ -18,6 +18,7 @@ from rlgo.game import Game
 from rlgo.player import GreedyPlayer
 from rlgo.sgf import read_sgf
 from train.arena.match import MatchResult, is_disputed, play_match
+from train.arena.pool import InProcess
 from train.arena.referee import GameRecord
 from train.arena.sprt import Sprt
 from train.cli.main import main
@@ -168,6 +169,20 @@ def test_ctrl_c_before_the_first_result_beside_games_of_a_longer_match(tmp_path:
     with pytest.raises(KeyboardInterrupt):
         play_match(interrupter(0), "random", 4, size=5, skip=1, results=path)
     assert len(games_of(path)) == 2
+
+
+@pytest.mark.parametrize(("after", "games"), [(2, 2), (9, 4)])
+def test_ctrl_c_while_the_players_stop(after: int, games: int, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    """After one that ended the match early, or after its last game. The games are kept."""
+
+    def close(pool: InProcess) -> None:  # noqa: ARG001 - a method
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(InProcess, "close", close)
+    result = play_match(interrupter(after), "random", 4, size=5)
+    assert (result.games, result.interrupted) == (games, games < 4)
+    assert main(["match", "random", "random", "--games", "2", "--size", "5"]) == 0
+    assert "interrupted" not in capsys.readouterr().err
 
 
 def test_results_read_well() -> None:

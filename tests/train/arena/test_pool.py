@@ -17,7 +17,7 @@ import pytest
 from rlgo.errors import RlgoError
 from rlgo.player import RandomPlayer
 from train.arena.match import play_match
-from train.arena.pool import GamePool, GameTask, ProcessPool, WorkerDied
+from train.arena.pool import GamePool, GameTask, GameWorker, ProcessPool, WorkerDied
 from train.arena.referee import GameRecord, GameRules
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -99,6 +99,42 @@ def test_ctrl_c_does_not_reach_processes_that_are_starting(
         assert sorted(dict(moves_of(pool, 4))) == [1, 2, 3, 4]
     assert capfd.readouterr().err == ""
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_all_engines_stop_even_if_one_is_interrupted() -> None:
+    class Engine(RandomPlayer):
+        persistent = True
+
+        def close(self) -> None:
+            closed.append(self)
+            if len(closed) == 2:
+                raise KeyboardInterrupt
+
+    closed: list[Engine] = []
+    worker = GameWorker({})
+    worker._engines = {("engine", i): Engine(1) for i in range(3)}
+    with pytest.raises(KeyboardInterrupt):
+        worker.close()
+    assert len(closed) == 3
+
+
+@pytest.mark.process
+def test_no_process_is_left_when_waiting_for_them_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = ProcessPool(2)
+    processes = [process for process, _ in pool._workers]
+    for process in processes:
+        monkeypatch.setattr(process, "terminate", lambda: None)
+        monkeypatch.setattr(process, "join", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        pool.close()
+    monkeypatch.undo()
+    for process in processes:
+        process.join(30)
+    assert [process.exitcode for process in processes] == [-signal.SIGKILL] * 2
+
+
+def interrupt(timeout: float) -> None:  # noqa: ARG001 - as `join`
+    raise KeyboardInterrupt
 
 
 class Dying(GamePool):
