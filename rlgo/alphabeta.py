@@ -481,19 +481,22 @@ class _Deepening:
             self._stop(MAX_DEPTH)
 
     def result(self) -> AlphaBetaResult:
-        """Return the result of the last complete depth, or what the first thread found at the next until it ended."""
-        if self._depths[0] > self._reached() and self._searches[0].state.length[0] > 0:
+        """Return the result of the last complete depth, or what the first thread has found at the next."""
+        if self._has_found_more():
             return self._read(0, self._reached())
         p = int(self._moves[0])
         return self._results[-1] if self._results else AlphaBetaResult(p, 0.0, 0, 0, [p], 0.0)
 
     def root(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the moves of the root and their values, -inf if not searched yet, at the depth of `result`."""
-        s = self._searches[0].state
-        if self._depths[0] > self._reached():
-            n = len(self._moves)
+        if self._has_found_more():
+            s, n = self._searches[0].state, len(self._moves)
             return s.moves[0, :n].copy(), s.values[:n].copy()
         return self._finished
+
+    def _has_found_more(self) -> bool:
+        """Whether the first thread has searched a move deeper than the last complete depth: it began with the best."""
+        return self._depths[0] > self._reached() and self._searches[0].state.length[0] > 0
 
     def _reached(self) -> int:
         """Return the last complete depth."""

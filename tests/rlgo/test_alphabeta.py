@@ -380,6 +380,7 @@ def test_the_values_shown_are_those_of_the_result():
     search._root = both.root()
     found, sign = both.result(), 1 if game.to_play == BLACK else -1
     assert found.depth == 3
+    assert first.state.depth[0] == 2
     shown = {p: v * sign for p, v in search.searched(game.to_play).items()}
     assert shown[found.move] == max(shown.values()) == pytest.approx(sign * alphabeta.sigmoid(found.x))
     assert len(shown) == len(moves_to_try(game))
