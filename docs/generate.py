@@ -34,7 +34,7 @@ _TD, _MC = "experiments/equal_time_td.jsonl", "experiments/equal_time_mc.jsonl"
 _DEPTH = "experiments/alphabeta_depth.jsonl"
 STRENGTHS = (
     Strength("`rlgo`", "1 s", "rlgo"),
-    Strength("`rlgo`", "0.3 s", "rlgo", 10, "results/rlgo_level_10_third.json"),
+    Strength("`rlgo`", "0.3 s", "rlgo", 10, "results/rlgo_level_10_fade_third.json"),
     Strength("`rlgo`", "3,000 simulations", "rlgo", 10, "results/rlgo_level_10_fade.json"),
     Strength("`heuristic_mc_rave`", "0.3 s", "heuristic_mcrave_mogo", 10, _MC, "heuristic MC-RAVE 0.3"),
     Strength("`mc_rave`", "0.3 s", "mcrave_mogo", 10, _MC, "MC-RAVE 0.3"),
@@ -150,7 +150,8 @@ def levels_table(path: Path) -> str:
     below = {r.b: f"{r.games - r.score:g} of {r.games}" for r in results}
     rows = []
     for level, keys in raw["levels"].items():
-        knowledge = "none" if "heuristic" in keys else "as `rlgo`"
+        as_rlgo = "as `rlgo`, without values of leaves" if keys.get("leaf_value") == 0 else "as `rlgo`"
+        knowledge = "none" if "heuristic" in keys else as_rlgo
         elo, (low, high) = ratings[level].elo, ratings[level].ci95
         rating = [f"{elo:,.0f}", f"{low:,.0f} to {high:,.0f}"]
         times = [f"{raw['seconds_a_move'][size][level]:.2g} s" for size in ("9", "19")]

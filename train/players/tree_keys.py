@@ -103,7 +103,9 @@ class SimulationKeys(Keys):
         "After this many plies of the default policy, V of the weights is the outcome.",
     )
     weights: settings.Path = key(
-        "", "The weights, where needed: a file, or the name of shipped weights; empty: the best shipped ones."
+        "",
+        "The weights, where needed: a file, or the name of shipped weights; empty: the shipped ones of the most games, "
+        "9x9-100M on 9x9, but 9x9-liberties-5M for `rlgo`.",
     )
     workers: Workers = key(_RESOURCES.workers, "Threads.")
     root_parallel: bool = setting(
