@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,8 +135,9 @@ class SearchThreads:
 
         busy = list(range(count))
         while busy:
-            work = [executor.submit(self._simulate, i, budgets[i], task) for i in busy]
+            work: list[Future[int]] = []
             try:
+                work.extend(executor.submit(self._simulate, i, budgets[i], task) for i in busy)
                 while wait(work, SLICE_SECONDS).not_done:
                     if is_over():
                         _spend(budgets)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import numpy as np
@@ -171,8 +171,10 @@ class LearnWorkers:
             return self.workers[0].learn(games, first)
         self.workers[0].learn(0, first)  # compiles here, where Ctrl-C is seen, and not on a thread
         shares = share_out(games, first, len(self.workers))
-        calls = [self._threads.submit(worker.learn, *share) for worker, share in zip(self.workers, shares, strict=True)]
+        calls: list[Future[np.record]] = []
         try:
+            plan = zip(self.workers, shares, strict=True)
+            calls.extend(self._threads.submit(worker.learn, *share) for worker, share in plan)
             while wait(calls, _LOOK_SECONDS).not_done:
                 pass  # in short steps: a signal that one of the threads takes does not wake this one
             tallies = [call.result() for call in calls]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Annotated, NamedTuple
 
@@ -482,8 +482,9 @@ class TdSearch(Player):
     def _run_threads(self, komi: float, budget: Budget, threads: ThreadPoolExecutor) -> None:
         """Run all threads until the budget ends, without slices: waking them every 10 ms would cost simulations."""
         work = np.array([budget.done, MOST if budget.simulations is None else budget.simulations], np.int64)
-        jobs = [threads.submit(self._take_part, worker, komi, work) for worker in range(self.workers)]
+        jobs: list[Future[None]] = []
         try:
+            jobs.extend(threads.submit(self._take_part, worker, komi, work) for worker in range(self.workers))
             while wait(jobs, shorter(SLICE_SECONDS, budget.seconds_left())).not_done:
                 if budget.ends():
                     work[1] = 0
