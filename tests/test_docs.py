@@ -143,7 +143,7 @@ def results_in(path: Path) -> set[tuple[float, int]]:
 
 def test_won_games_are_those_of_the_raw_results():
     """Every ``won of games`` with a link to raw results, but for generated tables."""
-    pages = [(DOCS / f"{name}.md").read_text("utf-8") for name in ("strength", "defaults", "knowledge")]
+    pages = [(DOCS / f"{name}.md").read_text("utf-8") for name in ("strength", "defaults", "knowledge", "trials")]
     text = re.sub(r"<!-- systems -->.*<!-- /systems -->", "", "".join(pages), flags=re.DOTALL)
     rows = re.findall(r"([\d,]+) of ([\d,]+):[^\n]*?\[raw\]\(([\w./-]+)\)", text)
     assert len(rows) >= 30
