@@ -103,7 +103,7 @@ def test_compiling_takes_none_of_the_time_of_a_move(monkeypatch):
 
 
 def test_insight_is_that_of_the_phase_that_runs():
-    both, game, kinds = TwoPhase(TdSearch(SIZE, (1, 2), 30, seed=1), depth=2, seed=1), random_game(6, 2), []
+    both, game, kinds = TwoPhase(TdSearch(SIZE, (1, 2), 30, seed=1), depth=5, seed=1), random_game(6, 2), []
 
     def stop() -> bool:
         kinds.append(both.insight(game).kind)
@@ -114,7 +114,7 @@ def test_insight_is_that_of_the_phase_that_runs():
     assert set(kinds) == {"memory", "depth"}
     assert kinds == sorted(kinds, reverse=True)
     told = both.insight(game)
-    assert (told.moves[0], told.depth) == (move, 2)
+    assert (told.moves[0], told.depth) == (move, 5)
     np.testing.assert_array_equal(
         told.columns["value"], both.first.insight(game).columns["value"][_order(told, both, game)]
     )

@@ -13,7 +13,7 @@ import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -191,15 +191,7 @@ def play_match(
     match.prepare()
     match.check_sgf_folder(path)
     with open_results(path, match.header, settings.size) as kept:
-        left = settings.games - 2 * settings.skip - len(match.own(kept))
-        interrupted = True
-        try:
-            with contextlib.closing(make_pool(jobs, cluster, left, match.players)) as pool:
-                match.play(pool, match.tasks(kept.numbers), kept, progress=progress)
-                interrupted = False
-        except KeyboardInterrupt:  # also while the pool is being closed
-            if not match.own(kept):
-                raise
+        interrupted = match.play(kept, jobs, cluster, progress=progress)
         return match.result(match.own(kept), interrupted=interrupted)
 
 
@@ -268,9 +260,24 @@ class _Match:
         engines = [f"{name} {number}" for name, number in self.engines.items()]
         return "\n".join([first, ", ".join(settings), *engines])
 
-    def play(self, pool: GamePool, tasks: Iterable[GameTask], kept: Results, *, progress: bool) -> None:
-        """Play the rest of the match, or until its test is decided."""
-        games = self.settings.games - 2 * self.settings.skip
+    def play(self, kept: Results, jobs: int, cluster: str, *, progress: bool) -> bool:
+        """Play the rest of the match, or until its test is decided; return whether Ctrl-C ended it.
+
+        KeyboardInterrupt if no game of this match is finished.
+        """
+        left = self.settings.games - 2 * self.settings.skip - len(self.own(kept))
+        interrupted = True
+        try:
+            with contextlib.closing(make_pool(jobs, cluster, left, self.players)) as pool:
+                self._play_in(pool, kept, progress=progress)
+                interrupted = False
+        except KeyboardInterrupt:  # also while the pool is being closed
+            if not self.own(kept):
+                raise
+        return interrupted
+
+    def _play_in(self, pool: GamePool, kept: Results, *, progress: bool) -> None:
+        games, tasks = self.settings.games - 2 * self.settings.skip, self.tasks(kept.numbers)
         if self.sgf is not None:
             make_folder(self.sgf)
         sgf = None if self.sgf is None else self.sgf / "game-{:05}.sgf"
