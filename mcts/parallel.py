@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from mcts.search import FULL, NEEDS_PRIOR, SearchContext, Workspace, new_workspace, simulate
 from mcts.tree import Tree, edges_of
 from rlgo.budget import SLICE_SECONDS
+from rlgo.threads import started
 
 _SLICE = 256  # simulations: about 7 ms on 9x9
 _FIRST_SLICE = 32  # where the time is limited and the speed not known yet
@@ -135,16 +136,11 @@ class SearchThreads:
 
         busy = list(range(count))
         while busy:
-            work: list[Future[int]] = []
-            try:
-                work.extend(executor.submit(self._simulate, i, budgets[i], task) for i in busy)
+            calls = [(self._simulate, i, budgets[i], task) for i in busy]
+            with started(executor, calls, lambda: _spend(budgets)) as work:
                 while wait(work, SLICE_SECONDS).not_done:
                     if is_over():
                         _spend(budgets)
-            except BaseException:  # the caller may use the trees only while no thread does
-                _spend(budgets)
-                wait(work)
-                raise
             for i in busy:
                 task.evaluate_waiting(self.workspaces[i], self._tree_of(i))
             busy = [i for i, done in zip(busy, work, strict=True) if done.result() == NEEDS_PRIOR]

@@ -23,7 +23,6 @@ from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_
 from mcts.uct import ucb1
 from rlgo.board import BLACK, board_dtype, new_boards, outcome, play
 from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
-from rlgo.memory import on_own_cache_lines
 from rlgo.rollout import LEARNED, DefaultPolicy, Rules, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 from rlgo.settings import LOGISTIC
 from rlgo.shapes import padded_points
@@ -31,6 +30,7 @@ from rlgo.td import max_plies
 from rlgo.value import reset_value, shapes_dtype, squash
 
 DONE, NEEDS_PRIOR, FULL = 0, 1, 2  # why `simulate` returned
+_TWO_CACHE_LINES = 128  # bytes that a processor may move at once
 
 
 # ---------------------------------------------------------------------------------------------
@@ -126,21 +126,25 @@ def new_workspace(
     sees_liberties : whether the value function of the prior knowledge has windows that see liberties
     knows_patterns : whether the prior knowledge has learned patterns
     """
-
-    def own(dtype: np.dtype) -> np.record:
-        return on_own_cache_lines(np.zeros(1, dtype))[0]
-
+    rng = _on_own_cache_lines(np.dtype(np.uint64))
+    rng[:] = make_rng(seed)
     return Workspace(
-        own(board_dtype(size)),
-        own(path_dtype(size)),
-        own(shapes_dtype(size, sees_liberties)),
-        own(rollout_dtype(size)),
-        on_own_cache_lines(make_rng(seed)),
+        _on_own_cache_lines(board_dtype(size))[0],
+        _on_own_cache_lines(path_dtype(size))[0],
+        _on_own_cache_lines(shapes_dtype(size, sees_liberties))[0],
+        _on_own_cache_lines(rollout_dtype(size))[0],
+        rng,
         new_boards(batch, size),
         np.zeros(batch, np.int64),
-        own(tally_dtype()),
+        _on_own_cache_lines(tally_dtype())[0],
         new_pattern_scratch(size) if knows_patterns else None,
     )
+
+
+def _on_own_cache_lines(dtype: np.dtype) -> np.ndarray:
+    """Return one zero on its own cache line: threads that write to the same line slow each other down."""
+    room = np.zeros(dtype.itemsize + 2 * _TWO_CACHE_LINES, np.uint8)
+    return room[_TWO_CACHE_LINES : _TWO_CACHE_LINES + dtype.itemsize].view(dtype)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -1,16 +1,17 @@
 """Alpha-beta on fixed, learned weights, as a player. TD paper, Section 3.3.5, Table 2.
 
-Start reading at `AlphaBeta.genmove`. The search is in `alphabeta.py`.
+Start reading at `AlphaBeta.genmove`. The search is in `deepening.py` and `alphabeta.py`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from rlgo.alphabeta import AlphaBetaResult, AlphaBetaSearch, Options, check_limits, describe, led_by
+from rlgo.alphabeta import Options
 from rlgo.board import new_board
 from rlgo.bounds import One
 from rlgo.budget import Budget, shorter
+from rlgo.deepening import AlphaBetaResult, AlphaBetaSearch, check_limits, describe, led_by
 from rlgo.game import Game
 from rlgo.player import Candidate, Insight, Player, Seed, check_size, position_of, ranked
 from rlgo.value import ValueFunction

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from rlgo.selfplay import Tally, learn_episodes, play_episodes, tally_dtype
 from rlgo.settings import COUNT, COUNT_OR_0, KOMI, WORKERS, Learning, Policy
 from rlgo.shapes import FeatureSet, Table
 from rlgo.td import check_max_moves, make_memory, write_through
+from rlgo.threads import started
 from rlgo.value import reset
 
 _LOOK_SECONDS = 0.5  # between two looks for a signal while threads work
@@ -171,18 +172,16 @@ class LearnWorkers:
             return self.workers[0].learn(games, first)
         self.workers[0].learn(0, first)  # compiles here, where Ctrl-C is seen, and not on a thread
         shares = share_out(games, first, len(self.workers))
-        calls: list[Future[np.record]] = []
-        try:
-            plan = zip(self.workers, shares, strict=True)
-            calls.extend(self._threads.submit(worker.learn, *share) for worker, share in plan)
-            while wait(calls, _LOOK_SECONDS).not_done:
-                pass  # in short steps: a signal that one of the threads takes does not wake this one
-            tallies = [call.result() for call in calls]
-        except BaseException:  # Ctrl-C: in the middle of a round, there is nothing to merge
+
+        def stop() -> None:  # Ctrl-C: in the middle of a round, there is nothing to merge
             for worker in self.workers:
                 worker.stopped = True
-            wait(calls)
-            raise
+
+        calls = [(worker.learn, *share) for worker, share in zip(self.workers, shares, strict=True)]
+        with started(self._threads, calls, stop) as jobs:
+            while wait(jobs, _LOOK_SECONDS).not_done:
+                pass  # in short steps: a signal that one of the threads takes does not wake this one
+            tallies = [job.result() for job in jobs]
         self.theta = merged(self.theta, [worker.theta for worker in self.workers])
         list(self._threads.map(lambda worker: worker.adopt(self.theta), self.workers))
         return add_up(tallies)

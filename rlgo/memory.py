@@ -15,18 +15,9 @@ import numpy as np
 from rlgo.errors import RlgoError
 
 _GB = 10**9
-_TWO_CACHE_LINES = 128  # bytes that a processor may move at once
 _SAID_FROM = _GB  # bytes; less is taken without a word
 _said: set[tuple[str, float]] = set()  # in a match, a player is made for each game
 _LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container on Linux
-
-
-def on_own_cache_lines(array: np.ndarray) -> np.ndarray:
-    """Return a copy of a small array on cache lines of its own: threads that write to one line slow each other down."""
-    room = np.zeros(array.nbytes + 2 * _TWO_CACHE_LINES, np.uint8)
-    copy = room[_TWO_CACHE_LINES : _TWO_CACHE_LINES + array.nbytes].view(array.dtype)
-    copy[:] = array
-    return copy
 
 
 def announce(what: str, n_bytes: float) -> None:

@@ -54,7 +54,7 @@ class Insight(NamedTuple):
     depth : the longest path in the tree, the plies of the learned policy, or the last depth that is complete
     size : nodes of the tree, weights in use, or entries of the transposition table in use
     n_bytes : the memory that they take
-    depths : of iterative deepening: its result at each depth (`alphabeta.AlphaBetaResult`)
+    depths : of iterative deepening: its result at each depth (`deepening.AlphaBetaResult`)
     """
 
     kind: str

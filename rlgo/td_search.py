@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from typing import Annotated, NamedTuple
 
@@ -71,6 +71,7 @@ from rlgo.settings import (
 )
 from rlgo.shapes import FeatureSet, Table, make_features
 from rlgo.td import begin_episode, check_max_moves, learn_game_unshared, record_move, step_size
+from rlgo.threads import started
 from rlgo.value import all_afterstates, new_shapes, reset, reweigh, squash, update, update_value
 from rlgo.weights import Weights
 
@@ -482,18 +483,15 @@ class TdSearch(Player):
     def _run_threads(self, komi: float, budget: Budget, threads: ThreadPoolExecutor) -> None:
         """Run all threads until the budget ends, without slices: waking them every 10 ms would cost simulations."""
         work = np.array([budget.done, MOST if budget.simulations is None else budget.simulations], np.int64)
-        jobs: list[Future[None]] = []
-        try:
-            jobs.extend(threads.submit(self._take_part, worker, komi, work) for worker in range(self.workers))
+
+        def stop() -> None:
+            work[1] = 0
+
+        calls = [(self._take_part, worker, komi, work) for worker in range(self.workers)]
+        with started(threads, calls, stop) as jobs:
             while wait(jobs, shorter(SLICE_SECONDS, budget.seconds_left())).not_done:
                 if budget.ends():
-                    work[1] = 0
-        except BaseException:  # the caller may use the memory only while no thread does
-            work[1] = 0
-            wait(jobs)
-            raise
-        for job in jobs:
-            job.result()
+                    stop()
         catch_up(self._journals[0], self.theta_bar)
         budget.done += sum(int(scratch.tally.simulations + scratch.tally.abandoned) for scratch in self.scratch)
 

@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rlgo.alphabeta import AlphaBetaResult, AlphaBetaSearch, Options, check_limits, describe, led_by
+from rlgo.alphabeta import Options
 from rlgo.bounds import One
 from rlgo.budget import Budget, shorter
+from rlgo.deepening import AlphaBetaResult, AlphaBetaSearch, check_limits, describe, led_by
 from rlgo.game import Game
 from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, position_of
 from rlgo.td_search import TdSearch

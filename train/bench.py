@@ -143,13 +143,13 @@ def main(scale: float = 1.0, player: str = "greedy", parts: Sequence[str] = ()) 
     ------
     RlgoError : for a part that there is none of
     """
-    for part in parts:
-        if part not in (known := parts_of(scale, player, set())):
-            raise RlgoError(f"{part}: expected one of {', '.join(known)}")
     result: dict[str, Any] = {}
     cpus = _pin()
     try:
         numbers = parts_of(scale, player, cpus)
+        for part in parts:
+            if part not in numbers:
+                raise RlgoError(f"{part}: expected one of {', '.join(numbers)}")
         for part in parts or numbers:
             for key, value in numbers[part]:
                 result[key] = value
@@ -326,8 +326,8 @@ def _td_searches(n: int) -> Numbers:
 
 def _alphabeta(n: int) -> Numbers:
     """Measure positions valued per second, inside the tree and at its leaves, from a middle game."""
-    from rlgo.alphabeta import AlphaBetaSearch
     from rlgo.budget import Budget
+    from rlgo.deepening import AlphaBetaSearch
     from rlgo.weights import load_weights, shipped_weights
 
     weights = load_weights(shipped_weights(9))

@@ -261,7 +261,7 @@ class _Match:
         return "\n".join([first, ", ".join(settings), *engines])
 
     def play(self, kept: Results, jobs: int, cluster: str, *, progress: bool) -> bool:
-        """Play the rest of the match, or until its test is decided; return whether Ctrl-C ended it.
+        """Play the rest of the match; return whether Ctrl-C ended it.
 
         KeyboardInterrupt if no game of this match is finished.
         """
@@ -277,6 +277,7 @@ class _Match:
         return interrupted
 
     def _play_in(self, pool: GamePool, kept: Results, *, progress: bool) -> None:
+        """Play the rest of the match in a pool, or until its test is decided."""
         games, tasks = self.settings.games - 2 * self.settings.skip, self.tasks(kept.numbers)
         if self.sgf is not None:
             make_folder(self.sgf)

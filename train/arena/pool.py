@@ -65,8 +65,7 @@ class GameWorker:
         # Two equal specs get an engine each.
         wanted = [(task.black, 0)] + [(task.white, int(task.black == task.white))] * (task.white != "")
         self._engines = {key: kept.pop(key) for key in wanted if key in kept}
-        for engine in kept.values():
-            engine.close()
+        _close(kept.values())
         players = [self._player(key, side, task) for side, key in enumerate(wanted)]
         black, white = players[0], players[-1]
         names = task.names or (task.black, task.white or task.black)
@@ -87,9 +86,14 @@ class GameWorker:
     def close(self) -> None:
         """Stop the engines."""
         engines, self._engines = self._engines, {}
-        with contextlib.ExitStack() as stack:  # closes all, even if one is interrupted
-            for engine in engines.values():
-                stack.callback(engine.close)
+        _close(engines.values())
+
+
+def _close(engines: Iterable[Player]) -> None:
+    """Stop engines: all of them, even if one is interrupted."""
+    with contextlib.ExitStack() as stack:
+        for engine in engines:
+            stack.callback(engine.close)
 
 
 class WorkerDied(Exception):

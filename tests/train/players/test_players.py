@@ -6,8 +6,9 @@ import pytest
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, ActionValue, Heuristic, RaveSchedule, Settings
-from rlgo.alphabeta import AlphaBetaSearch, Options
+from rlgo.alphabeta import Options
 from rlgo.alphabeta_player import AlphaBeta
+from rlgo.deepening import AlphaBetaSearch
 from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.alphabeta import AlphaBetaResult, sigmoid
+from rlgo.deepening import AlphaBetaResult, sigmoid
 from rlgo.game import Game
 from rlgo.player import Insight, Player
 from train.play.web.positions import NAMES, name_of_move, vertices_of
