@@ -59,10 +59,13 @@ def make_figure(rows: int, columns: int, width: float, height: float, **shared: 
     return figure, figure.subplots(rows, columns, squeeze=False, **shared)
 
 
-def save_figure(figure: Any, path: str | Path) -> None:
-    """Write a matplotlib figure as a PNG file. Raises RlgoError if it cannot be written."""
+def save_figure(figure: Any, path: str | Path, description: str | None = None) -> None:
+    """Write a matplotlib figure as a PNG file, with a description in its metadata if one is given.
+
+    Raises RlgoError if it cannot be written.
+    """
     picture = io.BytesIO()
-    figure.savefig(picture, format="png")
+    figure.savefig(picture, format="png", metadata={"Description": description})
     write_atomically(path, picture.getvalue())
 
 

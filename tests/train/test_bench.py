@@ -47,7 +47,7 @@ def test_some_parts(monkeypatch, capsys):
 
 
 def test_a_part_that_there_is_none_of(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("train.bench._rates", lambda run: pytest.fail("measured all the same"))
+    monkeypatch.setattr("train.bench._rates", lambda _: pytest.fail("measured all the same"))
     assert rlgo(["bench", "playouts", "nothing", "--json", str(tmp_path / "b.json")]) == 2
     assert "rlgo: error: nothing: expected one of playouts, selfplay," in capsys.readouterr().err
     assert not (tmp_path / "b.json").exists()

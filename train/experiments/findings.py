@@ -11,7 +11,9 @@ its 100 Elo).
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -141,6 +143,13 @@ class Analysis:
     anchors: dict[str, float] = field(default_factory=dict)
     anchor_variance: float = 0.0
     levels: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def checksum(self) -> str:
+        """A checksum of all results behind the analysis: a picture that has another one is out of date."""
+        given = {name: round(elo, 1) for name, elo in {**self.anchors, **self.levels}.items()}
+        pairs = [(pair.a, pair.b, pair.openings) for pair in self.links]
+        return f"{zlib.crc32(json.dumps([self.raw.lines, pairs, given]).encode()):08x}"
 
     # -----------------------------------------------------------------------------------------
     # Ratings

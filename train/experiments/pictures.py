@@ -39,7 +39,7 @@ _STATED_MARKS = "DhpH"  # of whoever states a number: the paper, and others
 
 
 def experiment_picture(path: str | Path, e: Experiment, analysis: Analysis) -> None:
-    """Write a PNG of an experiment's results.
+    """Write a PNG of an experiment's results. Its metadata have their checksum.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def experiment_picture(path: str | Path, e: Experiment, analysis: Analysis) -> N
     figure.suptitle(f"{e.settings.title}\n({e.settings.source})", fontsize=10)
     width = int(16 * figure.get_size_inches()[0])
     figure.supxlabel(textwrap.fill(caption, width), fontsize=8, color=INK)
-    save_figure(figure, path)
+    save_figure(figure, path, f"{e.name}, results {analysis.checksum}")
 
 
 # ---------------------------------------------------------------------------------------------

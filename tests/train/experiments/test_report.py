@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from experiment_files import PNG, curves_of, header, run_line
+from PIL import Image
 
 from rlgo.errors import RlgoError
 from train.experiments.findings import (
@@ -37,6 +38,7 @@ from train.experiments.report import (
 from train.stats import clustered_interval
 
 ROOT = Path(__file__).resolve().parents[3]
+RESULTS, MATCHES = ROOT / "docs" / "experiments", ROOT / "docs" / "results"
 
 
 def cells(line: str) -> list[str]:
@@ -290,12 +292,18 @@ def test_the_shipped_report_is_that_of_the_shipped_results(monkeypatch):
         assert Path("docs", link).exists(), link
 
 
+@pytest.mark.parametrize("name", [n for n in list_experiments() if read_experiment(n).has_picture])
+def test_the_shipped_pictures_are_those_of_the_shipped_results(name):
+    """Whoever adds raw results draws them anew: `rlgo experiment plot NAME --results docs/experiments`."""
+    picture, analysis = RESULTS / f"{name}.png", analyze(RESULTS, name)
+    assert picture.is_file() == (analysis is not None)
+    if analysis is not None:
+        assert Image.open(picture).info["Description"] == f"{name}, results {analysis.checksum}"
+
+
 # ---------------------------------------------------------------------------------------------
 # The systems of the papers
 # ---------------------------------------------------------------------------------------------
-
-
-RESULTS, MATCHES = ROOT / "docs" / "experiments", ROOT / "docs" / "results"
 
 
 def test_the_systems_are_those_of_the_raw_results():
