@@ -458,6 +458,12 @@ class TournamentConfig(Section):
 # ---------------------------------------------------------------------------------------------
 
 
+def base_of(file: Path, base: str) -> str:
+    """Return the base config that a file names: one next to it, found from any working directory, or a shipped one."""
+    beside = file.parent / base
+    return str(beside) if beside.is_file() else base
+
+
 def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
     """Read a config.
 

@@ -79,11 +79,14 @@ def run(
     Run the same command again to continue after an interruption. Experiments share their training runs.
     """
     from train.experiments.reading import list_experiments, read_experiment
-    from train.experiments.report import show, write_report
-    from train.experiments.running import left_to_do, run_experiment
+    from train.experiments.report import check_report, show, write_report
+    from train.experiments.running import check_run, left_to_do, run_experiment
 
     experiments = [read_experiment(name, scale, out) for name in (list_experiments() if names == ["all"] else names)]
     folder = _folder(scale, out, results)
+    for e in experiments:  # before the first of them takes its time
+        check_run(e, folder, not played, add, only)
+    check_report(_report(folder))
     for i, e in enumerate(experiments):
         try:
             run_experiment(e, folder, jobs, play=not played, add=add, only=only)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rlgo.errors import RlgoError
 from rlgo.fast_games import FastGames, play_fast, play_slices
 from rlgo.files import make_folder
 from rlgo.jit import compiling
@@ -20,7 +21,7 @@ from train.arena.fast import on_common_features, side_by_side
 from train.arena.match import play_match
 from train.console import Progress, message
 from train.experiments.model import GNUGO_0, RANDOM, REFERENCE, Experiment
-from train.experiments.raw import pair_line
+from train.experiments.raw import RawResults, pair_line
 from train.experiments.training import Point, TrainedRun, labelled_runs, train_runs
 from train.runs.strength import GNUGO, has_gnugo
 from train.settings import spec_value
@@ -48,6 +49,13 @@ def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     elif e.settings.gnugo_games:
         lines += _play_gnugo(e, runs, jobs, progress)
     return lines
+
+
+def check(e: Experiment, before: RawResults | None) -> None:
+    """Raise an RlgoError if results would lose their games against GNU Go, because it is not installed."""
+    met = before is not None and any(GNUGO_0 in line["pair"] for line in before.of("pair"))
+    if met and not has_gnugo():
+        raise RlgoError(f"{e.name}: its results count games against GNU Go, which is not installed")
 
 
 def pairings(points: Sequence[Point]) -> list[tuple[Point, Point]]:

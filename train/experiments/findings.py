@@ -171,7 +171,7 @@ class Analysis:
     def ratings(self) -> Ratings:
         """The ratings of all players, on the scale of `anchors` if they played; else with mean 0.
 
-        Raises RlgoError if no games connect some of them to the others.
+        Raises RlgoError if no games connect some of them to the others: see `can_rate`.
         """
         results = [*self.pairs, *self.links]
         there = {name for pair in results for name in (pair.a, pair.b)}
@@ -183,7 +183,17 @@ class Analysis:
             raise RlgoError(f"{name}: too few games to rate the players; {hint} ({error})") from None
 
     @cached_property
+    def can_rate(self) -> bool:
+        """Whether games connect all players, so that they have ratings."""
+        try:
+            return bool(self.ratings.players)
+        except RlgoError:
+            return False
+
+    @cached_property
     def _index(self) -> dict[str, int]:
+        if not self.can_rate:
+            return {}
         return {player.name: i for i, player in enumerate(self.ratings.players)}
 
     @cached_property
@@ -229,11 +239,11 @@ class Analysis:
         return [] if age is None else [self._index[run_point(label, run["seed"], age)] for run in self.runs[label]]
 
     def elo(self, a: str, b: str = "") -> Measured | None:
-        """Return the rating of a point, or its difference from that of `b`; None if one of them has not played.
+        """Return the rating of a point, or its difference from that of `b`; None if one of them has no rating.
 
         Without `b`, the rating is on the scale of the anchors; None if no games connect them.
         """
-        if not b and not self.is_anchored:
+        if not self.can_rate or (not b and not self.is_anchored):
             return None
         weights, fixed = np.zeros(len(self.ratings.players)), 0.0 if b else self.anchor_variance
         for point, sign in ((a, 1.0), (b, -1.0)):
@@ -278,9 +288,9 @@ class Analysis:
     def rating_among(self, player: str) -> Measured | None:
         """Return the rating of one player, with the interval of its difference from the mean of all players here.
 
-        None if the player did not.
+        None if the player did not, or has no rating.
         """
-        there = sorted({self._index[name] for pair in self.pairs for name in (pair.a, pair.b)})
+        there = sorted({self._index[name] for pair in self.pairs for name in (pair.a, pair.b) if name in self._index})
         return self._among([self._index[player]], there) if self._index.get(player) in there else None
 
     def _among(self, players: list[int], there: list[int]) -> Measured:
@@ -385,7 +395,7 @@ def analyze(folder: Path, name: str) -> Analysis | None:
 def _on_the_scale_of(scale: Analysis, raw: RawResults) -> Analysis:
     """Analyze results with the last weights of the reference run where the same weights stand in `scale`."""
     here, there = reference(Analysis(raw)), reference(scale)
-    if not here or not there or here[1] != there[1] or not scale.is_anchored:
+    if not here or not there or here[1] != there[1] or not scale.is_anchored or not scale.can_rate:
         return Analysis(raw, repeats=scale.repeats)
     known = scale.rating(there[0])
     levels = {level: at.value for level in (GNUGO_0, GNUGO_10) if (at := scale.elo(level)) is not None}

@@ -73,6 +73,46 @@ def games_left(e: Experiment, before: RawResults | None = None, only: str = "") 
     return left, total
 
 
+def check(e: Experiment, before: RawResults | None, play: bool, add: bool, only: str) -> None:
+    """Check the parameters of `run` and of `running.run_experiment`.
+
+    Raises RlgoError for a name that no player has, and where the new results would count fewer games than those before:
+    games that were played elsewhere are kept by `add` alone.
+    """
+    swiss = e.settings.pairing == "swiss"
+    if swiss and only:
+        raise RlgoError(f"{e.name}: in a Swiss tournament, all players have to play")
+    chosen = [] if swiss else _chosen(e, only)
+    if before is None:
+        return
+    if add:
+        _counted(e, before)
+        return
+    counted = {tuple(line["pair"]): games_of(line) for line in before.of("pair")}
+    if swiss:
+        kept = [("", sum(counted.values()), total_games(e) if play else len(_swiss_games(e)[0]))]
+    else:
+        kept = [
+            (f" of {a.name} against {b.name}", counted.get((a.name, b.name), 0), _will_count(e, a, b, play, chosen))
+            for a, b in pairs(e)
+        ]
+    for whom, now, then in kept:
+        if then < now:
+            way = "another --results folder" if swiss else "--add, or another --results folder"
+            raise RlgoError(
+                f"{e.name}: its results count {now:,} games{whom}, and would count {then:,}: expected {way}"
+            )
+
+
+def _will_count(
+    e: Experiment, a: Contestant, b: Contestant, play: bool, chosen: list[tuple[Contestant, Contestant]]
+) -> int:
+    """Return how many games of a pair `run` will count without earlier results."""
+    if play and (a, b) in chosen:
+        return planned_games(e, a, b)
+    return len(_finished_openings(_games_of(e, a, b)[0], 1))
+
+
 def run(
     e: Experiment, jobs: int, progress: bool, play: bool = True, before: RawResults | None = None, only: str = ""
 ) -> list[dict[str, Any]]:
@@ -80,16 +120,12 @@ def run(
 
     See `running.run_experiment` for the parameters; `before` are the raw results that games are added to.
     """
-    swiss = e.settings.pairing == "swiss"
-    if swiss and only:
-        raise RlgoError(f"{e.name}: in a Swiss tournament, all players have to play")
-    chosen = [] if swiss else _chosen(e, only)
     counted = {} if before is None else _counted(e, before)
     lines = train_runs(e, labelled_runs(e), jobs, progress)[1] if e.runs else []
     if play:
         make_folder(games_folder(e))
-        if not swiss:
-            _play_pairs(e, chosen, counted, jobs, progress)
+        if e.settings.pairing != "swiss":
+            _play_pairs(e, _chosen(e, only), counted, jobs, progress)
         elif not run_tournament(_plan(e), jobs, progress=progress).finished:
             raise KeyboardInterrupt
     return lines + collect(e, counted)

@@ -112,11 +112,17 @@ def sum_of_lines(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     openings = sum((Counter(line["openings"]) for line in lines), Counter[str]())
     moves = sum(n * line["moves"] for n, line in zip(games, lines, strict=True)) / sum(games)
     sums = {key: sum(line[key] for line in lines) for key in ("distinct", "forfeits")}
+    engines: dict[str, str] = {}
+    for line in lines:
+        for name, version in line.get("engines", {}).items():
+            known = engines.setdefault(name, version)
+            engines[name] = known if version in known.split(" and ") else f"{known} and {version}"
     seconds_of = [math.fsum(line["seconds_of"][i] for line in lines) for i in (0, 1)]
     return {
         **lines[-1],
         "openings": dict(sorted(openings.items())),
         **sums,
+        "engines": engines,
         "moves": round(moves, 1),
         "seconds_of": [round(spent, 3) for spent in seconds_of],
         "seconds": round(math.fsum(line["seconds"] for line in lines), 3),

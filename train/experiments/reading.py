@@ -57,6 +57,7 @@ from train.config import (
     ExperimentConfig,
     SeriesConfig,
     StatedConfig,
+    base_of,
     change,
     flat,
     load_config,
@@ -195,7 +196,7 @@ def _read_runs(e: Experiment, label: str, changes: Any, common: Mapping[str, Any
     if not isinstance(changes, dict) or "@" in label or (label == REFERENCE and changes):
         raise RlgoError(f"{source}: expected a table of settings, and a label without @, other than {REFERENCE}")
     changes = dict(changes)
-    base = str(changes.pop("base", e.settings.base))
+    base = base_of(e.path, str(changes.pop("base", e.settings.base)))
     seeds = e.settings.seeds
     if "seeds" in changes:
         seeds = section_from(ExperimentConfig, {"seeds": changes.pop("seeds")}, source).seeds

@@ -73,6 +73,9 @@ bound; or the common scale, which other experiments set, is too uncertain.
 """
 
 
+_UNRATED = "Too few games to rate the players; play on, or with a larger --scale.\n"
+
+
 def report(results: Path, path: Path) -> str:
     """Return the report on all shipped experiments, in Markdown.
 
@@ -91,14 +94,14 @@ def report(results: Path, path: Path) -> str:
     here = Path(os.path.relpath(results, path.parent))
     repeated = analyses.get(SCALE_EXPERIMENT)
     repeats = repeated.repeats if repeated is not None else Repeats()
+    link, scale = _link(LINK_EXPERIMENT, analyses), _link(SCALE_EXPERIMENT, analyses)
     scatter = (
-        f"the standard deviation between the eight runs of {_link(SCALE_EXPERIMENT, analyses)} is "
+        f"the standard deviation between the {len(next(iter(repeated.runs.values())))} runs of {scale} is "
         f"{repeats.deviation(1_000):.0f} Elo after a thousand games and {repeats.deviation(1_000_000):.0f} after a "
         "million, and is used for all settings"
-        if repeats.elo
+        if repeated is not None and repeats.elo
         else f"{repeats.deviation(1):.0f} Elo, as in the paper, because {SCALE_EXPERIMENT} has not run here"
     )
-    link, scale = _link(LINK_EXPERIMENT, analyses), _link(SCALE_EXPERIMENT, analyses)
     parts = [
         _INTRODUCTION.format(results=here.as_posix(), link=link, scale=scale, scatter=scatter),
         "## Summary\n",
@@ -113,9 +116,14 @@ def report(results: Path, path: Path) -> str:
 
 
 def experiments_of(results: Path) -> list[Experiment]:
-    """Return the experiments that ship with rlgo, then the user's own that have results in the folder."""
-    own = [str(path) for path in own_experiments(results).values() if path.is_file()]
-    return [read_experiment(name) for name in [*list_experiments(), *own]]
+    """Return the experiments that ship with rlgo, then the user's own that have results in the folder.
+
+    Each is at the scale of its results.
+    """
+    own = {name: str(path) for name, path in own_experiments(results).items() if path.is_file()}
+    arguments = {**{name: name for name in list_experiments()}, **own}
+    scales = {name: read_header(results / f"{name}.jsonl").get("scale", 1.0) for name in arguments}
+    return [read_experiment(argument, scales[name]) for name, argument in arguments.items()]
 
 
 def _link(name: str, analyses: Mapping[str, Analysis]) -> str:
@@ -128,12 +136,15 @@ def write_report(results: Path, path: Path) -> None:
 
     Raises RlgoError if `path` cannot be written, or is a file that is not such a report.
     """
-    text = report(results, path)
-    if path.exists():
-        first = read_file(path).partition(b"\n")[0].decode("utf-8", "replace")
-        if first != text.partition("\n")[0]:
-            raise RlgoError(f"{path}: not a report on experiments; name another file")
-    write_atomically(path, text.encode())
+    check_report(path)
+    write_atomically(path, report(results, path).encode())
+
+
+def check_report(path: Path) -> None:
+    """Raise an RlgoError if this is another file than a report, which `write_report` would overwrite."""
+    first = _INTRODUCTION.partition("\n")[0]
+    if path.exists() and read_file(path).partition(b"\n")[0].decode("utf-8", "replace") != first:
+        raise RlgoError(f"{path}: not a report on experiments; name another file")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -287,7 +298,7 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
         parts.append(f"**Scale {h['scale']:g}**: this fraction of the games; not comparable with the paper.\n")
     if e.stated:
         parts.append(f"**In the picture from elsewhere.**\n\n{markdown(stated_rows(e))}")
-    parts.append(f"**Found.** {results_table(e, analysis)}")
+    parts.append(f"**Found.** {results_table(e, analysis) if _is_rated(e, analysis) else _UNRATED}")
     parts.append(
         f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {h['machine']}, "
         f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({(here / f'{e.name}.jsonl').as_posix()})\n"
@@ -300,12 +311,10 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
 def show(e: Experiment, results: Path) -> str:
     """Return the results of an experiment for the terminal; also draw its picture if matplotlib is installed.
 
-    Raises RlgoError if there are no results, or too few games to rate the players.
+    Raises RlgoError if there are no results.
     """
     analysis = _analysis_of(e, results)
-    if analysis.pairs and (e.settings.kind != "games" or e.settings.pairing != "gauntlet"):
-        _ = analysis.ratings  # the picture needs them, too; in a gauntlet, not all players have to be connected
-    if e.has_picture:
+    if e.has_picture and _is_rated(e, analysis):
         with optional_picture():
             plot(e, results)
     claims = [("claim", "expected", "found", "verdict")]
@@ -315,6 +324,12 @@ def show(e: Experiment, results: Path) -> str:
             verdict = measured.verdict(claim.low, claim.high)
             claims.append((claim.text, _expected(claim), _format(claim, measured), verdict))
     return section(e, analysis, results, results) + ("\n" + markdown(claims) if len(claims) > 1 else "")
+
+
+def _is_rated(e: Experiment, analysis: Analysis) -> bool:
+    """Whether there are the ratings that tables and pictures show; in a gauntlet, not all players are connected."""
+    is_gauntlet = e.settings.kind == "games" and e.settings.pairing == "gauntlet"
+    return is_gauntlet or not analysis.pairs or analysis.can_rate
 
 
 def plot(e: Experiment, results: Path) -> Path:

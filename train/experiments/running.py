@@ -44,23 +44,12 @@ def run_experiment(
 
     Raises
     ------
-    RlgoError : see `training.train_runs` and `match.play_match`; for players that cannot play; for results at another
-        scale in the folder.
+    RlgoError : see `check_run`, `training.train_runs` and `match.play_match`; for players that cannot play.
     KeyboardInterrupt : after Ctrl-C. What is done is kept, except games between checkpoints, which take a minute.
     """
-    One(Experiment).check("e", e)
-    play, add = Switch().check("play", play), Switch().check("add", add)
-    only = One(str).check("only", only)
+    before = check_run(e, results, play, add, only)
     results, jobs = Place().check("results", results), OrNone(WORKERS).check("jobs", jobs)
-    for given, option in ((not play, "--played"), (add, "--add"), (only, "--only")):
-        if given and e.settings.kind != "games":
-            raise RlgoError(f'{e.name}: {option} needs an experiment of kind = "games", not "{e.settings.kind}"')
     path = results / f"{e.name}.jsonl"
-    before = read_raw(path)
-    if before is not None and before.header["scale"] != e.scale:
-        raise RlgoError(f"{path}: has results at scale {before.header['scale']:g}; use another --results folder")
-    if add and before is None:
-        raise RlgoError(f"{path}: does not exist: expected raw results to add games to")
     make_folder(e.folder)
     begun = time.time()
     jobs = jobs or jobs_for(spec for runs in e.runs.values() for spec in runs)
@@ -69,11 +58,46 @@ def run_experiment(
     header = _header(e, sum(timed) if timed else time.time() - begun)
     if add and before is not None:
         header["earlier"] = _earlier(before.header, header)
-    if e.argument != e.name:  # one of the user's own, which lists and reports find by this
-        header["file"] = Path(os.path.relpath(e.path, path.parent)).as_posix()
+    if file := _file_of(e, results):
+        header["file"] = file
     raw = RawResults(header, lines)
     write_raw(path, raw)
     return raw
+
+
+def check_run(
+    e: Experiment, results: str | Path, play: bool = True, add: bool = False, only: str = ""
+) -> RawResults | None:
+    """Check the parameters of `run_experiment`, and return the raw results that are there.
+
+    Raises RlgoError for parameters that do not fit, and for results in the folder that would be lost: those at another
+    scale, of another experiment with the same name, or of more games than the new ones would count.
+    """
+    One(Experiment).check("e", e)
+    play, add = Switch().check("play", play), Switch().check("add", add)
+    only, results = One(str).check("only", only), Place().check("results", results)
+    for given, option in ((not play, "--played"), (add, "--add"), (only, "--only")):
+        if given and e.settings.kind != "games":
+            raise RlgoError(f'{e.name}: {option} needs an experiment of kind = "games", not "{e.settings.kind}"')
+    path = results / f"{e.name}.jsonl"
+    before = read_raw(path)
+    if before is not None and before.header["scale"] != e.scale:
+        raise RlgoError(f"{path}: has results at scale {before.header['scale']:g}; use another --results folder")
+    other = "" if before is None else before.header.get("file", "")
+    if other != _file_of(e, results) and (results / other).is_file():
+        raise RlgoError(f"{path}: has the results of {results / other}; use another name, or --results folder")
+    if add and before is None:
+        raise RlgoError(f"{path}: does not exist: expected raw results to add games to")
+    if e.settings.kind == "games":
+        games.check(e, before, play, add, only)
+    elif e.settings.kind == "curves":
+        curves.check(e, before)
+    return before
+
+
+def _file_of(e: Experiment, results: Path) -> str:
+    """Return the file of a user's own experiment, relative to the results: lists and reports find it by this."""
+    return "" if e.argument == e.name else Path(os.path.relpath(e.path, results)).as_posix()
 
 
 def left_to_do(e: Experiment, results: str | Path, add: bool = False, only: str = "") -> str:

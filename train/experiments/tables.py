@@ -46,6 +46,9 @@ def _counts(e: Experiment, analysis: Analysis) -> str:
         rows.append((name, "" if expected is None else f"{expected:,}", f"{value:,}"))
         if expected not in (None, value):
             wrong.append(name)
+    for name in e.expected.keys() - {line["number"] for line in analysis.raw.of("number")}:
+        rows.append((name, f"{e.expected[name]:,}", "not counted"))
+        wrong.append(name)
     verdict = f"These numbers differ from the paper's: {', '.join(wrong)}" if wrong else "All numbers match the paper's"
     return f"{verdict}.\n\n{markdown(rows)}"
 

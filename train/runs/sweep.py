@@ -43,7 +43,7 @@ from rlgo.settings import WORKERS
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train import console
 from train.arena.fast import on_common_features, side_by_side
-from train.config import Config, SweepConfig, canonical_key, change, flat, load_config, read_toml, section_from
+from train.config import Config, SweepConfig, base_of, canonical_key, change, flat, load_config, read_toml, section_from
 from train.console import Progress, command, message
 from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, jobs_for, run_name, train_all
 from train.runs.folder import RunFolder
@@ -102,8 +102,7 @@ def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
         raise RlgoError(f"{file}: expected a table [sweep]; its keys are explained in train/runs/sweep.py")
     ranges = _ranges(table.pop("parameters", {}), str(file))
     s = section_from(SweepConfig, table, str(file))
-    # A base config next to the file is found from any working directory.
-    base = str(file.parent / s.base) if (file.parent / s.base).is_file() else s.base
+    base = base_of(file, s.base)
     shared = _shared_config(base, data, str(file))
     if s.metric == "shipped" and _shipped(shared.board.size) is None:
         size = shared.board.size

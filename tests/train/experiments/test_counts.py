@@ -11,8 +11,10 @@ from experiment_files import on_the_same_runs
 
 from rlgo.shapes import make_features
 from train.cli import main as cli
+from train.experiments.findings import Analysis
 from train.experiments.raw import read_raw
 from train.experiments.reading import read_experiment
+from train.experiments.report import section
 from train.experiments.running import run_experiment
 from train.runs.folder import RunFolder
 
@@ -34,6 +36,9 @@ def test_the_features_are_as_many_as_in_the_paper(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "All numbers match the paper's." in out
     assert out.count("| holds |") == 2
+    # A number that is not counted does not match.
+    more = replace(e, expected={**e.expected, "4x4 LI features": 5})
+    assert "These numbers differ from the paper's: 4x4 LI features." in section(more, Analysis(raw), folder, folder)
     # On another board the numbers differ.
     other = replace(e, settings=replace(e.settings, size=7))
     numbers = {line["number"]: line["value"] for line in run_experiment(other, tmp_path, progress=False).lines}

@@ -20,7 +20,7 @@ from train.config import load_config
 from train.experiments.findings import analyze
 from train.experiments.games import games_file, games_left, pairs, run, total_games
 from train.experiments.model import Experiment
-from train.experiments.raw import scores_of, write_raw
+from train.experiments.raw import scores_of, sum_of_lines, write_raw
 from train.experiments.reading import read_experiment
 from train.experiments.report import games_behind, plot, section, show
 from train.experiments.running import run_experiment
@@ -147,24 +147,24 @@ def test_results_of_the_games_so_far(match, tmp_path, capsys):
     lines = second.read_bytes().splitlines(keepends=True)
     second.write_bytes(b"".join(lines[:3]))  # of four games
     third.unlink()
-    so_far = run_experiment(match, tmp_path / "results", jobs=1, progress=False, play=False)
+    so_far = run_experiment(match, tmp_path / "so far", jobs=1, progress=False, play=False)
     assert [line["pair"] for line in so_far.lines] == [line["pair"] for line in raw.lines[:2]]
     assert so_far.lines[0] == raw.lines[0]
     assert sum(so_far.lines[1]["openings"].values()) == 1
     assert not third.exists()
     assert second.read_bytes() == b"".join(lines[:3])
     assert "4 games per pair (6 of 12 played so far)." in section(
-        match, analyze(tmp_path / "results", "match"), tmp_path, tmp_path
+        match, analyze(tmp_path / "so far", "match"), tmp_path, tmp_path
     )
     # Of other players, or of nobody, there are none.
     with pytest.raises(RlgoError, match="results of other games: seed is 1, not 2"):
-        run_experiment(replace(match, settings=replace(match.settings, seed=2)), tmp_path / "results", play=False)
+        run_experiment(replace(match, settings=replace(match.settings, seed=2)), tmp_path / "so far", play=False)
     for file in (first, second):
         file.unlink()
     with pytest.raises(RlgoError, match="no games have been played"):
-        run_experiment(match, tmp_path / "results", play=False)
+        run_experiment(match, tmp_path / "none", play=False)
     with pytest.raises(RlgoError, match='plies: --played needs an experiment of kind = "games"'):
-        run_experiment(read_experiment("plies", out=tmp_path), tmp_path / "results", play=False)
+        run_experiment(read_experiment("plies", out=tmp_path), tmp_path / "so far", play=False)
     assert cli.main(["experiment", "run", "gnugo", "--played", "--out", str(tmp_path / "o"), "--results", "r"]) == 2
     assert capsys.readouterr().err.endswith("no games have been played (rlgo experiment run gnugo)\n")
 
@@ -239,9 +239,36 @@ def test_too_few_games_to_rate_the_players(match, tmp_path, capsys):
     apart = {**raw.lines[2], "pair": ["greedy 0.5", "another"]}
     write_raw(tmp_path / "match.jsonl", replace(raw, lines=[raw.lines[0], apart]))
     capsys.readouterr()
-    with pytest.raises(RlgoError, match=r"^match: too few games to rate the players; play on"):
-        show(match, tmp_path)
+    assert "**Found.** Too few games to rate the players; play on, or with a larger --scale." in show(match, tmp_path)
     assert capsys.readouterr().err == ""
+    assert not (tmp_path / "match.png").exists()
+
+
+def test_games_that_were_played_elsewhere_are_not_lost(match, tmp_path):
+    """Results that count more games than there are here are not replaced without a word."""
+    results = tmp_path / "results"
+    raw = run_experiment(match, results, jobs=1, progress=False)
+    kept = (results / "match.jsonl").read_bytes()
+    for a, b in pairs(match):
+        games_file(match, a, b).unlink()
+    for few in ({"only": "0.5"}, {"play": False}):
+        with pytest.raises(
+            RlgoError, match=r"^match: its results count 4 games of chance against greedy 0, and .* 0: "
+        ):
+            run_experiment(match, results, jobs=1, progress=False, **few)
+    assert not games_file(match, *pairs(match)[1]).exists()  # it is noticed before anything is played
+    swiss = replace(match, settings=replace(match.settings, pairing="swiss"))
+    with pytest.raises(RlgoError, match=r"^match: its results count 12 games, and would count 0: expected another"):
+        run_experiment(swiss, results, jobs=1, progress=False, play=False)
+    assert (results / "match.jsonl").read_bytes() == kept
+    again = run_experiment(match, results, jobs=1, progress=False)  # all of them
+    assert [scores_of(line) for line in again.lines] == [scores_of(line) for line in raw.lines]
+
+
+def test_engines_of_several_versions_are_all_named(match, tmp_path):
+    raw = run_experiment(match, tmp_path, jobs=1, progress=False)
+    lines = [{**raw.lines[0], "engines": {"GNU Go": version}} for version in ("3.8", "3.9", "3.8")]
+    assert sum_of_lines(lines)["engines"] == {"GNU Go": "3.8 and 3.9"}
 
 
 def test_some_players_only(match, tmp_path):
@@ -269,7 +296,7 @@ def test_openings_count_in_order_and_whole(match, tmp_path):
     first.write_bytes(b"".join([lines[0], *lines[2:]]))  # the first game is missing
     lines = second.read_bytes().splitlines(keepends=True)
     second.write_bytes(b"".join([lines[0], lines[2], lines[1], lines[4]]))  # the third is
-    so_far = run_experiment(match, tmp_path / "results", jobs=1, progress=False, play=False)
+    so_far = run_experiment(match, tmp_path / "so far", jobs=1, progress=False, play=False)
     assert [(line["pair"], sum(map(len, scores_of(line)))) for line in so_far.lines] == [
         (["chance", "greedy 0.5"], 2), (["greedy 0", "greedy 0.5"], 4)
     ]  # fmt: skip
@@ -305,7 +332,7 @@ def test_a_swiss_tournament(match, tmp_path):
     data = file.read_bytes()
     lines = data.splitlines(keepends=True)
     file.write_bytes(b"".join(lines[:7]))
-    so_far = run_experiment(swiss, tmp_path / "results", jobs=1, progress=False, play=False)
+    so_far = run_experiment(swiss, tmp_path / "so far", jobs=1, progress=False, play=False)
     assert sum(sum(map(len, scores_of(line))) for line in so_far.lines) == 6
     run_experiment(swiss, tmp_path / "results", jobs=1, progress=False)
     games = [[json.loads(line)[key] for key in ("game", "black", "white", "moves")] for line in lines[1:]]

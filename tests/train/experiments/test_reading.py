@@ -36,7 +36,7 @@ def test_every_shipped_experiment_says_what_it_is_about_and_what_it_costs(tmp_pa
         head, _, _ = e.path.read_text("utf-8").partition("\n[")
         assert re.match(r"# .{19}", head), name
         assert f"\n#   rlgo experiment run {name}\n" in head
-        assert re.search(r"^# Budget on 9x9: .", head, re.MULTILINE), name
+        assert re.search(r"^# Budget( on 9x9)?: .", head, re.MULTILINE), name
         assert e.command == f"rlgo experiment run {name}"
         assert e.settings.title, name
         assert e.settings.source, name
@@ -305,6 +305,14 @@ def test_unknown_experiments_and_bases(tmp_path, capsys):
     path = write(tmp_path, CURVES.replace("[runs.a]", '[runs.a]\nbase = "defualt"'))
     with pytest.raises(RlgoError, match=r"defualt: no such config file; did you mean default\?"):
         read_experiment(path)
+
+
+def test_a_base_beside_the_file_is_found_from_anywhere(tmp_path, monkeypatch):
+    (tmp_path / "there").mkdir()
+    path = write(tmp_path / "there", CURVES.replace("BASE", "base.toml"))
+    monkeypatch.chdir(tmp_path)
+    (run, _) = read_experiment(path).runs["a"]
+    assert run.config.board.size == 5
 
 
 def test_a_number_may_be_claimed_exactly():

@@ -13,7 +13,8 @@ from experiment_files import CURVES, on_the_same_runs
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path
 from train.cli import main as cli
-from train.experiments.raw import read_raw
+from train.experiments.model import GNUGO_0
+from train.experiments.raw import RawResults, pair_line, read_raw, write_raw
 from train.experiments.reading import list_experiments, read_experiment
 from train.experiments.running import run_experiment
 
@@ -65,6 +66,31 @@ def test_results_of_another_scale_stay(tmp_path):
     assert (tmp_path / "results" / "shape_counts.jsonl").read_bytes() == before
 
 
+def test_results_of_another_experiment_of_the_same_name_stay(tmp_path):
+    files = [tmp_path / folder / "mine.toml" for folder in ("a", "b")]
+    for file in files:
+        file.parent.mkdir()
+        shutil.copy(config_path("shape_counts", "experiments"), file)
+    first, second = (read_experiment(str(file), out=tmp_path) for file in files)
+    run_experiment(first, tmp_path / "results", progress=False)
+    with pytest.raises(RlgoError, match=r"mine.jsonl: has the results of .*a/mine.toml; use another name"):
+        run_experiment(second, tmp_path / "results", progress=False)
+    run_experiment(first, tmp_path / "results", progress=False)
+    files[0].unlink()  # it was moved
+    run_experiment(second, tmp_path / "results", progress=False)
+
+
+def test_games_against_gnu_go_stay(ran, tmp_path, monkeypatch):
+    """Where it is not installed, repeating an experiment would drop them."""
+    _, e, raw = ran
+    met = RawResults(raw.header, [*raw.lines, pair_line("a #1 @250", GNUGO_0, [(0.0, 1.0)])])
+    write_raw(tmp_path / "tiny.jsonl", met)
+    monkeypatch.setattr("train.experiments.curves.has_gnugo", lambda: False)
+    with pytest.raises(RlgoError, match="tiny: its results count games against GNU Go, which is not installed"):
+        run_experiment(e, tmp_path, progress=False)
+    assert read_raw(tmp_path / "tiny.jsonl") == met
+
+
 # ---------------------------------------------------------------------------------------------
 # The command line
 # ---------------------------------------------------------------------------------------------
@@ -99,6 +125,18 @@ def test_experiments_of_ones_own_are_listed_and_reported(tmp_path, monkeypatch, 
     (tmp_path / "mine.toml").unlink()
     assert cli.main(["experiment", "report", "--results", "some"]) == 0
     assert "\n## mine\n" not in (tmp_path / "results.md").read_text("utf-8")
+
+
+def test_all_experiments_are_checked_first(tmp_path, monkeypatch, capsys):
+    """Before any of them takes its time, and also the file of the report."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("train.experiments.running.run_experiment", lambda *_, **__: pytest.fail("it ran"))
+    assert cli.main(["experiment", "run", "gnugo", "shape_counts", "--played"]) == 2
+    assert 'rlgo: error: shape_counts: --played needs an experiment of kind = "games"' in capsys.readouterr().err
+    Path("experiments").mkdir()
+    Path("experiments/results.md").write_text("mine", "utf-8")
+    assert cli.main(["experiment", "run", "shape_counts"]) == 2
+    assert "results.md: not a report on experiments; name another file" in capsys.readouterr().err
 
 
 def test_where_results_go(tmp_path, monkeypatch, capsys):
