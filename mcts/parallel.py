@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mcts.search import FULL, NEEDS_PRIOR, SearchContext, Workspace, new_workspace, simulate
-from mcts.tree import Tree, edges_of
+from mcts.tree import MOST_VISITS, Tree, edges_of
 from rlgo.budget import SLICE_SECONDS
 from rlgo.threads import started
 
-_SLICE = 256  # simulations: about 7 ms on 9x9
-_FIRST_SLICE = 32  # where the time is limited and the speed not known yet
+_SLICE = 256  # simulations: 5 to 10 ms on 9x9, up to 60 ms on 19x19
+_FIRST_SLICE = 32  # where slices follow the speed, which is not known yet
 
 
 class Task(NamedTuple):
@@ -31,10 +31,11 @@ class Task(NamedTuple):
     root, last_moves, context
         As for `search.simulate`.
     is_over
-        Called about every 10 ms; True stops the search.
+        Called about every 10 ms, but only every 256 simulations where their number alone is limited; True stops the
+        search.
     seconds_left
-        Called between slices: the time that is left, or None if it is not limited. Where it is, slices are as long as
-        that time, and at most `SLICE_SECONDS`, at the speed of the slice before.
+        Called between slices: the time that is left, or None if it is not limited. Slices are as long as that time, and
+        at most `SLICE_SECONDS`, at the speed of the slice before.
     is_decided
         Called with a number of simulations; True if that many more cannot change the move. Where the search should be
         reproducible, the time of the call does not depend on a clock.
@@ -103,7 +104,9 @@ class SearchThreads:
     def _run_slices(self, n: int, task: Task) -> None:
         """Run in the caller's thread, one slice after another."""
         left = n
-        size = _SLICE if task.seconds_left() is None else _FIRST_SLICE
+        # Slices that follow the speed make a search depend on how fast the machine is: not where it is reproducible.
+        follows_speed = n >= MOST_VISITS or task.seconds_left() is not None
+        size = _FIRST_SLICE if follows_speed else _SLICE
         while True:  # at least once, so that even a run without simulations compiles everything
             size = min(size, left)
             budget = np.array([size], np.int64)
@@ -116,10 +119,10 @@ class SearchThreads:
             task.evaluate_waiting(self.workspaces[0], self.trees[0])
             if state == FULL or left == 0 or task.is_decided(left) or task.is_over():
                 return
-            seconds = task.seconds_left()
-            if seconds is not None:  # only then may slices depend on how fast the machine is
-                took = max(time.perf_counter() - began, 1e-9)
-                size = max(1, min(_SLICE, int(size * min(SLICE_SECONDS, seconds) / took)))
+            if follows_speed:
+                took, seconds = max(time.perf_counter() - began, 1e-9), task.seconds_left()
+                slice_seconds = SLICE_SECONDS if seconds is None else min(SLICE_SECONDS, seconds)
+                size = max(1, min(_SLICE, int(size * slice_seconds / took)))
 
     def _run_threads(self, n: int, task: Task, executor: ThreadPoolExecutor) -> None:
         """Run in all threads, without slices: waking threads every 10 ms costs a tenth of the simulations."""

@@ -33,6 +33,7 @@ from mcts.tree import (
     Tree,
     add_root,
     edge_arrays,
+    edges_in,
     find_edge,
     keep_subtree,
     may_pass,
@@ -57,6 +58,7 @@ from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
 
 _EDGES_PER_NODE = 20  # a low estimate, used to size the tree
+_NEARLY_FULL = 0.5  # from here on, `tree.visits_to_expand` saves room
 _AT_ONCE = 16  # simulations where the clock leaves no time: a whole slice on 13x13 is 9 ms, of a second for a game
 
 
@@ -278,7 +280,9 @@ class TreeSearch(Player):
             return []
         line = " ".join(to_vertex(int(p), self._size) for p in self.result.line[:10])
         n = self.result.simulations
-        return [f"Black won {self.wins / max(n, 1):.1%} of {n:,} simulations; {self.result.nodes:,} nodes; {line}"]
+        full = max(edges_in(tree) / len(tree.move) for tree in self.trees)
+        nodes = f"{self.result.nodes:,} nodes" + (f", {full:.0%} of memory_mb" if full > _NEARLY_FULL else "")
+        return [f"Black won {self.wins / max(n, 1):.1%} of {n:,} simulations; {nodes}; {line}"]
 
     @property
     def trees(self) -> list[Tree]:
@@ -315,7 +319,7 @@ class TreeSearch(Player):
         is_timed = budget is None and self.limit is not None
         budget = budget or self.own_budget()
         if self.prior_search is not None:
-            self._search_prior(self.prior_search, game, budget, is_timed)
+            self._search_prior(self.prior_search, game, budget)
         self.set_root(game, moves)
         began = budget.elapsed
 
@@ -383,9 +387,9 @@ class TreeSearch(Player):
         default_policy = self.default_policy._replace(mercy=mercy)
         return SearchContext(self.settings, default_policy, self.knowledge, make_rules(self._size, komi))
 
-    def _search_prior(self, prior_search: TdSearch, game: Game, budget: Budget, is_timed: bool) -> None:
-        """Run the TD search, in at most half the clock's time; its value function becomes Q_rlgo."""
-        prior_search.limit = self.limit / 2 if is_timed and self.limit is not None else None
+    def _search_prior(self, prior_search: TdSearch, game: Game, budget: Budget) -> None:
+        """Run the TD search, in at most half the time; its value function becomes Q_rlgo."""
+        prior_search.limit = None if budget.seconds is None else budget.seconds / 2
         prior_search.search(game, prior_search.own_budget(budget.stop))
         self._take_values(prior_search.fused_table(prior_search.acting_memory()))
 

@@ -19,7 +19,18 @@ from mcts.learned_policy import begin_learned, step_learned
 from mcts.patterns import PatternScratch, new_pattern_scratch
 from mcts.rave import back_up, beta_of, combine, hand_selected_beta, minimum_mse_value, virtual_loss
 from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, RaveSchedule, Settings
-from mcts.tree import BEING_ADDED, MOST_VISITS, NO_CHILD, add_node, count, find_edge, mean, mean_or_0, outcomes
+from mcts.tree import (
+    BEING_ADDED,
+    MOST_VISITS,
+    NO_CHILD,
+    add_node,
+    count,
+    find_edge,
+    mean,
+    mean_or_0,
+    outcomes,
+    visits_to_expand,
+)
 from mcts.uct import ucb1
 from rlgo.board import BLACK, board_dtype, new_boards, outcome, play
 from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
@@ -272,14 +283,15 @@ def record_move(p, path):
 def expand(edge, tree, context, workspace):
     """Add a node for the position on the board, reached by `edge`, if the edge has enough visits.
 
-    Returns the node, or NO_CHILD if the action has too few visits, another thread is adding it, or the tree is full.
+    Returns the node, or NO_CHILD if the action has too few visits for the room that is left, another thread is adding
+    it, or the tree is full.
     The C of a prior does not count as visits, except that of a user's prior, which varies by action.
     """
     b, path, settings = workspace.b, workspace.path, context.settings
     shared = settings.virtual_loss > 0
     # This visit counts once, whatever its virtual loss is; those of other threads count as much as their virtual loss.
     visits = count(tree.mc_statistic[edge]) - settings.prior_n - settings.virtual_loss + 1
-    if settings.action_value == ActionValue.FLAT or visits < settings.expand_after:
+    if settings.action_value == ActionValue.FLAT or visits < visits_to_expand(settings.expand_after, tree):
         return NO_CHILD
     if shared and not compare_and_swap(tree.child, edge, NO_CHILD, BEING_ADDED):
         return NO_CHILD

@@ -185,6 +185,20 @@ def add(array, i, word, shared):
 # ---------------------------------------------------------------------------------------------
 
 
+@inline
+def visits_to_expand(expand_after, tree):
+    """Return the visits after which an action gets a node: `expand_after`, and more once half of the tree is full.
+
+    Without this, a full tree could not follow the moves that turn out to be the best ones. With the square, the room
+    that is left shrinks as 1 / simulations, and lasts.
+    """
+    nodes, edges, used = len(tree.first_edge), len(tree.move), tree.used[0]
+    left_nodes = max(1, nodes - (used >> NODE_BITS))
+    left_edges = max(1, edges - (used & ((np.int64(1) << NODE_BITS) - 1)))
+    fullness = max(nodes / (2 * left_nodes), edges / (2 * left_edges))  # 1 if half full
+    return np.int64(expand_after * max(1.0, fullness) ** 2)
+
+
 @njit
 def add_node(b, tree, moves, rng, shared):
     """Add a node for the position on `b`: its sensible moves, and a pass if `may_pass`, in random order.
@@ -194,7 +208,8 @@ def add_node(b, tree, moves, rng, shared):
     Returns the node's index, or NO_CHILD if the tree is full.
     """
     before = tree.used[0]
-    if before >> NODE_BITS >= len(tree.first_edge):
+    most = (before & ((np.int64(1) << NODE_BITS) - 1)) + b.n_empty + 1  # edges after this node
+    if before >> NODE_BITS >= len(tree.first_edge) or most > len(tree.move):
         return NO_CHILD
     n = 0
     for i in range(b.n_empty):

@@ -171,10 +171,10 @@ class Dyna2(TdSearch):
             return moves[self._choice.integers(len(moves))] if moves else PASS
         return move
 
-    def end_game(self, game: Game) -> None:
+    def end_game(self, game: Game, outcome: float) -> None:
         """Let the long-term memory learn from a finished real game; its own values are the targets (Algorithm 3)."""
         if self.long_term is not None and self.long_learning is not None and game.is_over():
-            self.long_term = learn_from_game(self.long_term, game, self.long_learning)
+            self.long_term = learn_from_game(self.long_term, game, outcome, self.long_learning)
             if self.long_save is not None:
                 _check_save(self.long_save, game.size)
                 save_weights(self.long_save, self.long_term)
@@ -279,8 +279,11 @@ def check_long_learning(learning: Learning) -> None:
         raise RlgoError('long_learning: expected schedule = "constant" and update = "game"')
 
 
-def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights:
-    """Return the weights after NTD(lambda) on the positions of a real game that is over (TD paper, Algorithm 3)."""
+def learn_from_game(weights: Weights, game: Game, outcome: float, learning: Learning) -> Weights:
+    """Return the weights after NTD(lambda) on the positions of a real game that is over (TD paper, Algorithm 3).
+
+    outcome : of the game, z
+    """
     check_long_learning(learning)
     features, value = weights.features, VALUES[weights.value]
     memory = make_memory(features, weights.theta)
@@ -295,7 +298,7 @@ def learn_from_game(weights: Weights, game: Game, learning: Learning) -> Weights
         replay.play(p, color, may_repeat=True)
         update_value(replay.board, sh, memory.table)
         record_move(episode, sh, p, squash(value, sh.x[0]))
-    learn_game(episode, game.outcome, learning.alpha, learning._replace(value=value), memory)
+    learn_game(episode, outcome, learning.alpha, learning._replace(value=value), memory)
     return replace(weights, theta=memory.theta, games=weights.games + 1)
 
 

@@ -127,8 +127,11 @@ class Player(Protocol):
         """
         ...
 
-    def end_game(self, game: Game) -> None:  # noqa: ARG002 - a hook
-        """Learn from a finished game, given its last position. Not called after an abandoned game."""
+    def end_game(self, game: Game, outcome: float) -> None:  # noqa: ARG002 - a hook
+        """Learn from a finished game, given its last position. Not called after an abandoned game.
+
+        outcome : z, 1 if Black has won, 0 if White has, 0.5 for a draw. In a session it is that without dead stones
+        """
         return
 
     # --- time ---
@@ -216,9 +219,9 @@ def insight_of(candidates: list[Candidate]) -> Insight:
 
 
 def check_player(name: str, player: Any) -> Any:
-    """Return a player. RlgoError, ``name = player: expected ...``, for what cannot choose moves."""
-    if not hasattr(player, "genmove"):
-        raise RlgoError(f"{name} = {shown(player)}: expected a player, for instance from make_player")
+    """Return a player. RlgoError, ``name = player: expected ...``, for anything but an object of a subclass."""
+    if Player not in type(player).__mro__:
+        raise RlgoError(f"{name} = {shown(player)}: expected a player: a subclass of rlgo.Player, or from make_player")
     return player
 
 

@@ -107,6 +107,7 @@ class GameSession:
         self.game = Game(size, komi)
         self._made[size] = self._player_for(size)
         self._prepare(player, size)
+        self.player.start_clock(self.clock.settings)
         self.player.new_game()
 
     def __repr__(self) -> str:
@@ -163,7 +164,10 @@ class GameSession:
 
         The player keeps what it has learned. RlgoError for a board size that the player does not support.
         """
-        self.player = self._player_for(game.size)
+        player = self._player_for(game.size)
+        if player is not self.player:
+            self.player = player
+            self.player.start_clock(self.clock.settings)
         n = min(len(game.moves), len(self.game.moves))
         if n == 0 or game.moves[:n] != self.game.moves[:n]:  # not the same game, some moves later or taken back
             self._announced_end = False
@@ -191,6 +195,7 @@ class GameSession:
         self.last_search = None
         self.clock.restart()
         with self._player_at_work():
+            self.player.start_clock(self.clock.settings)
             self.player.new_game()
 
     def _player_for(self, size: int) -> Player:
@@ -219,6 +224,7 @@ class GameSession:
     def set_time(self, settings: TimeSettings | None) -> None:
         """Set the clock by these settings, or remove it (None)."""
         self.clock.set(settings)
+        self.player.start_clock(settings)
 
     def set_left(self, color: int, seconds: float, stones: int = 0) -> None:
         """Set the time a side has left; see `Clock.set_left`."""
@@ -295,8 +301,17 @@ class GameSession:
             raise RlgoError(f"illegal move: {why}")
         game.play(point, color)
 
+    def resign(self, color: int | None = None) -> None:
+        """Resign for the side to play, or for `color`. This ends the game."""
+        self.game.resign(color)
+        self._announce_end()
+
     def _make_move(self, point: int, color: int) -> int:
-        if point != RESIGN:
+        if point == RESIGN:
+            resigned = self.game.copy()
+            resigned.resign(color)
+            self._announce(resigned)
+        else:
             self.game.play(point, color)
             self._own_move_last = True
             self._announce_end()
@@ -365,8 +380,7 @@ class GameSession:
         """Find a legal move for a side without changing the game. If `timed`, the side's clock runs."""
         start = time.monotonic()
         game = self._position(color)
-        self.player.limit = self.clock.budget(color, game.size)
-        self.player.spare = self.clock.spare(color, game.size)
+        self.player.read_clock(self.clock, color, game.size)
         self.last_search = None
         self._is_interrupted = False
         try:
@@ -429,9 +443,11 @@ class GameSession:
 
     def result(self) -> str:
         """Score the game as it stands, without its dead stones unless all count as alive: ``B+3.5``, ``W+R``, ``0``."""
-        if self.all_alive or self.game.resigned:
-            return self.game.result
-        return self.ownership().without_dead().result
+        return self._settled(self.game).result
+
+    def _settled(self, game: Game) -> Game:
+        """Return a game without its dead stones, unless all count as alive or somebody has resigned."""
+        return game if self.all_alive or game.resigned else Ownership.of(game).without_dead()
 
     def _may_end(self, game: Game) -> bool:
         """Whether the opponent has passed, and the game is certainly won without the opponent's dead stones."""
@@ -459,12 +475,16 @@ class GameSession:
         return p
 
     def _announce_end(self) -> None:
-        """Notify the player that the game is over: once a game, even if the end is undone and reached again."""
-        if not self.game.is_over() or self._announced_end:
+        """Notify the player if the game is over: once a game, even if the end is undone and reached again."""
+        if self.game.is_over():
+            self._announce(self.game)
+
+    def _announce(self, game: Game) -> None:
+        if self._announced_end:
             return
         self._announced_end = True
         try:
-            self.player.end_game(self.game)
+            self.player.end_game(game, self._settled(game).outcome)
         except RlgoError as error:  # the move has been played: it does not fail
             print_note(str(error))
         except Exception:

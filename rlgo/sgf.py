@@ -258,7 +258,7 @@ def write_sgf(
     properties = {"PB": black, "PW": white, "RE": result, "C": comment or None}
     known = {name: value for name, value in properties.items() if value is not None}
     to_play = game.moves[0][0] if game.moves else game.to_play
-    starts_oddly = game.setup or (game.moves and to_play != BLACK)
+    starts_oddly = game.setup or to_play != BLACK
     return write_record(
         game.size, game.komi, game.moves, known,
         setup=game.setup, to_play=to_play if starts_oddly else None, comments=comments or {},

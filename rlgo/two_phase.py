@@ -112,9 +112,9 @@ class TwoPhase(Player):
         self.first.new_game()
         self.result, self._position = None, ()
 
-    def end_game(self, game: Game) -> None:
+    def end_game(self, game: Game, outcome: float) -> None:
         """Let the first phase learn from the game; see `Player.end_game`."""
-        self.first.end_game(game)
+        self.first.end_game(game, outcome)
 
     def report(self) -> list[str]:
         """Describe each phase in one line."""

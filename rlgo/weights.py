@@ -31,7 +31,7 @@ from rlgo.windows import KINDS, colors_of
 FORMAT, VERSION = "rlgo-weights", 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # by identity: arrays are not equal or unequal as wholes
 class Weights:
     """A learned value function.
 

@@ -19,6 +19,7 @@ from mcts.heuristic import q_rlgo
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Heuristic, Resources
 from mcts.tree import Tree, edges_of, nodes_in
+from rlgo.budget import Budget
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.td_search import TdSearch
@@ -107,6 +108,18 @@ def test_two_phases_with_tree_search():
     for i, e in enumerate(edges_of(both.trees[0], 0)):
         if i not in taken and e.n_amaf == 20:
             assert e.w_amaf / 20 == pytest.approx(values[value_index(e.move)], abs=1e-3)
+
+
+def test_the_first_phase_takes_half_of_the_time():
+    """Whatever limits it: the clock, the player's own seconds, or those of an analysis."""
+    first = TdSearch(SIZE, (1, 2), 10, seed=1)
+    both = TreeSearch(SIZE, ALGORITHMS["heuristic_mc_rave"], seconds=0.5, prior_search=first, seed=1)
+    for clock, budget, expected in (
+        (None, None, 0.25), (0.1, None, 0.05), (0.1, Budget(seconds=0.02), 0.01), (0.1, Budget(5), None)
+    ):  # fmt: skip
+        both.limit = clock
+        both.search(game_after("C3"), budget)
+        assert first.limit == expected
 
 
 def moves_to_a_node_without_prior(tree: Tree) -> tuple[int, int]:

@@ -105,7 +105,10 @@ def test_what_a_kept_tree_knows_does_not_end_a_search_before_its_first_simulatio
 
 
 def test_slices_are_as_long_as_the_time_that_is_left():
-    """With a thousandth of a microsecond left, they are single simulations. Without a time limit, all are alike."""
+    """With a thousandth of a microsecond left, they are single simulations. With a number of them, all are alike.
+
+    Where there is no limit at all, as in pondering, nothing has to be repeatable, and they follow the speed.
+    """
 
     class Late(Budget):
         def seconds_left(self) -> float:
@@ -121,6 +124,10 @@ def test_slices_are_as_long_as_the_time_that_is_left():
         stop = lambda polls=polls: polls.append(search.threads.simulations)  # noqa: E731
         search.search(game_after("C3"), kind(**limits, stop=stop))
         assert polls == expected
+    polls.clear()
+    search.new_game()
+    search.search(game_after("C3"), Budget(stop=lambda: not polls.append(search.threads.simulations)))
+    assert polls == [32]
 
 
 def test_a_game_is_reproducible_from_the_seed():

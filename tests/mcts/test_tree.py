@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+import pytest
 from tree_tools import (
     SIZE,
     at,
@@ -11,7 +14,18 @@ from tree_tools import (
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Resources
-from mcts.tree import MOST_VISITS, count, edges_of, mean, memory_of, nodes_in, statistic
+from mcts.tree import (
+    MOST_VISITS,
+    NODE_BITS,
+    count,
+    edges_of,
+    mean,
+    memory_of,
+    new_tree,
+    nodes_in,
+    statistic,
+    visits_to_expand,
+)
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex
 from rlgo.game import Game
@@ -83,6 +97,28 @@ def test_a_pass_is_an_action_towards_the_end():
         assert q == 0.0 or (visits == 0 and name != "mc")  # it ends the game
     early = TreeSearch(SIZE, ALGORITHMS["uct"], 50, seed=1).search(game_after("C3"))
     assert PASS not in early.moves
+
+
+@pytest.mark.parametrize(
+    ("used_nodes", "used_edges", "factor"),
+    [(1, 25, 1), (20, 1000, 1), (20, 1500, 4), (75, 10, 4), (20, 1900, 100), (99, 1900, 2500), (100, 2000, 1_000_000)],
+)
+def test_the_fuller_a_tree_the_more_visits_make_a_node(used_nodes, used_edges, factor):
+    tree = new_tree(100, 2000)
+    tree.used[0] = (used_nodes << NODE_BITS) + used_edges
+    assert visits_to_expand(np.int64(3), tree) == 3 * factor
+
+
+def test_a_tree_that_is_nearly_full_follows_the_best_moves():
+    """Its room is kept for moves that are visited often: each of them has a node, and the best line is a line."""
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 3_000, resources=Resources(memory_mb=0.1), seed=1)
+    result = search.search(game_after("C3"))
+    tree = search.trees[0]
+    often = edges_of(tree, 0).n > result.simulations / 20
+    assert often.any()
+    assert (tree.child[: tree.n_edges[0]][often] >= 0).all()
+    assert len(result.line) > 3
+    assert re.search(r" nodes, \d\d% of memory_mb; ", search.report()[0])
 
 
 def test_a_full_tree_goes_on_without_growing():

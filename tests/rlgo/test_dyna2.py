@@ -160,7 +160,7 @@ def test_the_long_term_memory_learns_from_a_real_game(lambda_, handicap):
         theta, states, game.outcome, alpha=0.2, lambda_=lambda_, plies=2, value_kind="logistic", update="game",
         normalise="slots",
     )  # fmt: skip
-    learned = learn_from_game(weights, game, LONG_LEARNING._replace(alpha=0.2, lambda_=lambda_))
+    learned = learn_from_game(weights, game, game.outcome, LONG_LEARNING._replace(alpha=0.2, lambda_=lambda_))
     for name, weight in theta.items():
         assert learned.theta[naive.to_index(f, name)] == pytest.approx(weight, abs=1e-5)
     assert (learned.theta != weights.theta).any()
@@ -177,7 +177,7 @@ def test_the_long_term_memory_learns_from_games_that_repeat_a_position():
     assert game.repetitions == [10]
     for _ in range(2):
         game.play(PASS)
-    learned = learn_from_game(weights, game, LONG_LEARNING)
+    learned = learn_from_game(weights, game, game.outcome, LONG_LEARNING)
     assert learned.games == weights.games + 1
     assert (learned.theta != weights.theta).any()
 
@@ -331,7 +331,7 @@ def test_a_long_term_memory_learns_by_a_constant_step_from_whole_games(learning)
     with pytest.raises(RlgoError, match="long_learning: expected schedule"):
         Dyna2(SIZE, random_weights(), long_learning=learning)
     with pytest.raises(RlgoError, match="long_learning: expected schedule"):
-        learn_from_game(random_weights(), random_game(6, 1), learning)
+        learn_from_game(random_weights(), random_game(6, 1), 1.0, learning)
 
 
 @pytest.mark.parametrize("apart", [False, True])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from board_data import SETTLED, from_diagram
 from gtp_controller import Scripted, Thinker
 
 from rlgo.board import BLACK, PASS, WHITE
-from rlgo.clock import TimeSettings
+from rlgo.clock import Clock, TimeSettings
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
@@ -102,7 +103,7 @@ class Crashing(RandomPlayer):
     def genmove(self, _game: Game) -> int:
         raise ZeroDivisionError("no reason")
 
-    def end_game(self, _game: Game) -> None:
+    def end_game(self, _game: Game, _outcome: float) -> None:
         raise ZeroDivisionError("no reason")
 
     def ponder(self, _game: Game, _stop: Callable[[], bool]) -> None:
@@ -290,9 +291,11 @@ def test_the_end_is_announced_once_a_game() -> None:
         def __init__(self) -> None:
             super().__init__(1)
             self.ends: list[int] = []
+            self.outcomes: list[float] = []
 
-        def end_game(self, game: Game) -> None:
+        def end_game(self, game: Game, outcome: float) -> None:
             self.ends.append(len(game.moves))
+            self.outcomes.append(outcome)
 
     player = Learner()
     session = GameSession(player)
@@ -310,6 +313,53 @@ def test_the_end_is_announced_once_a_game() -> None:
             game.play(at(name))
         session.follow(game)
     assert player.ends == [2, 2, 3, 3]
+    session.new_game()
+    session.resign(BLACK)
+    assert player.outcomes == [0.0, 0.0, 1.0, 1.0, 0.0]
+    session.new_game()
+    player.genmove = lambda _game: RESIGN  # type: ignore[method-assign]
+    assert session.genmove(WHITE) == RESIGN
+    assert player.outcomes[5:] == [1.0]
+    assert not session.game.is_over()  # it is not played
+
+
+def test_the_outcome_is_that_without_dead_stones() -> None:
+    """White's stone in Black's corner is in atari. If it counts as alive, Black has 12 points and White 11 + 2.5."""
+    outcomes: list[float] = []
+    player = RandomPlayer(1)
+    player.end_game = lambda _game, outcome: outcomes.append(outcome)  # type: ignore[method-assign]
+    for all_alive in (False, True):
+        session = GameSession(player, 5, 2.5, all_alive=all_alive)
+        black, white = "A3 B3 C3 D3 E3 C4 C5 A4", "A2 B2 C2 D2 E2 C1 A5"
+        stones = [(color, at(name, 5)) for color, names in ((BLACK, black), (WHITE, white)) for name in names.split()]
+        session.set_up(stones, BLACK)
+        session.play(PASS)
+        session.play(PASS)
+    assert outcomes == [1.0, 0.0]
+
+
+def test_a_player_takes_its_time_from_the_clock_by_its_own_rule() -> None:
+    """As in a match: both hooks are called, with the settings that hold."""
+
+    class Timed(RandomPlayer):
+        told: ClassVar[list[object]] = []
+
+        def start_clock(self, settings: TimeSettings | None) -> None:
+            super().start_clock(settings)
+            self.told.append(settings)
+
+        def read_clock(self, clock: Clock, color: int, size: int) -> float | None:
+            self.told.append((color, size, clock.left(color)))
+            self.limit = 0.125
+            return self.limit
+
+    settings = TimeSettings(60.0)
+    session = GameSession(Timed(1), 5)
+    session.set_time(settings)
+    session.new_game()
+    session.genmove()
+    assert Timed.told == [None, settings, settings, (BLACK, 5, (60.0, 0))]
+    assert session.player.limit == 0.125
 
 
 def test_a_session_says_what_it_is() -> None:

@@ -189,7 +189,7 @@ class _Referee:
         """Notify the players that the game is over, and ask engines for the score if the rules require it."""
         for color, player in self.players.items():
             try:
-                player.end_game(self.game)
+                player.end_game(self.game, self.game.outcome)
             except RlgoError as error:
                 console.message(f"rlgo: {player.name}: {error}")
             if self.rules.check_scores and not self.game.resigned:

@@ -242,7 +242,7 @@ class TerminalGame:
 
     def _resign(self, _: str) -> None:
         self._check_going_on()
-        self.game.resign()
+        self.session.resign()
 
     def _undo(self, _: str) -> None:
         if self.game.resigned == self.human:

@@ -263,7 +263,7 @@ def test_a_player_is_told_of_the_end_of_a_game_once(capsys):
     class Learner(RandomPlayer):
         ends: ClassVar[list[int]] = []
 
-        def end_game(self, game: Game) -> None:
+        def end_game(self, game: Game, _outcome: float) -> None:
             self.ends.append(len(game.moves))
             raise RlgoError("the disk is full")
 
@@ -280,7 +280,7 @@ def test_a_player_is_told_of_the_end_of_a_game_once(capsys):
 
 def test_a_bug_at_the_end_of_a_game_leaves_the_move(capsys: pytest.CaptureFixture[str]) -> None:
     gtp = Controller()
-    gtp.engine.player.end_game = lambda _game: 1 / 0  # type: ignore[assignment, method-assign, return-value]
+    gtp.engine.player.end_game = lambda *_: 1 / 0  # type: ignore[assignment, method-assign, return-value]
     gtp.ok("play b pass")
     assert gtp.ok("play w pass") == ""
     assert len(gtp.game.moves) == 2

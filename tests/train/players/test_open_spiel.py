@@ -47,7 +47,7 @@ class Scripted(Player):
     def new_game(self) -> None:
         self.begun += 1
 
-    def end_game(self, game: Game) -> None:
+    def end_game(self, game: Game, _outcome: float) -> None:
         self.ended.append(game.result)
 
 
