@@ -109,16 +109,20 @@ def pair_scatter(ratings: Ratings, results: Iterable[PairResult]) -> float:
     """Return the standard deviation, in Elo, of pairs of players around what their ratings predict.
 
     The method of moments: the mean square of what each pair's log odds lack, less what its number of games explains.
-    Pairs in which one side won more than 97 % say little about log odds, and are left out. `widened` uses the number.
+    The ratings were fitted to the same pairs, so each player but one takes a degree of freedom. Pairs in which one side
+    won more than 97 % say little about log odds, and are left out. `widened` uses the number.
     """
-    excess = []
+    lacks, noise, players = [], [], set()
     for r in results:
         p = (r.score + 1) / (r.games + 2)
         if 0.03 < p < 0.97:
             lack = math.log(p / (1 - p)) - (ratings[r.a].elo - ratings[r.b].elo) / _ELO
             design = design_effect(r.openings) if r.openings else r.design
-            excess.append(lack**2 - design / (r.games * p * (1 - p)))
-    return _ELO * math.sqrt(max(0.0, float(np.mean(excess)))) if excess else 0.0
+            lacks.append(lack**2)
+            noise.append(design / (r.games * p * (1 - p)))
+            players |= {r.a, r.b}
+    free = len(lacks) - (len(players) - 1)
+    return _ELO * math.sqrt(max(0.0, sum(lacks) / free - float(np.mean(noise)))) if free > 0 else 0.0
 
 
 def from_matrices(names: Sequence[str], wins: np.ndarray, draws: np.ndarray | None = None) -> list[PairResult]:

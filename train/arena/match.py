@@ -33,7 +33,7 @@ from train.arena.fast import fast_weights, play_weights
 from train.arena.pool import GamePool, GameTask, make_pool
 from train.arena.prepare import check_opening, make_openings, try_players
 from train.arena.referee import GameRecord, GameRules
-from train.arena.results import PlayedGame, Results, open_results, play_into
+from train.arena.results import PlayedGame, Results, check_records, open_results, play_into
 from train.arena.sprt import Sprt, Verdict, judge
 from train.provenance import versions
 from train.stats import clustered_interval, in_percent
@@ -297,8 +297,8 @@ class _Match:
         A match with a results file has begun. Its records may be there even if no game is: they are written first.
         """
         is_new = results is None or not results.exists() or results.stat().st_size == 0
-        if is_new and self.sgf is not None and any(self.sgf.glob("game-*.sgf")):
-            raise RlgoError(f"{self.sgf}: contains records of another match: expected a new or empty folder")
+        if self.sgf is not None:
+            check_records(self.sgf, is_new)
 
     def _is_decided(self, openings: _Openings) -> bool:
         """Whether there is a test and it is decided."""

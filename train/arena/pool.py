@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from rlgo.errors import RlgoError
@@ -26,6 +27,7 @@ from rlgo.player import Player
 from train import console, ray_cluster
 from train.arena.referee import GameRecord, GameRules, play_game
 from train.players import make_player
+from train.players.loading import files_loaded
 
 _MOST_DEATHS = 3  # deaths of processes during one game, or at their start, which must then be at fault
 _START_SECONDS = 300.0  # to wait for a cluster to have a process that can play
@@ -58,6 +60,7 @@ class GameWorker:
         """
         self._players = players or {}
         self._engines: dict[tuple[str, int], Player] = {}  # by spec and copy
+        self._changed: dict[Path, int] = {}  # when the files that players are made from were last changed
 
     def play(self, task: GameTask) -> GameRecord:
         """Play one game. RlgoError for a bad spec, and for an engine that cannot be started."""
@@ -77,7 +80,12 @@ class GameWorker:
             return self._players[spec]
         if key in self._engines:
             return self._engines[key]
-        player = make_player(spec, task.rules.size, task.seed, (task.number, side))
+        with files_loaded() as files:
+            player = make_player(spec, task.rules.size, task.seed, (task.number, side))
+        for file in files:
+            changed = file.stat().st_mtime_ns
+            if self._changed.setdefault(file, changed) != changed:
+                raise RlgoError(f"{file}: was changed after the first game; play with a copy")
         if player.persistent:
             self._engines[key] = player
         player.warm_up()

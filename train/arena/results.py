@@ -25,6 +25,7 @@ from train.locks import only_writer
 from train.seals import seal, unseal
 
 FORMAT = 2
+_LONG = 60  # characters of a value in an error
 _ADDED: dict[str, Any] = {"check_scores": False}  # keys that older headers lack, and what they would have said
 
 
@@ -201,7 +202,8 @@ def _check_header(path: Path, data: bytes, header: dict[str, Any]) -> list[str]:
     found = {**_ADDED, **found}
     for key, value in json.loads(json.dumps(header)).items():
         if found.get(key) != value:
-            was, now = map(_short, _first_difference(found.get(key), value))
+            parts = _first_difference(found.get(key), value)
+            was, now = _short(*parts), _short(*reversed(parts))
             raise RlgoError(
                 f"{path}: results of other games: {key} is {was}, not {now}; move the file away to start over"
             )
@@ -218,13 +220,28 @@ def read_versions(path: Path) -> dict[str, str]:
     return versions
 
 
+def check_records(folder: Path, is_new: bool) -> None:
+    """Raise an RlgoError if new games would overwrite the records of other games in a folder."""
+    if is_new and any(folder.glob("game-*.sgf")):
+        raise RlgoError(f"{folder}: contains records of other games: expected a new or empty folder")
+
+
 def _first_difference(was: Any, now: Any) -> tuple[Any, Any]:
-    """Return two different values, or the first of their parts that differ if they are lists of one length."""
+    """Return two different values, or the first of their parts that differ, of lists of one length and of tables."""
     if isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
         return next((a, b) for a, b in zip(was, now, strict=True) if a != b)
+    if isinstance(was, dict) and isinstance(now, dict):
+        key = next(key for key in [*was, *now] if was.get(key) != now.get(key))
+        return {key: was[key]} if key in was else {}, {key: now[key]} if key in now else {}
     return was, now
 
 
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _short(value: Any, other: Any) -> str:
+    """Return a value as text, cut to the place where it differs from another if it is long."""
+    text, texts = json.dumps(value, ensure_ascii=False), [json.dumps(v, ensure_ascii=False) for v in (value, other)]
+    if len(text) <= _LONG:
+        return text
+    same = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
+    start = max(0, same - 20)
+    end = start + _LONG
+    return "..." * (start > 0) + text[start:end] + "..." * (end < len(text))

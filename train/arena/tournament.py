@@ -130,7 +130,8 @@ class Standing:
 
     def __str__(self) -> str:
         s = self.plan.settings
-        anchors = ", ".join(f"{name} = {elo:g}" for name, elo in self.plan.anchors.items())
+        played = {name for pair in self.pairs for name in (pair.a, pair.b)}
+        anchors = ", ".join(f"{name} = {elo:g}" for name, elo in self.plan.anchors.items() if name in played)
         time = f", {s.time} s a side" if s.time else ""
         total = self.plan.total_games
         games = f"{self.games:,} games" if self.finished else f"{self.games:,} of {total:,} games"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -174,8 +175,13 @@ def measure(
     from train.knowledge.playouts import balance_table, default_policies, measure_all
     from train.knowledge.targets import load_targets
 
-    named = {path.stem: load_softmax_policy(find_softmax_policy(path)) for path in policies or []}
-    found = measure_all(load_targets(file), default_policies(named), simulations, seed)
+    stems = Counter(path.stem for path in policies or [])
+    named = {
+        path.stem if stems[path.stem] == 1 and path.stem not in default_policies({}) else str(path): path
+        for path in policies or []
+    }
+    learned = {name: load_softmax_policy(find_softmax_policy(path)) for name, path in named.items()}
+    found = measure_all(load_targets(file), default_policies(learned), simulations, seed)
     print(balance_table(found))
     write_json(json_file, [m._asdict() for m in found])
 

@@ -97,6 +97,21 @@ def test_scatter_is_found_again():
     assert pair_scatter(rate(exact), exact) < 5
 
 
+def test_scatter_is_not_hidden_by_ratings_that_follow_it():
+    """With few opponents each, fitted ratings take up a part of it; on average it is found all the same."""
+    rng, found = np.random.default_rng(1), []
+    elo = {f"p{i}": 100.0 * i for i in range(12)}
+    names = list(elo)
+    for _ in range(30):
+        results = []
+        for i, j in itertools.combinations(range(12), 2):
+            if j - i <= 3:
+                p = expected_score(elo[names[i]] - elo[names[j]] + rng.normal(0, 50))
+                results.append(PairResult(names[i], names[j], score=float(rng.binomial(2_000, p)), games=2_000))
+        found.append(pair_scatter(rate(results), results) ** 2)
+    assert np.mean(found) ** 0.5 == pytest.approx(50, rel=0.08)
+
+
 def test_the_shipped_ladder_covers_all_boards_and_climbs():
     for size in range(MIN_SIZE, MAX_SIZE + 1):
         rungs = load_ladder(size)

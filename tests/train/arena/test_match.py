@@ -278,7 +278,7 @@ def test_records_of_another_match_are_refused_again_and_again(tmp_path: Path) ->
     folder, results = tmp_path / "games", tmp_path / "r.jsonl"
     play_match("random", "random", 2, sgf=folder, **FIVE)
     for _ in range(2):
-        with pytest.raises(RlgoError, match="games: contains records of another match"):
+        with pytest.raises(RlgoError, match="games: contains records of other games"):
             play_match("random", "random", 2, seed=2, sgf=folder, results=results, **FIVE)
     assert not results.exists()
 
@@ -287,7 +287,7 @@ def test_records_of_another_match_stay(tmp_path: Path, capsys: pytest.CaptureFix
     folder = tmp_path / "games"
     play_match("random", "random", 2, sgf=folder, **FIVE)
     before = [path.read_bytes() for path in sorted(folder.iterdir())]
-    with pytest.raises(RlgoError, match="games: contains records of another match"):
+    with pytest.raises(RlgoError, match="games: contains records of other games"):
         play_match("random", "random", 4, seed=2, sgf=folder, **FIVE)
     assert [path.read_bytes() for path in sorted(folder.iterdir())] == before
     same = str(tmp_path / "x.json")

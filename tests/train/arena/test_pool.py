@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rlgo.errors import RlgoError
 from rlgo.player import RandomPlayer
+from rlgo.shapes import make_features
+from rlgo.weights import Weights, save_weights
 from train.arena.match import play_match
 from train.arena.pool import GamePool, GameTask, GameWorker, ProcessPool, WorkerDied
 from train.arena.referee import GameRecord, GameRules
@@ -62,6 +65,20 @@ def test_a_player_meets_itself() -> None:
     assert play_match(spec, again, 4, jobs=2, **FIVE) == result
     mixed = play_match(RandomPlayer(1), "random", 2, **FIVE)
     assert (mixed.a, mixed.b, mixed.forfeits) == ("random", "random", 0)
+
+
+def test_a_file_that_changes_ends_the_match(tmp_path: Path) -> None:
+    """Or the games of two players would stand under one name."""
+    weights = tmp_path / "w.npz"
+    features = make_features(5, (1,))
+    save_weights(weights, Weights(features, np.zeros(features.n_weights + 1, np.float32)))
+    worker = GameWorker()
+    spec = f"greedy,weights={weights}"
+    assert worker.play(task(1, spec)).moves
+    assert worker.play(task(2, spec)).moves
+    os.utime(weights, (1, 1))
+    with pytest.raises(RlgoError, match=r"w\.npz: was changed after the first game; play with a copy"):
+        worker.play(task(3, spec))
 
 
 def task(number: int, black: str = "random", white: str = "random") -> GameTask:

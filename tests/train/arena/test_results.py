@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from stand_ins import SMALL_ENGINE, write_gated_engine
 from rlgo.clock import TimeSettings
 from rlgo.errors import RlgoError
 from train.arena.match import play_match
-from train.arena.results import FORMAT, open_results
+from train.arena.results import FORMAT, _check_header, open_results
 from train.seals import seal, unseal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -116,6 +117,22 @@ def test_results_of_another_match(tmp_path: Path, changes: dict[str, Any], messa
     with pytest.raises(RlgoError, match=f"results of other games: {message}"):
         play_match(**{**arguments, **changes}, results=path)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "message"),
+    [
+        ({"a.npz": "12", "b.npz": "34"}, {"a.npz": "12", "b.npz": "56"}, 'is {"b.npz": "34"}, not {"b.npz": "56"}'),
+        ({"a.npz": "12"}, {"a.npz": "12", "b.npz": "56"}, 'is {}, not {"b.npz": "56"}'),
+        ([["one", "p" * 80]], [["one", "p" * 80 + "q"]], f'is ...{"p" * 20}"], not ...{"p" * 20}q"]'),
+        ("x" * 50 + "1" + "y" * 90, "x" * 50 + "2" + "y" * 90, f"is ...{'x' * 20}1{'y' * 39}..., not ...{'x' * 20}2"),
+    ],
+)
+def test_what_differs_is_shown(was: object, now: object, message: str) -> None:
+    """The place of the difference, however long the value and deep in it."""
+    data = (json.dumps(seal({"format": "some", "files": was})) + "\n").encode()
+    with pytest.raises(RlgoError, match=re.escape(message)):
+        _check_header(Path("r.jsonl"), data, {"format": "some", "files": now})
 
 
 def test_results_that_say_nothing_of_scores_are_of_a_match_that_did_not_check_them(tmp_path: Path) -> None:

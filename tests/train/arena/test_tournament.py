@@ -230,6 +230,14 @@ def test_players_that_nothing_connects_have_no_ratings_yet(tmp_path: Path) -> No
     assert not (plan.folder / "ratings.png").exists()
 
 
+def test_anchors_that_have_not_played_are_not_named(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, "", BASE + "[anchors]\none = 1800\ntwo = 1000\n")
+    standing = run_tournament(plan, progress=False)
+    assert "\nElo, one = 1800, two = 1000; " in str(standing)
+    met = tuple(pair for pair in standing.pairs if "two" not in (pair.a, pair.b))
+    assert "\nElo, one = 1800; " in str(dataclasses.replace(standing, pairs=met))
+
+
 def test_players_that_were_changed_are_named(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
     run_tournament(plan, progress=False)

@@ -38,6 +38,9 @@ def test_a_search_plays_itself_and_its_opinions_are_kept(tmp_path: Path) -> None
             assert list(opinion.visits) == sorted(opinion.visits, reverse=True)
             assert 0 <= opinion.value <= 1
     assert len({tuple(game.moves) for game in games}) == 6
+    with pytest.raises(RlgoError, match="sgf: contains records of other games: expected a new or empty folder"):
+        play_games(RANDOM, tmp_path / "others", sgf=tmp_path / "sgf", progress=False)
+    play_games(SEARCH, tmp_path / "games", sgf=tmp_path / "sgf", progress=False)  # all is there
 
 
 def test_games_do_not_depend_on_interruptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -224,6 +225,14 @@ def test_the_commands(
     assert main(test) == 0
     assert "correlation" in capsys.readouterr().out
     assert [row["name"] for row in json.loads(data.read_text())] == ["uniform", "mogo", "a", "b"]
+    others = [tmp_path / "other" / "a.npz", tmp_path / "mogo.npz"]  # names that would hide others
+    for other in others:
+        other.parent.mkdir(exist_ok=True)
+        shutil.copy(a, other)
+    test = ["playouts", "test", str(goals), *map(str, (a, *others)), "--simulations", "2", "--json", str(data)]
+    assert main(test) == 0
+    names = [row["name"] for row in json.loads(data.read_text())]
+    assert names == ["uniform", "mogo", *map(str, (a, *others))]
 
 
 @pytest.mark.parametrize(
