@@ -248,7 +248,9 @@ class TreeKeys(SimulationKeys):
         needs=_LEAF_VALUE,
     )
     reuse: bool = setting(_RESOURCES, "reuse", "Keep the part of the tree below the next position.")
-    memory_mb: float = setting(_RESOURCES, "memory_mb", "Memory of the tree; when it is full, the tree stops growing.")
+    memory_mb: float = setting(
+        _RESOURCES, "memory_mb", "Memory of the tree; from half of it on, a node takes more visits."
+    )
 
     def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:
         if not self.prior_search:
