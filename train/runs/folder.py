@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,6 @@ FORMAT, VERSION = "rlgo-run", 1
 IN_USE, EXISTS = "in use by another process", "already contains a run"  # in errors, after the folder
 _SERIES = (1, 2, 5)
 _FIRST = 100
-_LEFT_SECONDS = 3600.0  # age of a temporary folder that no process is filling any more
 
 
 class RunFolder:
@@ -160,9 +158,8 @@ class RunFolder:
         try:
             self._refuse_existing()
             parent.mkdir(parents=True, exist_ok=True)
-            for left in parent.glob(f".{name}.????????{TEMPORARY}"):
-                if time.time() - left.stat().st_mtime > _LEFT_SECONDS:  # by a killed process; others are being built
-                    shutil.rmtree(left, ignore_errors=True)
+            for left in parent.glob(f".{name}.????????{TEMPORARY}"):  # left behind by a killed process
+                shutil.rmtree(left, ignore_errors=True)
             temporary = Path(tempfile.mkdtemp(TEMPORARY, f".{name}.", parent))
             temporary.chmod(0o755)
             (temporary / self.checkpoints.name).mkdir()

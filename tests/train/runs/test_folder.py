@@ -6,7 +6,6 @@ import fcntl
 import itertools
 import os
 import sys
-import time
 import zipfile
 from pathlib import Path
 
@@ -64,22 +63,12 @@ def test_two_runs_that_start_under_one_name(tmp_path: Path) -> None:
         with folder.build() as first:
             first.config.write_text("first")
             with folder.build() as second:
-                first.config.write_text("first, still at it")
                 second.config.write_text("second")
 
     with pytest.raises(RlgoError, match=r"name: already contains a run"):
         start_both()
     assert folder.config.read_text() == "second"
     assert list(tmp_path.iterdir()) == [folder.path]
-
-
-def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
-    folder, left = RunFolder(tmp_path / "name"), tmp_path / ".name.abcdefgh.tmp"
-    left.mkdir()
-    two_hours_ago = time.time() - 7_200
-    os.utime(left, (two_hours_ago, two_hours_ago))
-    with folder.build():
-        assert not left.exists()
 
 
 def test_testing_the_lock_keeps_nobody_out(folder: RunFolder) -> None:
