@@ -147,3 +147,12 @@ def test_whatever_is_read_is_a_game_or_refused(parts: list[tuple[str, str]]) -> 
         assert read_sgf(write_sgf(game, "a", "b")).moves == game.moves
     assert message
     assert message.isprintable()
+
+
+@pytest.mark.parametrize("color", [BLACK, WHITE])
+def test_who_is_to_play_on_an_empty_board_is_kept(color: int) -> None:
+    game = Game(9)
+    game.set_up([], color)
+    record = write_sgf(game, "a", "b")
+    assert read_sgf(record).to_play == color
+    assert (b"PL[W]" in record) == (color == WHITE)

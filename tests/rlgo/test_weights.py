@@ -229,3 +229,11 @@ def test_weights_that_see_liberties_survive_their_file(tmp_path):
     assert features.name == "5x5 1x1+2x2 LI+LD, atari 2x2 + atari plus LI+LD"
     # Files without such windows stay readable by earlier versions.
     assert Weights(make_features(5), np.zeros(make_features(5).n_weights + 1, np.float32)).meta()["version"] == 1
+
+
+def test_weights_are_compared_by_identity():
+    """Arrays are neither equal nor unequal as wholes; weights can be members of sets and lists all the same."""
+    a, b = some_weights(5), some_weights(5)
+    assert a in [b, a]
+    assert a not in [b]
+    assert len({a, b, a}) == 2
