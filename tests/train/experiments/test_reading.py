@@ -36,7 +36,7 @@ def test_every_shipped_experiment_says_what_it_is_about_and_what_it_costs(tmp_pa
         head, _, _ = e.path.read_text("utf-8").partition("\n[")
         assert re.match(r"# .{19}", head), name
         assert f"\n#   rlgo experiment run {name}\n" in head
-        assert re.search(r"^# Budget( on 9x9)?: .", head, re.MULTILINE), name
+        assert re.search(r"^# Budget on 9x9: .", head, re.MULTILINE), name
         assert e.command == f"rlgo experiment run {name}"
         assert e.settings.title, name
         assert e.settings.source, name
