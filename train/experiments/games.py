@@ -1,7 +1,7 @@
-"""Games between players: a gauntlet, a round robin, or a Swiss tournament (TD paper, Section 4.5).
+"""Play the games of an experiment, and collect their results.
 
 Start reading at `run`. Games go to files as they are played, from which an interrupted experiment continues; `collect`
-turns the files into raw results.
+turns the files into raw results. `matches` says who plays whom.
 """
 
 from __future__ import annotations
@@ -19,57 +19,32 @@ from train.arena.match import play_match
 from train.arena.results import PlayedGame, read_results, read_versions
 from train.arena.tournament import RESULTS, Plan, run_tournament
 from train.config import TournamentConfig
-from train.experiments.model import Contestant, Experiment
+from train.experiments.matches import PlannedMatch, matches, swiss_games
+from train.experiments.model import Experiment
 from train.experiments.raw import RawResults, games_of, pair_line, sum_of_lines, whole_openings
 from train.experiments.training import labelled_runs, train_runs
 from train.players.spec import parse_spec
 
-# Lines of earlier raw results, by pair of players. The games after those that they count are added to them.
-_Counted = dict[tuple[str, str], dict[str, Any]]
+# Lines of earlier raw results, by `PlannedMatch.key`. The games after those that they count are added to them.
+_Counted = dict[tuple[str, str, int], dict[str, Any]]
+# Games of two players, each with whether the first was Black, and the versions of external engines.
+_Played = tuple[list[tuple[PlayedGame, bool]], dict[str, str]]
 
 _PORTION = 20  # games of a pair before the next pair plays; so all pairs have about as many if the games are stopped
 
 
-def pairs(e: Experiment) -> list[tuple[Contestant, Contestant]]:
-    """Return who plays whom in a round robin or a gauntlet."""
-    if e.settings.pairing == "round_robin":
-        return list(itertools.combinations(e.contestants, 2))
-    fixed = [c for c in e.contestants if c.x is None]
-    met = {c.against for c in e.contestants}
-    by_place = {(c.series, c.x): c for c in e.contestants}
-    found = []
-    for c in e.contestants:
-        if c.x is not None and c.series not in met:
-            found += [(c, other) for other in fixed]
-        if c.against:
-            found.append((c, by_place[c.against, c.x]))
-    return found
-
-
-def planned_games(e: Experiment, a: Contestant, b: Contestant) -> int:
-    """Return the number of games that the experiment calls for between two players that meet."""
-    return e.scaled(max(a.games, b.games) or e.settings.games)
-
-
-def total_games(e: Experiment) -> int:
-    """Return the number of games that the experiment calls for."""
-    if e.settings.pairing == "swiss":
-        return len(e.contestants) // 2 * e.scaled(e.settings.games)
-    return sum(planned_games(e, a, b) for a, b in pairs(e))
-
-
 def games_left(e: Experiment, before: RawResults | None = None, only: str = "") -> tuple[int, int]:
     """Return how many of the games of `run` have not been played yet, and how many there are."""
-    if e.settings.pairing == "swiss":
-        total = total_games(e)
-        return total - len(_swiss_games(e)[0]), total
     counted = {} if before is None else _counted(e, before)
     left = total = 0
-    for a, b in _chosen(e, only):
-        planned, skipped = planned_games(e, a, b), 2 * _openings_in(counted, a, b)
-        played = sum(game.number > skipped for game in _games_of(e, a, b)[0])
-        left += max(0, planned - skipped - played)
-        total += planned
+    if before is None:
+        total = swiss_games(e)
+        left = total - len(_swiss_games(e)[0])
+    for match in _chosen(e, only):
+        skipped = 2 * _openings_in(counted, match)
+        played = sum(game.number > skipped for game in _games_of(e, match)[0])
+        left += max(0, match.games - skipped - played)
+        total += match.games
     return left, total
 
 
@@ -79,38 +54,31 @@ def check(e: Experiment, before: RawResults | None, play: bool, add: bool, only:
     Raises RlgoError for a name that no player has, and where the new results would count fewer games than those before:
     games that were played elsewhere are kept by `add` alone.
     """
-    swiss = e.settings.pairing == "swiss"
-    if swiss and only:
+    if only and not add and swiss_games(e):
         raise RlgoError(f"{e.name}: in a Swiss tournament, all players have to play")
-    chosen = [] if swiss else _chosen(e, only)
+    chosen = _chosen(e, only)
     if before is None:
         return
     if add:
         _counted(e, before)
+        if not matches(e):
+            raise RlgoError(f"{e.name}: no claim asks for games: expected some, to be added to a Swiss tournament")
         return
-    counted = {tuple(line["pair"]): games_of(line) for line in before.of("pair")}
-    if swiss:
-        kept = [("", sum(counted.values()), total_games(e) if play else len(_swiss_games(e)[0]))]
-    else:
-        kept = [
-            (f" of {a.name} against {b.name}", counted.get((a.name, b.name), 0), _will_count(e, a, b, play, chosen))
-            for a, b in pairs(e)
-        ]
+    counted = {key: games_of(line) for key, line in _lines_of(e, before).items()}
+    kept = []
+    if swiss_games(e):
+        now = sum(games for (_, _, seed), games in counted.items() if seed == e.settings.seed)
+        kept.append(("", now, swiss_games(e) if play else len(_swiss_games(e)[0])))
+    for match in matches(e):
+        will_play = play and match in chosen
+        then = match.games if will_play else len(_finished_openings(_games_of(e, match)[0], 1))
+        kept.append((f" of {match.a.name} against {match.b.name}", counted.get(match.key, 0), then))
     for whom, now, then in kept:
         if then < now:
-            way = "another --results folder" if swiss else "--add, or another --results folder"
+            way = "--add, or another --results folder" if matches(e) else "another --results folder"
             raise RlgoError(
                 f"{e.name}: its results count {now:,} games{whom}, and would count {then:,}: expected {way}"
             )
-
-
-def _will_count(
-    e: Experiment, a: Contestant, b: Contestant, play: bool, chosen: list[tuple[Contestant, Contestant]]
-) -> int:
-    """Return how many games of a pair `run` will count without earlier results."""
-    if play and (a, b) in chosen:
-        return planned_games(e, a, b)
-    return len(_finished_openings(_games_of(e, a, b)[0], 1))
 
 
 def run(
@@ -122,32 +90,30 @@ def run(
     """
     counted = {} if before is None else _counted(e, before)
     lines = train_runs(e, labelled_runs(e), jobs, progress)[1] if e.runs else []
+    _check_weights(e, lines, before)
     if play:
         make_folder(games_folder(e))
-        if e.settings.pairing != "swiss":
-            _play_pairs(e, _chosen(e, only), counted, jobs, progress)
-        elif not run_tournament(_plan(e), jobs, progress=progress).finished:
+        if swiss_games(e) and before is None and not run_tournament(_plan(e), jobs, progress=progress).finished:
             raise KeyboardInterrupt
+        _play_matches(e, _chosen(e, only), counted, jobs, progress)
     return lines + collect(e, counted)
 
 
-def _play_pairs(
-    e: Experiment, chosen: list[tuple[Contestant, Contestant]], counted: _Counted, jobs: int, progress: bool
-) -> None:
-    """Play the games of some pairs that are left, a portion of each in turn."""
-    planned = [planned_games(e, a, b) for a, b in chosen]
-    for portion in range(_PORTION, max(planned) + _PORTION, _PORTION):
-        for (a, b), games in zip(chosen, planned, strict=True):
-            skip = _openings_in(counted, a, b)
-            if 2 * skip < min(portion, games):
-                _play(e, a, b, min(portion, games), skip, jobs, progress)
+def _play_matches(e: Experiment, chosen: list[PlannedMatch], counted: _Counted, jobs: int, progress: bool) -> None:
+    """Play the games of some matches that are left, a portion of each in turn."""
+    most = max((match.games for match in chosen), default=0)
+    for portion in range(_PORTION, most + _PORTION, _PORTION):
+        for match in chosen:
+            skip = _openings_in(counted, match)
+            if 2 * skip < min(portion, match.games):
+                _play(e, match, min(portion, match.games), skip, jobs, progress)
 
 
-def _chosen(e: Experiment, only: str) -> list[tuple[Contestant, Contestant]]:
-    """Return the pairs with a player whose name contains a text. Raises RlgoError if there are none."""
-    chosen = [(a, b) for a, b in pairs(e) if only in a.name or only in b.name]
-    if not chosen:
-        names = ", ".join(c.name for c in e.contestants)
+def _chosen(e: Experiment, only: str) -> list[PlannedMatch]:
+    """Return the matches with a player whose name contains a text. Raises RlgoError if there are none."""
+    chosen = [match for match in matches(e) if any(only in name for name in match.names)]
+    if only and not chosen:
+        names = ", ".join(dict.fromkeys(name for match in matches(e) for name in match.names))
         raise RlgoError(f"{e.name}: no player's name contains {only!r}: expected a part of one of {names}")
     return chosen
 
@@ -155,40 +121,59 @@ def _chosen(e: Experiment, only: str) -> list[tuple[Contestant, Contestant]]:
 def _counted(e: Experiment, before: RawResults) -> _Counted:
     """Return the lines of raw results that count games of this experiment.
 
-    Raises RlgoError for results of other players or openings, and for a Swiss tournament, whose pairs depend on every
-    single game.
+    Those of a Swiss tournament are all of them: its pairs depend on every single game, so that no others can follow.
+    Raises RlgoError for results of other players or openings.
     """
     s = e.settings
-    if s.pairing == "swiss":
-        raise RlgoError(f"{e.name}: no games can be added to a Swiss tournament from counts alone")
     for key in ("size", "komi", "seed", "opening_plies"):
         now = getattr(s, key)
         if (then := before.header.get(key, now)) != now:  # size and komi were not kept at first
             raise RlgoError(f"{e.name}: {key} is {now:g}, but {then:g} in its results")
-    lines = {tuple(line["pair"]): line for line in before.of("pair")}
-    counted = {}
-    for a, b in pairs(e):
-        if line := lines.get((a.name, b.name)):
-            if line["specs"] != [a.spec, b.spec] or line.get("size", s.size) != (a.size or s.size):
-                raise RlgoError(f"{e.name}: the results of {a.name} against {b.name} are those of other players")
-            if games_of(whole := whole_openings(line)):
-                counted[a.name, b.name] = whole
+    sizes = {match.key: match.size for match in matches(e)}
+    specs = {c.name: c.spec for c in e.contestants}
+    counted: _Counted = {}
+    for pair, line in _lines_of(e, before).items():
+        if pair not in sizes and not (swiss_games(e) and pair[2] == s.seed):
+            continue
+        if line["specs"] != [specs.get(name) for name in pair[:2]] or line.get("size", s.size) != sizes.get(
+            pair, s.size
+        ):
+            raise RlgoError(f"{e.name}: the results of {pair[0]} against {pair[1]} are those of other players")
+        whole = whole_openings(line) if pair in sizes else line
+        if games_of(whole):
+            counted[pair] = whole
     return counted
 
 
-def _openings_in(counted: _Counted, a: Contestant, b: Contestant) -> int:
-    """Return the number of openings of a pair that earlier results count: its first ones."""
-    return games_of(counted[a.name, b.name]) // 2 if (a.name, b.name) in counted else 0
+def _check_weights(e: Experiment, lines: list[dict[str, Any]], before: RawResults | None) -> None:
+    """Raise an RlgoError if training runs ended with other weights than those that played the earlier games."""
+    known = {} if before is None else {(run["run"], run["seed"]): run["crc32"] for run in before.of("run")}
+    for run in lines:
+        if known.get((run["run"], run["seed"]), run["crc32"]) != run["crc32"]:
+            raise RlgoError(
+                f"{e.name}: the weights of {run['run']} are not those of the games before: expected the same type of "
+                "CPU, or another --results folder"
+            )
 
 
-def _play(e: Experiment, a: Contestant, b: Contestant, games: int, skip: int, jobs: int, progress: bool) -> None:
-    """Play a pair up to a number of games, without some openings at the beginning."""
+def _lines_of(e: Experiment, raw: RawResults) -> _Counted:
+    """Return the lines of all pairs in raw results."""
+    return {(*line["pair"], line.get("seed", e.settings.seed)): line for line in raw.of("pair")}
+
+
+def _openings_in(counted: _Counted, match: PlannedMatch) -> int:
+    """Return the number of openings of a match that earlier results count: its first ones."""
+    return games_of(counted[match.key]) // 2 if match.key in counted else 0
+
+
+def _play(e: Experiment, match: PlannedMatch, games: int, skip: int, jobs: int, progress: bool) -> None:
+    """Play a match up to a number of games, without some openings at the beginning."""
     s = e.settings
-    match = play_match(
-        a.spec, b.spec, games, size=a.size or s.size, komi=s.komi, seed=s.seed, opening_plies=s.opening_plies,
-        skip=skip, progress=progress, jobs=jobs, results=games_file(e, a, b),
+    played = play_match(
+        match.a.spec, match.b.spec, games, size=match.size, komi=s.komi, seed=match.seed,
+        opening_plies=s.opening_plies, skip=skip, progress=progress, jobs=jobs, results=games_file(e, match),
     )  # fmt: skip
-    if match.interrupted:
+    if played.interrupted:
         raise KeyboardInterrupt
 
 
@@ -197,9 +182,9 @@ def games_folder(e: Experiment) -> Path:
     return e.folder / "games" / e.name
 
 
-def games_file(e: Experiment, a: Contestant, b: Contestant) -> Path:
-    """Return the file that keeps the games of a pair, in a round robin or a gauntlet."""
-    names = f"{a.name} {b.name}"
+def games_file(e: Experiment, match: PlannedMatch) -> Path:
+    """Return the file that keeps the games of a match."""
+    names = " ".join([*match.names, *(["claim"] if match.is_for_claim else [])])
     return games_folder(e) / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', names)}-{zlib.crc32(names.encode()):08x}.jsonl"
 
 
@@ -218,22 +203,28 @@ def collect(e: Experiment, counted: _Counted) -> list[dict[str, Any]]:
 
     Raises RlgoError if there are none.
     """
-    lines = []
-    for a, b, games, engines in _kept(e, counted):
-        parts = [_pair_line(e, a, b, games, engines)] if games else []
-        if (a.name, b.name) in counted:
-            parts.insert(0, counted[a.name, b.name])
-        lines.append(sum_of_lines(parts))
+    planned = matches(e)
+    lines = [line for key, line in counted.items() if key not in {match.key for match in planned}]
+    if not lines:
+        lines = [_pair_line(e, match, *played) for match, played in _tournament(e)]
+    for match in planned:
+        games, engines = _games_of(e, match)
+        games = _finished_openings(games, _openings_in(counted, match) + 1)
+        parts = [counted[match.key]] if match.key in counted else []
+        if games:
+            parts.append(_pair_line(e, match, [(game, game.number % 2 == 1) for game in games], engines))
+        if parts:
+            lines.append(sum_of_lines(parts))
     if not lines:
         raise RlgoError(f"{games_folder(e)}: no games have been played ({e.command})")
     return lines
 
 
 def _pair_line(
-    e: Experiment, a: Contestant, b: Contestant, games: list[tuple[PlayedGame, bool]], engines: dict[str, str]
+    e: Experiment, match: PlannedMatch, games: list[tuple[PlayedGame, bool]], engines: dict[str, str]
 ) -> dict[str, Any]:
-    """Return the line of a pair; `games` and `engines` are those of `_kept`."""
-    size = a.size or e.settings.size
+    """Return the line of a match; `games` and `engines` are as in `_Played`."""
+    a, b, s = match.a, match.b, e.settings
     scores: dict[int, list[float]] = {}
     seconds = [0.0, 0.0]
     for game, a_is_black in games:
@@ -246,7 +237,8 @@ def _pair_line(
         b.name,
         scores.values(),
         specs=[a.spec, b.spec],
-        **({} if size == e.settings.size else {"size": size}),
+        **({} if match.size == s.size else {"size": match.size}),
+        **({} if match.seed == s.seed else {"seed": match.seed}),
         distinct=len({record.moves for record in records}),
         moves=round(sum(len(record.moves) for record in records) / len(records), 1),
         forfeits=sum(bool(record.forfeit) for record in records),
@@ -256,37 +248,29 @@ def _pair_line(
     )
 
 
-def _kept(
-    e: Experiment, counted: _Counted
-) -> Iterator[tuple[Contestant, Contestant, list[tuple[PlayedGame, bool]], dict[str, str]]]:
-    """Yield each pair that has met, its games with whether A was Black, and the versions of external engines."""
-    if e.settings.pairing == "swiss":
-        games, versions = _swiss_games(e)
-        place = {c.name: i for i, c in enumerate(e.contestants)}
-        met: dict[tuple[int, int], list[tuple[PlayedGame, bool]]] = {}
-        for game in games:
-            black, white = place[game.black], place[game.white]
-            met.setdefault((min(black, white), max(black, white)), []).append((game, black < white))
-        for i, j in sorted(met):
-            yield e.contestants[i], e.contestants[j], met[i, j], versions
-    else:
-        for a, b in pairs(e):
-            games, versions = _games_of(e, a, b)
-            games = _finished_openings(games, _openings_in(counted, a, b) + 1)
-            if games or (a.name, b.name) in counted:
-                yield a, b, [(game, game.number % 2 == 1) for game in games], versions
+def _tournament(e: Experiment) -> Iterator[tuple[PlannedMatch, _Played]]:
+    """Yield each pair that has met in the Swiss tournament, with its games so far."""
+    s, (games, versions) = e.settings, _swiss_games(e)
+    place = {c.name: i for i, c in enumerate(e.contestants)}
+    met: dict[tuple[int, int], list[tuple[PlayedGame, bool]]] = {}
+    for game in games:
+        black, white = place[game.black], place[game.white]
+        met.setdefault((min(black, white), max(black, white)), []).append((game, black < white))
+    for i, j in sorted(met):
+        yield PlannedMatch(e.contestants[i], e.contestants[j], len(met[i, j]), s.size, s.seed), (met[i, j], versions)
 
 
 def _swiss_games(e: Experiment) -> tuple[list[PlayedGame], dict[str, str]]:
     """Return the games of a Swiss tournament so far, and the versions of external engines."""
-    players = [[c.name, c.spec] for c in e.contestants]
-    return _read(e, games_folder(e) / RESULTS, {"players": players}, e.settings.size, total_games(e))
+    s, players = e.settings, [[c.name, c.spec] for c in e.contestants]
+    about = {"players": players, "size": s.size, "seed": s.seed}
+    return _read(e, games_folder(e) / RESULTS, about, s.size, swiss_games(e))
 
 
-def _games_of(e: Experiment, a: Contestant, b: Contestant) -> tuple[list[PlayedGame], dict[str, str]]:
-    """Return the games of a pair so far, and the versions of external engines."""
-    about = {"a": a.spec, "b": b.spec}
-    return _read(e, games_file(e, a, b), about, a.size or e.settings.size, planned_games(e, a, b))
+def _games_of(e: Experiment, match: PlannedMatch) -> tuple[list[PlayedGame], dict[str, str]]:
+    """Return the games of a match so far, and the versions of external engines."""
+    about = {"a": match.a.spec, "b": match.b.spec, "size": match.size, "seed": match.seed}
+    return _read(e, games_file(e, match), about, match.size, match.games)
 
 
 def _finished_openings(games: list[PlayedGame], first: int) -> list[PlayedGame]:
@@ -308,7 +292,6 @@ def _read(
     """
     if not path.is_file():
         return [], {}
-    s = e.settings
-    about = {"size": size, "komi": s.komi, "seed": s.seed, "opening_plies": s.opening_plies, **about}
+    about = {"komi": e.settings.komi, "opening_plies": e.settings.opening_plies, **about}
     games = [game for game in read_results(path, about, size) if game.number <= most]
     return sorted(games, key=lambda game: game.number), read_versions(path)

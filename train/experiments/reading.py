@@ -29,6 +29,7 @@ Start reading at `read_experiment`. A file in configs/experiments has a table [e
     a = "2x2@1000"
     b = "3x3@1000"
     low = 0
+    games = 500                       # games: so many between these two, for this claim
 
     [[stated]]                        # numbers of the paper's figure, for the picture; see `config.StatedConfig`
     series = "2x2"
@@ -52,6 +53,7 @@ from typing import Any
 from rlgo.bounds import Number
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
+from rlgo.settings import EVEN_COUNT
 from train.config import (
     Config,
     ExperimentConfig,
@@ -133,6 +135,7 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
         read_claim(claim, f"{file}: claims, number {i}") for i, claim in enumerate(data.get("claims", []), 1)
     )
     for claim in claims:
+        _check_match(e, claim)
         for point in filter(None, (claim.a, claim.b)):
             _check_point(e, claim, point)
     stated = tuple(
@@ -314,9 +317,9 @@ def read_claim(data: Any, where: str) -> Claim:
     if not isinstance(data, dict) or not {"text", "a"} <= set(data) <= set(names):
         raise RlgoError(f"{where}: expected tables [[claims]] with text, a, and some of {', '.join(names[2:])}")
     for key, value in data.items():
-        kinds = (int, float) if key in ("low", "high") else (str,)
+        kinds = {"low": (int, float), "high": (int, float), "games": (int,)}.get(key, (str,))
         if type(value) not in kinds:
-            raise RlgoError(f"{where}: {key} = {value!r}: expected a {'number' if len(kinds) > 1 else 'text'}")
+            raise RlgoError(f"{where}: {key} = {value!r}: expected a {'text' if str in kinds else 'number'}")
     claim = Claim(**data)
     if claim.of not in MEASURES:
         raise RlgoError(f'{where}: of = "{claim.of}": expected {", ".join(MEASURES)}')
@@ -326,6 +329,7 @@ def read_claim(data: Any, where: str) -> Claim:
         raise RlgoError(f"{where}: expected b, to compare a with")
     if not claim.low < claim.high and not (claim.of == "number" and claim.low == claim.high):
         raise RlgoError(f"{where}: low = {claim.low:g}, high = {claim.high:g}: expected low < high")
+    EVEN_COUNT.check(f"{where}: games", claim.games)
     return claim
 
 
@@ -343,6 +347,15 @@ def _check_point(e: Experiment, claim: Claim, point: str) -> None:
     is_checkpoint = games.isdecimal() and next_checkpoint(int(games) - 1) == int(games)
     if at and not (claim.of == "elo" and label in e.runs and is_checkpoint):
         raise RlgoError(f"{where}: {point}: expected games of a checkpoint: 100, 200, 500, 1000 ...")
+
+
+def _check_match(e: Experiment, claim: Claim) -> None:
+    """Raise an RlgoError if a claim asks for games that its two points cannot play."""
+    sizes = {c.name: c.size for c in e.contestants if c.name in (claim.a, claim.b)}
+    if claim.games and (len(sizes) < 2 or len({size for size in sizes.values() if size}) > 1):
+        raise RlgoError(
+            f'{e.path}: claim "{claim.text}": games = {claim.games}: expected two players of one board size'
+        )
 
 
 # ---------------------------------------------------------------------------------------------

@@ -206,7 +206,11 @@ def games_to_decide(analysis: Analysis, claim: Claim, times: float) -> str:
     seeds = [len(analysis.runs[label]) for label in dict.fromkeys(labels) if label in analysis.runs]
     if seeds and claim.of == "elo":
         return f"{' and '.join(f'{math.ceil(times * n):,}' for n in seeds)} seeds"
-    met = [pair for pair in analysis.pairs if claim.of != "won" or {pair.a, pair.b} == {claim.a, claim.b}]
+    met = [
+        pair
+        for pair in analysis.pairs
+        if not (claim.of == "won" or claim.games) or {pair.a, pair.b} == {claim.a, claim.b}
+    ]
     return f"{math.ceil(times * sum(pair.games for pair in met)):,} games"
 
 

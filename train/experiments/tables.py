@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from train.console import markdown
 from train.experiments.counts import BINS_A_DECADE
 from train.experiments.findings import Analysis, Measured
-from train.experiments.games import pairs, planned_games, total_games
+from train.experiments.matches import matches, total_games
 from train.experiments.model import Contestant, Experiment
 from train.experiments.raw import games_of, run_point
 
@@ -181,13 +181,20 @@ def _how_played(e: Experiment, analysis: Analysis) -> str:
     if is_swiss:
         text = [f"A Swiss tournament with {e.scaled(e.settings.games):,} games per player{so_far}."]
     else:
-        counts = [planned_games(e, a, b) for a, b in pairs(e)]
-        each = f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{counts[0]:,}"
-        text = [f"{each} games per pair{so_far}."]
+        counts = [match.games for match in matches(e) if not match.is_for_claim]
+        text = [f"{_range(counts)} games per pair{so_far}."]
+    if extra := [match.games for match in matches(e) if match.is_for_claim]:
+        which = f"each of {len(extra)} pairs" if len(extra) > 1 else "a pair"
+        text.append(f"In addition, {_range(extra)} games of {which} that claims compare.")
     if e.settings.pairing != "gauntlet":
         text.append("The intervals of ratings are those of the difference to the mean of all players.")
     text.append("Seconds are thinking time.")
     return " ".join(text)
+
+
+def _range(counts: Sequence[int]) -> str:
+    """Format the least and the greatest of some numbers."""
+    return f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{counts[0]:,}"
 
 
 def share(won: Measured | None) -> str:

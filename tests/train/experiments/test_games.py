@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 
+import numpy as np
 import pytest
 from experiment_files import GAMES, RIVALS, write
 
@@ -18,11 +19,12 @@ from train.arena.match import play_match
 from train.cli import main as cli
 from train.config import load_config
 from train.experiments.findings import analyze
-from train.experiments.games import games_file, games_left, pairs, run, total_games
+from train.experiments.games import games_file, games_left, run
+from train.experiments.matches import matches, total_games
 from train.experiments.model import Experiment
 from train.experiments.raw import scores_of, sum_of_lines, write_raw
 from train.experiments.reading import read_experiment
-from train.experiments.report import games_behind, plot, section, show
+from train.experiments.report import games_behind, games_to_decide, plot, section, show
 from train.experiments.running import run_experiment
 from train.runs.run import make_learner
 
@@ -34,9 +36,9 @@ def test_who_meets_whom(tmp_path):
     path = write(tmp_path, GAMES + '[[series]]\nlabel = "z"\nplayer = "random,seed={x}"\nx = [3]\n')
     e = read_experiment(path)
     names = ["chance", "greedy 0", "greedy 0.5", "z 3"]
-    assert [(a.name, b.name) for a, b in pairs(e)] == list(combinations(names, 2))
+    assert [planned.names for planned in matches(e)] == list(combinations(names, 2))
     e = read_experiment(write(tmp_path, path.read_text("utf-8").replace('pairing = "round_robin"', "")))
-    assert [(a.name, b.name) for a, b in pairs(e)] == [(name, "chance") for name in names[1:]]
+    assert [planned.names for planned in matches(e)] == [(name, "chance") for name in names[1:]]
 
 
 @pytest.fixture
@@ -143,7 +145,7 @@ def test_ctrl_c_tells_what_is_left_and_how_to_go_on(match, tmp_path, monkeypatch
 def test_results_of_the_games_so_far(match, tmp_path, capsys):
     """What has been played, with nothing added; the report says how much is missing."""
     raw = run_experiment(match, tmp_path / "results", jobs=1, progress=False)
-    first, second, third = (games_file(match, a, b) for a, b in pairs(match))
+    first, second, third = (games_file(match, planned) for planned in matches(match))
     lines = second.read_bytes().splitlines(keepends=True)
     second.write_bytes(b"".join(lines[:3]))  # of four games
     third.unlink()
@@ -187,8 +189,8 @@ def test_games_are_added_to_those_that_the_results_count(match, tmp_path):
     added = run_experiment(more, results, jobs=1, progress=False, add=True)
     whole = run_experiment(replace(more, folder=tmp_path / "all"), tmp_path / "whole", jobs=1, progress=False)
     assert of(added) == of(whole)
-    for a, b in pairs(more):
-        games = games_file(more, a, b).read_text("utf-8").splitlines()[1:]
+    for planned in matches(more):
+        games = games_file(more, planned).read_text("utf-8").splitlines()[1:]
         assert sorted(json.loads(game)["game"] for game in games) == [5, 6, 7, 8]
     for first, second in zip(before.lines, added.lines, strict=True):
         assert second["seconds"] > first["seconds"]
@@ -218,7 +220,7 @@ def test_games_are_added_to_those_that_the_results_count(match, tmp_path):
         with pytest.raises(RlgoError, match=f"match: {message}.* in its results"):
             run_experiment(other, results, jobs=1, progress=False, add=True)
     swiss = replace(more, settings=replace(more.settings, pairing="swiss"))
-    with pytest.raises(RlgoError, match="match: no games can be added to a Swiss tournament from counts alone"):
+    with pytest.raises(RlgoError, match="match: no claim asks for games: expected some, to be added to a Swiss"):
         run_experiment(swiss, results, jobs=1, progress=False, add=True)
 
 
@@ -249,14 +251,14 @@ def test_games_that_were_played_elsewhere_are_not_lost(match, tmp_path):
     results = tmp_path / "results"
     raw = run_experiment(match, results, jobs=1, progress=False)
     kept = (results / "match.jsonl").read_bytes()
-    for a, b in pairs(match):
-        games_file(match, a, b).unlink()
+    for planned in matches(match):
+        games_file(match, planned).unlink()
     for few in ({"only": "0.5"}, {"play": False}):
         with pytest.raises(
             RlgoError, match=r"^match: its results count 4 games of chance against greedy 0, and .* 0: "
         ):
             run_experiment(match, results, jobs=1, progress=False, **few)
-    assert not games_file(match, *pairs(match)[1]).exists()  # it is noticed before anything is played
+    assert not games_file(match, matches(match)[1]).exists()  # it is noticed before anything is played
     swiss = replace(match, settings=replace(match.settings, pairing="swiss"))
     with pytest.raises(RlgoError, match=r"^match: its results count 12 games, and would count 0: expected another"):
         run_experiment(swiss, results, jobs=1, progress=False, play=False)
@@ -291,7 +293,7 @@ def test_some_players_only(match, tmp_path):
 def test_openings_count_in_order_and_whole(match, tmp_path):
     """Games of several processes end in any order. Counted are the first openings, so that others can follow."""
     run_experiment(match, tmp_path / "results", jobs=1, progress=False)
-    first, second, _ = (games_file(match, a, b) for a, b in pairs(match))
+    first, second, _ = (games_file(match, planned) for planned in matches(match))
     lines = first.read_bytes().splitlines(keepends=True)
     first.write_bytes(b"".join([lines[0], *lines[2:]]))  # the first game is missing
     lines = second.read_bytes().splitlines(keepends=True)
@@ -340,16 +342,102 @@ def test_a_swiss_tournament(match, tmp_path):
     assert sorted([game[key] for key in ("game", "black", "white", "moves")] for game in again) == sorted(games)
 
 
+CLAIM = """
+[[claims]]
+text = "weights are better than none"
+a = "greedy 0"
+b = "chance"
+low = 0
+games = {games}
+"""
+
+
+def test_a_claim_has_games_of_its_own(match, tmp_path):
+    """After a tournament, and after one whose games are gone; its openings are others than the tournament's."""
+    text = match.path.read_text("utf-8").replace("round_robin", "swiss") + CLAIM.format(games=6)
+    text = text.replace('chance = "random"', 'chance = "random"\nother = "random,seed=3"')
+    swiss = read_experiment(write(tmp_path, text, "swiss"), out=tmp_path / "out")
+    (of_claim,) = matches(swiss)
+    assert (of_claim.names, of_claim.games, of_claim.seed) == (("greedy 0", "chance"), 6, 2)
+    assert total_games(swiss) == 8 + 6
+    assert [planned.games for planned in matches(read_experiment(swiss.path, scale=2))] == [12]
+    raw = run_experiment(swiss, tmp_path / "results", jobs=1, progress=False)
+    *tournament, last = raw.lines
+    assert (last["pair"], last["seed"], sum(map(len, scores_of(last)))) == (["greedy 0", "chance"], 2, 6)
+    assert sum(len(opening) for line in tournament for opening in scores_of(line)) == 8
+    assert all("seed" not in line for line in tournament)
+    assert games_left(swiss) == (0, 14)
+    found = analyze(tmp_path / "results", "swiss")
+    met = [line for line in raw.lines if set(line["pair"]) == {"greedy 0", "chance"}]
+    scores = [(line["pair"][0] == "chance", y) for line in met for opening in scores_of(line) for y in opening]
+    assert found.won("greedy 0", "chance").value == pytest.approx(np.mean([abs(turned - y) for turned, y in scores]))
+    (claim,) = swiss.claims
+    assert games_to_decide(found, claim, 2.0) == f"{2 * sum(len(y) for line in met for y in scores_of(line))} games"
+    text = section(swiss, found, tmp_path, tmp_path)
+    assert "A Swiss tournament with 4 games per player. In addition, 6 games of a pair that claims compare." in text
+
+    # The tournament's games are gone: it stays as it is counted, and games of the claim follow those that are counted.
+    more = replace(swiss, claims=(replace(claim, games=10),), folder=tmp_path / "other")
+    with pytest.raises(RlgoError, match=r"^swiss: its results count 8 games, and would count 0: expected --add, or "):
+        run_experiment(more, tmp_path / "results", progress=False, play=False)
+    assert games_left(more, raw) == (4, 10)
+    after = run_experiment(more, tmp_path / "results", jobs=1, progress=False, add=True, only="greedy 0")
+    assert after.lines[:-1] == tournament
+    assert sum(map(len, scores_of(after.lines[-1]))) == 10
+    assert Counter(after.lines[-1]["openings"]) >= Counter(last["openings"])
+    with pytest.raises(
+        RlgoError, match=r"no player's name contains 'other': expected a part of one of greedy 0, chance$"
+    ):
+        run_experiment(more, tmp_path / "results", progress=False, add=True, only="other")
+
+
+@pytest.mark.parametrize(
+    ("games", "message"),
+    [
+        ("5", r"number 1: games = 5: expected an even number"),
+        ('"6"', r"number 1: games = '6': expected a number"),
+        ("6\nof = 'number'", "expected elo or won"),
+    ],
+)
+def test_games_of_a_claim_that_cannot_be_played(match, tmp_path, games, message):
+    path = write(tmp_path, match.path.read_text("utf-8") + CLAIM.format(games=games), "bad")
+    with pytest.raises(RlgoError, match=message):
+        read_experiment(path)
+
+
+def test_only_players_of_one_board_meet_for_a_claim(tmp_path):
+    claim = CLAIM.format(games=2)
+    for a, b, fails in (("left 5", "right 5", False), ("left 5", "right 7", True), ("left 5", "", True)):
+        text = claim.replace('"greedy 0"', f'"{a}"').replace('"chance"', f'"{b}"')
+        path = write(tmp_path, RIVALS + text, "boards")
+        if fails:
+            with pytest.raises(RlgoError, match="games = 2: expected two players of one board size"):
+                read_experiment(path)
+        else:
+            assert [planned.size for planned in matches(read_experiment(path))] == [5, 7, 5]
+
+
+def test_other_weights_end_a_run_before_its_games(tmp_path):
+    """Earlier games count only for the weights that played them."""
+    text = GAMES.replace("nosuch.npz", "{weights small}").replace("games = 4", 'games = 2\nbase = "BASE"')
+    e = read_experiment(write(tmp_path, text + "[runs.small]\nrun.games = 100\n"), out=tmp_path / "out")
+    raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
+    lines = [{**raw.lines[0], "crc32": "00000000"}, *raw.lines[1:]]
+    write_raw(tmp_path / "results" / "tiny.jsonl", replace(raw, lines=lines))
+    with pytest.raises(RlgoError, match="tiny: the weights of small are not those of the games before"):
+        run_experiment(e, tmp_path / "results", jobs=1, progress=False, add=True)
+
+
 def test_rivals_of_the_same_x_meet_on_their_board(tmp_path):
     e = read_experiment(write(tmp_path, RIVALS), out=tmp_path / "out")
-    assert [(a.name, b.name, a.size) for a, b in pairs(e)] == [
+    assert [(*planned.names, planned.size) for planned in matches(e)] == [
         ("left 5", "right 5", 5), ("left 7", "right 7", 7)
     ]  # fmt: skip
     raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
     assert [(line["pair"], line["size"]) for line in raw.lines] == [
         (["left 5", "right 5"], 5), (["left 7", "right 7"], 7)
     ]  # fmt: skip
-    first, second = (games_file(e, a, b) for a, b in pairs(e))
+    first, second = (games_file(e, planned) for planned in matches(e))
     for file, size in ((first, 5), (second, 7)):
         about, *games = map(json.loads, file.read_text("utf-8").splitlines())
         assert about["size"] == size

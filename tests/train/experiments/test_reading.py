@@ -15,7 +15,7 @@ from rlgo.shapes import make_features
 from train.cli import main as cli
 from train.config import flat, load_config
 from train.experiments.counts import frequency
-from train.experiments.games import pairs
+from train.experiments.matches import matches
 from train.experiments.model import Claim, Experiment
 from train.experiments.reading import list_experiments, read_claim, read_experiment
 from train.runs.folder import RunFolder
@@ -66,7 +66,7 @@ def test_whatever_a_shipped_claim_is_about_can_be_found(name, monkeypatch):
             else:
                 assert point in {c.name for c in e.contestants}, claim
         if claim.of == "won":
-            assert {claim.a, claim.b} in [{a.name, b.name} for a, b in pairs(e)]
+            assert {claim.a, claim.b} in [set(planned.names) for planned in matches(e)]
 
 
 def frequencies(e: Experiment, monkeypatch: pytest.MonkeyPatch) -> set[str]:
