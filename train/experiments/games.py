@@ -30,7 +30,9 @@ _Counted = dict[tuple[str, str, int], dict[str, Any]]
 # Games of two players, each with whether the first was Black, and the versions of external engines.
 _Played = tuple[list[tuple[PlayedGame, bool]], dict[str, str]]
 
-_PORTION = 20  # games of a pair before the next pair plays; so all pairs have about as many if the games are stopped
+# Games of a pair before the next pair plays, or a tenth of all if that is more: so all pairs have about as many when
+# the games are stopped.
+_PORTION = 20
 
 
 def games_left(e: Experiment, before: RawResults | None = None, only: str = "") -> tuple[int, int]:
@@ -102,7 +104,8 @@ def run(
 def _play_matches(e: Experiment, chosen: list[PlannedMatch], counted: _Counted, jobs: int, progress: bool) -> None:
     """Play the games of some matches that are left, a portion of each in turn."""
     most = max((match.games for match in chosen), default=0)
-    for portion in range(_PORTION, most + _PORTION, _PORTION):
+    step = max(_PORTION, most // 20 * 2)
+    for portion in range(step, most + step, step):
         for match in chosen:
             skip = _openings_in(counted, match)
             if 2 * skip < min(portion, match.games):

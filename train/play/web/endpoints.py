@@ -1,6 +1,7 @@
 """The HTTP half of the API: one method for each request.
 
-Start reading at `Endpoints.routes`. Whatever takes longer than a moment runs in worker threads, a few at a time.
+Start reading at `Endpoints.routes`. Answers are computed in worker threads, a few at a time. Requests that only read
+have threads of their own, so that they need not wait for searches.
 """
 
 from __future__ import annotations
@@ -50,6 +51,22 @@ class BusyError(RlgoError):
     """Too many requests compute at the same time."""
 
 
+class _Pool:
+    """Threads that compute answers: `n` at a time, while three times as many wait."""
+
+    def __init__(self, name: str, n: int) -> None:
+        self._workers = Workers(name, n)
+        self._places = threading.BoundedSemaphore(4 * n)
+
+    async def compute(self, function: Callable[[], _Json]) -> _Json:
+        """Run a function in a thread. BusyError if many are waiting."""
+        if not self._places.acquire(blocking=False):
+            raise BusyError("the server is busy: try again")
+        future = self._workers.submit(function)
+        future.add_done_callback(lambda _: self._places.release())
+        return await asyncio.wrap_future(future)
+
+
 class Endpoints:
     """The answers to HTTP requests.
 
@@ -71,8 +88,8 @@ class Endpoints:
     ) -> None:
         self._options, self._commons, self._weights = options, commons, weights
         self._records, self._runs = records, runs
-        self._workers = Workers("http", options.limits.analyses)
-        self._places = threading.BoundedSemaphore(4 * options.limits.analyses)
+        n = options.limits.analyses
+        self._getting, self._posting = _Pool("http-get", n), _Pool("http-post", n)
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -97,24 +114,16 @@ class Endpoints:
 
     def _get(self, answer: Callable[[Request], _Json]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
-            return JSONResponse(await self._compute(lambda: answer(request)))
+            return JSONResponse(await self._getting.compute(lambda: answer(request)))
 
         return endpoint
 
     def _post(self, model: type[ask.Model], answer: Callable[[Any], _Json]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             body = ask.read_body(model, await request.body())
-            return JSONResponse(await self._compute(lambda: answer(body)))
+            return JSONResponse(await self._posting.compute(lambda: answer(body)))
 
         return endpoint
-
-    async def _compute(self, function: Callable[[], _Json]) -> _Json:
-        """Run a function in a worker thread. BusyError if many are waiting."""
-        if not self._places.acquire(blocking=False):
-            raise BusyError("the server is busy: try again")
-        future = self._workers.submit(function)
-        future.add_done_callback(lambda _: self._places.release())
-        return await asyncio.wrap_future(future)
 
     # --- files ---
 

@@ -154,10 +154,12 @@ class Searcher:
         """Return what the frames are about."""
         return None if self._watch is None else self._watch.subject
 
-    def clock_left(self, color: int) -> tuple[float, int] | None:
-        """Return what the player has left on its clock, (seconds, stones); None without a clock."""
+    def clock_left(self, color: int, game_number: int) -> tuple[float, int] | None:
+        """Return what the player has left on its clock, (seconds, stones); None without a clock in this game."""
         session = self._session
-        return None if session is None or session.clock.settings is None else session.clock.left(color)
+        if session is None or session.clock.settings is None or game_number != self._game_number:
+            return None
+        return session.clock.left(color)
 
     def close(self) -> None:
         """Cancel the search, and let thread and player go."""

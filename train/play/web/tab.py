@@ -156,15 +156,17 @@ class Tab:
         self._put(game, p)
 
     def _put(self, game: Game, p: int) -> None:
-        """Play a legal move in the position of `game`, from which the game then goes on."""
-        game.play(p)
+        """Play a legal move, or resign, in the position of `game`, from which the game then goes on."""
+        if p == RESIGN:
+            game.resign()
+        else:
+            game.play(p)
         self.game, self.at = game, len(game.moves)
         self._changed()
 
     def _genmove(self, _: ask.Genmove) -> None:
         if self._is_over():
             raise RlgoError("the game is over")
-        self.game = self._shown()
         self._start_move()
 
     def _pause(self, paused: bool) -> None:
@@ -192,12 +194,9 @@ class Tab:
         self._changed()
 
     def _resign(self, _: ask.Resign) -> None:
-        game = self._shown()
         if self._is_over():
             raise RlgoError("the game is over")
-        game.resign()
-        self.game = game
-        self._changed()
+        self._put(self._shown(), RESIGN)
 
     def _shown(self) -> Game:
         """Return a copy of the game up to the position shown."""
@@ -236,7 +235,7 @@ class Tab:
     def _clock(self, color: int) -> Answer | None:
         if self._time_settings is None or self.seats[color] == HUMAN:
             return None
-        left = self._searcher(NAMES[color]).clock_left(color)
+        left = self._searcher(NAMES[color]).clock_left(color, self._games)
         seconds, stones = left or (self._time_settings.main or self._time_settings.period, 0)
         return {"seconds": round(seconds, 1), "stones": stones}
 
@@ -269,10 +268,11 @@ class Tab:
         return Job(spec, game, self._searches, game_number=self._games, time_settings=self._time_settings, **settings)
 
     def _start_move(self) -> None:
-        """Let the engine of the side to play move; on a human's seat, the server's own player."""
-        seat = self.seats[self.game.to_play]
+        """Let the engine of the side to play move in the position shown; on a human's seat, the server's own player."""
+        game = self._shown()
+        seat = self.seats[game.to_play]
         spec = self._options.player if seat == HUMAN else seat
-        self._searcher(NAMES[self.game.to_play]).start(self._job(spec, self.game.copy(), plays=True))
+        self._searcher(NAMES[game.to_play]).start(self._job(spec, game, plays=True))
 
     def _searched(self, job: Job, move: int) -> None:
         """Play what an engine has chosen, unless the game has changed meanwhile."""
@@ -281,11 +281,7 @@ class Tab:
         with self._lock:
             if not job.plays or job.is_cancelled:
                 return
-            if move == RESIGN:
-                self.game.resign()
-                self._changed()
-            else:
-                self._put(self._shown(), move)
+            self._put(self._shown(), move)
 
     def _search(self, request: ask.Search) -> None:
         spec = request.player or self._options.player
@@ -331,7 +327,16 @@ class Tab:
         else:
             record = self._records.read(str(request.file), self._options.limits.message_bytes)
         game = read_sgf(record, self.game.komi)
-        self._begin(game, self.seats, None, paused=True)
+        seats = {color: spec if self._plays(spec, game) else HUMAN for color, spec in self.seats.items()}
+        self._begin(game, seats, None, paused=True)
+
+    def _plays(self, spec: str, game: Game) -> bool:
+        """Return whether a seat's player plays on the board of a game."""
+        try:
+            self._check_seats(game, spec)
+        except RlgoError:
+            return False
+        return True
 
     def _save(self, request: ask.Save) -> Answer:
         record = write_sgf(self.game, self.seats[BLACK], self.seats[WHITE])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -177,6 +179,19 @@ def test_too_many_requests_at_once():
     with make_client(SMALL._replace(limits=Limits(analyses=0))) as full:
         answer = full.get("/api/sgf")
     assert (answer.status_code, answer.json()["error"]) == (503, "the server is busy: try again")
+
+
+def test_what_only_reads_does_not_wait_for_searches(monkeypatch):
+    go_on = threading.Event()
+    stand_in(monkeypatch, bot=lambda: Scripted("bot", lambda game: go_on.wait() and game.legal_moves()[2]))
+    body = {"position": {"size": 5}, "player": "bot"}
+    with make_client(SMALL._replace(limits=Limits(analyses=1))) as one, ThreadPoolExecutor() as threads:
+        try:
+            searches = [threads.submit(post, one, "/api/analysis", **body) for _ in range(3)]
+            assert threads.submit(get, one, "/api/sgf").result(timeout=600) == {"files": []}
+        finally:
+            go_on.set()
+        assert [search.result()["chosen"] for search in searches] == ["C1"] * 3
 
 
 # ---------------------------------------------------------------------------------------------

@@ -156,6 +156,24 @@ def test_going_back_and_playing_on_from_there(page):
     assert game["moves"] == [["black", "C3"], ["white", "B2"]]
 
 
+def test_an_engine_asked_for_a_move_in_the_past(page, monkeypatch):
+    """Its move replaces what came later; if it fails, the game stays as it was."""
+    stand_in(monkeypatch, bot=engine("B2"), broken=lambda: Scripted("broken", lambda _: 0x7FFF))
+    page.do("new", size=5, black="human", white="human")
+    for move in ("C3", "C4", "D4"):
+        page.do("play", move=move)
+    page.do("goto", at=1)
+    page.do("seats", white="broken")
+    page.ask("genmove")
+    page.until("error")
+    assert len(page.do("goto", at=2)["moves"]) == 3
+    page.do("seats", white="bot")
+    page.do("goto", at=1)
+    page.ask("genmove")
+    game = page.until("game", lambda g: g["at"] == 2)
+    assert game["moves"] == [["black", "C3"], ["white", "B2"]]
+
+
 def test_new_games(page, monkeypatch):
     stand_in(monkeypatch, bot=engine("E5"))
     game = page.do("new", size=9, handicap=2, black="human", white="human")
@@ -198,6 +216,8 @@ def test_clocks_of_engines(page, monkeypatch):
     page.ask("play", move="C3")
     left = settled(page)["clocks"]["white"]["seconds"]
     assert 0 < left <= 60
+    again = page.do("new", size=5, white="bot", time="90")  # the same player, with a clock of this game
+    assert again["clocks"]["white"] == {"seconds": 90.0, "stones": 0}
     assert page.do("new", size=5, white="bot")["clocks"]["white"] is None
 
 
@@ -236,6 +256,8 @@ def test_records_go_there_and_back(page):
     for name in ("size", "komi", "setup", "moves", "first", "stones", "at"):
         assert loaded[name] == game[name]
     assert loaded["paused"]
+    page.do("new", size=9, black="greedy,weights=9x9-1M", white="random", paused=True)
+    assert page.do("load", sgf=record)["seats"] == {"black": "human", "white": "random"}  # those weights are for 9x9
     assert page.refused("load", sgf="(;GM[2])") == "GM[2]: expected 1, the game of Go"
     assert page.refused("load", sgf=record, file="x.sgf") == "load: expected either sgf or file"
     assert "expected a server with a folder" in page.refused("save", file="x.sgf")
