@@ -16,12 +16,13 @@ from mcts.settings import Heuristic
 from mcts.tree import add, count, find_edge, mean, statistic
 from rlgo.board import BLACK, PASS
 from rlgo.errors import RlgoError, shown
+from rlgo.incremental import reset_gains
 from rlgo.jit import compare_and_swap, inline, inline_once, njit
 from rlgo.patterns import Patterns, Strengths
 from rlgo.rollout import list_ataris, mogo_candidates
 from rlgo.settings import VALUES, Policy
 from rlgo.shapes import Table, make_features
-from rlgo.value import ValueFunction, gain_of, reset_gains, sigma, squash
+from rlgo.value import ValueFunction, gain_of, sigma, squash
 from rlgo.weights import Weights
 
 

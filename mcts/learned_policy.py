@@ -7,9 +7,9 @@ chooses by the type.
 from __future__ import annotations
 
 from rlgo.board import PASS, play
+from rlgo.incremental import reset, update
 from rlgo.jit import by_type, inline, is_none
 from rlgo.policy import choose_move
-from rlgo.value import reset, update
 
 
 @inline

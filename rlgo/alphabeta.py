@@ -25,10 +25,11 @@ import numpy as np
 
 from rlgo.board import BLACK, PASS, outcome, play, position_key
 from rlgo.bounds import Whole, checked
+from rlgo.incremental import update
 from rlgo.jit import copy_record, njit
 from rlgo.rollout import Rules
 from rlgo.shapes import Table, padded_points
-from rlgo.value import best_afterstate, gain_of, update
+from rlgo.value import best_afterstate, gain_of
 
 MAX_DEPTH = 40
 DEPTH = Whole(ge=1, le=MAX_DEPTH - 1)

@@ -26,6 +26,7 @@ import numpy as np
 
 from rlgo.board import BLACK, EMPTY, PASS, WHITE, new_board, new_boards, outcome, play, zobrist
 from rlgo.decisions import GameTable, begin_game, turn
+from rlgo.incremental import new_shapes, reset_gains
 from rlgo.jit import compiling, copy_record, inline, njit
 from rlgo.rollout import begin_rollout, is_decided, mogo_patterns, new_rollout, rollout_dtype, step_rollout
 from rlgo.shapes import Table, padded_points
@@ -43,7 +44,7 @@ from rlgo.softmax_policy import (
     weigh_specials,
 )
 from rlgo.td import max_plies
-from rlgo.value import gain_of, new_shapes, reset_gains, squash
+from rlgo.value import gain_of, squash
 
 
 class Score(NamedTuple):

@@ -13,8 +13,9 @@ import numpy as np
 from rlgo.board import BORDER
 from rlgo.coords import from_row_col
 from rlgo.errors import RlgoError
+from rlgo.incremental import new_shapes, reset
 from rlgo.settings import SHARINGS, VALUES
-from rlgo.value import new_shapes, reset, squash
+from rlgo.value import squash
 from rlgo.weights import Weights
 from rlgo.windows import inside
 

@@ -34,6 +34,7 @@ from rlgo.budget import Budget
 from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
+from rlgo.incremental import new_shapes, reset, shapes_dtype
 from rlgo.jit import compiling, make_rng, seed_sequence
 from rlgo.liberties import sees_liberties
 from rlgo.memory import announce
@@ -42,7 +43,6 @@ from rlgo.rollout import make_rules
 from rlgo.settings import SECONDS, THREADS, board_size
 from rlgo.shapes import Table, make_features
 from rlgo.threads import started
-from rlgo.value import new_shapes, reset, shapes_dtype
 
 _FIRST_NODES = 2_000  # of the first slice: a fraction of a millisecond
 _MOST_NODES = 1 << 62  # for threads that others stop

@@ -29,6 +29,7 @@ from rlgo.bounds import One, OrNone, Place, Switch
 from rlgo.errors import RlgoError
 from rlgo.files import check_writable
 from rlgo.game import Game
+from rlgo.incremental import new_shapes, reset, reweigh, update_value
 from rlgo.jit import copy_record, njit
 from rlgo.player import Insight, Seed
 from rlgo.rewriting import fuse, unshare
@@ -37,15 +38,7 @@ from rlgo.settings import CONSTANT, GAME, LINEAR, LOGISTIC, PROBABILITY, SOFTMAX
 from rlgo.shapes import FeatureSet, Table, check_sharing, check_sizes, make_features
 from rlgo.td import begin_episode, episode_dtype, learn_game, make_memory, max_plies, record_move, step_size
 from rlgo.td_search import LongTerm, TdSearch, count, play_simulation
-from rlgo.value import (
-    ValueFunction,
-    all_afterstates,
-    new_shapes,
-    reset,
-    reweigh,
-    squash,
-    update_value,
-)
+from rlgo.value import ValueFunction, all_afterstates, squash
 from rlgo.weights import Weights, load_weights, save_weights
 
 # How the long-term memory keeps learning from the games that are played.

@@ -14,6 +14,7 @@ import numpy as np
 from rlgo.board import outcome, play, random_move
 from rlgo.bounds import One, Whole
 from rlgo.budget import BATCH_SECONDS, Budget
+from rlgo.incremental import reset
 from rlgo.jit import copy_record, make_rng, njit, random_u64
 from rlgo.rollout import make_rules
 from rlgo.scratch import make_scratch
@@ -21,7 +22,6 @@ from rlgo.selfplay import play_episode, tally_dtype
 from rlgo.settings import EVEN_COUNT, KOMI, Policy
 from rlgo.shapes import FeatureSet, Table
 from rlgo.td import check_max_moves
-from rlgo.value import reset
 
 _FNV_START, _FNV_PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 

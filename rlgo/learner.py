@@ -16,6 +16,7 @@ import numpy as np
 
 from rlgo.bounds import One
 from rlgo.budget import BATCH_SECONDS, Budget
+from rlgo.incremental import reset
 from rlgo.jit import njit, seed_sequence
 from rlgo.memory import announce, bytes_of
 from rlgo.rewriting import fuse
@@ -26,7 +27,6 @@ from rlgo.settings import COUNT, COUNT_OR_0, KOMI, WORKERS, Learning, Policy
 from rlgo.shapes import FeatureSet, Table
 from rlgo.td import check_max_moves, make_memory, write_through
 from rlgo.threads import started
-from rlgo.value import reset
 
 _LOOK_SECONDS = 0.5  # between two looks for a signal while threads work
 

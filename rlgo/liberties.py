@@ -1,8 +1,8 @@
 """Windows that see liberties: their configurations and what moves add to them, kept up to date move by move.
 
-Start reading at `follow_liberties` (what a move changes) and `liberty_gain` (what a move would change). `value.py`
-calls both beside its own work on windows that see stones alone; for feature sets without liberties, every function
-here that it calls compiles to nothing.
+Start reading at `follow_liberties` (what a move changes) and `liberty_gain` (what a move would change).
+`incremental.py` and `value.py` call them beside their own work on windows that see stones alone; for feature sets
+without liberties, every function here that they call compiles to nothing.
 
 The state of a stone is its colour and the liberty class of its chain: min(C, liberties), with C classes (see
 `windows.py`). A move changes the state of the stone played, of stones captured, and of all stones of a chain that
@@ -33,7 +33,7 @@ _MOST_CLASSES = 3
 
 
 def liberty_fields(size: int) -> list[tuple]:
-    """Return the fields that `value.shapes_dtype` begins with (P padded points, N area; colour index c - 1).
+    """Return the fields that `incremental.shapes_dtype` begins with (P padded points, N area; colour index c - 1).
 
     Fields
     ------
@@ -66,8 +66,8 @@ def liberty_fields(size: int) -> list[tuple]:
 
 
 # ---------------------------------------------------------------------------------------------
-# What `value.py` calls. Each function does nothing for features without liberties; which, is decided when it is
-# compiled, by the type of the geometry (first the interpreted form).
+# What `incremental.py` and `value.py` call. Each function does nothing for features without liberties; which, is decided
+# when it is compiled, by the type of the geometry (first the interpreted form).
 # ---------------------------------------------------------------------------------------------
 
 

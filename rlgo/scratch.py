@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.board import new_boards
+from rlgo.incremental import new_shapes
 from rlgo.jit import make_rng
 from rlgo.rollout import new_rollout
 from rlgo.td import episode_dtype
-from rlgo.value import new_shapes
 
 
 class Scratch(NamedTuple):

@@ -10,11 +10,12 @@ from functools import cache
 import numpy as np
 
 from rlgo.board import outcome, play
+from rlgo.incremental import reweigh, update
 from rlgo.jit import copy_record, njit
 from rlgo.policy import choose_move
 from rlgo.settings import GAME
 from rlgo.td import begin_episode, begin_steps, learn_game, learn_step, record_move, step_size
-from rlgo.value import reweigh, squash, update
+from rlgo.value import squash
 
 
 class Tally(np.record):  # type: ignore[misc]  # final in numpy's type stubs alone

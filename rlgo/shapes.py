@@ -192,7 +192,7 @@ class FeatureSet:
     windows : list of (k, row, col), the anchor of every window, in order; for k, windows that see liberties have the
         name of their kind, and their anchor is the lowest, leftmost corner of the rectangle around their cells
     forms : the `Form` of every window
-    geometry : `geometry_dtype(size)` record, for `value.py`
+    geometry : `geometry_dtype(size)` record, for `incremental.py`
     parts : the `Part`s of the table, in order
     class_of : int32[K], by place in the table: sign * index into theta; 0 for neutral shapes
     classes : `Classes`, for learning shared weights (made on first use)

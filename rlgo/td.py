@@ -31,12 +31,13 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.bounds import Whole
+from rlgo.incremental import x_of
 from rlgo.jit import inline, njit
 from rlgo.journal import note
 from rlgo.liberties import has_two_weights
 from rlgo.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS
 from rlgo.shapes import GROUP, WINDOWS_OVER_POINT, Classes, FeatureSet, Table, max_windows
-from rlgo.value import squash, x_of
+from rlgo.value import squash
 
 # ---------------------------------------------------------------------------------------------
 # The formulas

@@ -25,6 +25,7 @@ from rlgo.budget import SLICE_SECONDS, Budget, check_budget, shorter
 from rlgo.clock import seconds_for
 from rlgo.errors import RlgoError
 from rlgo.game import Game
+from rlgo.incremental import new_shapes, reset, reweigh, update, update_value
 from rlgo.jit import atomic_add, compiling, copy_record, inline, inline_once, njit, seed_sequence
 from rlgo.journal import Journal, catch_up, clear, exchange, make_journals
 from rlgo.learner import add_up
@@ -72,7 +73,7 @@ from rlgo.settings import (
 from rlgo.shapes import FeatureSet, Table, make_features
 from rlgo.td import begin_episode, check_max_moves, learn_game_unshared, record_move, step_size
 from rlgo.threads import started
-from rlgo.value import all_afterstates, new_shapes, reset, reweigh, squash, update, update_value
+from rlgo.value import all_afterstates, squash
 from rlgo.weights import Weights
 
 _CERTAIN = 1e-6  # values are no closer to 0 or 1 than this where they become logits

@@ -14,6 +14,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from rlgo.board import play
+from rlgo.incremental import reset, reweigh, update, update_value
 from rlgo.jit import copy_record, njit
 from rlgo.rewriting import fuse
 from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy, begin_rollout, is_decided, make_rules, step_rollout
@@ -22,7 +23,7 @@ from rlgo.selfplay import play_episode, tally_dtype
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.td import learn_game, make_memory
-from rlgo.value import best_afterstate, reset, reweigh, update, update_value
+from rlgo.value import best_afterstate
 from rlgo.weights import load_weights, shipped_weights
 
 RUNS, GAMES, MOST = 9, 300, 243

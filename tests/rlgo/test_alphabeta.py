@@ -39,13 +39,14 @@ from rlgo.budget import Budget
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.deepening import AlphaBetaResult, AlphaBetaSearch
 from rlgo.game import Game
+from rlgo.incremental import new_shapes, reset, x_of
 from rlgo.jit import make_rng
 from rlgo.player import GreedyPlayer, moves_to_try
 from rlgo.resources import checkpoints_dir
 from rlgo.rewriting import fuse
 from rlgo.settings import VALUES
 from rlgo.shapes import Table, make_features
-from rlgo.value import ValueFunction, all_afterstates, new_shapes, reset, x_of
+from rlgo.value import ValueFunction, all_afterstates
 from rlgo.weights import Weights, load_weights
 
 OPTIONS = [Options(*on) for on in product((True, False), repeat=4)]  # table, killers, history, pvs

@@ -13,13 +13,14 @@ from random_play import random_theta
 
 from rlgo.board import PASS, is_legal, new_board, new_boards, play, random_move, zobrist
 from rlgo.errors import RlgoError
+from rlgo.incremental import new_shapes, reset, update, x_of
 from rlgo.jit import copy_record, make_rng, njit, random_unit
 from rlgo.learner import LearnWorker
 from rlgo.liberties import renew_gains
 from rlgo.rewriting import fuse, unshare
 from rlgo.settings import ACTIVE, Learning, Policy
 from rlgo.shapes import FeatureSet, Table, make_features
-from rlgo.value import ValueFunction, best_afterstate, gain_of, new_shapes, reset, update, x_of
+from rlgo.value import ValueFunction, best_afterstate, gain_of
 from rlgo.weights import Weights
 from rlgo.windows import KINDS
 

@@ -9,16 +9,12 @@ from naive import from_core
 from random_play import random_theta
 
 from rlgo.board import BLACK, PASS, WHITE, is_sensible, play, zobrist
+from rlgo.incremental import new_shapes, reset
 from rlgo.jit import make_rng
 from rlgo.policy import choose_move, softmax_move
 from rlgo.settings import EPSILON_GREEDY, LINEAR, LOGISTIC, SOFTMAX, Policy
 from rlgo.shapes import FeatureSet, make_features
-from rlgo.value import (
-    ValueFunction,
-    best_afterstate,
-    new_shapes,
-    reset,
-)
+from rlgo.value import ValueFunction, best_afterstate
 from rlgo.weights import Weights
 
 

@@ -9,6 +9,7 @@ from naive import NaiveBoard, from_core, to_core
 
 from rlgo.board import new_boards, play, zobrist
 from rlgo.errors import RlgoError
+from rlgo.incremental import new_shapes, reset, update
 from rlgo.jit import make_rng
 from rlgo.learner import Learner
 from rlgo.settings import EPSILON_GREEDY, NORMALISATIONS, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
@@ -24,7 +25,7 @@ from rlgo.td import (
     record_move,
     step_size,
 )
-from rlgo.value import new_shapes, reset, squash, update
+from rlgo.value import squash
 
 SETTINGS = {
     "alpha": 0.2, "schedule": "constant", "alpha_final": 0.0, "alpha_half": 1.0, "games": 1000, "lambda_": 0.0,

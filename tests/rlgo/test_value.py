@@ -24,17 +24,10 @@ from rlgo.board import (
 )
 from rlgo.errors import RlgoError
 from rlgo.game import Game
+from rlgo.incremental import new_shapes, reset, update, x_of
 from rlgo.jit import copy_record, make_rng, njit, random_unit
 from rlgo.shapes import FeatureSet, Table, make_features
-from rlgo.value import (
-    ValueFunction,
-    best_afterstate,
-    gain_of,
-    new_shapes,
-    reset,
-    update,
-    x_of,
-)
+from rlgo.value import ValueFunction, best_afterstate, gain_of
 from rlgo.weights import Weights
 
 FEATURES = [

@@ -15,9 +15,10 @@ from weight_files import refused, some_weights
 
 from rlgo.board import new_board, play, zobrist
 from rlgo.errors import RlgoError
+from rlgo.incremental import new_shapes, reset
 from rlgo.resources import checkpoints_dir
 from rlgo.shapes import make_features
-from rlgo.value import ValueFunction, new_shapes, reset, sigma
+from rlgo.value import ValueFunction, sigma
 from rlgo.weights import (
     VERSION,
     Weights,
