@@ -66,8 +66,8 @@ def liberty_fields(size: int) -> list[tuple]:
 
 
 # ---------------------------------------------------------------------------------------------
-# What `incremental.py` and `value.py` call. Each function does nothing for features without liberties; which, is decided
-# when it is compiled, by the type of the geometry (first the interpreted form).
+# What `incremental.py` and `value.py` call. Each function does nothing for features without liberties; which, is
+# decided when it is compiled, by the type of the geometry (first the interpreted form).
 # ---------------------------------------------------------------------------------------------
 
 

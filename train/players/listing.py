@@ -29,7 +29,7 @@ _KINDS = {  # the folders of shipped configs, and the command for each
     "tournaments": ("Tournaments", "rlgo tournament NAME"),
     "experiments": ("Experiments", "rlgo experiment run NAME"),
     "players": ("Players", "rlgo gtp --player NAME.toml"),
-    "cgos": ("CGOS clients", "rlgo cgos FILE"),
+    "cgos": ("CGOS clients", "rlgo cgos --config FILE"),
 }
 
 _KIND_BY_KEY = {  # what only they have, the first that is found; the player of a CGOS client is a key there, too

@@ -9,6 +9,7 @@ files as an uninterrupted one.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -158,15 +159,21 @@ class RunFolder:
         try:
             self._refuse_existing()
             parent.mkdir(parents=True, exist_ok=True)
-            for left in parent.glob(f".{name}.????????{TEMPORARY}"):  # left behind by a killed process
-                shutil.rmtree(left, ignore_errors=True)
+            for left in parent.glob(f".{name}.????????{TEMPORARY}"):
+                # Left behind by a killed process: another that fills it holds its lock, or has only just made it.
+                if not RunFolder(left).in_use() and any(left.iterdir()):
+                    shutil.rmtree(left, ignore_errors=True)
             temporary = Path(tempfile.mkdtemp(TEMPORARY, f".{name}.", parent))
-            temporary.chmod(0o755)
-            (temporary / self.checkpoints.name).mkdir()
-            yield RunFolder(temporary)
+            new = RunFolder(temporary)
+            with new.lock():
+                temporary.chmod(0o755)
+                new.checkpoints.mkdir()
+                yield new
             self._refuse_existing()
             os.rename(temporary, self.path)
         except OSError as error:
+            if error.errno in (errno.EEXIST, errno.ENOTEMPTY):  # another process was faster
+                self._refuse_existing()
             where = f": {error.filename}" if error.filename else ""
             raise RlgoError(f"{self.path}: cannot be created: {error.strerror}{where}") from None
         except RlgoError as error:  # may name a file in the temporary folder, which is gone by now

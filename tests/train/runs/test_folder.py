@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from rlgo.errors import RlgoError
+from rlgo.files import TEMPORARY
 from train.runs.folder import RunFolder, next_checkpoint
 
 
@@ -57,13 +58,18 @@ def test_an_existing_folder_is_refused(folder: RunFolder) -> None:
 
 
 def test_two_runs_that_start_under_one_name(tmp_path: Path) -> None:
+    """The later one does not take the folder that the first one fills for one that a killed process has left."""
     folder = RunFolder(tmp_path / "name")
+    left = tmp_path / f".name.abcdefgh{TEMPORARY}"
+    left.mkdir()
+    (left / "config.toml").write_text("left behind")
 
     def start_both() -> None:
         with folder.build() as first:
             first.config.write_text("first")
             with folder.build() as second:
                 second.config.write_text("second")
+            first.run_json.write_text("still there")
 
     with pytest.raises(RlgoError, match=r"name: already contains a run"):
         start_both()
