@@ -39,6 +39,7 @@ from mcts.tree import (
     may_pass,
     new_tree,
     node_arrays,
+    nodes_in,
 )
 from rlgo.board import PASS
 from rlgo.bounds import One, OrNone
@@ -57,7 +58,8 @@ from rlgo.td import check_max_moves
 from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
 
-_EDGES_PER_NODE = 20  # a low estimate, used to size the tree
+# A low estimate, used to size the tree: nodes late in a game have 5 to 10 edges. (A node takes 13 bytes, an edge 23.)
+_EDGES_PER_NODE = 8
 _NEARLY_FULL = 0.5  # from here on, `tree.visits_to_expand` saves room
 _AT_ONCE = 16  # simulations where the clock leaves no time: a whole slice on 13x13 is 9 ms, of a second for a game
 
@@ -175,6 +177,10 @@ class TreeSearch(Player):
             self.settings = self.settings._replace(patterns_after=1)
         if prior_search is not None and self.settings.heuristic not in LEARNED_VALUES:
             raise RlgoError("prior_search: expected heuristic = rlgo, both or rlgo_patterns, whose values it learns")
+        if prior_search is not None and prior_search.resign:
+            raise RlgoError(
+                "prior_search: resign has no effect there: expected it among the settings of the tree search"
+            )
         self._weights = self._needed(weights)
         self._patterns = self._needed_patterns(patterns)
         policy = Policy(EPSILON_GREEDY, self.epsilon) if self.default_policy.kind == LEARNED else None
@@ -225,7 +231,15 @@ class TreeSearch(Player):
         result = self.search(game)
         if not len(result.moves):
             return PASS
-        return RESIGN if won_by(game.to_play, float(result.q[0])) < self.resign else int(result.moves[0])
+        if won_by(game.to_play, float(result.q[0])) < self.resign:
+            return RESIGN
+        move = int(result.moves[0])
+        return move if self.prior_search is None else self.prior_search.explore(game, move)
+
+    def end_game(self, game: Game, outcome: float) -> None:
+        """Let the prior search learn from the game; see `Player.end_game`."""
+        if self.prior_search is not None:
+            self.prior_search.end_game(game, outcome)
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
         """Search until `stop`; the tree below the move that is played is kept for the next search."""
@@ -280,7 +294,7 @@ class TreeSearch(Player):
             return []
         line = " ".join(to_vertex(int(p), self._size) for p in self.result.line[:10])
         n = self.result.simulations
-        full = max(edges_in(tree) / len(tree.move) for tree in self.trees)
+        full = max(max(edges_in(tree) / len(tree.move), nodes_in(tree) / len(tree.first_edge)) for tree in self.trees)
         nodes = f"{self.result.nodes:,} nodes" + (f", {full:.0%} of memory_mb" if full > _NEARLY_FULL else "")
         return [f"Black won {self.wins / max(n, 1):.1%} of {n:,} simulations; {nodes}; {line}"]
 
@@ -316,10 +330,11 @@ class TreeSearch(Player):
             return no_result()
         if not self.root.is_known:
             self.warm_up()
-        is_timed = budget is None and self.limit is not None
+        is_move = budget is None
+        is_timed = is_move and self.limit is not None
         budget = budget or self.own_budget()
         if self.prior_search is not None:
-            self._search_prior(self.prior_search, game, budget)
+            self._search_prior(self.prior_search, game, budget, is_move)
         self.set_root(game, moves)
         began = budget.elapsed
 
@@ -387,11 +402,14 @@ class TreeSearch(Player):
         default_policy = self.default_policy._replace(mercy=mercy)
         return SearchContext(self.settings, default_policy, self.knowledge, make_rules(self._size, komi))
 
-    def _search_prior(self, prior_search: TdSearch, game: Game, budget: Budget) -> None:
-        """Run the TD search, in at most half the time; its value function becomes Q_rlgo."""
+    def _search_prior(self, prior_search: TdSearch, game: Game, budget: Budget, is_move: bool) -> None:
+        """Run the TD search, in at most half the time; its value function becomes Q_rlgo.
+
+        is_move : whether a move of the game follows, rather than an analysis; see `TdSearch.acting_memory`
+        """
         prior_search.limit = None if budget.seconds is None else budget.seconds / 2
         prior_search.search(game, prior_search.own_budget(budget.stop))
-        self._take_values(prior_search.fused_table(prior_search.acting_memory()))
+        self._take_values(prior_search.fused_table(prior_search.acting_memory() if is_move else None))
 
     def _take_values(self, table: Table) -> None:
         """Make the value function of the TD search Q_rlgo."""

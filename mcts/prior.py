@@ -14,7 +14,7 @@ from mcts.search import Workspace
 from mcts.settings import MOST_PRIOR
 from mcts.tree import Tree, statistic
 from rlgo.coords import to_vertex
-from rlgo.errors import RlgoError
+from rlgo.errors import RlgoError, shown
 from rlgo.jit import njit
 
 # (board record, moves) -> (H, C, C~). Moves are points or PASS, int64[n]; H, C and C~ are each float[n] or a number.
@@ -76,10 +76,13 @@ class UserPrior:
             raise RlgoError("prior: expected a triple (H, C, C~)")
         columns = []
         for name, values, high in zip(("H", "C", "C~"), answer, (1, MOST_PRIOR, MOST_PRIOR), strict=True):
-            if np.shape(values) not in ((), moves.shape):
-                shape = np.shape(values)
-                raise RlgoError(f"prior: {name} has shape {shape}: expected {moves.shape}, one for each move")
-            column = np.broadcast_to(np.asarray(values, np.float64), moves.shape)
+            try:
+                given = np.asarray(values, np.float64)
+            except (TypeError, ValueError):
+                raise RlgoError(f"prior: {name} = {shown(values)}: expected a number, or one for each move") from None
+            if given.shape not in ((), moves.shape):
+                raise RlgoError(f"prior: {name} has shape {given.shape}: expected {moves.shape}, one for each move")
+            column = np.broadcast_to(given, moves.shape)
             wrong = np.flatnonzero(~((column >= 0) & (column <= high)))
             if len(wrong):
                 vertex = to_vertex(int(moves[wrong[0]]), self._size)

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 from rlgo.bounds import Choice, Number, Whole, checked
-from rlgo.settings import AT_LEAST_0, COUNT, COUNT_OR_0, MOST, POSITIVE, PROBABILITY, THREADS
+from rlgo.settings import AT_LEAST_0, COUNT, MOST, MOST_PLIES, POSITIVE, PROBABILITY, THREADS
 
 NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
 MOST_MEMORY_MB = 50_000  # of a tree: beyond it, the indices of edges would not fit into 32 bits
@@ -90,7 +90,7 @@ class Settings(NamedTuple):
     leaf_fade: Annotated[float, PROBABILITY] = 0.0  # part of `leaf_value` that is lost by the time the board is full
     leaf_tempo: Annotated[float, AT_LEAST_0] = 0.0  # worth of a turn in V(s_T), in phi . theta, see `search.leaf_value`
     virtual_loss: Annotated[int, Whole(ge=0, le=1_000)] = 0  # lost visits that a thread adds; 0 if no tree is shared
-    max_moves: Annotated[int, COUNT_OR_0] = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
+    max_moves: Annotated[int, MOST_PLIES] = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
 
 
 @checked
@@ -104,8 +104,9 @@ class Resources(NamedTuple):
     batch: Annotated[int, Whole(ge=1, le=10_000)] = 8  # new nodes that may wait for a user's prior, passed without it
 
 
-# The algorithms of the MC-RAVE paper. "uct" is the vanilla UCT of its Section 2.5: c = 1 and first-play urgency 1.
-# "rlgo" is none of them, but what has won the most games.
+# The algorithms of the MC-RAVE paper. "uct" is that of its Section 2.5, with the settings of the TD paper's vanilla UCT
+# (Section 4.5.1): c = 1, and a first-play urgency of 1 in place of the infinite bonus of an action without visits. With
+# a few hundred simulations, many moves then have none. "rlgo" is none of them, but what has won the most games.
 ALGORITHMS = {
     "mc": Settings(ActionValue.FLAT),
     "mcts_greedy": Settings(ActionValue.MC),

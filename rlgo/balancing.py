@@ -95,8 +95,9 @@ def find_pi(b, tables, r, score):
             weight *= tables.self_atari[0]
         score.pi[np.uint64(p)] = weight
         total += weight
-    for i in range(b.n_empty):
-        score.pi[np.uint64(b.empties[np.uint64(i)])] /= max(total, 1.0)
+    if total > 0.0:
+        for i in range(b.n_empty):
+            score.pi[np.uint64(b.empties[np.uint64(i)])] /= total
     return total > 0.0
 
 

@@ -22,6 +22,8 @@ from rlgo.settings import AT_LEAST_0, COUNT_OR_0
 _TAU = 0.25
 # The least number of moves a side should still expect to make, as a fraction of size * size.
 _TO_COME = 0.5
+# Up to this number of a side's moves, the same, time is kept for the lag below; nearly all games are shorter.
+_LAGGING = 0.75
 # Seconds between the end of a search and the controller stopping the clock: a last slice, pipes, a busy machine.
 _LAG = 0.05
 # The difference between the best two moves, in logits of P(win), at which a move takes about its budget. (Half of those
@@ -102,9 +104,11 @@ class _Side:
 
     def share(self, size: int) -> float:
         """Return a move's share of the main time, in seconds."""
-        # The lag of all moves to come cannot be spent on searching.
-        to_come = max(_TO_COME * size * size, size * size - self.moves)
-        return (self.left - (_LAG + self.delay) * to_come) / (_TAU * size * size)
+        # The lag of moves to come cannot be spent on searching. Delays that were measured are taken more seriously.
+        area = size * size
+        delays = self.delay * max(_TO_COME * area, area - self.moves)
+        lags = _LAG * max(_TO_COME * area / 2, _LAGGING * area - self.moves)
+        return (self.left - delays - lags) / (_TAU * area)
 
     def pace(self) -> float:
         """Return the seconds of a move in overtime, with a margin."""

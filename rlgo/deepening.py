@@ -30,7 +30,7 @@ from rlgo.alphabeta import (
 )
 from rlgo.board import BLACK, PASS, new_boards
 from rlgo.bounds import One, OrNone
-from rlgo.budget import Budget
+from rlgo.budget import SLICE_SECONDS, Budget
 from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
@@ -273,6 +273,8 @@ class AlphaBetaSearch:
         if not len(moves):
             self._root = np.zeros(0, np.uint16), np.zeros(0)
             return AlphaBetaResult(PASS, 0.0, 0, 0, [PASS], 0.0)
+        if len(moves) == 1 and budget.seconds is not None:
+            budget.seconds = min(budget.seconds, SLICE_SECONDS)  # more time would change nothing
         self._order.shuffle(moves)
         deepening = self._deepening = Deepening(self._searches, moves, budget, self._order, self.results)
         others = [(deepening.run, k, repeat(_MOST_NODES)) for k in range(1, len(self._searches))]
@@ -349,6 +351,7 @@ class AlphaBetaSearch:
         first = self._searches[0]
         liberties = " with liberties" if sees_liberties(first.table.g) else ""
         with compiling(f"alpha-beta, {self.size}x{self.size}{liberties}"):
+            reset(first.boards[0], first.shapes[0], first.table)
             begin_root(np.zeros(1, np.int64), 1, first.state)
             negamax(0, first)
 

@@ -105,6 +105,8 @@ class Dyna2(TdSearch):
             raise RlgoError("sharing and apart cannot be used without a long-term memory (long=FILE)")
         if long_term is None and sizes == ():
             raise RlgoError("sizes, long: expected a short-term memory, or a long-term memory, or both")
+        if long_term is None and long_learning is not None:
+            raise RlgoError("long_learning: expected a long-term memory that learns (long=FILE)")
         if long_save is not None:
             _check_save(long_save, size)
         if long_save is not None and long_learning is None:

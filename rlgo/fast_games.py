@@ -59,7 +59,7 @@ def play_fast(
     games : an even number; each opening is played twice
     seed : seed of the openings and of tie-breaks
     komi : points for White
-    opening : uniformly random sensible moves before the players take over
+    opening : uniformly random sensible moves before the players take over, at most size * size / 2
     max_moves : plies, opening included, after which a game is scored as it stands; 0: 3 * size * size
     """
     return joined(play_slices(features, theta_a, theta_b, games, seed, komi, opening, max_moves))
@@ -90,7 +90,7 @@ def play_slices(
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
     scratch = make_scratch(size, tally_dtype(), 0, 3, features.sees_liberties)
     max_moves = check_max_moves(max_moves, size)
-    opening, done = Whole(ge=0, le=max_moves).check("opening", opening), 0
+    opening, done = Whole(ge=0, le=min(max_moves, size * size // 2)).check("opening", opening), 0
     policy, rules, rng = Policy(epsilon=0.0), make_rules(size, komi), make_rng(seed)
     for pairs in Budget(n).slices(seconds=BATCH_SECONDS):
         part = FastGames(*(array[done : done + pairs] for array in played))

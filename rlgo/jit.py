@@ -74,10 +74,6 @@ def _cache_dir() -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
-        # Whatever else is there is not ours.
-        others = sorted(Path(base).glob(f"{_CACHE_PREFIX}*"), key=lambda p: p.stat().st_mtime, reverse=True)
-        for old in others[_CACHES_KEPT:]:
-            shutil.rmtree(old, ignore_errors=True)
         probe = folder / f".probe-{os.getpid()}"
         probe.touch()
         probe.unlink(missing_ok=True)
@@ -86,6 +82,11 @@ def _cache_dir() -> Path:
         atexit.register(shutil.rmtree, base, ignore_errors=True)
         folder = Path(base) / name
         folder.mkdir()
+    with suppress(OSError):  # another process may be deleting the same ones
+        # Whatever else is there is not ours.
+        others = sorted(Path(base).glob(f"{_CACHE_PREFIX}*"), key=lambda p: p.stat().st_mtime, reverse=True)
+        for old in others[_CACHES_KEPT:]:
+            shutil.rmtree(old, ignore_errors=True)
     return folder
 
 
@@ -279,14 +280,16 @@ def compiling(what: str) -> Iterator[None]:
 
 
 def seed_sequence(seed: Any) -> np.random.SeedSequence:
-    """Return the `SeedSequence` of a seed; a sequence is returned as it is, and None gives a different one each time.
+    """Return the `SeedSequence` of a seed; None gives a different one each time.
+
+    A sequence is copied, as it has not spawned yet: so what descends from it does not depend on who else used it.
 
     All random numbers descend from these. Several generators of one kind get a child each. Compiled code's and numpy's
     have nothing in common and may start from the same sequence.
     `RlgoError` for anything but a SeedSequence, an integer of at least 0, or None.
     """
     if isinstance(seed, np.random.SeedSequence):
-        return seed
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0):
         raise RlgoError(f"seed = {shown(seed)}: expected an integer of at least 0, or None")
     return np.random.SeedSequence(None if seed is None else int(seed))

@@ -233,6 +233,11 @@ def add_up(tallies: Sequence[np.record]) -> np.record:
     return total
 
 
+def mean_of(theta: np.ndarray, theta_mean: np.ndarray, games: int, games_a_round: int) -> np.ndarray:
+    """Return the mean of the weights so far, float32[n_weights + 1]; before the first round has ended, theta itself."""
+    return (theta_mean if games >= games_a_round else theta).astype(np.float32)
+
+
 class Learner:
     """Learning by self-play from the empty board.
 
@@ -324,7 +329,7 @@ class Learner:
 
     def mean(self) -> np.ndarray:
         """Return the mean weights, float32[n_weights + 1]; before the first round has ended, theta itself."""
-        return (self.theta_mean if self.games >= self.round else self.theta).astype(np.float32)
+        return mean_of(self.theta, self.theta_mean, self.games, self.round)
 
     def play(self, games: int) -> np.record:
         """Play this many games without learning; return their tally. They do not count as games played."""

@@ -42,7 +42,8 @@ MOST = 10**9  # games, simulations, plies and other counts
 COUNT = Whole(ge=1, le=MOST)
 COUNT_OR_0 = Whole(ge=0, le=MOST)
 EVEN_COUNT = Whole(ge=0, le=10**7, even=True)
-PAIRED_GAMES = Whole(ge=2, le=MOST, even=True)  # where each opening is played with both colours
+PAIRED_GAMES = Whole(ge=2, le=10**7, even=True)  # where each opening is played with both colours
+MOST_PLIES = Whole(ge=0, le=4 * MAX_SIZE * MAX_SIZE)  # what a record can hold (`td.max_plies`) on the largest board
 SEED = Whole(ge=0)
 POSITIVE = Number(gt=0)
 AT_LEAST_0 = Number(ge=0)
@@ -61,6 +62,11 @@ def board_size(size: object) -> int:
     if number is None or not BOARD_SIZE.admits(number):
         raise RlgoError(f"board size {shown(size)}: expected {MIN_SIZE} to {MAX_SIZE}")
     return number
+
+
+def most_moves(size: int) -> int:
+    """Return the number of moves after which a game is cut off unless something else is asked for: 3 * size * size."""
+    return 3 * size * size
 
 
 def check_liberties(liberties: object) -> tuple[str, ...]:

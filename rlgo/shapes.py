@@ -256,12 +256,14 @@ class FeatureSet:
         return kind.n_classes > 1 and len(SHARINGS[self._sharing_of(kind)]) == 1
 
     def expand(self, theta: np.ndarray) -> np.ndarray:
-        """Write theta, float32[n_weights + 1] (index 0 unused and 0), out by shape: float32[K].
+        """Write theta, float32[n_weights + 1] (index 0 is unused), out by shape: float32[K].
 
         `RlgoError` if it is of another shape.
         """
         self.check(theta)
-        weights = theta.astype(np.float32)[np.abs(self.class_of)]
+        theta = theta.astype(np.float32)
+        theta[0] = 0.0
+        weights = theta[np.abs(self.class_of)]
         np.negative(weights, where=self.class_of < 0, out=weights)
         return weights
 

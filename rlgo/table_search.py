@@ -18,6 +18,7 @@ import numpy as np
 from rlgo.board import BLACK, PASS, is_sensible, outcome, play, position_key, random_move
 from rlgo.bounds import Whole, checked
 from rlgo.coords import from_row_col
+from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, copy_record, inline, njit, seed_sequence
 from rlgo.memory import announce
@@ -25,7 +26,7 @@ from rlgo.player import Player, Seed, check_size, greedy_move
 from rlgo.policy import explores
 from rlgo.rollout import DefaultPolicy, begin_rollout, check_kind, make_rules, step_rollout
 from rlgo.scratch import clear_tally, make_scratch
-from rlgo.settings import AT_LEAST_0, EPSILON_GREEDY, PROBABILITY, Policy, board_size
+from rlgo.settings import AT_LEAST_0, EPSILON_GREEDY, PROBABILITY, SOFTMAX, Policy, board_size
 from rlgo.shapes import padded_points
 from rlgo.td import check_max_moves, errors
 from rlgo.td_search import count
@@ -58,6 +59,11 @@ class TableSettings(NamedTuple):
     policy: Policy = GREEDY
     learning: TableLearning = MONTE_CARLO
     default: DefaultPolicy = DefaultPolicy()
+
+    def combine(self) -> None:
+        """Refuse a softmax policy, which needs V of all afterstates; here, only actions have values."""
+        if self.policy.kind == SOFTMAX:
+            raise RlgoError('policy: expected kind = "epsilon_greedy" or "greedy"')
 
 
 @cache
@@ -187,7 +193,8 @@ class TableSearch(Player):
     Parameters
     ----------
     simulations : simulations per move; each adds one state
-    policy, learning, default : see `TableSettings`; learning.alpha = 0 (VISITS) means 1 / N(s, a)
+    policy, learning, default : see `TableSettings`; learning.alpha = 0 (VISITS) means 1 / N(s, a). All simulations go
+        on until both sides pass: `default.mercy` does not end them
     max_moves : a longer simulation is abandoned; 0: 3 * size * size
     seed : seed of all random numbers; None draws a fresh one each time
 

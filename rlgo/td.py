@@ -35,7 +35,7 @@ from rlgo.incremental import x_of
 from rlgo.jit import inline, njit
 from rlgo.journal import note
 from rlgo.liberties import has_two_weights
-from rlgo.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS
+from rlgo.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS, most_moves
 from rlgo.shapes import GROUP, WINDOWS_OVER_POINT, Classes, FeatureSet, Table, max_windows
 from rlgo.value import squash
 
@@ -122,11 +122,11 @@ def max_plies(size: int) -> int:
 
 
 def check_max_moves(max_moves: int, size: int, key: str = "max_moves") -> int:
-    """Return the cap on a game's moves: `max_moves`, or 3 * size * size for 0.
+    """Return the cap on a game's moves: `max_moves`, or `most_moves` for 0.
 
     Raises `RlgoError`, naming `key`, if a record cannot hold that many: 4 * size * size.
     """
-    return Whole(ge=0, le=max_plies(size)).check(key, max_moves) or 3 * size * size
+    return Whole(ge=0, le=max_plies(size)).check(key, max_moves) or most_moves(size)
 
 
 @cache

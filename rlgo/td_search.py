@@ -64,6 +64,7 @@ from rlgo.settings import (
     HARMONIC,
     LINEAR,
     MOST,
+    MOST_PLIES,
     PROBABILITY,
     THREADS,
     Learning,
@@ -87,7 +88,7 @@ class Simulation(NamedTuple):
 
     plies: Annotated[int, COUNT_OR_0] = 6  # T: plies from the root, by both colours, before the default policy
     learn_plies: Annotated[int, COUNT] = ALL_PLIES  # states to learn from; the last two of them target z
-    max_moves: Annotated[int, COUNT_OR_0] = 0  # a longer simulation is abandoned; 0: 3 * size * size
+    max_moves: Annotated[int, MOST_PLIES] = 0  # a longer simulation is abandoned; 0: 3 * size * size
 
 
 DELAY = Whole(ge=0, le=1_000)  # own moves; each takes the memory of a value function

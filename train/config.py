@@ -141,7 +141,7 @@ class RunConfig(Section):
     eval_every: Annotated[Count, Field(ge=0)] = Field(
         default=100_000, description="Games between two measurements of strength. 0 measures at the end only."
     )
-    eval_games: Annotated[Count, Field(ge=2)] = Field(
+    eval_games: PairedGames = Field(
         default=1_000, description="Games per opponent in each measurement, earlier checkpoints included."
     )
     gnugo_games: EvenCount = Field(

@@ -142,6 +142,10 @@ def test_a_search_after_an_error_is_whole(workers):
         (lambda n: (np.zeros(n), 0, np.inf), "prior: C~ of "),
         (lambda n: (np.zeros(n + 1), 0, 1), "prior: H has shape (25,): expected (24,)"),
         (lambda n: np.zeros(n), "prior: expected a triple"),
+        (lambda _: ("a", 0, 0), "prior: H = 'a': expected a number, or one for each move"),
+        (lambda _: ([[1], [1, 2]], 0, 0), "prior: H = [[1], [1, 2]]: expected a number, or one for each move"),
+        (lambda _: (0.5, {}, 0), "prior: C = {}: expected a number, or one for each move"),
+        (lambda _: (0.5, 0, 1 + 2j), "prior: C~ = (1+2j): expected a number, or one for each move"),
     ],
 )
 def test_bad_priors(answer, message):

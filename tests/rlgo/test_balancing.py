@@ -18,6 +18,7 @@ from rlgo.balancing import (
     add_psi,
     add_simulations,
     add_two_plies,
+    find_pi,
     fit_games,
     mogo_weights,
     new_score,
@@ -25,10 +26,10 @@ from rlgo.balancing import (
 )
 from rlgo.board import PASS, new_board, new_boards, play, zobrist
 from rlgo.decisions import GameTable
-from rlgo.jit import make_rng
+from rlgo.jit import copy_record, make_rng
 from rlgo.rollout import SOFTMAX, DefaultPolicy, make_rules, new_rollout
 from rlgo.settings import LOGISTIC
-from rlgo.softmax_policy import begin, make_tables, n_weights
+from rlgo.softmax_policy import begin, forget_specials, make_tables, n_weights
 from rlgo.value import ValueFunction
 
 KOMI = 0.5
@@ -121,6 +122,22 @@ def test_psi_is_the_gradient_of_log_pi(theta: np.ndarray):
     score.gradient[:] = 0
     assert add_psi(b, tables, r, PASS, 1.0, score) == 1.0  # it never passes here
     assert not score.gradient.any()
+
+
+def test_pi_is_a_distribution_however_small_its_weights_are():
+    """Of self-ataris alone, whose weights are far below those of other moves."""
+    theta = np.full(n_weights(), -20.0)
+    r, score, tables = new_rollout(SIZE), new_score(SIZE), make_tables(theta)
+    found = 0
+    for seed in range(200):
+        board = new_boards(1, SIZE)[0]
+        copy_record(random_game(20, seed).board, board)
+        begin(board, tables, r)
+        if find_pi(board, tables, r, score):
+            found += 1
+            assert sum(score.pi[board.empties[: board.n_empty]]) == pytest.approx(1.0)
+        forget_specials(board, r)
+    assert found > 50
 
 
 def vector(phi: dict[int, float]) -> np.ndarray:

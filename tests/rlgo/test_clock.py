@@ -124,9 +124,20 @@ def test_main_time_is_spent_exponentially() -> None:
     clock = Clock(TimeSettings(1000))
     for n in range(60):
         left, budget = clock.left(BLACK)[0], clock.budget(BLACK, 9)
-        assert budget == pytest.approx((left - 0.05 * max(40.5, 81 - n)) * 4 / 81)
+        assert budget == pytest.approx((left - 0.05 * max(20.25, 60.75 - n)) * 4 / 81)
         clock.spend(BLACK, budget)
     assert clock.left(BLACK)[0] == pytest.approx(1000 * (77 / 81) ** 60, rel=0.1)
+
+
+@pytest.mark.parametrize(("size", "main"), [(9, 4), (13, 8), (19, 20)])
+def test_short_games_have_time_from_the_first_move_on(size: int, main: float) -> None:
+    clock = Clock(TimeSettings(main))
+    budgets = []
+    for _ in range(size * size // 2):
+        budgets.append(clock.budget(BLACK, size))
+        clock.spend(BLACK, budgets[-1] + 0.01)
+    assert min(budgets) > 0
+    assert clock.left(BLACK)[0] < 0.65 * main
 
 
 @pytest.mark.parametrize(
@@ -182,7 +193,7 @@ def test_one_sides_delays_are_not_the_others() -> None:
     assert clock.budget(WHITE, 9) == fresh
     own = Clock(TimeSettings(60))
     own.spend(BLACK, 6.0)  # who looks at the clock itself
-    assert own.budget(BLACK, 9) == pytest.approx((54 - 0.05 * 80) * 4 / 81)
+    assert own.budget(BLACK, 9) == pytest.approx((54 - 0.05 * 59.75) * 4 / 81)
 
 
 @pytest.mark.parametrize("settings", [TimeSettings(5, 10, 5), TimeSettings(5, 2, 1, 3), TimeSettings(0, 10, 25)])
@@ -217,4 +228,4 @@ def test_new_settings_do_not_forget_the_delays() -> None:
     assert clock.budget(BLACK, 9) is None
     clock.set(TimeSettings(60))
     assert clock.left(BLACK) == (60, 0)
-    assert clock.budget(BLACK, 9) == pytest.approx((60 - 0.55 * 81) * 4 / 81)
+    assert clock.budget(BLACK, 9) == pytest.approx((60 - 0.5 * 81 - 0.05 * 60.75) * 4 / 81)

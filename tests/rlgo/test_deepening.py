@@ -174,6 +174,18 @@ def test_with_seconds_alone():
         assert player.result.seconds > 0
 
 
+def test_a_forced_move_takes_no_time():
+    """Nothing can change it; with a depth alone, the search goes as deep as it was told."""
+    weights = load_weights(checkpoints_dir() / "9x9-1M.npz")
+    game = random_game(9, 3, 20)
+    game.allowed = {game.sensible_moves()[0]}
+    player = AlphaBeta(weights, None, 3600.0, seed=1)
+    assert player.genmove(game) in game.allowed
+    player = AlphaBeta(weights, 3, None, seed=1)
+    assert player.genmove(game) in game.allowed
+    assert player.result.depth == 3
+
+
 def in_slices_of(monkeypatch, nodes: int) -> None:
     """Let searches run in slices of so many nodes, however long they take."""
 

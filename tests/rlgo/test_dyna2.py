@@ -8,7 +8,10 @@ import pytest
 from naive import NaiveBoard, from_core
 from random_play import SIZE, random_game, random_weights
 
+from mcts.player import TreeSearch
+from mcts.settings import ALGORITHMS
 from rlgo.board import BLACK, PASS, WHITE
+from rlgo.budget import Budget
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.dyna2 import LONG_LEARNING, Dyna2, learn_from_game
 from rlgo.errors import RlgoError
@@ -195,6 +198,42 @@ def test_a_match_teaches_the_long_term_memory(tmp_path):
     np.testing.assert_allclose(
         player.evaluate(game), ValueFunction(player.long_term).afterstates(game.board), atol=1e-6
     )
+
+
+def test_a_prior_search_learns_from_games_too(tmp_path):
+    """As the first phase of a tree search: from the games it plays, with its epsilon, and as old as its delay."""
+    file = tmp_path / "long.npz"
+    first = Dyna2(SIZE, random_weights(), simulations=10, long_learning=LONG_LEARNING, long_save=file, seed=1)
+    player = TreeSearch(SIZE, ALGORITHMS["heuristic_mc_rave"], 20, prior_search=first, seed=1)
+    play_match(player, "random", 2, size=SIZE, progress=False)
+    assert first.long_term.games == 2
+    np.testing.assert_array_equal(load_weights(file).theta, first.long_term.theta)
+    moves = [
+        {
+            TreeSearch(
+                SIZE,
+                ALGORITHMS["heuristic_mc_rave"],
+                2,
+                prior_search=Dyna2(SIZE, random_weights(), simulations=2, long_epsilon=epsilon, seed=seed),
+                seed=1,
+            ).genmove(random_game(5, 1))
+            for seed in range(20)
+        }
+        for epsilon in (0.0, 1.0)
+    ]
+    assert len(moves[0]) < 5 < len(moves[1])
+    old = TdSearch(SIZE, (1,), 10, delay=3, seed=1)
+    player = TreeSearch(SIZE, ALGORITHMS["heuristic_mc_rave"], 5, prior_search=old, seed=1)
+    player.genmove(random_game(5, 1))
+    player.search(random_game(6, 1), Budget(5))  # an analysis: no move of the game
+    assert len(old._older) == 1
+    with pytest.raises(RlgoError, match="prior_search: resign has no effect there"):
+        TreeSearch(SIZE, ALGORITHMS["heuristic_mc_rave"], 5, prior_search=TdSearch(SIZE, (1,), 5, resign=0.1))
+
+
+def test_nothing_learns_where_there_is_no_long_term_memory():
+    with pytest.raises(RlgoError, match=r"long_learning: expected a long-term memory that learns \(long=FILE\)"):
+        Dyna2(SIZE, long_learning=LONG_LEARNING)
 
 
 def test_a_saved_memory_is_not_replaced_by_one_of_another_size(tmp_path):

@@ -64,6 +64,15 @@ def test_cap_scores_as_it_stands():
     assert (games.lengths == -9).all()
 
 
+def test_openings_leave_most_of_the_game():
+    features = make_features(SIZE)
+    theta = random_theta(features, 1)
+    most = SIZE * SIZE // 2
+    assert (play_fast(features, theta, theta, 20, 1, opening=most).lengths >= most).all()
+    with pytest.raises(RlgoError, match=f"opening = {most + 1}: expected an integer from 0 to {most}"):
+        play_fast(features, theta, theta, 20, 1, opening=most + 1)
+
+
 def test_fast_match(tmp_path):
     specs = []
     for i, sizes in enumerate([(1, 2), (1, 2, 3)]):

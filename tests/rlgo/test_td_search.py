@@ -298,13 +298,18 @@ def test_finished_and_nearly_finished_games():
 
 
 def test_superko_binds_the_move_but_not_the_simulations():
-    """White may not take back at once; positional superko is asked of the game, whatever the values say."""
-    game = game_after("B3", "C3", "A2", "D2", "B1", "C1", "C2", "B2")  # White has just taken C2
-    assert not game.is_legal(from_vertex("C2", 5))
-    search = TdSearch(5, (1,), 1, learning=LEARNING._replace(alpha=1e-9), seed=1)
-    w = next(i for i, (_, row, col) in enumerate(search.features.windows) if (row, col) == (1, 2))
+    """Black would repeat the position of move 5; the game forbids it, and the board, on which they play, does not."""
+    game = game_after("B1", "A2", "C2", "B2", "D1", "E5", "A1", "C1")
+    forbidden = from_vertex("B1", 5)
+    assert game.why_illegal(forbidden) == "superko"
+    search = TdSearch(5, (1,), 50, learning=LEARNING._replace(alpha=1e-9), seed=1)
+    w = next(i for i, (_, row, col) in enumerate(search.features.windows) if (row, col) == (0, 1))
     search.theta_bar[search.features.geometry.ld_base[w] + BLACK] = 50.0
-    assert search.genmove(game) in game.sensible_moves()
+    for _ in range(5):
+        assert search.genmove(game) in game.sensible_moves()
+    # The last simulation, which follows the values, begins there.
+    assert forbidden not in game.sensible_moves()
+    assert search.scratch[0].episode.moves[0] == forbidden
 
 
 @pytest.mark.parametrize(
@@ -318,7 +323,7 @@ def test_superko_binds_the_move_but_not_the_simulations():
         ({"default": DefaultPolicy("rlgo")}, 'default policy = 2: expected one of "uniform", "mogo"'),
         ({"resign": float("nan")}, "resign = nan: expected a number from 0 to 1"),
         ({"seed": -1}, "seed = -1: expected an integer of at least 0"),
-        ({"simulation": Simulation(max_moves=10_000)}, "max_moves = 10000"),
+        ({"simulation": Simulation(max_moves=101)}, "max_moves = 101: expected an integer from 0 to 100"),
         ({"delay": -1}, "delay = -1"),
         ({"workers": 0}, "workers = 0"),
         ({"sizes": (2, 1)}, "expected an ascending subset"),

@@ -27,7 +27,7 @@ from rlgo.fast_games import joined
 from rlgo.files import make_folder
 from rlgo.player import Player, check_player
 from rlgo.resources import version
-from rlgo.settings import BOARD_SIZE, COUNT, COUNT_OR_0, KOMI, PAIRED_GAMES, SEED, WORKERS
+from rlgo.settings import BOARD_SIZE, COUNT, COUNT_OR_0, KOMI, PAIRED_GAMES, SEED, WORKERS, most_moves
 from train import console
 from train.arena.fast import fast_weights, play_weights
 from train.arena.pool import GamePool, GameTask, make_pool
@@ -70,7 +70,7 @@ class MatchSettings(NamedTuple):
     @property
     def longest(self) -> int:
         """`max_moves`, by default 3 * size * size."""
-        return 3 * self.size * self.size if self.max_moves is None else self.max_moves
+        return most_moves(self.size) if self.max_moves is None else self.max_moves
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from rlgo.clock import parse_time
 from rlgo.errors import RlgoError
 from rlgo.files import make_folder, read_file, write_atomically
 from rlgo.resources import config_path
-from rlgo.settings import WORKERS
+from rlgo.settings import WORKERS, most_moves
 from train import console
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.pool import GamePool, GameTask, make_pool
@@ -74,7 +74,7 @@ class Plan:
         """The rules of every game."""
         s = self.settings
         time = parse_time(s.time) if s.time else None
-        return GameRules(s.size, s.komi, s.max_moves or 3 * s.size * s.size, time, sgf=s.sgf)
+        return GameRules(s.size, s.komi, s.max_moves or most_moves(s.size), time, sgf=s.sgf)
 
     @property
     def total_games(self) -> int:

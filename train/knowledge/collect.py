@@ -18,7 +18,7 @@ import numpy as np
 from rlgo.bounds import One, OrNone, checked
 from rlgo.errors import RlgoError
 from rlgo.files import make_folder, write_atomically
-from rlgo.settings import BOARD_SIZE, COUNT, COUNT_OR_0, KOMI, SEED
+from rlgo.settings import BOARD_SIZE, COUNT, COUNT_OR_0, KOMI, SEED, most_moves
 from rlgo.sgf import load_sgf, winner_of
 from train import console, provenance
 from train.arena.pool import GameTask, make_pool
@@ -50,7 +50,7 @@ class GamesPlan(NamedTuple):
     @property
     def longest(self) -> int:
         """`max_moves`, by default 3 for each point."""
-        return 3 * self.size * self.size if self.max_moves is None else self.max_moves
+        return most_moves(self.size) if self.max_moves is None else self.max_moves
 
     def recipe(self, programs: dict[str, Any]) -> dict[str, Any]:
         """Return what determines each game; the number of games does not.

@@ -19,7 +19,7 @@ from rlgo.game import Game
 from rlgo.jit import compiling, make_rng
 from rlgo.learner import averaging_rate
 from rlgo.rollout import MOGO, SOFTMAX, UNIFORM, DefaultPolicy, make_rules, new_rollout, playouts
-from rlgo.settings import AT_LEAST_0, COUNT, POSITIVE, VALUES
+from rlgo.settings import AT_LEAST_0, COUNT, POSITIVE, SEED, VALUES
 from rlgo.softmax_policy import (
     LEAST_SELF_ATARI,
     OTHERS,
@@ -54,7 +54,7 @@ class PlayoutSettings(NamedTuple):
     batch: Annotated[int, COUNT] = 10  # positions before the weights change
     l2: Annotated[float, AT_LEAST_0] = 1.0  # games: penalty
     iterations: Annotated[int, COUNT] = 100  # games: of L-BFGS
-    seed: int = 1
+    seed: Annotated[int, SEED] = 1
 
     @property
     def method_name(self) -> str:
@@ -214,7 +214,7 @@ class Measured(NamedTuple):
     absolute: float  # the mean of |V - V*|
     squared: float  # the mean of (V - V*)^2, without what is due to chance
     outcome: float  # the mean of (z - V*)^2, of single outcomes
-    correlation: float  # of V and V*
+    correlation: float | None  # of V and V*; None if either is the same everywhere
     per_second: float  # simulations in a second of one core
 
 
@@ -242,7 +242,7 @@ def measure_all(
 
 def _measure(
     policy: DefaultPolicy, games: list[Game], value: np.ndarray, n: int, seed: int, bar: console.Progress
-) -> list[float]:
+) -> list[Any]:
     """Return the numbers of a `Measured`."""
     size = games[0].size
     boards, r, rng = new_boards(2, size), new_rollout(size), make_rng(seed)
@@ -257,10 +257,11 @@ def _measure(
     error = mean - value
     chance = mean * (1 - mean) / max(1, n - 1)
     outcome = mean * (1 - mean) + error**2
-    correlation = np.corrcoef(mean, value)[0, 1]
+    varies = len(games) > 1 and np.ptp(mean) > 0 and np.ptp(value) > 0
+    correlation = np.corrcoef(mean, value)[0, 1] if varies else None
     per_second = len(games) * n / seconds
     columns = (error.mean(), np.abs(error).mean(), (error**2 - chance).mean(), outcome.mean(), correlation, per_second)
-    return [float(x) for x in columns]
+    return [None if x is None else float(x) for x in columns]
 
 
 def balance_table(found: list[Measured]) -> str:
@@ -268,7 +269,7 @@ def balance_table(found: list[Measured]) -> str:
     header = ["policy", "positions", "bias", "|V - V*|", "(V - V*)^2", "(z - V*)^2", "correlation", "simulations/s"]
     rows = [
         [m.name, f"{m.positions:,}", f"{m.bias:+.3f}", f"{m.absolute:.3f}", f"{m.squared:.4f}", f"{m.outcome:.3f}",
-         f"{m.correlation:.3f}", f"{m.per_second:,.0f}"]
+         "-" if m.correlation is None else f"{m.correlation:.3f}", f"{m.per_second:,.0f}"]
         for m in found
     ]  # fmt: skip
     return console.table(header, rows, align="lrrrrrrr")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rlgo.archive import read_archive, write_archive
-from rlgo.board import PASS
+from rlgo.board import BLACK, PASS
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from train import console
@@ -149,7 +149,11 @@ def _choose(games: Collection, n: int, seed: int) -> np.ndarray:
     starts = np.cumsum(a["n_moves"]) - a["n_moves"]
     searched = a["n_visited"] > 0
     has_search = np.add.reduceat(np.append(searched, False), starts) > 0  # the last game may have no moves
-    possible = np.flatnonzero((searched | ~np.repeat(has_search, a["n_moves"])) & (a["move"] != PASS))
+    # A search asks the board whose turn it is, and that is Black's before the first move, whatever the game says.
+    is_first = np.zeros(len(searched), bool)
+    is_first[starts[a["n_moves"] > 0]] = True
+    has_turn = ~is_first | (a["color"] == BLACK)
+    possible = np.flatnonzero((searched | ~np.repeat(has_search, a["n_moves"])) & (a["move"] != PASS) & has_turn)
     if n > len(possible):
         raise RlgoError(f"{n:,} positions: expected at most {len(possible):,}, as many as the games have")
     return np.sort(np.random.default_rng(seed).choice(possible, n, replace=False))

@@ -18,7 +18,7 @@ from rlgo.draw import board_image, board_text, colors_of
 from rlgo.errors import RlgoError, shown
 from rlgo.game import Game
 from rlgo.player import RESIGN, Player
-from rlgo.settings import COUNT
+from rlgo.settings import COUNT, most_moves
 
 try:
     from gymnasium import spaces
@@ -117,7 +117,7 @@ class raw_env(AECEnv):
         max_moves = OrNone(COUNT).check("max_moves", max_moves)
         self.game = Game(size, komi)
         self.render_mode = render_mode
-        self.max_moves = 3 * size * size if max_moves is None else max_moves
+        self.max_moves = most_moves(size) if max_moves is None else max_moves
         self.possible_agents = list(_AGENTS)
         # Each agent seeds the sampling of its own spaces, so they are not shared.
         self.observation_spaces = {agent: _observation_space(size) for agent in _AGENTS}

@@ -142,14 +142,14 @@ class Keys(Section):
     ----------
     name : the player's name
     limits : keys that end a search. If `seconds` is given, limits that are not given do not apply
-    implied : if the first key is given and the second is not, the second takes this value instead of its default
+    implied : if the first key is given, the others take these values instead of their defaults
     by_size : by board size, values that take the place of defaults there
     levels : by level of the key `strength`, the values that it stands for; neither they nor `limits` go beside it
     """
 
     name: ClassVar[str] = ""
     limits: ClassVar[tuple[str, ...]] = ()
-    implied: ClassVar[dict[str, tuple[str, str]]] = {}
+    implied: ClassVar[dict[str, dict[str, Any]]] = {}
     by_size: ClassVar[dict[int, dict[str, Any]]] = {}
     levels: ClassVar[dict[int, dict[str, Any]]] = {}
 
@@ -176,7 +176,7 @@ DEFAULT_POLICY = "The default policy, which plays simulations to the end: MoGo's
 POLICY_FILE = (
     "The file of a softmax policy, see `rlgo playouts`; empty: the shipped one. Implies the default policy softmax."
 )
-BY_POLICY_FILE = {"policy_file": ("default_policy", "softmax")}  # what it implies
+BY_POLICY_FILE = {"policy_file": {"default_policy": "softmax"}}  # what it implies
 WEIGHTS = "A weight file, or the name of shipped weights; empty: the shipped ones of the most games, 9x9-100M on 9x9."
 RESIGN = "Resign if the best move's probability of winning is below this."
 RULES = {
@@ -279,10 +279,10 @@ class TdSearchKeys(Keys):
     """TD search (TD paper, Section 4)."""
 
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
-    implied: ClassVar[dict[str, tuple[str, str]]] = {
-        "alpha": ("schedule", "constant"),
-        "alpha_half": ("schedule", "harmonic"),
-        "alpha_final": ("schedule", "linear"),
+    implied: ClassVar[dict[str, dict[str, Any]]] = {
+        "alpha": {"schedule": "constant"},
+        "alpha_half": {"schedule": "harmonic"},
+        "alpha_final": {"schedule": "linear"},
         **BY_POLICY_FILE,
     }
     aliases: ClassVar[dict[str, str]] = {
@@ -399,7 +399,7 @@ class TdSearchKeys(Keys):
 class TableSearchKeys(Keys):
     """TD search with table look-up: greedy Monte-Carlo tree search (TD paper, Section 4.3)."""
 
-    implied: ClassVar[dict[str, tuple[str, str]]] = BY_POLICY_FILE
+    implied: ClassVar[dict[str, dict[str, Any]]] = BY_POLICY_FILE
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations", "lambda": "lambda_", "default": "default_policy"}
 
     simulations: Count = key(

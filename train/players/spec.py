@@ -22,6 +22,7 @@ import numpy as np
 
 from rlgo.bounds import One
 from rlgo.errors import RlgoError, nearest, shown
+from rlgo.jit import seed_sequence
 from rlgo.player import Player, Seed
 from rlgo.resources import config_path
 from rlgo.settings import board_size
@@ -88,8 +89,8 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
     kind = PLAYERS[name]
     seed = values.pop("seed", seed)
     if One(tuple).check("key", key) and seed is not None:
-        entropy = seed.entropy if isinstance(seed, np.random.SeedSequence) else seed
-        seed = np.random.SeedSequence(entropy, spawn_key=key)
+        parent = seed_sequence(seed)
+        seed = np.random.SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, *key))
     try:
         return kind(**{**kind.by_size.get(size, {}), **_with_implied(kind, values)}).make(size, seed)
     except RlgoError as error:
@@ -130,7 +131,10 @@ def _with_implied(kind: type[Keys], values: dict[str, Any]) -> dict[str, Any]:
     """Add what the values of a player imply."""
     if values.get("seconds"):
         values = {**{limit: "none" for limit in kind.limits if limit != "seconds"}, **values}
-    return {**{other: value for given, (other, value) in kind.implied.items() if given in values}, **values}
+    implied: dict[str, Any] = {}
+    for given, others in kind.implied.items():
+        implied.update(others if given in values else {})
+    return {**implied, **values}
 
 
 def _read_file(file: str) -> tuple[str, dict[str, Any]]:

@@ -76,7 +76,7 @@ class SimulationKeys(Keys):
     """The keys shared by the whole family."""
 
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
-    implied: ClassVar[dict[str, tuple[str, str]]] = BY_POLICY_FILE
+    implied: ClassVar[dict[str, dict[str, Any]]] = BY_POLICY_FILE
     aliases: ClassVar[dict[str, str]] = {"sims": "simulations", "default": "default_policy"}
     best_weights: ClassVar[dict[int, str]] = {}  # by board size, where they are not those of the best greedy player
 
@@ -298,7 +298,7 @@ class RaveKeys(TreeKeys):
 class McRaveKeys(RaveKeys):
     """The keys shared by the algorithms that combine MC values with all-moves-as-first values."""
 
-    implied: ClassVar[dict[str, tuple[str, str]]] = {**BY_POLICY_FILE, "rave_k": ("schedule", "hand_selected")}
+    implied: ClassVar[dict[str, dict[str, Any]]] = {**BY_POLICY_FILE, "rave_k": {"schedule": "hand_selected"}}
     aliases: ClassVar[dict[str, str]] = {**RaveKeys.aliases, "k": "rave_k", "bias": "rave_bias"}
 
     schedule: Annotated[str, OneOf(*RAVE_SCHEDULES)] = setting(
@@ -361,7 +361,9 @@ def _register_algorithm(name: str, summary: str, kind: type[TreeKeys], **known: 
 
 
 _register_algorithm("mcts_greedy", "Greedy Monte-Carlo tree search (MC-RAVE paper, Section 2.4).", TreeKeys)
-_register_algorithm("uct", "UCT (MC-RAVE paper, Section 2.5).", TreeKeys)
+_register_algorithm(
+    "uct", "UCT (MC-RAVE paper, Section 2.5; c and first-play urgency of the TD paper, Section 4.5.1).", TreeKeys
+)
 _register_algorithm("rave", "Tree search by the all-moves-as-first value alone (MC-RAVE paper, Section 4.2).", RaveKeys)
 _register_algorithm(
     "mc_rave", "MC-RAVE: MC and all-moves-as-first values combined (MC-RAVE paper, Section 4).", McRaveKeys
@@ -381,7 +383,11 @@ _register_algorithm(
     "there are patterns alone.",
     EngineKeys,
     # Who sets simulations wants no time limit beside them, and who names weights wants them used.
-    implied={**McRaveKeys.implied, "simulations": ("seconds", 0.0), "weights": ("heuristic", "rlgo_patterns")},
+    implied={
+        **McRaveKeys.implied,
+        "simulations": {"seconds": 0.0},
+        "weights": {"heuristic": "rlgo_patterns", "leaf_value": ALGORITHMS["rlgo"].leaf_value},
+    },
     by_size={
         size: {"heuristic": "patterns", "leaf_value": 0.0}
         for size in range(MIN_SIZE, MAX_SIZE + 1)

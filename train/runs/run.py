@@ -27,7 +27,7 @@ from rlgo.bounds import One
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
 from rlgo.jit import compiling
-from rlgo.learner import Learner
+from rlgo.learner import Learner, mean_of
 from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.td import step_size
@@ -167,6 +167,11 @@ def _initial_weights(config: Config) -> np.ndarray | None:
             f"run.start = {config.run.start}: expected weights for {expected.name}, "
             f"found weights for {weights.features.name}"
         )
+    if weights.value != config.learning.value:
+        raise RlgoError(
+            f"run.start = {config.run.start}: expected weights of a {config.learning.value} value function, as "
+            f"learning.value says, found a {weights.value} one"
+        )
     return weights.theta
 
 
@@ -201,9 +206,9 @@ def current_weights(path: str | Path) -> Weights:
     folder = RunFolder(path)
     state, _ = folder.load()
     config = _config_of(folder)
-    learner = make_learner(config, 0)
-    learner.restore(state)
-    return _learned(config, folder, learner)
+    theta, games = state["theta"], int(state["games"])
+    mean = mean_of(theta, state["theta_mean"], games, config.run.workers * config.run.merge_every)
+    return _learned(config, folder, games, theta, mean)
 
 
 def _config_of(folder: RunFolder, games: int | None = None, cluster: str | None = None) -> Config:
@@ -329,6 +334,8 @@ class _Run:
         """Play, learn, measure and save until the last game."""
         learner, games, done = self.learner, self.config.run.games, self.done
         self.introduce()
+        if learner.games >= games and done.window:  # the run was resumed to end where it stands
+            done.measures_due = True
         start, saved = time.perf_counter() - done.seconds, time.perf_counter()
         slice_games = 1
         with Progress(games, "games", initial=done.games, enabled=progress) as bar:
@@ -488,7 +495,8 @@ class _Run:
 
     def weights(self) -> Weights:
         """Return what the run has learned so far."""
-        return _learned(self.config, self.folder, self.learner)
+        learner = self.learner
+        return _learned(self.config, self.folder, learner.games, learner.theta.copy(), learner.mean())
 
     def strength(self) -> dict[str, Strength]:
         """Return the strength as last measured, by opponent."""
@@ -538,11 +546,10 @@ class _Run:
         print(line, file=self.log_file, flush=True)
 
 
-def _learned(config: Config, folder: RunFolder, learner: Learner) -> Weights:
-    """Return the weights that a run measures and saves, with its provenance."""
-    theta = learner.mean() if config.learning.output == "mean" else learner.theta.copy()
-    provenance = _read_provenance(folder)
-    return Weights(learner.features, theta, config.board.komi, config.learning.value, learner.games, provenance)
+def _learned(config: Config, folder: RunFolder, games: int, theta: np.ndarray, mean: np.ndarray) -> Weights:
+    """Return the weights that a run measures and saves, the last ones or their mean, with its provenance."""
+    theta, provenance = mean if config.learning.output == "mean" else theta, _read_provenance(folder)
+    return Weights(features_of(config), theta, config.board.komi, config.learning.value, games, provenance)
 
 
 def _scalars(window: dict[str, float], seconds: float, learner: Learner) -> dict[str, float]:

@@ -39,7 +39,7 @@ from rlgo.fast_games import FastGames, play_fast, play_slices
 from rlgo.files import make_folder, read_file, write_atomically
 from rlgo.jit import compiling
 from rlgo.resources import config_path
-from rlgo.settings import WORKERS
+from rlgo.settings import WORKERS, check_liberties
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train import console
 from train.arena.fast import on_common_features, side_by_side
@@ -152,6 +152,14 @@ def _specs(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise RlgoError(f"{source}: expected distinct values, but two runs would be called {twice}")
+    liberties = sorted({name for spec in specs for name in spec.config.features.liberties})
+    try:
+        check_liberties(liberties)
+    except RlgoError:
+        raise RlgoError(
+            f"{source}: features.liberties: expected one kind of windows in all runs, atari or liberties, because the "
+            "runs play each other"
+        ) from None
     return tuple(specs)
 
 

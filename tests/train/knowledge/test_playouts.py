@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from random_play import SIZE, random_game, random_weights
 
-from rlgo.board import new_boards
+from rlgo.board import BLACK, PASS, new_boards
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import make_rng
@@ -29,7 +29,7 @@ from rlgo.softmax_policy import (
 from train import console
 from train.cli.main import main
 from train.knowledge import targets as targets_module
-from train.knowledge.playouts import PlayoutSettings, learn_targets, measure_all, shared
+from train.knowledge.playouts import PlayoutSettings, balance_table, learn_targets, measure_all, shared
 from train.knowledge.shards import StudyGame, open_folder, read_collection
 from train.knowledge.targets import Targets, load_targets, save_targets, search_targets
 from train.locks import only_writer
@@ -175,6 +175,29 @@ def test_how_far_outcomes_are_from_targets(targets: Targets):
         assert found == pytest.approx(other, abs=0.05)
     assert a.outcome > a.squared > 0
     assert abs(a.bias) <= a.absolute
+
+
+def test_a_single_target_has_no_correlation(targets: Targets):
+    one = replace(targets, held_out=np.arange(len(targets)) == 0)
+    (found,) = measure_all(one, {"uniform": DefaultPolicy(UNIFORM)}, 20, progress=False)
+    assert (found.positions, found.correlation) == (1, None)
+    assert balance_table([found]).splitlines()[-1].split()[-2] == "-"
+    with pytest.raises(RlgoError, match="seed = -1: expected an integer of at least 0"):
+        PlayoutSettings(seed=-1)
+
+
+def test_whose_turn_it_is_in_handicap_games(tmp_path: Path):
+    """White plays first there, which an empty record of moves does not tell: no target is before that move."""
+    with open_folder(tmp_path / "g", {"kind": "imported", "size": SIZE}, {"versions": {}, "commit": ""}) as shards:
+        for seed in range(8):
+            moves = [(3 - color, p) for color, p in random_game(12, seed).moves]
+            setup = [(BLACK, p) for p in random_game(1, seed).legal_moves() if p not in {q for _, q in moves}][:2]
+            shards.add(StudyGame(seed + 1, 1.0, moves, setup=setup))
+    games = read_collection([tmp_path / "g"])
+    assert (games.arrays["n_setup"] == 2).all()
+    n = int((games.arrays["move"] != PASS).sum()) - 8
+    found = search_targets(games, "mc_rave,sims=1,memory_mb=1", n, tmp_path / "t.npz", komi=0.5, seed=1, progress=False)
+    assert found.n_moves.min() == 1
 
 
 # ---------------------------------------------------------------------------------------------

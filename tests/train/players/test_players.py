@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from mcts.player import TreeSearch
@@ -11,12 +12,15 @@ from rlgo.alphabeta_player import AlphaBeta
 from rlgo.deepening import AlphaBetaSearch
 from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
 from rlgo.errors import RlgoError
+from rlgo.game import Game
 from rlgo.resources import config_path, list_configs
 from rlgo.rollout import LEARNED, MOGO, DefaultPolicy
 from rlgo.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
+from rlgo.shapes import make_features
 from rlgo.table_search import TableSearch
 from rlgo.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch
 from rlgo.two_phase import TwoPhase
+from rlgo.weights import Weights, save_weights
 from train.players import PLAYERS, make_player
 from train.players.spec import parse_spec
 
@@ -242,6 +246,23 @@ def test_short_keys_mean_the_same_as_full_names(short, full):
     a, b = make_player(short, 9, 1), make_player(full, 9, 1)
     for name in ("simulations", "simulation", "learning", "settings", "default", "default_policy", "policy"):
         assert getattr(a, name, None) == getattr(b, name, None), name
+
+
+def test_the_whole_seed_counts():
+    """Of two children of a seed, too, whatever the number of the game."""
+    a, b = (make_player("random", 9, seed, (3,)) for seed in np.random.SeedSequence(1).spawn(2))
+    assert [a.genmove(Game(9)) for _ in range(9)] != [b.genmove(Game(9)) for _ in range(9)]
+    seed = np.random.SeedSequence(1)
+    a, b = (make_player("mc_rave,sims=20,workers=2", 5, seed) for _ in "ab")  # spawning changes nothing
+    assert [t.rng[0] for t in a.threads.workspaces] == [t.rng[0] for t in b.threads.workspaces]
+
+
+def test_named_weights_are_used_on_boards_without_shipped_ones(tmp_path):
+    features = make_features(5, (1,))
+    save_weights(tmp_path / "w.npz", Weights(features, np.zeros(features.n_weights + 1, np.float32)))
+    settings = make_player(f"rlgo,weights={tmp_path / 'w.npz'},leaf_fade=0.5", 5).settings
+    assert (settings.heuristic, settings.leaf_value, settings.leaf_fade) == (Heuristic.RLGO_PATTERNS, 0.75, 0.5)
+    assert make_player("rlgo", 5).settings.leaf_value == 0.0
 
 
 def test_a_prior_search_learns_with_a_seed_of_its_own():

@@ -123,7 +123,7 @@ def test_what_is_no_spec_and_no_size(spec, size, message):
         ("td_search,sizes=none", "sizes = []: expected an ascending subset"),
         ("td_search,sizes=1,2", "'2': expected KEY=VALUE; lists are written 1+2"),
         ("td_search,sims=10000000000000000000000", "expected an integer from 1 to 1,000,000,000, or none"),
-        ("td_search,max_moves=99999", "player td_search: max_moves = 99999: expected an integer from 0 to 324"),
+        ("td_search,max_moves=999", "player td_search: max_moves = 999: expected an integer from 0 to 324"),
         ("dyna2,long=none,sizes=none", "expected a short-term memory, or a long-term memory, or both"),
         ("dyna2,long=none,apart=on", "sharing and apart cannot be used without a long-term memory"),
         ("dyna2,long_save=nowhere/x.npz", "long_save = nowhere/x.npz: expected a file that can be written"),

@@ -257,6 +257,45 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, monkeypatch, capsys):
     ]  # fmt: skip
 
 
+def test_a_run_may_end_where_it_was_interrupted(tmp_path, monkeypatch):
+    """With the measurements of a run's end."""
+    interrupt(monkeypatch, at=120)
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny(tmp_path), progress=False)
+    games = load_weights(tmp_path / "tiny" / "weights.npz").games
+    monkeypatch.undo()
+    result = resume(tmp_path / "tiny", games=games, progress=False)
+    assert result.weights.games == games
+    assert set(result.strength) >= {"random"}
+    last = metrics(tmp_path / "tiny")[-1]
+    assert last["games"] == games
+    assert last["strength/elo"] == result.elo
+    assert json.loads((tmp_path / "tiny" / "run.json").read_text("utf-8"))["elo"] == result.elo
+
+
+def test_weights_so_far_need_no_learner(finished, monkeypatch):
+    """A run of many workers can be looked at on a machine that could not train it."""
+    _, result = finished
+    monkeypatch.setattr("train.runs.run.make_learner", lambda *_: pytest.fail("made a learner"))
+    found = running.current_weights(result.folder)
+    np.testing.assert_array_equal(found.theta, result.weights.theta)
+    assert (found.games, found.features) == (result.weights.games, result.weights.features)
+
+
+def test_a_run_starts_from_weights_of_its_own_kind(finished, tmp_path):
+    _, result = finished
+    file = result.folder / "weights.npz"
+    with pytest.raises(RlgoError, match=r"expected weights of a linear value function, as learning\.value says"):
+        train(tiny(tmp_path, run={"start": str(file)}, learning={"value": "linear"}), progress=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("games", [3, 10**9])
+def test_games_of_a_measurement_that_cannot_be_played(tmp_path, games):
+    with pytest.raises(RlgoError, match=f"run.eval_games = {games}: expected an even number from 2 to 10,000,000"):
+        tiny(tmp_path, run={"eval_games": games})
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_ends_measurements_at_once_and_they_are_made_later(workers, tmp_path, monkeypatch):
     whole = train(tiny(tmp_path / "whole", run={"workers": workers, "merge_every": 25}), progress=False)

@@ -194,6 +194,12 @@ def test_bad_ranges(tmp_path, key, value, message):
         read_sweep(path)
 
 
+def test_runs_that_could_not_play_each_other(tmp_path):
+    path = write(tmp_path, "[sweep.parameters]\nfeatures.liberties = [['atari 2x2'], ['liberties plus']]")
+    with pytest.raises(RlgoError, match=r"features\.liberties: expected one kind of windows in all runs"):
+        read_sweep(path)
+
+
 def test_bad_places(tmp_path, capsys):
     path = write(tmp_path, "seeds = 2")
     for find, put, message in (
