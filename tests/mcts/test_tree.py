@@ -6,8 +6,10 @@ import re
 
 import numpy as np
 import pytest
+from random_play import random_game
 from tree_tools import (
     SIZE,
+    PatientSearch,
     at,
     game_after,
 )
@@ -18,6 +20,7 @@ from mcts.tree import (
     MOST_VISITS,
     NODE_BITS,
     count,
+    edges_in,
     edges_of,
     mean,
     memory_of,
@@ -118,6 +121,16 @@ def test_a_tree_that_is_nearly_full_follows_the_best_moves():
     assert often.any()
     assert (tree.child[: tree.n_edges[0]][often] >= 0).all()
     assert len(result.line) > 3
+    assert re.search(r" nodes, \d\d% of memory_mb; ", search.report()[0])
+
+
+def test_late_in_a_game_the_memory_is_used_too():
+    """Nodes have few edges there."""
+    search = PatientSearch(SIZE, ALGORITHMS["mc_rave"], 60_000, resources=Resources(memory_mb=1), seed=1)
+    game = random_game(11, 2)
+    search.search(game)
+    (tree,) = search.trees
+    assert edges_in(tree) > 0.5 * len(tree.move)
     assert re.search(r" nodes, \d\d% of memory_mb; ", search.report()[0])
 
 

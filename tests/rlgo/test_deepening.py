@@ -5,6 +5,8 @@ Start reading at `test_whoever_is_first_to_finish_a_depth`.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -172,6 +174,26 @@ def test_with_seconds_alone():
         assert game.is_legal(player.genmove(game))
         assert player.result.depth >= 1
         assert player.result.seconds > 0
+
+
+COMPILES = """
+from rlgo.alphabeta_player import AlphaBeta
+from rlgo.game import Game
+from rlgo.incremental import reset
+from rlgo.resources import checkpoints_dir
+from rlgo.weights import load_weights
+player = AlphaBeta(load_weights(checkpoints_dir() / "9x9-1M.npz"), 1, seed=1)
+player.warm_up()
+before = len(reset.signatures)
+player.genmove(Game(9))
+print(before, len(reset.signatures))
+"""
+
+
+def test_the_first_move_has_nothing_left_to_compile():
+    found = subprocess.run([sys.executable, "-c", COMPILES], capture_output=True, text=True, check=True)
+    before, after = found.stdout.split()
+    assert before == after
 
 
 def test_a_forced_move_takes_no_time():

@@ -69,6 +69,14 @@ def test_weights_are_counted_without_making_the_features(sharing):
     assert count_weights(19, (1, 2, 3), "LI+LD") == 361_658
 
 
+def test_the_first_number_of_theta_is_unused():
+    features = make_features(5)
+    theta = np.zeros(features.n_weights + 1, np.float32)
+    theta[0] = 1.0
+    assert not features.expand(theta).any()
+    assert theta[0] == 1.0
+
+
 def test_blocks_follow_each_other():
     for sharing in SHARINGS:
         features = make_features(5, (1, 3), sharing)
