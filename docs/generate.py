@@ -40,6 +40,7 @@ STRENGTHS = (
     Strength("`mc_rave`", "0.3 s", "mcrave_mogo", 10, _MC, "MC-RAVE 0.3"),
     Strength("`uct,c=0.4`", "0.3 s", "uct_mogo", 10, _MC, "UCT 0.3"),
     Strength("`two_phase,depth=6`", "1 s", "", 0, _TD, "two-phase, depth 6 1"),
+    Strength("`two_phase,depth=6`", "0.25 s", "", 0, _TD, "two-phase, depth 6 0.25"),
     Strength("`two_phase,depth=9,reductions=on`", "0.25 s", "", 10, "results/two_phase_level_10.json"),
     Strength("`two_phase,depth=9,reductions=on`", "0.25 s", "", 0, _TD, "two-phase, depth 9, late moves reduced 0.25"),
     Strength("`dyna2`, falling step", "1 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2, falling step 1"),
@@ -108,13 +109,16 @@ def _against_gnugo(s: Strength) -> tuple[PairResult | None, tuple[float, float],
     opponent, file = f"GNU Go level {s.level}", DOCS / s.source
     if s.source and not s.point:
         match = json.loads(file.read_text("utf-8"))
-        return PairResult(s.player, opponent, match["wins"], match["games"]), tuple(match["ci95"]), None
+        if "scores" in match:  # an early match has its total alone
+            result = PairResult.of_openings(s.player, opponent, match["scores"])
+        else:
+            result = PairResult(s.player, opponent, match["wins"], match["games"])
+        return result, tuple(match["ci95"]), None
     analysis = analyze(file.parent, file.stem) if s.point else None
     won = analysis.won(s.point, opponent) if analysis else None
     if won is None:
         return None, (0.0, 1.0), None
-    (met,) = (pair for pair in analysis.pairs if {pair.a, pair.b} == {s.point, opponent})
-    scores = met.openings if met.a == s.point else [[1 - y for y in opening] for opening in met.openings]
+    scores = analysis.scores(s.point, opponent)
     return PairResult.of_openings(s.player, opponent, scores), (won.low, won.high), analysis.speeds.get(s.point)
 
 

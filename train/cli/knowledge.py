@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from rlgo.errors import RlgoError, nearest
 from train.cli.options import (
+    MOST_JOBS,
     Force,
     JsonFile,
     Komi,
@@ -63,7 +64,7 @@ def play(
         int,
         typer.Option("--opening-plies", parser=count(0), metavar="N", help="Random moves at the start of each game."),
     ] = 2,
-    workers: Annotated[int, typer.Option("--workers", parser=count(1), metavar="N", help="Games at a time.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", parser=count(1, MOST_JOBS), metavar="N", help="Games at a time.")] = 1,
     cluster: Annotated[
         str, typer.Option("--cluster", metavar="C", help="Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).")
     ] = "",
@@ -84,7 +85,7 @@ def play(
 
     plan = GamesPlan(player, games, checked.size, checked.komi, seed, opening_plies)
     try:
-        play_games(plan, out, jobs=workers, cluster=cluster, sgf=sgf)
+        play_games(plan, out, jobs=jobs, cluster=cluster, sgf=sgf)
     except KeyboardInterrupt:
         message(f"rlgo: the finished games are in {out}; run the same command again to continue")
         raise

@@ -301,14 +301,18 @@ class Analysis:
         weights[there] -= 1 / len(there)
         return Measured.normal(value, float(weights @ self.ratings.covariance @ weights))
 
-    def won(self, a: str, b: str) -> Measured | None:
-        """Return the share of its games that `a` won against `b`; None if there were none."""
-        scores = [
+    def scores(self, a: str, b: str) -> list[tuple[float, ...]]:
+        """Return the scores of `a` against `b` in each opening."""
+        return [
             tuple(y if pair.a == a else 1 - y for y in opening)
             for pair in self.pairs
             if {pair.a, pair.b} == {a, b}
             for opening in pair.openings
         ]
+
+    def won(self, a: str, b: str) -> Measured | None:
+        """Return the share of its games that `a` won against `b`; None if there were none."""
+        scores = self.scores(a, b)
         if not scores:
             return None
         games = list(itertools.chain.from_iterable(scores))

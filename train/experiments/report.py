@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
+from urllib.parse import quote
 
 from rlgo.errors import RlgoError
 from rlgo.files import read_file, write_atomically
@@ -128,7 +129,18 @@ def experiments_of(results: Path) -> list[Experiment]:
 
 def _link(name: str, analyses: Mapping[str, Analysis]) -> str:
     """Name an experiment, with a link to its section if it has one."""
-    return f"[{name}](#{name})" if name in analyses else f"`{name}`"
+    return _to_section(name) if name in analyses else f"`{name}`"
+
+
+def _to_section(name: str) -> str:
+    """Return a link to the section of an experiment, whose name may have spaces."""
+    anchor = re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-")
+    return f"[{name}](#{anchor})"
+
+
+def _to_file(path: Path) -> str:
+    """Return a file as the target of a link."""
+    return quote(path.as_posix())
 
 
 def write_report(results: Path, path: Path) -> None:
@@ -165,7 +177,7 @@ def _summary(experiments: list[Experiment], analyses: Mapping[str, Analysis]) ->
             value = "" if measured is None else _format(claim, measured)
             strong = f"**{verdict}**" if verdict == NOT_HELD else verdict
             text = claim.text.removeprefix(f"({OURS}) ")
-            rows.append((paper, place, text, _expected(claim), value, strong, f"[{e.name}](#{e.name})"))
+            rows.append((paper, place, text, _expected(claim), value, strong, _to_section(e.name)))
     if not rows:
         return "No claims.\n"
     rows.sort(key=lambda row: PAPERS.index(row[0]))
@@ -196,7 +208,7 @@ def _undecided(experiments: list[Experiment], analyses: Mapping[str, Analysis]) 
         else:
             up = math.ceil(10 * times) / 10
             needed = (f"{up:.1f}" if up < 10 else f"{up:.0f}", games_to_decide(analyses[e.name], claim, times))
-        rows.append((paper, text, f"[{e.name}](#{e.name})", *needed))
+        rows.append((paper, text, _to_section(e.name), *needed))
     return f"{_HOW_TO_DECIDE}\n{markdown(rows)}"
 
 
@@ -254,7 +266,7 @@ def _status(experiments: list[Experiment], analyses: Mapping[str, Analysis]) -> 
     rows = [("experiment", "source", "games", "run", "time")]
     for e in experiments:
         analysis = analyses[e.name]
-        link = f"[{e.name}](#{e.name})"
+        link = _to_section(e.name)
         h = analysis.raw.header
         scale = "" if h["scale"] == 1 else f", **scale {h['scale']:g}**"
         games, time = games_behind(analysis), _duration(h["seconds"])
@@ -296,7 +308,7 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
     parts += [f"*{title}*" + (f" ({source})\n" if source else "\n")] if title else []
     parts += [f"**Paper.** {paper}\n"] if paper else []
     if (results / f"{e.name}.png").is_file():
-        parts.append(f"![{title}]({(here / f'{e.name}.png').as_posix()})\n")
+        parts.append(f"![{title}]({_to_file(here / f'{e.name}.png')})\n")
     h = analysis.raw.header
     if h["scale"] != 1:
         parts.append(f"**Scale {h['scale']:g}**: this fraction of the games; not comparable with the paper.\n")
@@ -305,7 +317,7 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
     parts.append(f"**Found.** {results_table(e, analysis) if _is_rated(e, analysis) else _UNRATED}")
     parts.append(
         f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {h['machine']}, "
-        f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({(here / f'{e.name}.jsonl').as_posix()})\n"
+        f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({_to_file(here / f'{e.name}.jsonl')})\n"
     )
     if e.settings.remarks:
         parts.append(f"**Remarks.** {e.settings.remarks}\n")

@@ -269,6 +269,12 @@ def test_diverged_runs_are_shown():
     assert rows["one-ply"] == ["one-ply", "1, 1 diverged", *[""] * 5]
 
 
+def test_links_to_files_with_spaces_in_their_names():
+    e = read_experiment("plies")
+    text = section(replace(e, name="my runs (2)"), Analysis(curves_of(e, openings=4)), Path("nowhere"), Path("a b"))
+    assert "raw results: [my runs (2).jsonl](a%20b/my%20runs%20%282%29.jsonl)" in text
+
+
 def test_labels_that_came_later_are_shown():
     """Results that are older than a label of their experiment's file."""
     e = read_experiment("plies")

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
-from rlgo.board import BLACK, EMPTY, PASS, WHITE
+from rlgo.board import BLACK, EMPTY, WHITE
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
@@ -61,24 +59,9 @@ def name_of_move(p: int, size: int) -> str:
     return "resign" if p == RESIGN else to_vertex(p, size)
 
 
-def stones_on(game: Game) -> dict[str, list[str]]:
-    """Return the vertices of the stones on the board by colour."""
-    color = game.board.color
-    return {name: vertices_of(np.flatnonzero(color == c), game.size) for name, c in COLORS.items()}
-
-
 def setup_of(game: Game) -> dict[str, list[str]]:
     """Return the vertices of the stones that a game began with by colour."""
     return {name: vertices_of((p for c, p in game.setup if c == color), game.size) for name, color in COLORS.items()}
-
-
-def captures_of(game: Game) -> dict[str, int]:
-    """Return how many stones each colour has taken: the other colour's stones that are no longer on the board."""
-    put = dict.fromkeys(NAMES, 0)
-    for color, p in (*game.setup, *game.moves):
-        put[color] += p != PASS
-    on_board = {color: int((game.board.color == color).sum()) for color in NAMES}
-    return {NAMES[3 - color]: put[color] - on_board[color] for color in (WHITE, BLACK)}
 
 
 def describe_game(game: Game, shown: Game) -> dict[str, Any]:
@@ -94,8 +77,8 @@ def describe_game(game: Game, shown: Game) -> dict[str, Any]:
         "to_play": NAMES[shown.to_play],
         "last_move": None if shown.last_move is None else to_vertex(shown.last_move, size),
         "ko": to_vertex(ko, size) if ko else None,
-        "stones": stones_on(shown),
-        "captures": captures_of(shown),
+        "stones": {name: vertices_of(shown.stones(name), size) for name in COLORS},
+        "captures": {name: shown.captures(name) for name in COLORS},
         "legal": vertices_of(shown.legal_moves(), size),
         "is_over": game.is_over(),
         "resigned": NAMES[game.resigned] if game.resigned != EMPTY else None,
