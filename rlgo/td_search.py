@@ -329,7 +329,11 @@ class TdSearch(Player):
     def genmove(self, game: Game) -> int:
         """Search, and choose the best move by the value function; see `Player.genmove`."""
         self.search(game)
-        move = greedy_move(game, self.evaluate(game, self.acting_memory()), self._choice)
+        return self.act(game, self.acting_memory())
+
+    def act(self, game: Game, memory: np.ndarray) -> int:
+        """Return the best move by a memory, float32[K], or what the player does instead: RESIGN, or exploration."""
+        move = greedy_move(game, self.evaluate(game, memory), self._choice)
         return RESIGN if self.gives_up(game, move) else self.explore(game, move)
 
     def gives_up(self, game: Game, move: int) -> bool:

@@ -11,6 +11,7 @@ from random_play import SIZE, random_game, random_weights
 from rlgo.alphabeta_player import AlphaBeta
 from rlgo.board import BLACK
 from rlgo.dyna2 import Dyna2
+from rlgo.player import RESIGN
 from rlgo.rewriting import fuse
 from rlgo.td_search import TdSearch
 from rlgo.two_phase import TwoPhase
@@ -79,6 +80,19 @@ def test_two_phases_share_the_time():
     assert both.genmove(game) in game.sensible_moves()
     assert first.tally.simulations > 0
     assert both.result.depth >= 1
+
+
+def test_without_time_the_first_phase_moves():
+    first = TdSearch(SIZE, (1, 2), 30, seed=1)
+    both = TwoPhase(first, depth=2, seed=1)
+    game = random_game(6, 2)
+    both.genmove(game)
+    both.second.search = lambda *_: pytest.fail("searched")
+    both.limit = 0.0
+    move = both.genmove(game)
+    assert (both.result, both.candidates(game)[0].move) == (None, move)
+    first.resign = 1.0
+    assert both.genmove(game) == RESIGN
 
 
 def test_compiling_takes_none_of_the_time_of_a_move(monkeypatch):
