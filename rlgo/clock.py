@@ -107,7 +107,7 @@ class _Side:
         # The lag of moves to come cannot be spent on searching. Delays that were measured are taken more seriously.
         area = size * size
         delays = self.delay * max(_TO_COME * area, area - self.moves)
-        lags = _LAG * max(_TO_COME * area / 2, _LAGGING * area - self.moves)
+        lags = max(0.0, _LAG - self.delay) * max(_TO_COME * area / 2, _LAGGING * area - self.moves)
         return (self.left - delays - lags) / (_TAU * area)
 
     def pace(self) -> float:

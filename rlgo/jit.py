@@ -282,7 +282,7 @@ def compiling(what: str) -> Iterator[None]:
 def seed_sequence(seed: Any) -> np.random.SeedSequence:
     """Return the `SeedSequence` of a seed; None gives a different one each time.
 
-    A sequence is copied, as it has not spawned yet: so what descends from it does not depend on who else used it.
+    A sequence is copied as it was before it spawned anything, so that who else uses it does not matter.
 
     All random numbers descend from these. Several generators of one kind get a child each. Compiled code's and numpy's
     have nothing in common and may start from the same sequence.

@@ -135,7 +135,7 @@ def test_short_games_have_time_from_the_first_move_on(size: int, main: float) ->
     budgets = []
     for _ in range(size * size // 2):
         budgets.append(clock.budget(BLACK, size))
-        clock.spend(BLACK, budgets[-1] + 0.01)
+        clock.spend(BLACK, budgets[-1] + 0.02, budgets[-1])
     assert min(budgets) > 0
     assert clock.left(BLACK)[0] < 0.65 * main
 
@@ -228,4 +228,4 @@ def test_new_settings_do_not_forget_the_delays() -> None:
     assert clock.budget(BLACK, 9) is None
     clock.set(TimeSettings(60))
     assert clock.left(BLACK) == (60, 0)
-    assert clock.budget(BLACK, 9) == pytest.approx((60 - 0.5 * 81 - 0.05 * 60.75) * 4 / 81)
+    assert clock.budget(BLACK, 9) == pytest.approx((60 - 0.5 * 81) * 4 / 81)

@@ -201,8 +201,9 @@ def test_a_forced_move_takes_no_time():
     weights = load_weights(checkpoints_dir() / "9x9-1M.npz")
     game = random_game(9, 3, 20)
     game.allowed = {game.sensible_moves()[0]}
-    player = AlphaBeta(weights, None, 3600.0, seed=1)
+    player = AlphaBeta(weights, None, 20.0, seed=1)
     assert player.genmove(game) in game.allowed
+    assert player.result.seconds < 10
     player = AlphaBeta(weights, 3, None, seed=1)
     assert player.genmove(game) in game.allowed
     assert player.result.depth == 3

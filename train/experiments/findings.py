@@ -156,11 +156,26 @@ class Analysis:
     # -----------------------------------------------------------------------------------------
 
     @cached_property
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines of the games that everyone plays, without those that claims ask for."""
+        return [line for line in self.raw.of("pair") if "seed" not in line]
+
+    @cached_property
     def pairs(self) -> list[PairResult]:
-        """The scores of each pair of players."""
-        return [
-            PairResult.of_openings(a, b, scores_of(line)) for line in self.raw.of("pair") for a, b in [line["pair"]]
-        ]
+        """The scores of each pair of players, in `lines`."""
+        return [PairResult.of_openings(a, b, scores_of(line)) for line in self.lines for a, b in [line["pair"]]]
+
+    def of_claim(self, claim: Claim) -> Analysis:
+        """Return the analysis of the games that were played for a claim, or of all others if there are none.
+
+        Its own games alone decide a claim. What the others say is why it asked for some, so that together they would
+        seem to say more than they do.
+        """
+        own = [line for line in self.raw.of("pair") if "seed" in line and set(line["pair"]) == {claim.a, claim.b}]
+        if not claim.games or not own:
+            return self
+        alone = [{key: value for key, value in line.items() if key != "seed"} for line in own]
+        return Analysis(RawResults(self.raw.header, alone))
 
     @cached_property
     def is_anchored(self) -> bool:
@@ -323,7 +338,7 @@ class Analysis:
         """Simulations a second of each player whose spec sets the simulations per move."""
         done: Counter[str] = Counter()
         seconds: Counter[str] = Counter()
-        for line in self.raw.of("pair"):
+        for line in self.lines:
             for name, spec, spent in zip(line["pair"], line.get("specs", ()), line.get("seconds_of", ()), strict=False):
                 sims = parse_spec(spec).values.get("simulations")
                 if type(sims) is int:
@@ -363,9 +378,9 @@ class Analysis:
     def measure(self, claim: Claim) -> Measured | None:
         """Return the number that a claim is about; None if it was not measured."""
         if claim.of == "elo":
-            return self.elo(claim.a, claim.b)
+            return self.of_claim(claim).elo(claim.a, claim.b)
         if claim.of == "won":
-            return self.won(claim.a, claim.b)
+            return self.of_claim(claim).won(claim.a, claim.b)
         if claim.of == "speed":
             return self.speed(claim.a, claim.b)
         if claim.of == "spread":

@@ -21,7 +21,7 @@ from train.arena.tournament import RESULTS, Plan, run_tournament
 from train.config import TournamentConfig
 from train.experiments.matches import PlannedMatch, matches, swiss_games
 from train.experiments.model import Experiment
-from train.experiments.raw import RawResults, games_of, pair_line, sum_of_lines, whole_openings
+from train.experiments.raw import RawResults, games_of, pair_line, sum_of_lines, turned, whole_openings
 from train.experiments.training import labelled_runs, train_runs
 from train.players.spec import parse_spec
 
@@ -75,6 +75,12 @@ def check(e: Experiment, before: RawResults | None, play: bool, add: bool, only:
         will_play = play and match in chosen
         then = match.games if will_play else len(_finished_openings(_games_of(e, match)[0], 1))
         kept.append((f" of {match.a.name} against {match.b.name}", counted.get(match.key, 0), then))
+    planned = {match.key for match in matches(e)}
+    kept += [
+        (f" of {a} against {b}", games, 0)
+        for (a, b, seed), games in counted.items()
+        if (a, b, seed) not in planned and seed != e.settings.seed
+    ]
     for whom, now, then in kept:
         if then < now:
             way = "--add, or another --results folder" if matches(e) else "another --results folder"
@@ -125,6 +131,7 @@ def _counted(e: Experiment, before: RawResults) -> _Counted:
     """Return the lines of raw results that count games of this experiment.
 
     Those of a Swiss tournament are all of them: its pairs depend on every single game, so that no others can follow.
+    Games of claims stay even if no claim asks for them any more.
     Raises RlgoError for results of other players or openings.
     """
     s = e.settings
@@ -136,11 +143,10 @@ def _counted(e: Experiment, before: RawResults) -> _Counted:
     specs = {c.name: c.spec for c in e.contestants}
     counted: _Counted = {}
     for pair, line in _lines_of(e, before).items():
-        if pair not in sizes and not (swiss_games(e) and pair[2] == s.seed):
+        if pair not in sizes and pair[2] == s.seed and not swiss_games(e):
             continue
-        if line["specs"] != [specs.get(name) for name in pair[:2]] or line.get("size", s.size) != sizes.get(
-            pair, s.size
-        ):
+        players, size = [specs.get(name) for name in pair[:2]], line.get("size", s.size)
+        if line["specs"] != players or size != sizes.get(pair, size):
             raise RlgoError(f"{e.name}: the results of {pair[0]} against {pair[1]} are those of other players")
         whole = whole_openings(line) if pair in sizes else line
         if games_of(whole):
@@ -160,8 +166,13 @@ def _check_weights(e: Experiment, lines: list[dict[str, Any]], before: RawResult
 
 
 def _lines_of(e: Experiment, raw: RawResults) -> _Counted:
-    """Return the lines of all pairs in raw results."""
-    return {(*line["pair"], line.get("seed", e.settings.seed)): line for line in raw.of("pair")}
+    """Return the lines of all pairs in raw results; those of claims have the players in the order of the file."""
+    place = {c.name: i for i, c in enumerate(e.contestants)}
+    lines = [
+        turned(line) if "seed" in line and place.get(line["pair"][0], 0) > place.get(line["pair"][1], 0) else line
+        for line in raw.of("pair")
+    ]
+    return {(*line["pair"], line.get("seed", e.settings.seed)): line for line in lines}
 
 
 def _openings_in(counted: _Counted, match: PlannedMatch) -> int:

@@ -91,13 +91,13 @@ def _pairs(e: Experiment) -> list[tuple[Contestant, Contestant]]:
 def _of_claims(e: Experiment) -> list[PlannedMatch]:
     """Return the matches that claims ask for: one for each pair of players.
 
-    They have a seed of their own, so that the tournament's openings are not played once more.
+    They have a seed of their own, so that the tournament's openings are not played once more. The players come in the
+    order of the file, whichever of them the claim names first.
     """
-    by_name = {c.name: c for c in e.contestants}
     found: dict[frozenset[str], PlannedMatch] = {}
     for claim in e.claims:
         pair, games = frozenset((claim.a, claim.b)), e.scaled(claim.games)
         if games > (found[pair].games if pair in found else 0):
-            a, b = by_name[claim.a], by_name[claim.b]
+            a, b = (c for c in e.contestants if c.name in pair)
             found[pair] = PlannedMatch(a, b, games, a.size or b.size or e.settings.size, e.settings.seed + 1, True)
     return list(found.values())

@@ -106,6 +106,14 @@ def whole_openings(line: dict[str, Any]) -> dict[str, Any]:
     return {**whole, "distinct": min(line["distinct"], games_of(whole))}
 
 
+def turned(line: dict[str, Any]) -> dict[str, Any]:
+    """Return a line made by `pair_line` with its players in the other order."""
+    swapped = str.maketrans("WL", "LW")
+    openings = {scores[::-1].translate(swapped): n for scores, n in line["openings"].items()}
+    both = {key: line[key][::-1] for key in ("pair", "specs", "seconds_of") if key in line}
+    return {**line, **both, "openings": dict(sorted(openings.items()))}
+
+
 def sum_of_lines(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return one line for the different games of several lines that `pair_line` made of the same players."""
     games = [games_of(line) for line in lines]

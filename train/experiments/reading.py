@@ -352,6 +352,8 @@ def _check_point(e: Experiment, claim: Claim, point: str) -> None:
 def _check_match(e: Experiment, claim: Claim) -> None:
     """Raise an RlgoError if a claim asks for games that its two points cannot play."""
     sizes = {c.name: c.size for c in e.contestants if c.name in (claim.a, claim.b)}
+    if claim.games and claim.of not in ("elo", "won"):
+        raise RlgoError(f'{e.path}: claim "{claim.text}": games: expected of = "elo" or "won"')
     if claim.games and (len(sizes) < 2 or len({size for size in sizes.values() if size}) > 1):
         raise RlgoError(
             f'{e.path}: claim "{claim.text}": games = {claim.games}: expected two players of one board size'

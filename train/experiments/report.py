@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 from urllib.parse import quote
 
 from rlgo.errors import RlgoError
@@ -33,7 +33,7 @@ from train.experiments.findings import (
     analyze,
 )
 from train.experiments.model import GNUGO_0, GNUGO_10, Claim, Experiment
-from train.experiments.raw import own_experiments, read_header, read_raw, scores_of
+from train.experiments.raw import games_of, own_experiments, read_header, read_raw, scores_of
 from train.experiments.reading import list_experiments, read_experiment
 from train.experiments.stated import stated_rows
 from train.experiments.tables import results_table
@@ -53,7 +53,8 @@ training runs come out bit-identical on the same type of CPU, and so do games wi
 *does not hold* if the whole interval lies outside; otherwise it is *undecided*. Ratings are Bradley-Terry ratings in
 Elo, on a scale where GNU Go 3.8 level 10 has 1800 (the papers used 3.7.10): the runs of {scale} play
 against level 0, which plays against level 10 in {link}. All other runs are placed on this scale by the
-first of those runs. Intervals allow for the fact that another seed gives another run: {scatter}.
+first of those runs. Where a tournament left a claim undecided, games between its two players may have been added for
+it; then these alone decide it. Intervals allow for the fact that another seed gives another run: {scatter}.
 
 Ratings from games between related programs exaggerate the differences, because each program has learned what to expect
 from the others. A tournament among searches is placed on GNU Go's scale by the players that met GNU Go; it mainly shows
@@ -69,8 +70,8 @@ _HOW_TO_DECIDE = f"""### What would decide the rest
 
 The interval of a claim shrinks with the square root of the number of games, and of seeds where runs are compared. If
 the number found stays where it is, this many times as many decide an undecided claim: the seeds of each setting, the
-games of the pair, or those of the whole tournament. Where it says more than {_TOO_MANY}, the number lies too close to a
-bound; or the common scale, which other experiments set, is too uncertain.
+games of the pair or of the claim, or those of the whole tournament. Where it says more than {_TOO_MANY}, the number
+lies too close to a bound; or the common scale, which other experiments set, is too uncertain.
 """
 
 
@@ -218,11 +219,8 @@ def games_to_decide(analysis: Analysis, claim: Claim, times: float) -> str:
     seeds = [len(analysis.runs[label]) for label in dict.fromkeys(labels) if label in analysis.runs]
     if seeds and claim.of == "elo":
         return f"{' and '.join(f'{math.ceil(times * n):,}' for n in seeds)} seeds"
-    met = [
-        pair
-        for pair in analysis.pairs
-        if not (claim.of == "won" or claim.games) or {pair.a, pair.b} == {claim.a, claim.b}
-    ]
+    behind = analysis.of_claim(claim)
+    met = [pair for pair in behind.pairs if claim.of != "won" or {pair.a, pair.b} == {claim.a, claim.b}]
     return f"{math.ceil(times * sum(pair.games for pair in met)):,} games"
 
 
@@ -281,6 +279,8 @@ def games_behind(analysis: Analysis) -> str:
         parts.append(f"{sum(run['games'] for run in analysis.raw.of('run')):,} of self-play")
     if analysis.raw.of("pair"):
         parts.append(f"{sum(pair.games for pair in analysis.pairs):,.0f} for ratings")
+        if own := sum(games_of(line) for line in analysis.raw.of("pair")) - sum(map(games_of, analysis.lines)):
+            parts.append(f"{own:,} for claims")
     return ", ".join(parts)
 
 
@@ -316,12 +316,18 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
         parts.append(f"**In the picture from elsewhere.**\n\n{markdown(stated_rows(e))}")
     parts.append(f"**Found.** {results_table(e, analysis) if _is_rated(e, analysis) else _UNRATED}")
     parts.append(
-        f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {h['machine']}, "
+        f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {_machines(h)}, "
         f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({_to_file(here / f'{e.name}.jsonl')})\n"
     )
     if e.settings.remarks:
         parts.append(f"**Remarks.** {e.settings.remarks}\n")
     return "\n".join(parts)
+
+
+def _machines(header: Mapping[str, Any]) -> str:
+    """Return the machine of the last games, and those of earlier ones to which they were added."""
+    earlier = {part["machine"] for part in header.get("earlier", [])} - {header["machine"]}
+    return header["machine"] + (f" (earlier games on {' and '.join(sorted(earlier))})" if earlier else "")
 
 
 def show(e: Experiment, results: Path) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from train.console import markdown
 from train.experiments.counts import BINS_A_DECADE
 from train.experiments.findings import Analysis, Measured
-from train.experiments.matches import matches, total_games
+from train.experiments.matches import matches, swiss_games
 from train.experiments.model import Contestant, Experiment
 from train.experiments.raw import games_of, run_point
 
@@ -166,7 +166,7 @@ def _opponents(e: Experiment, players: Sequence[Contestant]) -> list[str]:
 def _games_and_seconds(analysis: Analysis) -> tuple[Counter[str], Counter[str]]:
     """Return each player's number of games and thinking time in seconds."""
     games, seconds = Counter[str](), Counter[str]()
-    for line in analysis.raw.of("pair"):
+    for line in analysis.lines:
         for name, spent in zip(line["pair"], line["seconds_of"], strict=True):
             games[name] += games_of(line)
             seconds[name] += spent
@@ -175,17 +175,18 @@ def _games_and_seconds(analysis: Analysis) -> tuple[Counter[str], Counter[str]]:
 
 def _how_played(e: Experiment, analysis: Analysis) -> str:
     """Return sentences on the number of games and on how to read the table."""
-    is_swiss = e.settings.pairing == "swiss"
-    planned, played = total_games(e), sum(pair.games for pair in analysis.pairs)
-    so_far = f" ({played:,.0f} of {planned:,} played so far)" if played < planned else ""
-    if is_swiss:
+    counts = [match.games for match in matches(e) if not match.is_for_claim]
+    planned, played = swiss_games(e) or sum(counts), sum(map(games_of, analysis.lines))
+    so_far = f" ({played:,} of {planned:,} played so far)" if played < planned else ""
+    if e.settings.pairing == "swiss":
         text = [f"A Swiss tournament with {e.scaled(e.settings.games):,} games per player{so_far}."]
     else:
-        counts = [match.games for match in matches(e) if not match.is_for_claim]
         text = [f"{_range(counts)} games per pair{so_far}."]
-    if extra := [match.games for match in matches(e) if match.is_for_claim]:
-        which = f"each of {len(extra)} pairs" if len(extra) > 1 else "a pair"
-        text.append(f"In addition, {_range(extra)} games of {which} that claims compare.")
+    if own := [match.games for match in matches(e) if match.is_for_claim]:
+        played = sum(games_of(line) for line in analysis.raw.of("pair")) - played
+        so_far = f" ({played:,} of {sum(own):,} played so far)" if played < sum(own) else ""
+        claims = "of a claim" if len(own) == 1 else f"of each of {len(own)} claims"
+        text.append(f"In addition, {_range(own)} games between the two players {claims}{so_far}.")
     if e.settings.pairing != "gauntlet":
         text.append("The intervals of ratings are those of the difference to the mean of all players.")
     text.append("Seconds are thinking time.")

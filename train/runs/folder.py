@@ -161,16 +161,20 @@ class RunFolder:
             parent.mkdir(parents=True, exist_ok=True)
             for left in parent.glob(f".{name}.????????{TEMPORARY}"):
                 # Left behind by a killed process: another that fills it holds its lock, or has only just made it.
-                if not RunFolder(left).in_use() and any(left.iterdir()):
-                    shutil.rmtree(left, ignore_errors=True)
+                with contextlib.suppress(FileNotFoundError):  # or has renamed it by now
+                    if not RunFolder(left).in_use() and any(left.iterdir()):
+                        shutil.rmtree(left, ignore_errors=True)
             temporary = Path(tempfile.mkdtemp(TEMPORARY, f".{name}.", parent))
             new = RunFolder(temporary)
-            with new.lock():
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(new.lock())
                 temporary.chmod(0o755)
                 new.checkpoints.mkdir()
                 yield new
-            self._refuse_existing()
-            os.rename(temporary, self.path)
+                self._refuse_existing()
+                if os.name == "nt":  # where a folder with an open file in it cannot be renamed
+                    stack.close()
+                os.rename(temporary, self.path)
         except OSError as error:
             if error.errno in (errno.EEXIST, errno.ENOTEMPTY):  # another process was faster
                 self._refuse_existing()

@@ -307,6 +307,7 @@ class _Progress:
     spent: float = 0.0  # ... and the seconds of self-play they took
     strength: dict[str, Any] = field(default_factory=dict)  # last measured, see `Strength`
     elo: float = 0.0  # measured along with it
+    measured: int = -1  # after this number of games
     measures_due: bool = False  # whether the logs, measurements and checkpoint of this number of games come next ...
     gnugo_due: bool = False  # ... or a match against GNU Go
     finished: bool = False
@@ -334,7 +335,7 @@ class _Run:
         """Play, learn, measure and save until the last game."""
         learner, games, done = self.learner, self.config.run.games, self.done
         self.introduce()
-        if learner.games >= games and done.window:  # the run was resumed to end where it stands
+        if learner.games >= games and done.measured != learner.games:  # it was resumed to end where it stands
             done.measures_due = True
         start, saved = time.perf_counter() - done.seconds, time.perf_counter()
         slice_games = 1
@@ -434,7 +435,9 @@ class _Run:
         finally:
             self.stop.at_once = False
         self.done.measures_due = False
-        if due(run.log_every):
+        if is_reported:
+            self.done.measured = games
+        if due(run.log_every) and self.done.window:
             scalars = _scalars(self.done.window, self.done.spent, self.learner)
             if run.cluster:
                 scalars["cluster/lost_games"] = self.done.lost

@@ -9,7 +9,6 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 
-import numpy as np
 import pytest
 from experiment_files import GAMES, RIVALS, write
 
@@ -18,11 +17,11 @@ from rlgo.weights import Weights, load_weights, save_weights
 from train.arena.match import play_match
 from train.cli import main as cli
 from train.config import load_config
-from train.experiments.findings import analyze
+from train.experiments.findings import Analysis, analyze
 from train.experiments.games import games_file, games_left, run
 from train.experiments.matches import matches, total_games
 from train.experiments.model import Experiment
-from train.experiments.raw import scores_of, sum_of_lines, write_raw
+from train.experiments.raw import scores_of, sum_of_lines, turned, write_raw
 from train.experiments.reading import read_experiment
 from train.experiments.report import games_behind, games_to_decide, plot, section, show
 from train.experiments.running import run_experiment
@@ -358,23 +357,31 @@ def test_a_claim_has_games_of_its_own(match, tmp_path):
     text = text.replace('chance = "random"', 'chance = "random"\nother = "random,seed=3"')
     swiss = read_experiment(write(tmp_path, text, "swiss"), out=tmp_path / "out")
     (of_claim,) = matches(swiss)
-    assert (of_claim.names, of_claim.games, of_claim.seed) == (("greedy 0", "chance"), 6, 2)
+    assert (of_claim.names, of_claim.games, of_claim.seed) == (("chance", "greedy 0"), 6, 2)
     assert total_games(swiss) == 8 + 6
     assert [planned.games for planned in matches(read_experiment(swiss.path, scale=2))] == [12]
     raw = run_experiment(swiss, tmp_path / "results", jobs=1, progress=False)
     *tournament, last = raw.lines
-    assert (last["pair"], last["seed"], sum(map(len, scores_of(last)))) == (["greedy 0", "chance"], 2, 6)
+    assert (last["pair"], last["seed"], sum(map(len, scores_of(last)))) == (["chance", "greedy 0"], 2, 6)
     assert sum(len(opening) for line in tournament for opening in scores_of(line)) == 8
     assert all("seed" not in line for line in tournament)
     assert games_left(swiss) == (0, 14)
     found = analyze(tmp_path / "results", "swiss")
-    met = [line for line in raw.lines if set(line["pair"]) == {"greedy 0", "chance"}]
-    scores = [(line["pair"][0] == "chance", y) for line in met for opening in scores_of(line) for y in opening]
-    assert found.won("greedy 0", "chance").value == pytest.approx(np.mean([abs(turned - y) for turned, y in scores]))
     (claim,) = swiss.claims
-    assert games_to_decide(found, claim, 2.0) == f"{2 * sum(len(y) for line in met for y in scores_of(line))} games"
+
+    # Its own games alone decide the claim; the others decide everything else.
+    others = [tuple(line["pair"]) for line in tournament]
+    assert [(pair.a, pair.b) for pair in found.pairs] == others
+    alone = found.of_claim(claim)
+    assert [(pair.a, pair.b, pair.games) for pair in alone.pairs] == [("chance", "greedy 0", 6)]
+    assert found.measure(claim) == alone.elo("greedy 0", "chance") != found.elo("greedy 0", "chance")
+    won = sum(1 - y for opening in scores_of(last) for y in opening) / 6
+    assert found.measure(replace(claim, of="won")).value == pytest.approx(won)
+    assert found.measure(replace(claim, games=0)) == found.elo("greedy 0", "chance")
+    assert games_to_decide(found, claim, 2.0) == "12 games"
     text = section(swiss, found, tmp_path, tmp_path)
-    assert "A Swiss tournament with 4 games per player. In addition, 6 games of a pair that claims compare." in text
+    assert "A Swiss tournament with 4 games per player. In addition, 6 games between the two players of a " in text
+    assert games_behind(found) == "8 for ratings, 6 for claims"
 
     # The tournament's games are gone: it stays as it is counted, and games of the claim follow those that are counted.
     more = replace(swiss, claims=(replace(claim, games=10),), folder=tmp_path / "other")
@@ -385,10 +392,36 @@ def test_a_claim_has_games_of_its_own(match, tmp_path):
     assert after.lines[:-1] == tournament
     assert sum(map(len, scores_of(after.lines[-1]))) == 10
     assert Counter(after.lines[-1]["openings"]) >= Counter(last["openings"])
+    assert "10 games between the two players of a claim." in section(more, Analysis(after), tmp_path, tmp_path)
+    assert "(6 of 10 played so far)." in section(more, found, tmp_path, tmp_path)
     with pytest.raises(
-        RlgoError, match=r"no player's name contains 'other': expected a part of one of greedy 0, chance$"
+        RlgoError, match=r"no player's name contains 'other': expected a part of one of chance, greedy 0$"
     ):
         run_experiment(more, tmp_path / "results", progress=False, add=True, only="other")
+
+
+def test_games_of_a_claim_are_not_lost(match, tmp_path):
+    """Neither where a claim names its players the other way round, nor where no claim asks for them any more."""
+    e = read_experiment(
+        write(tmp_path, match.path.read_text("utf-8") + CLAIM.format(games=4), "claimed"), out=tmp_path / "out"
+    )
+    raw = run_experiment(e, tmp_path, jobs=1, progress=False)
+    last = raw.lines[-1]
+    other_way = turned(last)
+    assert other_way["pair"] == ["greedy 0", "chance"]
+    assert turned(other_way) == last
+    scores = sorted(tuple(1 - y for y in opening[::-1]) for opening in scores_of(last))
+    assert sorted(scores_of(other_way)) == scores
+    write_raw(tmp_path / "claimed.jsonl", replace(raw, lines=[*raw.lines[:-1], other_way]))
+    (claim,) = e.claims
+    away = replace(e, folder=tmp_path / "away")
+    for claims in ((claim,), (replace(claim, a="chance", b="greedy 0"),), ()):
+        again = run_experiment(
+            replace(away, claims=claims), tmp_path, jobs=1, progress=False, add=True, play=bool(claims)
+        )
+        assert sorted(again.lines, key=str) == sorted(raw.lines, key=str)
+    with pytest.raises(RlgoError, match="its results count 4 games of chance against greedy 0, and would count 0"):
+        run_experiment(replace(e, claims=()), tmp_path, progress=False)
 
 
 @pytest.mark.parametrize(
@@ -396,7 +429,7 @@ def test_a_claim_has_games_of_its_own(match, tmp_path):
     [
         ("5", r"number 1: games = 5: expected an even number"),
         ('"6"', r"number 1: games = '6': expected a number"),
-        ("6\nof = 'number'", "expected elo or won"),
+        ("6\nof = 'speed'", 'games: expected of = "elo" or "won"'),
     ],
 )
 def test_games_of_a_claim_that_cannot_be_played(match, tmp_path, games, message):

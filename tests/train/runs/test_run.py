@@ -257,9 +257,10 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, monkeypatch, capsys):
     ]  # fmt: skip
 
 
-def test_a_run_may_end_where_it_was_interrupted(tmp_path, monkeypatch):
+@pytest.mark.parametrize("at", [120, 150])  # 150 is logged, but not measured
+def test_a_run_may_end_where_it_was_interrupted(at, tmp_path, monkeypatch):
     """With the measurements of a run's end."""
-    interrupt(monkeypatch, at=120)
+    interrupt(monkeypatch, at=at)
     with pytest.raises(KeyboardInterrupt):
         train(tiny(tmp_path), progress=False)
     games = load_weights(tmp_path / "tiny" / "weights.npz").games

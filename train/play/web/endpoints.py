@@ -1,7 +1,7 @@
 """The HTTP half of the API: one method for each request.
 
-Start reading at `Endpoints.routes`. Answers are computed in worker threads, a few at a time. Requests that only read
-have threads of their own, so that they need not wait for searches.
+Start reading at `Endpoints.routes`. Answers are computed in worker threads, a few at a time. GET requests have
+threads of their own, so that they need not wait for searches.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def test_what_only_reads_does_not_wait_for_searches(monkeypatch):
     with make_client(SMALL._replace(limits=Limits(analyses=1))) as one, ThreadPoolExecutor() as threads:
         try:
             searches = [threads.submit(post, one, "/api/analysis", **body) for _ in range(3)]
-            assert threads.submit(get, one, "/api/sgf").result(timeout=600) == {"files": []}
+            assert threads.submit(get, one, "/api/sgf").result(timeout=60) == {"files": []}
         finally:
             go_on.set()
         assert [search.result()["chosen"] for search in searches] == ["C1"] * 3
