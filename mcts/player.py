@@ -163,8 +163,6 @@ class TreeSearch(Player):
         self.resign, self.epsilon = PROBABILITY.check("resign", resign), PROBABILITY.check("epsilon", epsilon)
         self.name, self.sizes, self._size = name, (size,), size
         self.prior_search = OrNone(One(TdSearch)).check("prior_search", prior_search)
-        if prior_search is not None and prior_search.sizes != self.sizes:
-            raise RlgoError(f"prior_search: expected one for {size}x{size}")
         for argument, function in (("prior", prior), ("priors", priors)):
             if function is not None and not callable(function):
                 raise RlgoError(f"{argument} = {shown(function)}: expected a function")
@@ -173,14 +171,8 @@ class TreeSearch(Player):
         priors = one_by_one(prior) if prior is not None else priors
         shares_tree = resources.workers > 1 and not resources.root_parallel
         self.settings = _complete(settings, size, priors is not None, shares_tree)
-        if prior_search is not None:  # its values change, so a prior could not be taken away again
-            self.settings = self.settings._replace(patterns_after=1)
-        if prior_search is not None and self.settings.heuristic not in LEARNED_VALUES:
-            raise RlgoError("prior_search: expected heuristic = rlgo, both or rlgo_patterns, whose values it learns")
-        if prior_search is not None and prior_search.resign:
-            raise RlgoError(
-                "prior_search: resign has no effect there: expected it among the settings of the tree search"
-            )
+        if prior_search is not None:
+            self._fit_prior_search(prior_search)
         self._weights = self._needed(weights)
         self._patterns = self._needed_patterns(patterns)
         policy = Policy(EPSILON_GREEDY, self.epsilon) if self.default_policy.kind == LEARNED else None
@@ -198,6 +190,20 @@ class TreeSearch(Player):
         self.threads = SearchThreads(size, trees, resources.workers, resources.batch, sequence, *kinds)
         self._user_prior = UserPrior(priors, size) if priors is not None else None
         self.new_game()
+
+    def _fit_prior_search(self, prior_search: TdSearch) -> None:
+        """Adapt the settings to a prior search. RlgoError if they cannot be combined."""
+        if prior_search.sizes != self.sizes:
+            raise RlgoError(f"prior_search: expected one for {self._size}x{self._size}")
+        if self.settings.heuristic not in LEARNED_VALUES:
+            raise RlgoError("prior_search: expected heuristic = rlgo, both or rlgo_patterns, whose values it learns")
+        if prior_search.resign:
+            raise RlgoError(
+                "prior_search: resign has no effect there: expected it among the settings of the tree search"
+            )
+        self.settings = self.settings._replace(
+            patterns_after=1
+        )  # its values change: no prior could be taken away again
 
     def _needed(self, weights: Weights | None) -> Weights | None:
         """Return the weights if the settings need any; RlgoError if they are missing, or for another board size."""

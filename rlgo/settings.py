@@ -42,7 +42,8 @@ MOST = 10**9  # games, simulations, plies and other counts
 COUNT = Whole(ge=1, le=MOST)
 COUNT_OR_0 = Whole(ge=0, le=MOST)
 EVEN_COUNT = Whole(ge=0, le=10**7, even=True)
-PAIRED_GAMES = Whole(ge=2, le=10**7, even=True)  # where each opening is played with both colours
+PAIRED_GAMES = Whole(ge=2, le=MOST, even=True)  # where each opening is played with both colours
+FAST_GAMES = Whole(ge=2, le=10**7, even=True)  # the same within compiled code, which keeps all results in memory
 MOST_PLIES = Whole(ge=0, le=4 * MAX_SIZE * MAX_SIZE)  # what a record can hold (`td.max_plies`) on the largest board
 SEED = Whole(ge=0)
 POSITIVE = Number(gt=0)

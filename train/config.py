@@ -37,6 +37,7 @@ from train.settings import (
     Count,
     EvenCount,
     Expected,
+    FastGameCount,
     Folder,
     Liberties,
     Line,
@@ -141,7 +142,7 @@ class RunConfig(Section):
     eval_every: Annotated[Count, Field(ge=0)] = Field(
         default=100_000, description="Games between two measurements of strength. 0 measures at the end only."
     )
-    eval_games: PairedGames = Field(
+    eval_games: FastGameCount = Field(
         default=1_000, description="Games per opponent in each measurement, earlier checkpoints included."
     )
     gnugo_games: EvenCount = Field(

@@ -37,7 +37,7 @@ from pydantic_core import core_schema
 
 from rlgo.bounds import HUGE, Number, words_of
 from rlgo.errors import RlgoError, cut, nearest, shown
-from rlgo.settings import EVEN_COUNT, LIBERTY_WINDOWS, PAIRED_GAMES, SIZES, check_liberties
+from rlgo.settings import EVEN_COUNT, FAST_GAMES, LIBERTY_WINDOWS, PAIRED_GAMES, SIZES, check_liberties
 
 # ---------------------------------------------------------------------------------------------
 # How values are written
@@ -187,6 +187,7 @@ def _of_one_kind(value: tuple[str, ...]) -> tuple[str, ...]:
 Count = Annotated[int, BeforeValidator(_whole), Field(le=HUGE)]
 EvenCount = Annotated[Count, Within(EVEN_COUNT)]
 PairedGames = Annotated[Count, Within(PAIRED_GAMES)]
+FastGameCount = Annotated[Count, Within(FAST_GAMES)]
 # Any text on one line; `Path` may be empty, `Name` and `Folder` may not.
 Line = Annotated[str, AfterValidator(_printable)]
 Path = Annotated[Line, Expected("the path of a file, or nothing")]

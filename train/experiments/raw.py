@@ -110,8 +110,9 @@ def turned(line: dict[str, Any]) -> dict[str, Any]:
     """Return a line made by `pair_line` with its players in the other order."""
     swapped = str.maketrans("WL", "LW")
     openings = {scores[::-1].translate(swapped): n for scores, n in line["openings"].items()}
-    both = {key: line[key][::-1] for key in ("pair", "specs", "seconds_of") if key in line}
-    return {**line, **both, "openings": dict(sorted(openings.items()))}
+    of_both = ("pair", "specs", "seconds_of")
+    line = {key: value[::-1] if key in of_both else value for key, value in line.items()}
+    return {**line, "openings": dict(sorted(openings.items()))}
 
 
 def sum_of_lines(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:

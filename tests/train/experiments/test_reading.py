@@ -205,7 +205,7 @@ def test_players_of_a_series(tmp_path):
         (CURVES + "[run]\ngmaes = 3", r"run.gmaes: expected a key that does not affect the weights: run.log_e"),
         (CURVES + "[run]\ngames = 3", r"run.games: expected a key that does not affect the weights: run.log_e"),
         (CURVES + "[run]\nseed = 3", r"run.seed: expected a key that does not affect the weights"),
-        (CURVES + "[run]\neval_games = 0", r"run: run.eval_games = 0: expected an integer of at least 2"),
+        (CURVES + "[run]\neval_games = 0", r"run: run.eval_games = 0: expected an even number from 2"),
         (
             CURVES + "[[claims]]\ntext = 'so'",
             r"claims, number 1: expected tables \[\[claims\]\] with text, a",
