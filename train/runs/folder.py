@@ -160,10 +160,8 @@ class RunFolder:
             self._refuse_existing()
             parent.mkdir(parents=True, exist_ok=True)
             for left in parent.glob(f".{name}.????????{TEMPORARY}"):
-                # Left behind by a killed process: another that fills it holds its lock, or has only just made it.
-                with contextlib.suppress(FileNotFoundError):  # or has renamed it by now
-                    if not RunFolder(left).in_use() and any(left.iterdir()):
-                        shutil.rmtree(left, ignore_errors=True)
+                if not RunFolder(left).in_use():  # left behind by a killed process
+                    shutil.rmtree(left, ignore_errors=True)
             temporary = Path(tempfile.mkdtemp(TEMPORARY, f".{name}.", parent))
             new = RunFolder(temporary)
             with contextlib.ExitStack() as stack:
