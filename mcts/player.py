@@ -201,9 +201,8 @@ class TreeSearch(Player):
             raise RlgoError(
                 "prior_search: resign has no effect there: expected it among the settings of the tree search"
             )
-        self.settings = self.settings._replace(
-            patterns_after=1
-        )  # its values change: no prior could be taken away again
+        # Its values change from move to move, so a prior could not be taken away again.
+        self.settings = self.settings._replace(patterns_after=1)
 
     def _needed(self, weights: Weights | None) -> Weights | None:
         """Return the weights if the settings need any; RlgoError if they are missing, or for another board size."""

@@ -20,10 +20,9 @@ from rlgo.settings import AT_LEAST_0, COUNT_OR_0
 
 # After this many of a side's moves (a fraction of size * size), 1 / e of its time is left: 20 of about 40 on 9x9.
 _TAU = 0.25
-# The least number of moves a side should still expect to make, as a fraction of size * size.
-_TO_COME = 0.5
-# Up to this number of a side's moves, the same, time is kept for the lag below; nearly all games are shorter.
-_LAGGING = 0.75
+# For how many of a side's moves time is kept, in a whole game and at least, as fractions of size * size: for delays
+# that were measured, which would otherwise lose long games, and for the lag below, which is a guess.
+_DELAYED, _LAGGED = (1.0, 0.5), (0.75, 0.25)
 # Seconds between the end of a search and the controller stopping the clock: a last slice, pipes, a busy machine.
 _LAG = 0.05
 # The difference between the best two moves, in logits of P(win), at which a move takes about its budget. (Half of those
@@ -104,11 +103,13 @@ class _Side:
 
     def share(self, size: int) -> float:
         """Return a move's share of the main time, in seconds."""
-        # The lag of moves to come cannot be spent on searching. Delays that were measured are taken more seriously.
         area = size * size
-        delays = self.delay * max(_TO_COME * area, area - self.moves)
-        lags = max(0.0, _LAG - self.delay) * max(_TO_COME * area / 2, _LAGGING * area - self.moves)
-        return (self.left - delays - lags) / (_TAU * area)
+
+        def to_come(whole: float, least: float) -> float:
+            return max(least * area, whole * area - self.moves)
+
+        kept = self.delay * to_come(*_DELAYED) + max(0.0, _LAG - self.delay) * to_come(*_LAGGED)
+        return (self.left - kept) / (_TAU * area)
 
     def pace(self) -> float:
         """Return the seconds of a move in overtime, with a margin."""

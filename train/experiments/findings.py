@@ -161,6 +161,11 @@ class Analysis:
         return [line for line in self.raw.of("pair") if "seed" not in line]
 
     @cached_property
+    def lines_of_claims(self) -> list[dict[str, Any]]:
+        """The lines of the games that claims ask for: they have a seed of their own."""
+        return [line for line in self.raw.of("pair") if "seed" in line]
+
+    @cached_property
     def pairs(self) -> list[PairResult]:
         """The scores of each pair of players, in `lines`."""
         return [PairResult.of_openings(a, b, scores_of(line)) for line in self.lines for a, b in [line["pair"]]]
@@ -171,9 +176,10 @@ class Analysis:
         Its own games alone decide a claim. What the others say is why it asked for some, so that together they would
         seem to say more than they do.
         """
-        own = [line for line in self.raw.of("pair") if "seed" in line and set(line["pair"]) == {claim.a, claim.b}]
+        own = [line for line in self.lines_of_claims if set(line["pair"]) == {claim.a, claim.b}]
         if not claim.games or not own:
             return self
+        # Without their seed, they are all that there is.
         alone = [{key: value for key, value in line.items() if key != "seed"} for line in own]
         return Analysis(RawResults(self.raw.header, alone))
 

@@ -279,7 +279,7 @@ def games_behind(analysis: Analysis) -> str:
         parts.append(f"{sum(run['games'] for run in analysis.raw.of('run')):,} of self-play")
     if analysis.raw.of("pair"):
         parts.append(f"{sum(pair.games for pair in analysis.pairs):,.0f} for ratings")
-        if own := sum(games_of(line) for line in analysis.raw.of("pair")) - sum(map(games_of, analysis.lines)):
+        if own := sum(map(games_of, analysis.lines_of_claims)):
             parts.append(f"{own:,} for claims")
     return ", ".join(parts)
 

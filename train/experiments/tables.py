@@ -183,7 +183,7 @@ def _how_played(e: Experiment, analysis: Analysis) -> str:
     else:
         text = [f"{_range(counts)} games per pair{so_far}."]
     if own := [match.games for match in matches(e) if match.is_for_claim]:
-        played = sum(games_of(line) for line in analysis.raw.of("pair")) - played
+        played = sum(map(games_of, analysis.lines_of_claims))
         so_far = f" ({played:,} of {sum(own):,} played so far)" if played < sum(own) else ""
         claims = "of a claim" if len(own) == 1 else f"of each of {len(own)} claims"
         text.append(f"In addition, {_range(own)} games between the two players {claims}{so_far}.")
