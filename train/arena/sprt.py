@@ -1,7 +1,8 @@
 """Wald's sequential probability ratio test of two Elo differences: when to stop a match.
 
-Start reading at `llr`. The test works on the mean scores of openings, because the two games of an opening depend on
-each other. Their likelihood is taken as normal, with the observed variance (the generalised test of Van den Bergh).
+Start reading at `log_likelihood_ratios`. The test works on the mean scores of openings, because the two games of an
+opening depend on each other. Their likelihood is taken as normal, with the observed variance (the generalised test of
+Van den Bergh).
 
 A. Wald: Sequential tests of statistical hypotheses, Annals of Mathematical Statistics 16, 1945. M. Van den Bergh: A
 practical introduction to the GSPRT, 2017.
@@ -85,21 +86,25 @@ def parse_sprt(text: str) -> Sprt:
     return Sprt(**values)
 
 
-def llr(means: Sequence[float], sprt: Sprt) -> float:
-    """Return the log-likelihood ratio of H1 to H0 after n openings, n (s1 - s0) (2 x - s0 - s1) / (2 v).
+def log_likelihood_ratios(means: Sequence[float], sprt: Sprt) -> np.ndarray:
+    """Return the log-likelihood ratio of H1 to H0 after each opening, n (s1 - s0) (2 x - s0 - s1) / (2 v).
 
-    x and v are the mean and the variance of the scores; s0 and s1 are the `expected_score` of the two hypotheses.
+    n is the number of openings so far, x and v are the mean and the variance of their scores, and s0 and s1 are the
+    `expected_score` of the two hypotheses.
 
+    Parameters
+    ----------
     means : A's mean score in each opening, 0 to 1
+    sprt : the hypotheses
+
+    Returns
+    -------
+    float64[openings]
     """
-    return float(_ratios(np.asarray(means, np.float64), sprt)[-1])
-
-
-def _ratios(means: np.ndarray, sprt: Sprt) -> np.ndarray:
-    """Return `llr` after each opening, float64[openings]."""
     s0, s1 = float(expected_score(sprt.elo0)), float(expected_score(sprt.elo1))
-    n = np.arange(1, len(means) + 1)
-    total, squares = np.cumsum(means), np.cumsum(means**2)
+    scores = np.asarray(means, np.float64)
+    n = np.arange(1, len(scores) + 1)
+    total, squares = np.cumsum(scores), np.cumsum(scores**2)
     # Two more openings, one won and one lost, are added as in `stats.design_effect`: a few openings that went the same
     # way carry little information about the variance. Without them there are 9 % false alarms at a level of 5 % for
     # elo1 - elo0 = 100.
@@ -110,10 +115,10 @@ def _ratios(means: np.ndarray, sprt: Sprt) -> np.ndarray:
 def judge(means: Sequence[float], sprt: Sprt) -> Verdict:
     """Apply the test after each opening in turn, up to the first that decides it.
 
-    means : see `llr`; may be empty
+    means : see `log_likelihood_ratios`; may be empty
     """
     low, high = sprt.bounds
-    ratios = _ratios(np.asarray(means, np.float64), sprt)
+    ratios = log_likelihood_ratios(means, sprt)
     decided = np.flatnonzero((ratios <= low) | (ratios >= high))
     if len(decided):
         n = int(decided[0])

@@ -8,22 +8,23 @@ import numpy as np
 import pytest
 
 from rlgo.errors import RlgoError
-from train.arena.sprt import Sprt, judge, llr, parse_sprt
+from train.arena.sprt import Sprt, judge, log_likelihood_ratios, parse_sprt
 
 
 def test_the_log_likelihood_ratio() -> None:
     """Against normal densities."""
     means = [0.5, 1.0, 0.5, 0.0, 1.0, 1.0, 0.5, 0.75, 0.5, 1.0]
     sprt = Sprt(0, 60)
-    x, v = np.mean(means), np.var([*means, 0.0, 1.0])  # with an opening won, and one lost
     s0, s1 = 0.5, 1 / (1 + 10 ** (-60 / 400))
 
-    def log_density(s: float) -> float:
-        return sum(-((y - s) ** 2) / (2 * v) for y in means)
+    def log_density(s: float, n: int) -> float:
+        v = np.var([*means[:n], 0.0, 1.0])  # with an opening won, and one lost
+        return sum(-((y - s) ** 2) / (2 * v) for y in means[:n])
 
-    assert llr(means, sprt) == pytest.approx(log_density(s1) - log_density(s0))
-    assert math.isclose(x, 0.675)
-    assert llr(means, sprt) > 0 > llr([1 - y for y in means], sprt)
+    expected = [log_density(s1, n) - log_density(s0, n) for n in range(1, 11)]
+    ratios = log_likelihood_ratios(means, sprt)
+    assert ratios == pytest.approx(expected)
+    assert ratios[-1] > 0 > log_likelihood_ratios([1 - y for y in means], sprt)[-1]
     assert sprt.bounds == pytest.approx((-math.log(19), math.log(19)))
 
 
