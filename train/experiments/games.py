@@ -140,7 +140,7 @@ def _counted(e: Experiment, before: RawResults) -> _Counted:
         if (then := before.header.get(key, now)) != now:  # size and komi were not kept at first
             raise RlgoError(f"{e.name}: {key} is {now:g}, but {then:g} in its results")
     sizes = {match.key: match.size for match in matches(e)}
-    specs = {c.name: c.spec for c in e.contestants}
+    specs = {c.name: c.written for c in e.contestants}
     counted: _Counted = {}
     for pair, line in _lines_of(e, before).items():
         if pair not in sizes and pair[2] == s.seed and not swiss_games(e):
@@ -250,7 +250,7 @@ def _pair_line(
         a.name,
         b.name,
         scores.values(),
-        specs=[a.spec, b.spec],
+        specs=[a.written, b.written],
         **({} if match.size == s.size else {"size": match.size}),
         **({} if match.seed == s.seed else {"seed": match.seed}),
         distinct=len({record.moves for record in records}),

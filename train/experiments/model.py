@@ -59,6 +59,7 @@ class Contestant:
     Attributes
     ----------
     name, spec : its name in the report, and its player spec
+    written : the same spec as raw results keep it: ``{weights LABEL}`` in place of a path, as in the file
     series, x : the series it belongs to, and its number there; "" and None if it has none
     against : label of the series whose player with the same x it plays; "" if none
     size : board size; 0 for the experiment's
@@ -69,6 +70,7 @@ class Contestant:
 
     name: str
     spec: str
+    written: str
     series: str = ""
     x: float | None = None
     against: str = ""

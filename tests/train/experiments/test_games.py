@@ -56,7 +56,7 @@ def test_a_round_robin_records_who_won_and_how_long_it_took(match, tmp_path):
     assert [line["pair"] for line in raw.lines] == [
         ["chance", "greedy 0"], ["chance", "greedy 0.5"], ["greedy 0", "greedy 0.5"]
     ]  # fmt: skip
-    specs = {c.name: c.spec for c in match.contestants}
+    specs = {c.name: c.written for c in match.contestants}
     for line in raw.lines:
         assert sum(line["openings"].values()) == 2
         assert line["specs"] == [specs[name] for name in line["pair"]]
@@ -207,7 +207,7 @@ def test_games_are_added_to_those_that_the_results_count(match, tmp_path):
     assert [sum(map(len, scores_of(line))) for line in again.lines] == [8, 8, 8]
     assert of(again)[0] == of(whole)[0]
     # Of other players, openings or pairs there are none.
-    other = replace(more, contestants=tuple(replace(c, spec="random,seed=5") for c in more.contestants))
+    other = replace(more, contestants=tuple(replace(c, written="random,seed=5") for c in more.contestants))
     with pytest.raises(RlgoError, match="match: the results of chance against greedy 0 are those of other players"):
         run_experiment(other, results, jobs=1, progress=False, add=True)
     for key, value, message in (
@@ -327,7 +327,7 @@ def test_a_swiss_tournament(match, tmp_path):
     for line in raw.lines:
         a, b = line["seconds_of"]
         assert a - b == pytest.approx(sum(thought[tuple(line["pair"])]), abs=1e-6)
-    specs = {c.name: c.spec for c in swiss.contestants}
+    specs = {c.name: c.written for c in swiss.contestants}
     assert all(line["specs"] == [specs[name] for name in line["pair"]] for line in raw.lines)
     # Cut off in the second round, it continues; nobody plays against another than before.
     data = file.read_bytes()
@@ -448,6 +448,19 @@ def test_only_players_of_one_board_meet_for_a_claim(tmp_path):
                 read_experiment(path)
         else:
             assert [planned.size for planned in matches(read_experiment(path))] == [5, 7, 5]
+
+
+def test_results_name_the_weights_of_a_run_wherever_they_are(tmp_path):
+    """A run in another folder may add to them, and makes the same weights."""
+    text = GAMES.replace("nosuch.npz", "{weights small}").replace("games = 4", 'games = 2\nbase = "BASE"')
+    path = write(tmp_path, text + "[runs.small]\nrun.games = 100\n")
+    raw = run_experiment(read_experiment(path, out=tmp_path / "out"), tmp_path / "results", jobs=1, progress=False)
+    assert "weights={weights small}" in raw.lines[-1]["specs"][0]
+    path.write_text(path.read_text("utf-8").replace("games = 2", "games = 4"), "utf-8")
+    elsewhere = read_experiment(path, out=tmp_path / "elsewhere")
+    added = run_experiment(elsewhere, tmp_path / "results", jobs=1, progress=False, add=True)
+    assert [sum(map(len, scores_of(line))) for line in added.lines[1:]] == [4, 4, 4]
+    assert [line["specs"] for line in added.lines[1:]] == [line["specs"] for line in raw.lines[1:]]
 
 
 def test_other_weights_end_a_run_before_its_games(tmp_path):

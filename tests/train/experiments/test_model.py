@@ -42,5 +42,5 @@ def test_the_command_is_what_a_shell_takes(argument, scale, command):
 )  # fmt: skip
 def test_players_without_a_number_make_no_picture(kind, x, has_picture):
     e: Experiment = read_experiment("plies")
-    e = replace(e, settings=replace(e.settings, kind=kind), contestants=(Contestant("a", "random", x=x),))
+    e = replace(e, settings=replace(e.settings, kind=kind), contestants=(Contestant("a", "random", "random", x=x),))
     assert e.has_picture is has_picture
