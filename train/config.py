@@ -41,14 +41,13 @@ from train.settings import (
     Folder,
     Liberties,
     Line,
-    Name,
     OneOf,
     PairedGames,
     Section,
     Sizes,
-    SpecText,
     Within,
     as_tuple,
+    different,
     name_of,
     section,
     shorten,
@@ -71,12 +70,6 @@ def _up_to(value: Any) -> Any:
     return as_tuple(value)
 
 
-def _different(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    if len(set(values)) < len(values):
-        raise ValueError("not all different")
-    return values
-
-
 FolderName = Annotated[
     str,
     Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
@@ -89,25 +82,15 @@ Cluster = Annotated[
     Field(pattern=r"^((local|auto|(ray://)?[^\s/]+:[0-9]{1,5}))?$"),
     Expected('"local", "auto", "[ray://]HOST:PORT" or nothing'),
 ]
-Prose = Annotated[str, AfterValidator(str.strip), Expected("text")]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 _MOST_SEEDS = 10_000
 Seeds = Annotated[
     tuple[Seed, ...],
     BeforeValidator(_up_to),
-    AfterValidator(_different),
+    AfterValidator(different),
     Field(min_length=1),
     Expected(f"a number of seeds up to {_MOST_SEEDS:,}, or a list of different integers of at least 0"),
 ]
-# Each stays as it is written, an integer or a float: it becomes part of a player's spec.
-Numbers = Annotated[
-    tuple[int | float, ...],
-    BeforeValidator(as_tuple),
-    AfterValidator(_different),
-    Field(min_length=1),
-    Expected("a list of different numbers"),
-]
-Coordinates = Annotated[tuple[float, ...], BeforeValidator(as_tuple), Expected("a list of numbers")]
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple), Expected("a list of players' names")]
 BoardSize = Annotated[int, Within(BOARD_SIZE)]
 Komi = Annotated[float, Within(KOMI)]
@@ -333,83 +316,6 @@ class SweepConfig(Section):
         description="What ranks the runs: the win rate against all other runs, or against the shipped weights.",
     )
     games: PairedGames = Field(default=1_000, description="Games of every run against each opponent, at the end.")
-
-
-@section
-class ExperimentConfig(Section):
-    """A table or a figure of a paper; see train/experiments/running.py, also for the other tables of its file."""
-
-    prefix: ClassVar[str] = "experiment."
-
-    title: Prose = Field(default="", description="The experiment's title.")
-    source: Prose = Field(default="", description="Its place in the paper.")
-    kind: Annotated[str, OneOf("curves", "games", "counts", "frequency")] = Field(
-        default="curves",
-        description="curves: learning curves of training runs; games: players against each other; counts: how many "
-        "features there are; frequency: how often shapes occur in a run.",
-    )
-    paper: Prose = Field(default="", description="What the paper found.")
-    remarks: Prose = Field(default="", description="What we found, in Markdown.")
-    base: ConfigName = Field(default="paper", description="The config that training runs start from.")
-    seeds: Seeds = Field(default=(1,), description="Each run is repeated with each of these seeds. n means 1 to n.")
-    games: EvenCount = Field(
-        default=200,
-        description="Curves: games of each pair of checkpoints. Games: of each pair of players, or, in a Swiss "
-        "tournament, of each player.",
-    )
-    gnugo_games: EvenCount = Field(
-        default=0, description="Curves: games of each run's last weights against GNU Go level 0."
-    )
-    pairing: Annotated[str, OneOf("gauntlet", "round_robin", "swiss")] = Field(
-        default="gauntlet",
-        description="Games. gauntlet: everyone in [[series]] plays everyone in [players]; round_robin: everyone plays "
-        "everyone; swiss: everyone plays opponents of similar strength (TD, Section 4.5).",
-    )
-    x: Line = Field(default="", description="Games: what the x axis shows.")
-    legend: Line = Field(default="", description="Curves: the title of the picture's legends.")
-    size: BoardSize = Field(default=9, description="Games: points along a side of the board.")
-    komi: Komi = Field(default=7.5, description="Games: points added to White's score.")
-    opening_plies: Annotated[int, Field(ge=0, le=10_000)] = Field(
-        default=4, description="Games: random plies at the start."
-    )
-    seed: Seed = Field(default=1, description="Seed of openings, and of players whose specs set none.")
-
-
-@section
-class SeriesConfig(Section):
-    """Players of an experiment that differ by a number x, which replaces ``{x}`` in their spec."""
-
-    label: Name = Field(default="", description="Its players are called LABEL X.")
-    player: SpecText = Field(default="", description="The spec of the players, with {x} for the number.")
-    x: Numbers = Field(default=(), description="The numbers.")
-    against: Line = Field(
-        default="",
-        description="Gauntlet: the label of another series; each player also plays its player with the same x.",
-    )
-    size: Annotated[str, OneOf("", "{x}")] = Field(
-        default="", description="The board size: {x}, or empty for the size of the experiment."
-    )
-    games: EvenCount = Field(
-        default=0, description="Gauntlet: games of each pair with one of its players. 0: as in the experiment."
-    )
-    along: Line = Field(default="", description="The name of the x axis for this series, if not the experiment's.")
-    legend: Line = Field(default="", description="Its name in the legend of the picture, if not its label.")
-
-
-@section
-class StatedConfig(Section):
-    """Numbers of a paper's figure that its text states, drawn beside our own in the picture of an experiment."""
-
-    series: Line = Field(default="", description="The series, runs or player that they stand beside.")
-    where: Line = Field(default="", description="Their place in the paper.")
-    by: Line = Field(default="the paper", description="Whose numbers they are.")
-    x: Coordinates = Field(default=(), description="Where they stand on the x axis. Empty: on all of it.")
-    y: Coordinates = Field(default=(), description="The numbers, one for each x.")
-    up_to: Coordinates = Field(default=(), description="If each is a range, from y: where it ends.")
-    of: Annotated[str, OneOf("elo", "won")] = Field(
-        default="elo", description="elo: ratings, or with `b` differences of ratings; won: shares of the games won."
-    )
-    b: Line = Field(default="", description="The player, or the series, whose rating or whose share is the other one.")
 
 
 @section

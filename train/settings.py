@@ -163,6 +163,13 @@ def as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def different(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the values, a list in a config; pydantic refuses one with the same value twice."""
+    if len(set(values)) < len(values):
+        raise ValueError("not all different")
+    return values
+
+
 def _printable(value: str) -> str:
     if not value.isprintable():
         raise ValueError("not printable")

@@ -29,13 +29,10 @@ from train.config import (
     SECTIONS,
     BoardConfig,
     Config,
-    ExperimentConfig,
     FeaturesConfig,
     LearningConfig,
     PolicyConfig,
     RunConfig,
-    SeriesConfig,
-    StatedConfig,
     SweepConfig,
     TournamentConfig,
     change,
@@ -46,6 +43,7 @@ from train.config import (
     parse_override,
     to_toml,
 )
+from train.experiments.config import ExperimentConfig, SeriesConfig, StatedConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,7 +11,7 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from train.config import ExperimentConfig, StatedConfig
+from train.experiments.config import ExperimentConfig, StatedConfig
 from train.runs.fleet import RunSpec
 from train.runs.strength import GNUGO_NAME
 

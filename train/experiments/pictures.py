@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from train.config import StatedConfig
+from train.experiments.config import StatedConfig
 from train.experiments.counts import BINS_A_DECADE
 from train.experiments.findings import Analysis, Measured
 from train.experiments.model import GNUGO_0, GNUGO_10, Contestant, Experiment

@@ -1,7 +1,7 @@
 """Read experiments from their files.
 
 Start reading at `read_experiment`. A file in configs/experiments has a table [experiment], whose keys
-`train.config.ExperimentConfig` explains, and further tables:
+`config.ExperimentConfig` explains, and further tables:
 
     [runs."1x1"]                      # curves: a label, and what it changes in the base config
     features.sizes = [1]              # (a key `base = "default"` starts from another config)
@@ -54,18 +54,8 @@ from rlgo.bounds import Number
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
 from rlgo.settings import EVEN_COUNT
-from train.config import (
-    Config,
-    ExperimentConfig,
-    SeriesConfig,
-    StatedConfig,
-    base_of,
-    change,
-    flat,
-    load_config,
-    read_toml,
-    section_from,
-)
+from train.config import Config, base_of, change, flat, load_config, read_toml, section_from
+from train.experiments.config import ExperimentConfig, SeriesConfig, StatedConfig
 from train.experiments.model import GNUGO_0, GNUGO_10, LOGGING_KEYS, MEASURES, REFERENCE, Claim, Contestant, Experiment
 from train.players.spec import parse_spec
 from train.runs.fleet import RunSpec, run_name

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from train.arena.elo import expected_score
-from train.config import StatedConfig
+from train.experiments.config import StatedConfig
 from train.experiments.findings import Analysis
 from train.experiments.model import Experiment
 

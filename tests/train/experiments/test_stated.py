@@ -10,7 +10,7 @@ from experiment_files import GAMES, curves_of, games_of, write
 
 from rlgo.errors import RlgoError
 from train.arena.elo import expected_score
-from train.config import StatedConfig
+from train.experiments.config import StatedConfig
 from train.experiments.findings import Analysis
 from train.experiments.model import GNUGO_0, GNUGO_10
 from train.experiments.reading import list_experiments, read_experiment
