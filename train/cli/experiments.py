@@ -88,6 +88,8 @@ def run(
         check_run(e, folder, not played, add, only)
     check_report(_report(folder))
     for i, e in enumerate(experiments):
+        if not played and (left := left_to_do(e, folder, add, only)):
+            message(f"{e.name}, {i + 1} of {len(experiments)}: {left} left")
         try:
             run_experiment(e, folder, jobs, play=not played, add=add, only=only)
         except KeyboardInterrupt:

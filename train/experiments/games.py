@@ -19,6 +19,7 @@ from train.arena.match import play_match
 from train.arena.results import PlayedGame, read_results, read_versions
 from train.arena.tournament import RESULTS, Plan, run_tournament
 from train.config import TournamentConfig
+from train.console import message
 from train.experiments.matches import PlannedMatch, matches, swiss_games
 from train.experiments.model import Experiment
 from train.experiments.raw import RawResults, games_of, pair_line, sum_of_lines, turned, whole_openings
@@ -183,6 +184,8 @@ def _openings_in(counted: _Counted, match: PlannedMatch) -> int:
 def _play(e: Experiment, match: PlannedMatch, games: int, skip: int, jobs: int, progress: bool) -> None:
     """Play a match up to a number of games, without some openings at the beginning."""
     s = e.settings
+    if progress:
+        message(f"{match.a.name} against {match.b.name}: up to game {games:,} of {match.games:,}")
     played = play_match(
         match.a.spec, match.b.spec, games, size=match.size, komi=s.komi, seed=match.seed,
         opening_plies=s.opening_plies, skip=skip, progress=progress, jobs=jobs, results=games_file(e, match),

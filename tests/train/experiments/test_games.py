@@ -135,6 +135,8 @@ def test_ctrl_c_tells_what_is_left_and_how_to_go_on(match, tmp_path, monkeypatch
     ]
     assert cli.main(["experiment", "run", *argv]) == 130
     err = capsys.readouterr().err
+    assert err.startswith("match, 1 of 2: 12 of 12 games left\n")
+    assert "\nchance against greedy 0.5: up to game 4 of 4\n" in err
     again = " ".join([*argv[:2], "--jobs 2", *argv[2:6]])
     assert re.search(rf"^interrupted: 5 of 12 games left; continue with: \S*rlgo experiment run {again}$", err, re.M)
     assert games_left(match) == (5, 12)
