@@ -183,11 +183,18 @@ class GameSession:
         Parameters
         ----------
         opponent, color : the name of the player's opponent, and the opponent's colour
-        result : as in SGF; None: `Game.result` if the game is over, and none otherwise
+        result : as in SGF; None: that of `result` if the game is over, and none otherwise
         comments : on the moves, by their numbers from 1
         """
         black, white = (opponent, self.player.name) if color == BLACK else (self.player.name, opponent)
+        if result is None and self.game.is_over():
+            result = self.result()
         return write_sgf(self.game, black, white, result, comments=comments)
+
+    def close(self) -> None:
+        """Close the player, and those that were made for other board sizes."""
+        for player in {id(player): player for player in (self.player, *self._made.values())}.values():
+            player.close()
 
     def _begin(self, game: Game, player: Player) -> None:
         self.game, self.player = game, player

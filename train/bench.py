@@ -466,19 +466,24 @@ def _search_scaling(n: int, depth: int, cpus: set[int]) -> Numbers:
     yield "mcts_scaling_2_threads", _speedup(cpus, [counter(tree, 1), counter(tree, 2)])
 
 
+def _python(program: str, *arguments: str) -> list[str]:
+    """Return the command that runs a program in a new interpreter, with the modules of this one."""
+    return [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}", *arguments]
+
+
 def _start() -> Numbers:
     """Measure the seconds from a new interpreter to the end of the first episode, with warm caches."""
     seconds = []
     for _ in range(RUNS + 1):
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", _FIRST_EPISODE], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run(_python(_FIRST_EPISODE), check=True, stderr=subprocess.DEVNULL)
         seconds.append(time.perf_counter() - start)
     yield "warm_start_s", statistics.median(seconds[1:])
 
 
 def _cold_start(spec: str) -> Numbers:
     """Measure the seconds from a new interpreter to a player's first move, with an empty cache. It takes long: once."""
-    command = [sys.executable, "-c", _FIRST_MOVE, spec]
+    command = _python(_FIRST_MOVE, spec)
     with tempfile.TemporaryDirectory() as cache:
         start = time.perf_counter()
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL, env={**os.environ, "RLGO_CACHE_DIR": cache})
@@ -487,7 +492,7 @@ def _cold_start(spec: str) -> Numbers:
 
 def _memory() -> Numbers:
     """Measure the peak memory of training."""
-    run = [sys.executable, "-c", _PEAK_MEMORY]
+    run = _python(_PEAK_MEMORY)
     for _ in range(2):  # the first process may have to compile
         peak = float(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
     yield "train_memory_mb", peak
@@ -506,7 +511,7 @@ def _web(n: int, cpus: set[int]) -> Numbers:
 
     spec = f"heuristic_mc_rave,sims={n},reuse=off"
     with in_background(Options(player="random")) as url:
-        page = [sys.executable, "-c", _PAGE, url, spec, str(2 * (RUNS + 1))]
+        page = _python(_PAGE, url, spec, str(2 * (RUNS + 1)))
         with subprocess.Popen(page, stdout=subprocess.PIPE, text=True) as process:
             if cpus:
                 os.sched_setaffinity(process.pid, cpus)

@@ -133,7 +133,8 @@ class RunConfig(Section):
         description="Games of a match against GNU Go level 0, if it is installed; each takes about a second. 0: none.",
     )
     gnugo_every: Annotated[Count, Field(ge=0)] = Field(
-        default=0, description="Games of self-play between two such matches. 0 plays one at the end only."
+        default=0,
+        description="Games of self-play between two such matches; 0: one at the end. Needs gnugo_games.",
     )
     workers: Annotated[int, Within(WORKERS)] = Field(
         default=1,
@@ -402,7 +403,7 @@ def read_toml(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text("utf-8"))
     except UnicodeDecodeError as error:
         raise RlgoError(f"{file}: expected a TOML file in UTF-8: {error.reason}") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # besides TOMLDecodeError: numbers too long, brackets too deep
         raise RlgoError(f"{file}: not valid TOML: {error}") from None
     except OSError as error:
         raise RlgoError(f"{file}: cannot be read: {error.strerror}") from None
@@ -483,7 +484,7 @@ def parse_override(text: str) -> dict[str, Any]:
     raw = raw.strip()
     try:
         parsed = tomllib.loads(f"value = {raw}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         parsed = {}
     # More than one key means that the value contains a second line, so it is not a TOML value.
     value = parsed["value"] if list(parsed) == ["value"] else raw

@@ -179,7 +179,8 @@ def printsgf(session: GameSession, args: list[str]) -> str:
     """Return the game as an SGF record."""
     if args and args != ["-"]:
         raise RlgoError("syntax error: expected no file; the record is the answer")
-    return write_sgf(session.game, "Black", "White").decode()
+    result = session.result() if session.game.is_over() else None
+    return write_sgf(session.game, "Black", "White", result).decode()
 
 
 @command("cputime")

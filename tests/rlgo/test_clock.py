@@ -229,3 +229,9 @@ def test_new_settings_do_not_forget_the_delays() -> None:
     clock.set(TimeSettings(60))
     assert clock.left(BLACK) == (60, 0)
     assert clock.budget(BLACK, 9) == pytest.approx((60 - 0.5 * 81) * 4 / 81)
+
+
+def test_a_long_stall_counts_as_a_delay_of_a_second() -> None:
+    clock = Clock(TimeSettings(600))
+    clock.spend(BLACK, 40.0, 2.0)
+    assert clock.budget(BLACK, 9) == pytest.approx((560 - 1.0 * 80) * 4 / 81)

@@ -286,3 +286,15 @@ def test_discarded_games_do_not_count():
     learner = learner_of(max_moves=20)
     assert learner.learn(20).discarded == 20
     assert not learner.pool.occurrences().any()
+
+
+def test_a_restored_state_learns_on_after_workers_were_stopped():
+    learner = Learner(make_features(5, (1,), "LI+LD"), Learning(), Policy(), 0.5, workers=2, merge_every=200)
+    learner.learn(10)
+    state = learner.state()
+    for worker in learner.pool.workers:
+        worker.stopped = True
+    learner.restore(state)
+    learner.learn(400)
+    assert learner.lost == 0
+    learner.close()

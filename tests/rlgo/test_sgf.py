@@ -156,3 +156,13 @@ def test_who_is_to_play_on_an_empty_board_is_kept(color: int) -> None:
     record = write_sgf(game, "a", "b")
     assert read_sgf(record).to_play == color
     assert (b"PL[W]" in record) == (color == WHITE)
+
+
+def test_whose_turn_it_is_after_some_moves_is_that_of_the_record() -> None:
+    assert read_sgf(b"(;SZ[9];B[aa];B[bb];W[cc])", n_moves=1).to_play == BLACK
+
+
+def test_stones_of_both_colours_are_no_handicap() -> None:
+    game = Game(9)
+    game.set_up([(BLACK, from_vertex("C3", 9)), (BLACK, from_vertex("D4", 9)), (WHITE, from_vertex("E5", 9))])
+    assert b"HA[" not in write_sgf(game, "a", "b")

@@ -22,6 +22,7 @@ from rlgo.resources import shipped_softmax_policy
 from rlgo.rollout import MOGO, SOFTMAX, DefaultPolicy, make_rules, new_rollout, playouts
 from rlgo.softmax_policy import (
     FORMAT,
+    LEAST_SELF_ATARI,
     OTHERS,
     all_shapes,
     begin,
@@ -31,6 +32,7 @@ from rlgo.softmax_policy import (
     forget_specials,
     is_self_atari,
     load_softmax_policy,
+    make_tables,
     n_weights,
     policy_of,
     save_softmax_policy,
@@ -183,3 +185,9 @@ def test_the_shipped_policy_says_how_it_was_made():
     assert made["command"].startswith("rlgo playouts train ")
     assert made["commit"]
     assert made["collection"]
+
+
+def test_the_weight_of_self_atari_is_bounded():
+    theta = np.zeros(n_weights())
+    theta[-1] = -50
+    assert make_tables(theta).self_atari[0] == pytest.approx(np.exp(LEAST_SELF_ATARI))

@@ -363,3 +363,11 @@ def test_a_new_game_forgets_the_last_search():
     search.new_game()
     assert search.report() == []
     assert max(candidate.visits for candidate in search.candidates(game_after("C3"))) == 1
+
+
+def test_a_new_game_forgets_the_delayed_memory():
+    search = TdSearch(5, (1, 2), 60, delay=2, seed=1)
+    search.genmove(Game(5))
+    search.new_game()
+    search.search(Game(5))
+    np.testing.assert_array_equal(search.acting_memory(), search.theta_bar)

@@ -432,3 +432,13 @@ def test_counts_may_be_written_as_floats(write: Any) -> None:
         1_000_000, 20_000, 1_000, 10
     )  # fmt: skip
     assert type(config.run.games) is int
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000])
+def test_values_that_toml_cannot_read(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(f"[run]\ngames = {value}\n")
+    with pytest.raises(RlgoError, match=r"bad\.toml: not valid TOML: "):
+        load_config(path)
+    with pytest.raises(RlgoError, match=r"run\.games = "):
+        load_config("quick", [f"run.games={value}"])

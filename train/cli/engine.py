@@ -220,6 +220,7 @@ def gtp(
             make=lambda size: make_player(spec, size),
             **options,
         )
+        stack.callback(engine.session.close)
         message(f"rlgo: {engine.player.name} is ready")
         run(engine)
 

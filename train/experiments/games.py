@@ -114,9 +114,9 @@ def _play_matches(e: Experiment, chosen: list[PlannedMatch], counted: _Counted, 
     step = max(_PORTION, most // 20 * 2)
     for portion in range(step, most + step, step):
         for match in chosen:
-            skip = _openings_in(counted, match)
-            if 2 * skip < min(portion, match.games):
-                _play(e, match, min(portion, match.games), skip, jobs, progress)
+            skip, games = _openings_in(counted, match), min(portion, match.games)
+            if 2 * skip < games > portion - step:
+                _play(e, match, games, skip, jobs, progress)
 
 
 def _chosen(e: Experiment, only: str) -> list[PlannedMatch]:

@@ -101,7 +101,7 @@ def _file_of(e: Experiment, results: Path) -> str:
 
 
 def left_to_do(e: Experiment, results: str | Path, add: bool = False, only: str = "") -> str:
-    """Say how much of an experiment is left, of training runs and of games; "" for one without either.
+    """Say how much of an experiment is left, of training runs and of games; "" if nothing is.
 
     The parameters are those of `run_experiment`.
     """
@@ -109,11 +109,13 @@ def left_to_do(e: Experiment, results: str | Path, add: bool = False, only: str 
     folders = {run.name: run.folder for runs in e.runs.values() for run in runs}
     if folders:
         finished = sum(folder.exists() and inspect(folder.path).state == FINISHED for folder in folders.values())
-        parts.append(f"{len(folders) - finished} of {len(folders)} runs")
+        if finished < len(folders):
+            parts.append(f"{len(folders) - finished} of {len(folders)} runs")
     if e.settings.kind == "games":
         before = read_raw(Path(results) / f"{e.name}.jsonl") if add else None
         left, total = games.games_left(e, before, only)
-        parts.append(f"{left:,} of {total:,} games")
+        if left:
+            parts.append(f"{left:,} of {total:,} games")
     return " and ".join(parts)
 
 

@@ -99,7 +99,7 @@ def learn_targets(
     learned = np.flatnonzero(~targets.held_out)
     if not len(learned):
         raise RlgoError(f"{len(targets):,} targets: expected more, so that some are not held out")
-    theta = np.zeros(n_weights()) if start is None else start.theta
+    theta = np.zeros(n_weights()) if start is None else start.theta.copy()
     step = _two_plies(targets, weights) if settings.method == TWO_STEP else _simulations(targets, settings)
     draw, mean, steps = np.random.default_rng(settings.seed), theta.copy(), 0
     total = settings.epochs * len(learned)

@@ -122,7 +122,7 @@ class GtpClient(Player):
         color = game.to_play
         if self.time is not None:
             if self.knows("time_left"):
-                seconds, stones = self.time_left
+                seconds, stones = self._time_left_in_gtp(self.time)
                 self.send(f"time_left {_color(color)} {int(seconds)} {stones}")
         elif self.limit is not None and self.knows("time_settings"):  # a time for this move alone
             self.send(f"time_settings 0 {max(1, int(self.limit))} 1")  # 0 seconds would mean: no limit
@@ -208,6 +208,18 @@ class GtpClient(Player):
         if command not in self._known_commands:
             self._known_commands[command] = self.send(f"known_command {command}").lower() == "true"
         return self._known_commands[command]
+
+    def _time_left_in_gtp(self, time: TimeSettings) -> tuple[float, int]:
+        """Return `time_left` as the engine understands it.
+
+        To an engine without ``kgs-time_settings``, a period of byo-yomi is one stone to play in that time. Without main
+        time, overtime begins with the first move.
+        """
+        seconds, stones = self.time_left
+        knows_periods = bool(time.periods) and self.knows("kgs-time_settings")
+        if stones == 0 and time.main == 0 and time.stones:
+            return time.period, time.periods if knows_periods else time.stones
+        return seconds, stones if knows_periods or not time.periods else min(stones, 1)
 
     def _send_time(self) -> None:
         if self.time is None and not self._has_clock:

@@ -185,10 +185,12 @@ class RunFolder:
                 shutil.rmtree(temporary, ignore_errors=True)
 
     def _refuse_existing(self) -> None:
-        if self.path.exists():
+        if self.exists():
             raise RlgoError(
                 f"{self.path}: {EXISTS}; expected another name (--set run.name=NAME), or --resume to continue that run"
             )
+        if self.path.exists():
+            raise RlgoError(f"{self.path}: exists, but contains no run; expected another name (--set run.name=NAME)")
 
     def save(self, arrays: dict[str, np.ndarray], progress: dict[str, Any], lengths: dict[str, int]) -> None:
         """Replace the saved state.

@@ -316,6 +316,8 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
     jobs = OrNone(WORKERS).check("jobs", jobs)
     if only_resume and not sweep.folder.is_dir():
         raise RlgoError(f"{sweep.folder}: no such sweep to resume; leave out --resume to start it")
+    if RunFolder(sweep.folder).exists():
+        raise RlgoError(f"{sweep.folder}: contains a training run; give the sweep another name")
     check_folders(sweep.runs, "give the sweep another name")
     jobs = jobs or jobs_for(sweep.runs)
     try:

@@ -126,3 +126,14 @@ def test_gnugo_answers_the_same(gnugo: str) -> None:
     assert WHITE in {color for color, _ in game.moves}
     with pytest.raises(RlgoError):
         game.play(game.stones(BLACK)[0])
+
+
+def test_the_record_has_the_result_without_dead_stones() -> None:
+    gtp = Controller(size=5, komi=0.5)
+    for move in ("b B1", "b B2", "b B3", "b B4", "b B5", "b D3", "w D2", "b pass", "w pass"):
+        gtp.ok(f"play {move}")
+    assert gtp.ok("final_status_list dead") == "D2"
+    score = gtp.ok("final_score")
+    assert f"RE[{score}]" in gtp.ok("printsgf")
+    assert f"RE[{score}]".encode() in gtp.engine.session.to_sgf("me", BLACK)
+    assert gtp.game.result != score

@@ -21,9 +21,11 @@ from train.arena.elo import (
     Ratings,
     expected_score,
     from_matrices,
+    pair_scatter,
     rate,
     rate_new,
     table,
+    widened,
 )
 from train.stats import design_effect
 
@@ -627,3 +629,19 @@ def test_ratings_can_be_written_and_stand_for_later_fits() -> None:
     elo = {p["name"]: p["elo"] for p in data["players"]}
     result = PairResult("d", "a", 3, 10)
     assert rate_new(elo, [result]) == rate_new(ratings, [result])
+
+
+def test_a_clean_sweep_is_widened_too() -> None:
+    assert widened(PairResult("x", "y", 20, 20), 60.0).design > 1.0
+
+
+def test_lopsided_pairs_do_not_count_for_the_scatter() -> None:
+    elo = {f"p{i}": 60.0 * i for i in range(12)}
+    rng = np.random.default_rng(2)
+    results = []
+    for a, b in combinations(elo, 2):
+        p = expected_score(elo[a] - elo[b] + rng.normal(0, 50))
+        results.append(PairResult(a, b, score=float(rng.binomial(2_000, p)), games=2_000))
+    ratings = rate(results)
+    lopsided = PairResult("p11", "p0", 1_990.0, 2_000)
+    assert pair_scatter(ratings, [*results, lopsided]) == pair_scatter(ratings, results)

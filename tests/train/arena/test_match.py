@@ -14,9 +14,11 @@ from stand_ins import ENGINE, FakeValues, Scripted, first_legal, is_running, pas
 from rlgo.board import PASS
 from rlgo.clock import TimeSettings
 from rlgo.errors import RlgoError
+from rlgo.fast_games import joined
 from rlgo.game import Game
 from rlgo.player import GreedyPlayer
 from rlgo.sgf import read_sgf
+from train.arena.fast import play_weights
 from train.arena.match import MatchResult, is_disputed, play_match
 from train.arena.pool import InProcess
 from train.arena.referee import GameRecord
@@ -374,3 +376,13 @@ def test_gnugo_beats_a_random_player(gnugo: str) -> None:
     result = play_match("random", command, 2, size=7, seed=1)
     assert (result.wins, result.forfeits, result.games) == (0, 0, 2)
     assert result.versions["GNU Go"].startswith("3.")
+
+
+def test_the_numbers_of_a_fast_match() -> None:
+    """Against the games themselves."""
+    match = play_match("random", "random", 40, size=5, komi=0.5, fast=True, max_moves=30, progress=False)
+    games = joined(play_weights(None, None, 5, 40, seed=1, komi=0.5, max_moves=30))
+    lengths = games.lengths.ravel()
+    assert 0 < match.capped == sum(n < 0 for n in lengths) < 40
+    assert match.mean_length == pytest.approx(sum(abs(n) for n in lengths) / 40)
+    assert match.black_wins == sum(a for a, _ in match.scores) + sum(1 - b for _, b in match.scores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
 import sys
@@ -12,13 +13,13 @@ from typing import Any
 import pytest
 from stand_ins import TWO_STONES_SENT, Scripted, first_legal, passer, resigner
 
-from rlgo.board import PASS
-from rlgo.clock import TimeSettings
+from rlgo.board import BLACK, PASS
+from rlgo.clock import Clock, TimeSettings
 from rlgo.coords import from_vertex
 from rlgo.game import Game
-from rlgo.player import Player
+from rlgo.player import RESIGN, Player
 from train.arena.match import play_match
-from train.arena.referee import GameRules, play_game
+from train.arena.referee import GameRules, _board_difference, play_game
 from train.console import StopRequest
 from train.players.engines import GtpClient
 
@@ -109,17 +110,17 @@ class HandClock:
 
 
 class Slow(Player):
-    """Plays seven plies and passes. Each move takes this many seconds by a `HandClock`."""
+    """Plays seven plies and passes. Its moves take these seconds in turn by a `HandClock`."""
 
     name = "slow"
 
-    def __init__(self, clock: HandClock, seconds: float) -> None:
-        self.clock, self.seconds = clock, seconds
+    def __init__(self, clock: HandClock, *seconds: float) -> None:
+        self.clock, self.seconds = clock, itertools.cycle(seconds)
         self.limits: list[float | None] = []
 
     def genmove(self, game: Game) -> int:
         self.limits.append(self.limit)
-        self.clock.now += self.seconds
+        self.clock.now += next(self.seconds)
         return PASS if len(game.moves) > 6 else game.legal_moves()[0]
 
 
@@ -259,3 +260,64 @@ def test_engines_that_overstep_it_or_never_answer_lose_on_time(
         assert any(way in record.forfeit for way in ways)
         # The late answer is not taken for one to a command of the next game.
         assert play_game(passer(), client, (Game(5).legal_moves()[0],), rules).result == "B+T"
+
+
+def test_the_longest_move_and_the_time_of_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The longest is not the last; seconds are those of a player, whichever colour it has."""
+    clock = HandClock()
+    monkeypatch.setattr("train.arena.referee.time", clock)
+    a, b = Slow(clock, 0.3, 0.1, 0.1), Slow(clock, 0.01)
+    record = play_game(a, b, (), GameRules(5, 2.5, 75, TimeSettings(60)))
+    assert record.longest == pytest.approx((0.3, 0.01))
+    assert (a.limit, b.limit) == (None, None)
+    slow = Slow(clock, 0.3)
+    match = play_match(slow, b, 2, opening_plies=0, **FIVE)
+    assert match.seconds == pytest.approx([0.3 * 9, 0.01 * 9])
+
+
+def test_nobody_is_asked_for_the_score_of_a_resigned_game() -> None:
+    class Scoring(Scripted):
+        def final_score(self) -> str:
+            return "B+3.5"
+
+    rules = GameRules(5, 2.5, 75, check_scores=True)
+    a, b = Scoring("a", lambda _: RESIGN), Scoring("b", lambda _: RESIGN)
+    assert play_game(a, b, (), rules).scores == {}
+    a, b = Scoring("a", lambda _: PASS), Scoring("b", lambda _: PASS)
+    assert play_game(a, b, (), rules).scores == {"Black": "B+3.5", "White": "B+3.5"}
+
+
+def test_a_difference_is_named_by_its_point() -> None:
+    game = Game(5)
+    game.play("A1")
+    game.play("E5")
+
+    class Other(Scripted):
+        def stones(self, game: Game, color: int) -> set[int]:
+            ours = {p for p, c in enumerate(game.board.color.tolist()) if c == color}
+            return ours | {from_vertex("C3", 5)} if color == BLACK else ours
+
+    assert _board_difference(Other("other", first_legal), game).endswith("at C3")
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_period_of_byo_yomi_is_a_stone_to_other_engines(tmp_path: Path) -> None:
+    log, time = tmp_path / "log", TimeSettings(0, 3, 1, 3)
+    with GtpClient(f"'{sys.executable}' -m rlgo gtp --size 5 --player random --log '{log}'", 5) as engine:
+        engine._known_commands["kgs-time_settings"] = False
+        game, clock = Game(5), Clock(time)
+        engine.start_clock(time)
+        engine.new_game()
+        for seconds in (0.0, 4.0):  # the second move has lost a period
+            clock.spend(BLACK, seconds)
+            engine.read_clock(clock, BLACK, 5)
+            game.play(engine.genmove(game))
+            game.play(PASS)
+    text = log.read_text()
+    assert "> time_settings 0 3 1\n" in text
+    assert text.count("> time_left black 3 1\n") == 2
+    log.unlink()
+    other = f"gtp:'{sys.executable}' -m rlgo gtp --size 5 --player random --log '{log}'"
+    play_match(other, "random", 2, time=time, **FIVE)
+    assert "> time_left black 3 3\n" in log.read_text()

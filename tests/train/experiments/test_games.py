@@ -531,3 +531,15 @@ def test_players_with_weights_of_a_run(tmp_path):
     found = analyze(tmp_path / "results", "tiny")
     assert found.elo("greedy 0", "chance").value > 0
     assert "100 of self-play" in games_behind(found)
+
+
+def test_rivals_do_not_meet_the_fixed_players(tmp_path):
+    text = RIVALS.replace('size = "{x}"\n', "").replace("x = [5, 7]", "x = [5]").replace("x = [7, 5, 6]", "x = [5]")
+    names = [m.names for m in matches(read_experiment(write(tmp_path, text + '[players]\nfixed = "random"\n')))]
+    assert names == [("left 5", "fixed"), ("left 5", "right 5")]
+
+
+def test_the_largest_number_of_games_for_a_pair_counts(tmp_path):
+    claim = '[[claims]]\ntext = "so"\nof = "won"\na = "chance"\nb = "greedy 0"\nlow = 0\ngames = {}\n'
+    e = read_experiment(write(tmp_path, GAMES + claim.format(6) + claim.format(4)))
+    assert [m.games for m in matches(e) if m.is_for_claim] == [6]

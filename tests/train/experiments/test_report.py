@@ -27,6 +27,7 @@ from train.experiments.raw import RawResults, pair_line, write_raw
 from train.experiments.reading import list_experiments, read_experiment
 from train.experiments.report import (
     PAPERS,
+    _machines,
     games_to_decide,
     overview,
     place_of,
@@ -370,3 +371,7 @@ def test_systems_without_results_are_refused(tmp_path):
     shutil.copytree(RESULTS, tmp_path / "experiments")
     with pytest.raises(RlgoError, match=r"td_search_10000.json: not the results of a match"):
         systems_table(tmp_path / "experiments", tmp_path / "results")
+
+
+def test_earlier_machines_are_named_once():
+    assert _machines({"machine": "A", "earlier": [{"machine": "A"}, {"machine": "B"}]}) == "A (earlier games on B)"

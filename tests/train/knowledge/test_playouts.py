@@ -16,6 +16,7 @@ from rlgo.board import BLACK, PASS, new_boards
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import make_rng
+from rlgo.learner import averaging_rate
 from rlgo.resources import shipped_softmax_policy
 from rlgo.rollout import SOFTMAX, UNIFORM, DefaultPolicy, make_rules, new_rollout, playouts
 from rlgo.softmax_policy import (
@@ -28,6 +29,7 @@ from rlgo.softmax_policy import (
 )
 from train import console
 from train.cli.main import main
+from train.knowledge import playouts as playouts_module
 from train.knowledge import targets as targets_module
 from train.knowledge.playouts import PlayoutSettings, balance_table, learn_targets, measure_all, shared
 from train.knowledge.shards import StudyGame, open_folder, read_collection
@@ -287,3 +289,30 @@ def test_targets_that_are_damaged(targets: Targets, tmp_path: Path):
     save_targets(path, replace(targets, move=targets.move[:-1]))
     with pytest.raises(RlgoError, match="damaged: not the arrays of a file of targets"):
         load_targets(path)
+
+
+def test_the_squared_error_is_without_chance(monkeypatch: pytest.MonkeyPatch):
+    """V = 1/2 of 11 simulations has the variance 1/40."""
+    monkeypatch.setattr(playouts_module, "playouts", lambda *arguments: (arguments[4] / 2, 0))
+    bar = console.Progress(1, "positions", enabled=False)
+    found = playouts_module._measure(DefaultPolicy(UNIFORM), [Game(5)], np.array([0.5]), 11, 1, bar)
+    assert found[2] == pytest.approx(-1 / 40)
+
+
+def test_reinforce_teaches_each_side_to_win(targets: Targets, monkeypatch: pytest.MonkeyPatch):
+    given = []
+    monkeypatch.setattr(playouts_module, "add_simulations", lambda *arguments: given.append(arguments[5]))
+    learn_targets(targets, FEW._replace(method="reinforce"), policy_of(np.zeros(n_weights())), progress=False)
+    assert {tuple(scales[1:]) for scales in given} == {(1.0, -1.0)}
+
+
+def test_the_mean_of_the_weights_is_learned(targets: Targets, monkeypatch: pytest.MonkeyPatch):
+    """Two steps of the same length: the mean counts them 1/4 and 3/4 in part; what one starts from stays as it is."""
+    monkeypatch.setattr(playouts_module, "_simulations", lambda *_: lambda theta, _batch: (np.ones(len(theta)), 0.0))
+    n = int((~targets.held_out).sum())
+    settings = FEW._replace(epochs=2, batch=n, alpha=float(n))
+    start = policy_of(np.zeros(n_weights()))
+    learned = learn_targets(targets, settings, start, progress=False)
+    one = learn_targets(targets, settings._replace(epochs=1), start, progress=False)
+    assert not start.theta.any()
+    assert learned.theta[1] == pytest.approx(one.theta[1] * (1 + averaging_rate(2, 2)))

@@ -368,3 +368,16 @@ def test_commands_to_try(monkeypatch):
     assert fourth == "  tensorboard --logdir 'my runs'"
     monkeypatch.setattr(running.importlib.util, "find_spec", lambda _: None)
     assert running._next_steps(folder, 9).splitlines()[-2:] == ["  pip install 'rlgo[tensorboard]', then:", fourth]
+
+
+def test_the_time_of_a_point_of_the_log_is_its_own(tmp_path: Path) -> None:
+    """A run that ends at a point of the log has spent nothing since."""
+    result = train(tiny(tmp_path), progress=False)
+    assert RunFolder(result.folder).load()[1]["spent"] == 0.0
+
+
+def test_a_folder_without_a_run_is_not_called_one(tmp_path: Path) -> None:
+    config = tiny(tmp_path)
+    (Path(config.run.out) / config.run.name).mkdir(parents=True)
+    with pytest.raises(RlgoError, match="exists, but contains no run; expected another name"):
+        train(config, progress=False)

@@ -339,7 +339,8 @@ class Tab:
         return True
 
     def _save(self, request: ask.Save) -> Answer:
-        record = write_sgf(self.game, self.seats[BLACK], self.seats[WHITE])
+        result = score(self.game)["result"] if self.game.is_over() else None
+        record = write_sgf(self.game, self.seats[BLACK], self.seats[WHITE], result)
         if request.file is not None:
             self._records.write(request.file, record, request.overwrite)
         return {"type": "sgf", "sgf": record.decode(), "file": request.file}
