@@ -33,7 +33,7 @@ _RENDER_MODES = ("human", "ansi", "rgb_array")
 
 
 def to_action(point: int, size: int) -> int:
-    """Return the action of a point: row * size + col from A1, or size * size for PASS. ValueError off the board."""
+    """Return the action of a point: row * size + col from A1, or size * size for PASS. RlgoError off the board."""
     if point == PASS:
         return size * size
     row, col = to_row_col(point, size)
@@ -41,7 +41,7 @@ def to_action(point: int, size: int) -> int:
 
 
 def to_point(action: int, size: int) -> int:
-    """Return the point of an action, or PASS. ValueError outside 0 to size * size."""
+    """Return the point of an action, or PASS. RlgoError outside 0 to size * size."""
     return PASS if action == size * size else from_row_col(*divmod(action, size), size)
 
 
@@ -167,7 +167,7 @@ class raw_env(AECEnv):
     def step(self, action: int | None) -> None:
         """Play an action for `agent_selection`; it must be None once the game is over.
 
-        RlgoError, with the game unchanged, for an illegal action; ValueError for one outside the action space.
+        RlgoError, with the game unchanged, for an illegal action, or one outside the action space.
         """
         agent = self.agent_selection
         if action is None or self.terminations[agent] or self.truncations[agent]:
