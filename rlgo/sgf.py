@@ -187,11 +187,7 @@ def _set_up(game: Game, nodes: Sequence[_Node], next_color: int | None) -> None:
     for node in nodes:
         for name, color in (("AB", BLACK), ("AW", WHITE), ("AE", EMPTY)):
             stones.update(dict.fromkeys(node.points(name, size), color))
-        letter = node.text("PL")
-        if letter is not None:
-            if letter.lower()[:1] not in _COLORS:
-                raise _unexpected("PL", letter, "B or W")
-            to_play = _COLORS[letter.lower()[:1]]
+        to_play = _whose_turn(node) or to_play
     placed = sorted((color, p) for p, color in stones.items() if color != EMPTY)
     n = nodes[0].integer("HA", 0, size * size - 1, f"a number from 0 to {size * size - 1}")
     if n >= 2 and not placed and next_color == WHITE:
@@ -201,6 +197,16 @@ def _set_up(game: Game, nodes: Sequence[_Node], next_color: int | None) -> None:
         game.set_up(placed, to_play or (WHITE if handicap else BLACK))
 
 
+def _whose_turn(node: _Node) -> int:
+    """Return the colour that plays next by the node's PL; EMPTY if it has none."""
+    letter = node.text("PL")
+    if letter is None:
+        return EMPTY
+    if letter.lower()[:1] not in _COLORS:
+        raise _unexpected("PL", letter, "B or W")
+    return _COLORS[letter.lower()[:1]]
+
+
 def _play(game: Game, nodes: Sequence[_Node], n_moves: int | None) -> None:
     """Play the moves of the nodes: all, or the first `n_moves`."""
     moves = 0
@@ -208,6 +214,7 @@ def _play(game: Game, nodes: Sequence[_Node], n_moves: int | None) -> None:
         if i and node.has("AB", "AW", "AE"):
             raise RlgoError(f"setup properties after move {moves}: expected them before the first one")
         if not node.has("B", "W"):
+            game.to_play = _whose_turn(node) or game.to_play
             continue
         if n_moves is not None and moves >= n_moves:
             game.to_play = node.color()

@@ -162,6 +162,16 @@ def test_whose_turn_it_is_after_some_moves_is_that_of_the_record() -> None:
     assert read_sgf(b"(;SZ[9];B[aa];B[bb];W[cc])", n_moves=1).to_play == BLACK
 
 
+def test_a_record_may_say_whose_turn_it_is_at_its_end() -> None:
+    assert read_sgf(b"(;SZ[9];B[dd];PL[B])").to_play == BLACK
+    game = read_sgf(b"(;SZ[9];B[dd];W[ee];PL[W])")
+    assert game.to_play == WHITE
+    assert read_sgf(write_sgf(game, "a", "b")).moves == game.moves
+    assert read_sgf(b"(;SZ[9];B[dd];PL[B];W[ee])").to_play == BLACK
+    with pytest.raises(RlgoError, match=r"PL\[x\]: expected B or W"):
+        read_sgf(b"(;SZ[9];B[dd];PL[x])")
+
+
 def test_stones_of_both_colours_are_no_handicap() -> None:
     game = Game(9)
     game.set_up([(BLACK, from_vertex("C3", 9)), (BLACK, from_vertex("D4", 9)), (WHITE, from_vertex("E5", 9))])
