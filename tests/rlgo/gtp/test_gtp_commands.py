@@ -308,3 +308,17 @@ def test_small_talk() -> None:
     assert float(gtp.ok("cputime")) > 0
     assert gtp.ok("kgs-rules chinese") == gtp.ok("kgs-rules AGA") == ""
     assert "games are scored by area" in gtp.fail("kgs-rules japanese")
+
+
+def test_a_session_closes_all_its_players() -> None:
+    closed: list[int] = []
+
+    class Closing(Scripted):
+        def close(self) -> None:
+            closed.append((self.sizes or (0,))[0])
+
+    gtp = Controller(Closing(sizes=(9,)), size=9, make=lambda size: Closing(sizes=(size,)))
+    gtp.ok("boardsize 13")
+    gtp.ok("boardsize 9")
+    gtp.engine.session.close()
+    assert sorted(closed) == [9, 13]
