@@ -183,17 +183,15 @@ class GameSession:
         Parameters
         ----------
         opponent, color : the name of the player's opponent, and the opponent's colour
-        result : as in SGF; None: that of `result` if the game is over, and none otherwise
+        result : as in SGF; None: `final_result`
         comments : on the moves, by their numbers from 1
         """
         black, white = (opponent, self.player.name) if color == BLACK else (self.player.name, opponent)
-        if result is None and self.game.is_over():
-            result = self.result()
-        return write_sgf(self.game, black, white, result, comments=comments)
+        return write_sgf(self.game, black, white, result or self.final_result(), comments=comments)
 
     def close(self) -> None:
         """Close the player, and those that were made for other board sizes."""
-        for player in {id(player): player for player in (self.player, *self._made.values())}.values():
+        for player in {self.player, *self._made.values()}:
             player.close()
 
     def _begin(self, game: Game, player: Player) -> None:
@@ -451,6 +449,10 @@ class GameSession:
     def result(self) -> str:
         """Score the game as it stands, without its dead stones unless all count as alive: ``B+3.5``, ``W+R``, ``0``."""
         return self._settled(self.game).result
+
+    def final_result(self) -> str | None:
+        """Return `result` if the game is over, and None otherwise."""
+        return self.result() if self.game.is_over() else None
 
     def _settled(self, game: Game) -> Game:
         """Return a game without its dead stones, unless all count as alive or somebody has resigned."""

@@ -169,6 +169,8 @@ def test_the_table_of_all_players_names_them_all():
 def test_levels_are_those_that_were_measured():
     raw = json.loads((DOCS / "results" / "strength.json").read_text("utf-8"))
     assert {int(level): keys for level, keys in raw["levels"].items()} == LEVELS
+    counted = json.loads((DOCS / "results" / "rlgo_level_10_fade.json").read_text("utf-8"))
+    assert counted["a"] == f"rlgo,sims={LEVELS[9]['simulations']}"
     for pair in raw["pairs"]:
         assert pair["won"] == pair["scores"].count("1"), pair["seed"]
         assert pair["games"] == len(pair["scores"].replace(" ", "")), pair["seed"]

@@ -179,8 +179,7 @@ def printsgf(session: GameSession, args: list[str]) -> str:
     """Return the game as an SGF record."""
     if args and args != ["-"]:
         raise RlgoError("syntax error: expected no file; the record is the answer")
-    result = session.result() if session.game.is_over() else None
-    return write_sgf(session.game, "Black", "White", result).decode()
+    return write_sgf(session.game, "Black", "White", session.final_result()).decode()
 
 
 @command("cputime")

@@ -232,10 +232,7 @@ def _read_panels(data: Mapping[str, Any], e: Experiment) -> dict[str, tuple[str,
 
 def _read_contestants(e: Experiment, series: list[Any], players: Mapping[str, Any]) -> tuple[Contestant, ...]:
     """Return the players of [players] and of [[series]], in this order."""
-    contestants = [
-        Contestant(name, _with_weights(e, name, written), written)
-        for name, written in ((name, str(spec)) for name, spec in players.items())
-    ]
+    contestants = [Contestant(name, _with_weights(e, name, str(spec)), str(spec)) for name, spec in players.items()]
     read: list[SeriesConfig] = []
     for i, table in enumerate(series, 1):
         where = f"{e.path}: series, number {i}"
@@ -265,7 +262,9 @@ def _contestant_at(e: Experiment, s: SeriesConfig, x: float, where: str) -> Cont
     if size and size not in range(5, 20):
         raise RlgoError(f"{where}: x = {x}: expected a board size from 5 to 19")
     legend = s.legend or s.label
-    return Contestant(name, spec, written, s.label, float(x), s.against, int(size), s.games, s.along, legend)
+    return Contestant(
+        name, spec, written, s.label, float(x), s.against, size=int(size), games=s.games, along=s.along, legend=legend
+    )
 
 
 def _check_pairing(e: Experiment, series: list[SeriesConfig], contestants: list[Contestant]) -> None:

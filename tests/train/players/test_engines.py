@@ -238,3 +238,15 @@ def test_gnugo_is_found_beside_path(gnugo: str, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("PATH", "/nowhere")
     clients.append(client := GtpClient("gnugo --mode gtp", 9))
     assert client.name == "GNU Go"
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_the_engine_behind_rlgo_gtp_is_asked_to_quit(tmp_path: Path) -> None:
+    """Whether the controller says so or its input ends."""
+    for commands in ("name\nquit\n", "name\n"):
+        log = tmp_path / f"{len(commands)}.txt"
+        inner = f"gtp:'{sys.executable}' -m rlgo gtp --size 5 --player random --log '{log}'"
+        argv = [sys.executable, "-m", "rlgo", "gtp", "--size", "5", "--player", inner]
+        subprocess.run(argv, input=commands, text=True, check=True, capture_output=True, timeout=120)
+        assert "> quit\n" in log.read_text("utf-8")

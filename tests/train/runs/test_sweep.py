@@ -200,6 +200,15 @@ def test_runs_that_could_not_play_each_other(tmp_path):
         read_sweep(path)
 
 
+def test_a_sweep_does_not_start_in_a_run(tmp_path):
+    sweep = read_sweep(write(tmp_path, "seeds = 2"))
+    sweep.folder.mkdir()
+    RunFolder(sweep.folder).write_config(load_config(tmp_path / "base.toml"))
+    with pytest.raises(RlgoError, match="some: contains a training run; give the sweep another name"):
+        run_sweep(sweep, progress=False)
+    assert [path.name for path in sweep.folder.iterdir()] == ["config.toml"]
+
+
 def test_bad_places(tmp_path, capsys):
     path = write(tmp_path, "seeds = 2")
     for find, put, message in (

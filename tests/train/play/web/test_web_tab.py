@@ -245,6 +245,16 @@ def test_score(page):
     assert answer["ownership"] == owned.map.round(3).tolist()
 
 
+def test_a_record_states_the_result_without_dead_stones(page):
+    page.do("new", size=5, komi=0.5, black="human", white="human")
+    for move in ("B1", "pass", "B2", "pass", "B3", "D2", "B4", "pass", "B5", "pass", "D3", "pass"):
+        assert "RE[" not in page.ask("save")["sgf"]
+        page.do("play", move=move)
+    page.do("play", move="pass")
+    assert page.ask("score")["result"] == "B+24.5"
+    assert "RE[B+24.5]" in page.ask("save")["sgf"]
+
+
 def test_records_go_there_and_back(page):
     game = page.do("new", size=5, komi=1.5, black="human", white="human", setup={"black": ["A1"]}, to_play="black")
     for move in ("C3", "C4", "pass"):
