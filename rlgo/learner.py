@@ -170,7 +170,7 @@ class LearnWorkers:
         """Share out this many games, merge what the workers learn from them, and return their tally."""
         if self._threads is None:
             return self.workers[0].learn(games, first)
-        self.workers[0].learn(0, first)  # compiles here, where Ctrl-C is seen, and not on a thread
+        self.compile()  # here, where Ctrl-C is seen, and not on a thread
         shares = share_out(games, first, len(self.workers))
 
         def stop() -> None:  # Ctrl-C: in the middle of a round, there is nothing to merge
@@ -185,6 +185,10 @@ class LearnWorkers:
         self.theta = merged(self.theta, [worker.theta for worker in self.workers])
         list(self._threads.map(lambda worker: worker.adopt(self.theta), self.workers))
         return add_up(tallies)
+
+    def compile(self) -> None:
+        """Compile what `learn` needs, by learning from no games."""
+        self.workers[0].learn(0, 0)
 
     def play(self, games: int) -> np.record:
         """Play this many games without learning, by the first worker; return their tally."""
@@ -307,6 +311,10 @@ class Learner:
     def theta(self) -> np.ndarray:
         """float32[n_weights + 1], the weights as last updated (index 0 unused)."""
         return self.pool.theta
+
+    def compile(self) -> None:
+        """Compile all that `learn` needs, which else its first call does."""
+        self.pool.compile()
 
     def learn(self, games: int) -> np.record:
         """Play and learn from this many games; return their tally (`selfplay.tally_dtype`).

@@ -372,13 +372,13 @@ def base_of(file: Path, base: str) -> str:
     return str(beside) if beside.is_file() else base
 
 
-def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
+def load_config(path: str | Path, overrides: str | Iterable[str] = ()) -> Config:
     """Read a config.
 
     Parameters
     ----------
     path : a TOML file, or the name of a shipped config (see `resources.config_path`)
-    overrides : ``section.key=value`` each; the value is read as TOML, or as a plain string if it is not TOML
+    overrides : ``section.key=value``, one or several; a value is read as TOML, or as a plain string if it is not TOML
 
     Raises
     ------
@@ -388,7 +388,7 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
     # Check the file alone first, so that an error names where the mistake is.
     tables = _tables(read_toml(file), str(file))
     config = _build(tables, str(file))
-    overrides = list(overrides)
+    overrides = [overrides] if isinstance(overrides, str) else list(overrides)
     if not overrides:
         return config
     for override in overrides:

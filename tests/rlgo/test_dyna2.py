@@ -243,6 +243,15 @@ def test_a_saved_memory_is_not_replaced_by_one_of_another_size(tmp_path):
     with pytest.raises(RlgoError, match=f"long_save = .*expected weights for {SIZE}x{SIZE}, found weights for"):
         Dyna2(SIZE, random_weights(), simulations=10, long_learning=LONG_LEARNING, long_save=file, seed=1)
     assert file.read_bytes() == before
+    file.unlink()
+    player = Dyna2(SIZE, random_weights(), simulations=10, long_learning=LONG_LEARNING, long_save=file, seed=1)
+    file.write_bytes(before)  # by another process, while the game is played
+    game = random_game(5, 1)
+    game.play(PASS)
+    game.play(PASS)
+    with pytest.raises(RlgoError, match="expected weights for"):
+        player.end_game(game, 1.0)
+    assert file.read_bytes() == before
 
 
 def test_real_moves_explore_with_the_epsilon_of_the_long_term_memory():

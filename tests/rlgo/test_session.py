@@ -268,6 +268,15 @@ def test_an_early_pass_needs_no_search() -> None:
     assert len(player.asked) == 1
 
 
+def test_who_would_lose_does_not_pass_early() -> None:
+    player = Scripted("pass")
+    session = GameSession(player, komi=0.5, early_pass=True)
+    session.game = from_diagram(SETTLED, BLACK, 0.5)  # Black is far ahead
+    session.play(PASS)
+    session.genmove()
+    assert len(player.asked) == 1
+
+
 def test_records(tmp_path: Path) -> None:
     session = GameSession(Scripted("C3"))
     session.play(at("D4"))

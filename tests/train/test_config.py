@@ -109,6 +109,7 @@ def test_overrides_come_last_and_the_last_wins(write: Any) -> None:
     assert config.run == RunConfig(games=8, name="b", out="some where")
     assert config.features.sizes == (2,)
     assert config.learning.lambda_ == 0.75
+    assert load_config(path, "run.games=9").run.games == 9
 
 
 def test_config_from_dict() -> None:

@@ -311,6 +311,7 @@ def sweep(
     The settings form a grid or are drawn at random; train/runs/sweep.py explains the CONFIG. Run the same command again
     to continue an interrupted sweep; finished runs are kept.
     """
+    from train.runs.fleet import FAILED
     from train.runs.pictures import sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
@@ -319,3 +320,5 @@ def sweep(
     with optional_picture():
         sweep_picture(plan.folder / "plot.png", plan, outcomes)
     print(table(plan, outcomes))
+    if failed := sum(outcome.state == FAILED and not outcome.has_diverged for outcome in outcomes):
+        raise RlgoError(f"{plan.folder}: {failed} of {len(outcomes)} runs failed")

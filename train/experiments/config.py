@@ -9,9 +9,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from rlgo.bounds import Number
 from train.config import BoardSize, ConfigName, Komi, Seed, Seeds
 from train.settings import EvenCount, Expected, Line, Name, OneOf, Section, SpecText, as_tuple, different, section
 
+SCALE = Number(gt=0, le=1000)  # of an experiment: a factor on all games
 Prose = Annotated[str, AfterValidator(str.strip), Expected("text")]
 # Each stays as it is written, an integer or a float: it becomes part of a player's spec.
 Numbers = Annotated[

@@ -50,12 +50,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rlgo.bounds import Number
 from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
 from rlgo.settings import EVEN_COUNT
 from train.config import Config, base_of, change, flat, load_config, read_toml, section_from
-from train.experiments.config import ExperimentConfig, SeriesConfig, StatedConfig
+from train.experiments.config import SCALE, ExperimentConfig, SeriesConfig, StatedConfig
 from train.experiments.model import GNUGO_0, GNUGO_10, LOGGING_KEYS, MEASURES, REFERENCE, Claim, Contestant, Experiment
 from train.players.spec import parse_spec
 from train.runs.fleet import RunSpec, run_name
@@ -107,7 +106,7 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
     ------
     RlgoError : naming the file, the key and what was expected.
     """
-    scale = Number(gt=0, le=1000).check("scale", scale)
+    scale = SCALE.check("scale", scale)
     file = config_path(path, "experiments")
     shipped = file.stem in list_experiments()
     if shipped and file.resolve() != config_path(file.stem, "experiments").resolve():

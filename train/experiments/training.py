@@ -106,7 +106,7 @@ def _run_line(run: TrainedRun, reference: str) -> dict[str, Any]:
     """Return a run as a line of raw results; `reference` is the name of the reference run."""
     status, points = run.status, run.points
     spec = status.spec
-    diverged = status.state == FAILED and status.reason.startswith("diverged")
+    diverged = status.has_diverged
     if status.state == FAILED and not diverged:
         raise RlgoError(f"{spec.folder.path}: {status.reason}")
     try:

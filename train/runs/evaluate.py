@@ -91,7 +91,7 @@ class Evaluation:
 
 
 def evaluate(
-    targets: Sequence[str | Path],
+    targets: str | Path | Sequence[str | Path],
     games: int = 1_000,
     seed: int = 1,
     komi: float | None = None,
@@ -102,8 +102,8 @@ def evaluate(
 
     Parameters
     ----------
-    targets : weight files and run folders, all of one board size. A run folder stands for its checkpoints and its last
-        weights.
+    targets : weight files and run folders, one or several, all of one board size. A run folder stands for its
+        checkpoints and its last weights.
     games : games per pair, an even number because each opening is played with both colours
     seed : seed of the openings
     komi : None: the komi that the weights were trained with
@@ -125,7 +125,7 @@ def evaluate(
     """
     games, gnugo = PAIRED_GAMES.check("games", games), EVEN_COUNT.check("gnugo", gnugo)
     seed, komi = SEED.check("seed", seed), OrNone(KOMI).check("komi", komi)
-    targets = [Place().check("targets", target) for target in One(Sequence).check("targets", targets)]
+    targets = [targets] if isinstance(targets, str | Path) else One(Sequence).check("targets", targets)
     if gnugo:
         need_gnugo()
     entrants = _entrants(targets)
@@ -200,7 +200,8 @@ def _entrants(targets: Sequence[str | Path]) -> list[Entrant]:
     """Load the weights of all targets; RlgoError as in `evaluate`."""
     paths: dict[Path, Path] = {}
     for target in targets:
-        paths.setdefault(Path(target).resolve(), Path(target))
+        path = Place().check("targets", target)
+        paths.setdefault(path.resolve(), path)
     folders = [path for path in paths.values() if RunFolder(path).exists()]
     entrants: list[Entrant] = []
     for path in paths.values():

@@ -69,6 +69,11 @@ class RunStatus:
     games: int = 0  # games of self-play so far
     strength: dict[str, float] = field(default_factory=dict)  # its own last measurement: win rate by opponent
 
+    @property
+    def has_diverged(self) -> bool:
+        """Whether it failed because its weights grew without bound: a result, too."""
+        return self.state == FAILED and self.reason.startswith("diverged")
+
 
 def run_name(values: Mapping[str, Any], seed: int, prefix: str = "") -> str:
     """Return the name of a run folder: its settings and its seed, after `prefix` if there is one.

@@ -225,6 +225,9 @@ class RunFolder:
                 os.truncate(path, lengths[path.name])
             else:
                 path.unlink(missing_ok=True)
+        for games, path in self.saved().items():
+            if games > meta["progress"]["games"]:
+                path.unlink()
 
     def _read(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         if not self.exists():

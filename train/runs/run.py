@@ -13,6 +13,7 @@ import contextlib
 import datetime
 import functools
 import importlib.util
+import math
 import platform
 import time
 import tomllib
@@ -30,7 +31,7 @@ from rlgo.jit import compiling
 from rlgo.learner import Learner, mean_of
 from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
 from rlgo.shapes import FeatureSet, make_features
-from rlgo.td import step_size
+from rlgo.td import check_max_moves, step_size
 from rlgo.weights import Weights, save_weights
 from train.arena.elo import Rating
 from train.arena.ladder import SCALE
@@ -44,6 +45,7 @@ from train.settings import spec_value
 
 SLICE_SECONDS = 0.2  # between two checks for Ctrl-C
 SAVE_SECONDS = 10.0  # between two saved states
+LONG_SECONDS = 0.5  # Ctrl-C does not wait for the end of a round that takes longer
 SAVED = "; saved up to "  # in errors: between what went wrong and what is left
 _MAX_WEIGHT = 1e12  # beyond this, learning has diverged, and logged numbers would be meaningless
 _MAY_CHANGE = ("run.name", "run.out", "run.games", "run.cluster", "run.cluster_timeout")  # when a run is resumed
@@ -330,6 +332,7 @@ class _Run:
     stop: StopRequest
     log_file: TextIO
     done: _Progress
+    slice_seconds: float = math.inf  # what the last slice took
 
     def go(self, progress: bool) -> Result:
         """Play, learn, measure and save until the last game."""
@@ -337,6 +340,7 @@ class _Run:
         self.introduce()
         if learner.games >= games and done.measured != learner.games:  # it was resumed to end where it stands
             done.measures_due = True
+        self.compile()
         start, saved = time.perf_counter() - done.seconds, time.perf_counter()
         slice_games = 1
         with Progress(games, "games", initial=done.games, enabled=progress) as bar:
@@ -377,6 +381,18 @@ class _Run:
         self.monitor.hparams(flat(self.config), is_finished=False)
         learner.pool.log = self.log
 
+    def compile(self) -> None:
+        """Compile all that self-play needs, before the clock starts; Ctrl-C ends it at once."""
+        size = self.learner.features.size
+        self.stop.at_once = True
+        try:
+            with compiling(f"self-play and learning, {size}x{size}"):
+                self.learner.compile()
+        except KeyboardInterrupt:
+            pass  # `go` sees the request
+        finally:
+            self.stop.at_once = False
+
     def next_stop(self) -> int:
         """Return the number of games at which the run next logs, measures, saves a checkpoint, merges, or ends."""
         run, now = self.config.run, self.learner.games
@@ -385,21 +401,19 @@ class _Run:
 
     def play(self, n: int) -> float:
         """Play and learn from n games, count them, and return how many seconds they took."""
-        size, done = self.learner.features.size, self.done
-        is_first = n == 1 and not self.config.run.cluster
-        begun = time.perf_counter()
-        # A round of several workers can take long, and so can compiling. Stopped in the middle, it is lost.
-        self.stop.at_once = is_first or self.config.run.workers > 1
+        done, begun = self.done, time.perf_counter()
+        # Stopped in the middle, a round of several workers is lost, and all since the last saved state with it.
+        is_long = self.slice_seconds > LONG_SECONDS or bool(self.config.run.cluster)
+        self.stop.at_once = self.config.run.workers > 1 and is_long
         try:
-            with compiling(f"self-play and learning, {size}x{size}") if is_first else contextlib.nullcontext():
-                tally = self.learner.learn(n)
+            tally = self.learner.learn(n)
         except KeyboardInterrupt:
             if not self.stop.at_once:  # the second Ctrl-C, which will not wait
                 raise
             self.interrupt_round()
         finally:
             self.stop.at_once = False
-        seconds = time.perf_counter() - begun
+        self.slice_seconds = seconds = time.perf_counter() - begun
         done.games, done.lost = self.learner.games, self.learner.lost
         done.spent += seconds
         for name in tally.dtype.names or ():
@@ -438,6 +452,12 @@ class _Run:
         if is_reported:
             self.done.measured = games
         if due(run.log_every) and self.done.window:
+            if not self.done.window["games"]:
+                self.log(
+                    f"{games:12,d} games: none of the last {self.done.window['discarded']:,.0f} ended within "
+                    f"{check_max_moves(self.config.policy.max_moves, self.config.board.size):,} plies "
+                    "(policy.max_moves), so nothing was learned"
+                )
             scalars = _scalars(self.done.window, self.done.spent, self.learner)
             if run.cluster:
                 scalars["cluster/lost_games"] = self.done.lost

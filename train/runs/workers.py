@@ -171,6 +171,9 @@ class RayWorkers(LearnWorkers):
             self.close()
             raise
 
+    def compile(self) -> None:
+        """Do nothing: actors compile when they start, see `ClusterWorker.prepare`."""
+
     def learn(self, games: int, first: int) -> np.record:
         """Share out this many games, merge what the workers learn from them, and return their tally.
 

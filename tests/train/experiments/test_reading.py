@@ -292,8 +292,10 @@ def test_what_cannot_be_right_is_refused(tmp_path, text):
 
 @pytest.mark.parametrize("scale", ["0", "-1", "nan", "inf", "1001"])
 def test_a_bad_scale(scale, capsys):
-    assert cli.main(["experiment", "run", "shape_counts", "--scale", scale]) == 2
-    assert capsys.readouterr().err == (f"rlgo: error: --scale {float(scale)}: expected a positive number up to 1,000\n")
+    for command in (["run", "shape_counts"], ["list"]):
+        assert cli.main(["experiment", *command, "--scale", scale]) == 2
+        words = "expected a positive number up to 1,000"
+        assert capsys.readouterr().err == f"rlgo: error: --scale {float(scale)}: {words}\n"
 
 
 def test_unknown_experiments_and_bases(tmp_path, capsys):

@@ -105,6 +105,11 @@ def test_the_same_target_counts_once(made):
     assert [e.name for e in once.entrants] == [str(file)]
 
 
+def test_one_target_needs_no_list(made):
+    file = str(made / "unshared.npz")
+    assert [e.name for e in evaluate(file, games=2, progress=False).entrants] == [file]
+
+
 def test_runs_of_one_name_are_told_apart(made, tmp_path):
     train(config(tmp_path, "short", 50, (1,)), progress=False)
     both = evaluate([made / "short", tmp_path / "short"], games=2, progress=False)

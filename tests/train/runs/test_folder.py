@@ -109,7 +109,10 @@ def test_rewinding_cuts_off_what_came_after_the_state(folder: RunFolder) -> None
     later = folder.path / "events.out.tfevents.1"
     stray.write_bytes(b"half")
     later.write_bytes(b"of a session that saved no state")
+    for games in (5, 10):
+        folder.checkpoint(games).touch()
     folder.rewind()
+    assert list(folder.saved()) == [5]
     assert folder.metrics.read_text() == "one\n"
     assert not stray.exists()
     assert not later.exists()

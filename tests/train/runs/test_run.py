@@ -339,12 +339,42 @@ def test_ctrl_c_in_a_round_of_several_workers_goes_back_to_the_saved_state(tmp_p
 
     monkeypatch.setattr(LearnWorker, "learn", press)
     monkeypatch.setattr(running, "SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(running, "LONG_SECONDS", 0.0)
     with pytest.raises(KeyboardInterrupt):
         train(tiny(tmp_path, run=run), progress=False)
     assert "interrupted after 150 games" in capsys.readouterr().err
     assert load_weights(tmp_path / "tiny" / "weights.npz").games == 150
     monkeypatch.setattr(LearnWorker, "learn", learn)
     assert (resume(tmp_path / "tiny", progress=False).weights.theta == whole.weights.theta).all()
+
+
+def test_ctrl_c_in_a_short_round_waits_for_its_end(tmp_path, monkeypatch, capsys):
+    learn = LearnWorker.learn
+
+    def press(self, games, first):
+        if first == 150:
+            os.kill(os.getpid(), signal.SIGINT)
+        return learn(self, games, first)
+
+    monkeypatch.setattr(LearnWorker, "learn", press)
+    monkeypatch.setattr(running, "LONG_SECONDS", 1e9)
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny(tmp_path, run={"workers": 2, "merge_every": 25}), progress=False)
+    assert "interrupted after 200 games" in capsys.readouterr().err
+
+
+def test_ctrl_c_in_a_slice_of_one_game_loses_nothing(tmp_path, monkeypatch, capsys):
+    interrupt(monkeypatch, at=100)
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny(tmp_path, run={"log_every": 1}), progress=False)
+    assert "interrupted after 100 games" in capsys.readouterr().err
+
+
+def test_games_that_never_end_are_reported(tmp_path, capsys):
+    result = train(tiny(tmp_path, policy={"max_moves": 5}), progress=False)
+    assert not result.weights.theta.any()
+    words = "50 games: none of the last 50 ended within 5 plies (policy.max_moves), so nothing was learned"
+    assert words in capsys.readouterr().err
 
 
 def test_nothing_goes_to_standard_output(tmp_path, capsys, monkeypatch):

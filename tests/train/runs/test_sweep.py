@@ -402,6 +402,20 @@ def test_all_runs_fail(tmp_path, monkeypatch):
     assert data[1]["reason"].endswith("config.toml: missing")
 
 
+def test_one_run_fails(tmp_path, capsys):
+    """The others are ranked all the same."""
+    path = write(tmp_path, "seeds = 3")
+    sweep = read_sweep(path)
+    damaged = sweep.runs[1].folder
+    damaged.path.mkdir(parents=True)
+    damaged.run_json.write_text("{}")
+    assert cli.main(["sweep", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert "* seed-2 failed: " in out
+    assert out == (sweep.folder / "table.md").read_text("utf-8")
+    assert err.endswith(f"rlgo: error: {sweep.folder}: 1 of 3 runs failed\n")
+
+
 # ---------------------------------------------------------------------------------------------
 # Interruptions
 # ---------------------------------------------------------------------------------------------

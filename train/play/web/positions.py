@@ -30,7 +30,9 @@ def game_of(position: Position, handicap: int = 0) -> Game:
     if handicap and stones:
         raise RlgoError("handicap cannot be combined with setup")
     if handicap:
-        game.place_free_handicap(handicap)
+        placed = len(game.place_free_handicap(handicap))
+        if placed < handicap:
+            raise RlgoError(f"handicap of {handicap} stones: expected at most {placed} on {game.size}x{game.size}")
     elif stones or position.to_play is not None:
         handicap_stones = bool(stones) and all(color == BLACK for color, _ in stones)
         first = COLORS[position.to_play] if position.to_play else WHITE if handicap_stones else BLACK

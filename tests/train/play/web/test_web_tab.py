@@ -199,6 +199,7 @@ def test_new_games(page, monkeypatch):
         ({"setup": {"black": ["A1"], "white": ["A1"]}}, "setup White A1: occupied"),
         ({"setup": {"black": ["Z1"]}}, "vertex 'Z1': expected"),
         ({"moves": [["black", "A1"], ["white", "A1"]]}, "move 2, A1: illegal: occupied"),
+        ({"handicap": 5}, "handicap of 5 stones: expected at most 4 on 5x5"),
         ({"handicap": 2, "setup": {"black": ["A1"]}}, "handicap cannot be combined with setup"),
         ({"colour": "black"}, "new.colour: Extra inputs are not permitted"),
     ],
