@@ -22,6 +22,7 @@ from train.cli.options import (
     Seed,
     Size,
     Strength,
+    address,
     board,
     check_picture,
     check_writable,
@@ -108,7 +109,11 @@ def play(
 _Port = Annotated[
     int | None,
     typer.Option(
-        "--port", parser=count(0), metavar="P", show_default="8000, or any free one", help="Port; 0: any free one."
+        "--port",
+        parser=count(0, 65_535),
+        metavar="P",
+        show_default="8000, or any free one",
+        help="Port; 0: any free one.",
     ),
 ]
 _Host = Annotated[
@@ -142,7 +147,10 @@ def web(
     weights: _WeightFolders = None,
     sgf: _SgfFolders = None,
     tensorboard: Annotated[
-        str | None, typer.Option("--tensorboard", metavar="URL", help="Link runs to the TensorBoard at this address.")
+        str | None,
+        typer.Option(
+            "--tensorboard", parser=address, metavar="URL", help="Link runs to the TensorBoard at this address."
+        ),
     ] = None,
 ) -> None:
     """Play, watch searches and see what they learn, in a browser.

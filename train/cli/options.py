@@ -67,6 +67,13 @@ def number(text: Any) -> float:
         raise typer.BadParameter(f"{text}: expected a number") from None
 
 
+def address(text: str) -> str:
+    """Parse the address of a web page."""
+    if not text.startswith(("http://", "https://")):
+        raise typer.BadParameter(f"{text}: expected an address such as http://localhost:6006")
+    return text
+
+
 def one_of(*choices: str) -> dict[str, Any]:
     """Return the keywords of an option that takes one of a few words: its parser, completion and help."""
 
