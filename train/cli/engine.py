@@ -53,7 +53,7 @@ _Handicap = Annotated[
 ]
 _Time = Annotated[
     str | None,
-    typer.Option("--time", metavar="T", help="The engine's time: 60 s, 60+30/5 (5 moves in 30 s) or 60+3x10."),
+    typer.Option("--time", metavar="T", help="The engine's time in seconds: 60, 60+30/5 (5 moves in 30 s) or 60+3x10."),
 ]
 _GameSeed = Annotated[
     int | None,

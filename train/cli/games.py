@@ -51,7 +51,7 @@ _MaxMoves = Annotated[
 ]
 _Time = Annotated[
     str | None,
-    typer.Option("--time", metavar="T", help="Time of each side: 60 s, 60+30/5 (5 moves in 30 s) or 60+3x10."),
+    typer.Option("--time", metavar="T", help="Time of each side in seconds: 60, 60+30/5 (5 moves in 30 s) or 60+3x10."),
 ]
 _Jobs = Annotated[int, typer.Option("--jobs", parser=count(1, MOST_JOBS), metavar="N", help="Games at a time.")]
 _Cluster = Annotated[

@@ -49,7 +49,7 @@ class _PlayByDefault(TyperGroup):
 
 games_app = typer.Typer(cls=_PlayByDefault, help="Collect games to learn from: rlgo games PLAYER.")
 
-_Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the games, new or begun.")]
+_Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the games; one that exists is continued.")]
 
 
 @games_app.command("play")
@@ -94,7 +94,7 @@ def play(
 
 @games_app.command("import")
 def import_sgf(
-    source: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of SGF files; its subfolders count.")],
+    source: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of SGF files, searched with its subfolders.")],
     size: Size = 9,
     out: _Out = Path("games"),
 ) -> None:

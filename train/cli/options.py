@@ -120,7 +120,7 @@ Strength = Annotated[
         parser=integer,
         metavar="LEVEL",
         show_default="1 s a move",
-        help="How strong it plays, from 1, a beginner, to 10.",
+        help="Level of strength, from 1 (a beginner) to 10.",
     ),
 ]
 PairGames = Annotated[

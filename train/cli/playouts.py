@@ -48,12 +48,12 @@ def targets(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")],
     *,
     player: Player = _SEARCHER,
-    positions: Annotated[int, typer.Option("--positions", parser=count(1), metavar="N", help="How many.")] = 2_000,
+    positions: Annotated[int, typer.Option("--positions", parser=count(1), metavar="N", help="Number of positions.")] = 2_000,
     komi: Komi = 7.5,
     seed: Seed = 1,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("targets.npz"),
 ) -> None:
-    """Find values to aim at.
+    """Search positions for the values that policies learn from.
 
     Positions of games are chosen at random, and a player searches them. Run the same command again to continue after an
     interruption.
@@ -92,12 +92,12 @@ def train(
     ] = "",
     alpha: Annotated[float, typer.Option("--alpha", parser=number, metavar="X", help="Step size.")] = 2.0,
     epochs: Annotated[
-        int, typer.Option("--epochs", parser=count(1), metavar="N", help="How often each position is learned from.")
+        int, typer.Option("--epochs", parser=count(1), metavar="N", help="Number of passes over the positions.")
     ] = 5,
     simulations: Annotated[
         int,
         typer.Option(
-            "--simulations", parser=count(1), metavar="N", help="For a position's outcome, and again for its gradient."
+            "--simulations", parser=count(1), metavar="N", help="Simulations for a position's outcome, and as many again for its gradient."
         ),
     ] = 50,
     batch: Annotated[

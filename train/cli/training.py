@@ -248,12 +248,12 @@ def ladder(
     ] = None,
     games: PairGames = 1_000,
     gnugo: Annotated[
-        int, typer.Option("--gnugo", parser=count(2), metavar="N", help="Games of each of the best rungs with GNU Go.")
+        int, typer.Option("--gnugo", parser=count(2), metavar="N", help="Games of each of the three best rungs against GNU Go level 0.")
     ] = 200,
     seed: Seed = 1,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
-    """Show the players of known Elo behind every rating.
+    """Show the reference ladder, by which weights are rated.
 
     --make repeats how the shipped file was made. --check trains runs that differ only in their seed, and tells how far
     their ratings on the ladder are from those of games between them. --games, --gnugo and --seed belong to these two.
@@ -297,7 +297,7 @@ def sweep(
             "--jobs",
             parser=count(1, MOST_JOBS),
             metavar="N",
-            show_default="one a processor",
+            show_default="one per processor",
             help="Runs to train at a time.",
         ),
     ] = None,
