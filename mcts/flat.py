@@ -25,7 +25,7 @@ def choose_flat(color, temperature, pruning, tree, rng):
     temperature : 0 chooses the least visited action; otherwise each action is drawn with probability proportional to
         exp(Q(s, a) / temperature), where Q is the value for the colour to play
     pruning : 0 prunes nothing; otherwise an action is skipped while its value plus this many standard errors is below
-        the best action's value minus the same number
+        some action's value minus the same number; either has `_VISITS_BEFORE_PRUNING` visits or more
     """
     n_edges = np.int64(tree.n_edges[0])
     lower_bound = -np.inf  # the highest lower bound of any action

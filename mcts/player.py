@@ -184,11 +184,14 @@ class TreeSearch(Player):
         trees = [_new_tree(size, self.settings, resources.memory_mb / n_trees) for _ in range(n_trees)]
         sequence = seed_sequence(seed)
         self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))
-        learned = prior_search or self._weights
-        self._sees_liberties = learned is not None and learned.features.sees_liberties
+        if prior_search is not None:
+            self._sees_liberties = prior_search.sees_liberties
+        else:
+            self._sees_liberties = self._weights is not None and self._weights.features.sees_liberties
         kinds = self._sees_liberties, self._patterns is not None
         self.threads = SearchThreads(size, trees, resources.workers, resources.batch, sequence, *kinds)
         self._user_prior = UserPrior(priors, size) if priors is not None else None
+        self._is_warm = False
         self.new_game()
 
     def _fit_prior_search(self, prior_search: TdSearch) -> None:
@@ -288,6 +291,7 @@ class TreeSearch(Player):
             find_edge(0, PASS, self.trees[0])
             tree_insight(self._read_result(0), self.threads, self.settings)
         self.root.forget()
+        self._is_warm = True
 
     def analyses(self) -> dict[str, np.ndarray]:
         """Return maps by move: ``value`` Q and ``amaf`` Q~, both P(Black wins), ``visits`` as shares, ``prior`` H."""
@@ -333,7 +337,7 @@ class TreeSearch(Player):
             self.root.forget()
             self.result = None
             return no_result()
-        if not self.root.is_known:
+        if not self._is_warm:
             self.warm_up()
         is_move = budget is None
         is_timed = is_move and self.limit is not None
@@ -408,7 +412,7 @@ class TreeSearch(Player):
         return SearchContext(self.settings, default_policy, self.knowledge, make_rules(self._size, komi))
 
     def _search_prior(self, prior_search: TdSearch, game: Game, budget: Budget, is_move: bool) -> None:
-        """Run the TD search, in at most half the time; its value function becomes Q_rlgo.
+        """Run the TD search, in at most half the time; its value function becomes Q_rlgo of the nodes that are new.
 
         is_move : whether a move of the game follows, rather than an analysis; see `TdSearch.acting_memory`
         """

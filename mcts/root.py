@@ -49,11 +49,6 @@ class Root:
         self._position: tuple[int, ...] = ()  # the root of the current search, or of the last one
         self._searched: tuple[Any, ...] | None = None  # moves, colour to play, setup and komi of the last whole search
 
-    @property
-    def is_known(self) -> bool:
-        """Whether the trees hold a complete search for the next one to build on."""
-        return self._searched is not None
-
     def leave(self) -> None:
         """Start without a position, until `move_to` is called."""
         self._position = ()

@@ -2,7 +2,7 @@
 
 Start reading at `simulate`. Its three verbs are `descend` and `roll_out` below and `back_up` in `rave.py`; the tree
 policy is `select`. Formulas are in `uct.py`, `rave.py` and `flat.py`, prior knowledge is in `heuristic.py` and the tree
-in `tree.py`. Values are P(Black wins) everywhere; the colour is flipped in one place, `select`.
+in `tree.py`. Values in the tree are P(Black wins); the tree policy flips them in `select`, or in `flat._value`.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class ActionValue(IntEnum):
 
 
 class RaveSchedule(IntEnum):
-    """How beta, the weight of the AMAF value, shrinks as visits add up (MC-RAVE paper, Sections 4.3 and 4.6)."""
+    """How beta, the weight of the AMAF value, shrinks as visits add up (MC-RAVE paper, Sections 4.5 and 4.6)."""
 
     HAND_SELECTED = 0  # equation 19, with `Settings.rave_k`
     MINIMUM_MSE = 1  # equation 47, with `Settings.rave_bias`

@@ -35,7 +35,7 @@ MAX_DEPTH = 40
 DEPTH = Whole(ge=1, le=MAX_DEPTH - 1)
 TABLE_BITS = Whole(ge=4, le=28)
 WON_LOGIT = 1e6  # far above any logit
-_WIDTH = 1e-9  # width of a null window: logits are sums of float32, so they are equal or differ by more
+_WIDTH = 1e-9  # width of a null window: less than the grid of a fused table's weights, unless all are below 2^-11
 _EXACT, _LOWER, _UPPER = 1, 2, 3
 _NULL = -1  # the number of the null move, which a node tries before its moves 0, 1, ...
 _NULL_DEPTH = 3  # plies that a null move takes off the depth
@@ -85,7 +85,9 @@ def entry_dtype() -> np.dtype:
 
 @cache
 def state_dtype(size: int) -> np.dtype:
-    """Return the record type of a search's state, without boards and shapes (P padded points, N area, D = MAX_DEPTH).
+    """Return the record type of a search's state, without boards and shapes.
+
+    P are the padded points, N the area, D = MAX_DEPTH + 1.
 
     Fields
     ------

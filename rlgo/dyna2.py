@@ -211,6 +211,11 @@ class Dyna2(TdSearch):
         both = self.value_weights()
         return fuse(both.features, both.table().black)
 
+    @property
+    def sees_liberties(self) -> bool:
+        """Whether any window of either memory sees liberties."""
+        return super().sees_liberties or (self.long_term is not None and self.long_term.features.sees_liberties)
+
     def value_weights(self) -> Weights:
         """Return both memories together, the weights that moves are chosen by."""
         if not self._apart:

@@ -87,7 +87,7 @@ class Simulation(NamedTuple):
     """How to simulate. Raises `RlgoError` for a value out of range."""
 
     plies: Annotated[int, COUNT_OR_0] = 6  # T: plies from the root, by both colours, before the default policy
-    learn_plies: Annotated[int, COUNT] = ALL_PLIES  # states to learn from; the last two of them target z
+    learn_plies: Annotated[int, COUNT] = ALL_PLIES  # states to learn from; the last `learning.plies` of them target z
     max_moves: Annotated[int, MOST_PLIES] = 0  # a longer simulation is abandoned; 0: 3 * size * size
 
 
@@ -297,7 +297,7 @@ class TdSearch(Player):
     def _make_room(self) -> None:
         """Make what the threads learn in, and what they tell each other with."""
         n, size, features = self.workers, self.features.size, self.features
-        older = min(self.delay, 2 * size * size)  # a game has few more moves than that
+        older = min(self.delay + 1, 2 * size * size) if self.delay else 0  # a game has few more moves than that
         events = len(self.scratch[0].episode.event_window)
         usual = size * size * int(features.geometry.n_slots.max())
         most = events + len(features.windows)
@@ -401,6 +401,11 @@ class TdSearch(Player):
     def memory(self) -> Weights:
         """Return the short-term memory: what was learned from this game's simulations."""
         return self._as_weights()
+
+    @property
+    def sees_liberties(self) -> bool:
+        """Whether any window of the value function sees liberties."""
+        return self.features.sees_liberties
 
     def value_weights(self) -> Weights:
         """Return all memories together, the weights that moves are chosen by."""

@@ -1,7 +1,7 @@
 """The value function V(s) = sigmoid(phi(s) . theta), and the values of all afterstates.
 
 Start reading at `best_afterstate`; from Python, use `ValueFunction`. TD paper, equation 9 and Section 3.2. V is always
-P(Black wins); the colour is flipped once, in `best_afterstate`.
+P(Black wins); gains are those of the colour that plays, see `incremental`.
 
 `incremental` keeps what V(s) is made of up to date with a board. Finding the best afterstate is then one pass over an
 array of gains.

@@ -56,7 +56,7 @@ class PairResult:
     games: float  # a whole number, unless games are weighted
     draws: float = 0  # number of drawn games, for the table
     # For totals without openings: the variance of the score relative to that of independent games without draws. 1 if
-    # the games were independent (less with draws), at most 2 if each opening was played twice.
+    # the games were independent (less with draws), about 2 at most if each opening was played twice.
     design: float = 1.0
     # A's scores in each opening. If given, `design` is not used.
     openings: tuple[tuple[float, ...], ...] = field(default=(), repr=False)
@@ -123,41 +123,6 @@ def pair_scatter(ratings: Ratings, results: Iterable[PairResult]) -> float:
             players |= {r.a, r.b}
     free = len(lacks) - (len(players) - 1)
     return _ELO * math.sqrt(max(0.0, sum(lacks) / free - float(np.mean(noise)))) if free > 0 else 0.0
-
-
-def from_matrices(names: Sequence[str], wins: np.ndarray, draws: np.ndarray | None = None) -> list[PairResult]:
-    """Return the results that a cross table contains.
-
-    Parameters
-    ----------
-    names : of n players
-    wins : [n, n], wins[i, j] is how often player i won against player j
-    draws : [n, n], symmetric, draws[i, j] is how often the two drew (None: never)
-
-    Raises
-    ------
-    RlgoError : for matrices that are not such tables.
-    """
-    n = len(names)
-    if len(set(names)) < n:
-        raise RlgoError("names of a cross table: expected all different")
-    tables = {"wins": np.asarray(wins, np.float64)}
-    tables["draws"] = np.zeros((n, n)) if draws is None else np.asarray(draws, np.float64)
-    for what, values in tables.items():
-        if values.shape != (n, n):
-            raise RlgoError(f"{what} of a cross table: shape {values.shape}, expected {(n, n)}, one row per name")
-        if not (values >= 0).all() or not np.isfinite(values).all():
-            raise RlgoError(f"{what} of a cross table: expected finite numbers of at least 0")
-        if values.diagonal().any():
-            raise RlgoError(f"{what} of a cross table: expected zeros on the diagonal")
-    won, drawn = tables.values()
-    if (drawn != drawn.T).any():
-        raise RlgoError("draws of a cross table: expected a symmetric matrix")
-    games = won + won.T + drawn
-    return [
-        PairResult(names[i], names[j], float(won[i, j] + drawn[i, j] / 2), float(games[i, j]), float(drawn[i, j]))
-        for i, j in zip(*np.nonzero(np.triu(games)), strict=True)
-    ]
 
 
 @dataclass(frozen=True)
@@ -260,7 +225,9 @@ def rate(results: Iterable[PairResult], anchors: Mapping[str, float] | None = No
 def rate_new(ratings: Ratings | Mapping[str, float], results: Iterable[PairResult], prior: float = 2.0) -> Rating:
     """Rate one new player against opponents whose ratings are known, such as a point of a learning curve.
 
-    This is `rate` with the opponents as anchors. The interval covers the uncertainty of the new player's own games. It
+    This is `rate` with the opponents as anchors: each brings virtual draws, so that few games against many opponents
+    pull an extreme player towards them (on the ladder of 9x9, by 3 Elo at 1,330 with 200 games against every rung, and
+    by 30 with 20). The interval covers the uncertainty of the new player's own games. It
     does not cover the uncertainty of its opponents, which is the same for all points of a curve.
 
     Parameters

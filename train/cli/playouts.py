@@ -48,7 +48,9 @@ def targets(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")],
     *,
     player: Player = _SEARCHER,
-    positions: Annotated[int, typer.Option("--positions", parser=count(1), metavar="N", help="Number of positions.")] = 2_000,
+    positions: Annotated[
+        int, typer.Option("--positions", parser=count(1), metavar="N", help="Number of positions.")
+    ] = 2_000,
     komi: Komi = 7.5,
     seed: Seed = 1,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("targets.npz"),
@@ -97,7 +99,10 @@ def train(
     simulations: Annotated[
         int,
         typer.Option(
-            "--simulations", parser=count(1), metavar="N", help="Simulations for a position's outcome, and as many again for its gradient."
+            "--simulations",
+            parser=count(1),
+            metavar="N",
+            help="Simulations for a position's outcome, and as many again for its gradient.",
         ),
     ] = 50,
     batch: Annotated[

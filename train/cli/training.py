@@ -248,7 +248,13 @@ def ladder(
     ] = None,
     games: PairGames = 1_000,
     gnugo: Annotated[
-        int, typer.Option("--gnugo", parser=count(2), metavar="N", help="Games of each of the three best rungs against GNU Go level 0.")
+        int,
+        typer.Option(
+            "--gnugo",
+            parser=count(2),
+            metavar="N",
+            help="Games of each of the three best rungs against GNU Go level 0.",
+        ),
     ] = 200,
     seed: Seed = 1,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,

@@ -110,15 +110,21 @@ class Repeats:
         Parameters
         ----------
         games : age of the checkpoint, in games of self-play
-        before : an earlier age, for the gain of the same run since then
+        before : an earlier age, for the gain of the same run since then. Where the nearest age is the same, the scatter
+            of the gain is unknown: then it is that of two runs, an upper bound
         """
+        if before is not None and (not self.elo or self._nearest(games) == self._nearest(before)):
+            return 2 * self.variance(games) if games != before else 0.0
         if not self.elo:
-            return (1.0 if before is None else 2.0) * _PAPER_SCATTER**2
+            return _PAPER_SCATTER**2
         elo = self._at(games) if before is None else self._at(games) - self._at(before)
         return float(np.var(elo, ddof=1) * (student_quantile(0.975, len(elo) - 1) / NORMAL_975) ** 2)
 
     def _at(self, games: int) -> np.ndarray:
-        return np.array(self.elo[min(self.elo, key=lambda age: abs(math.log(age / games)))])
+        return np.array(self.elo[self._nearest(games)])
+
+    def _nearest(self, games: int) -> int:
+        return min(self.elo, key=lambda age: abs(math.log(age / games)))
 
 
 @dataclass(frozen=True)
@@ -283,7 +289,7 @@ class Analysis:
         ages = [self.age(point) if label in self.runs else None for point, label in zip((a, b), labels, strict=True)]
         now, before = ages
         if labels[0] == labels[1] and now and before:  # a gain of the same runs
-            return self.repeats.variance(now, before) / len(self.runs[labels[0]]) if now != before else 0.0
+            return self.repeats.variance(now, before) / len(self.runs[labels[0]])
         return sum(
             self.repeats.variance(age) / len(self.runs[label]) for age, label in zip(ages, labels, strict=True) if age
         )
@@ -341,7 +347,10 @@ class Analysis:
 
     @cached_property
     def speeds(self) -> dict[str, float]:
-        """Simulations a second of each player whose spec sets the simulations per move."""
+        """Simulations a second of each player whose spec sets the simulations per move, as if it made all of them.
+
+        A tree search stops early once no other move can become the most visited one.
+        """
         done: Counter[str] = Counter()
         seconds: Counter[str] = Counter()
         for line in self.lines:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from mcts.settings import ALGORITHMS
 from train.console import markdown
 from train.experiments.counts import BINS_A_DECADE
 from train.experiments.findings import Analysis, Measured
 from train.experiments.matches import matches, swiss_games
 from train.experiments.model import Contestant, Experiment
 from train.experiments.raw import games_of, run_point
+from train.players.spec import parse_spec
 
 _AGES = (1_000, 10_000, 100_000)  # columns of learning curves, in games of self-play, before the end
 _MILLION = 1_000_000
@@ -190,6 +192,9 @@ def _how_played(e: Experiment, analysis: Analysis) -> str:
     if e.settings.pairing != "gauntlet":
         text.append("The intervals of ratings are those of the difference to the mean of all players.")
     text.append("Seconds are thinking time.")
+    names = {parse_spec(spec).name for line in analysis.lines for spec in line.get("specs", ())}
+    if analysis.speeds and names & set(ALGORITHMS):
+        text.append("A tree search may end before its last simulation; the table counts all as made.")
     return " ".join(text)
 
 

@@ -20,7 +20,6 @@ from train.arena.elo import (
     Rating,
     Ratings,
     expected_score,
-    from_matrices,
     pair_scatter,
     rate,
     rate_new,
@@ -131,13 +130,6 @@ def test_draws_count_half() -> None:
     assert (some["a"].draws, some["b"].draws, none["a"].draws) == (0.4, 0.4, 0)
     openings = PairResult.of_openings("a", "b", np.array([[0.5, 1], [0.5, 0.5], [0, 1]]))
     assert (openings.score, openings.games, openings.draws) == (3.5, 6, 3)
-
-
-def test_a_cross_table() -> None:
-    wins = np.array([[0, 3, 0], [1, 0, 5], [0, 0, 0]])
-    draws = np.array([[0, 2, 0], [2, 0, 0], [0, 0, 0]])
-    assert from_matrices("xyz", wins, draws) == [PairResult("x", "y", 4, 6, 2), PairResult("y", "z", 5, 5)]
-    assert from_matrices("xyz", wins)[0] == PairResult("x", "y", 3, 4)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -400,11 +392,6 @@ def test_without_a_prior_games_must_go_both_ways() -> None:
         (lambda: PairResult("a", "b", 1, 3, openings=((1, 0),)), "add up to 1 of 2, not 1 of 3"),
         (lambda: PairResult.of_openings("a", "b", [[2, -1]]), "between 0 and 1"),
         (lambda: PairResult.of_openings("a", "b", []), "games = 0"),
-        (lambda: from_matrices("ab", np.zeros((3, 3))), "wins .* shape"),
-        (lambda: from_matrices("aa", np.zeros((2, 2))), "names"),
-        (lambda: from_matrices("ab", np.eye(2)), "diagonal"),
-        (lambda: from_matrices("ab", -np.ones((2, 2))), "at least 0"),
-        (lambda: from_matrices("ab", np.zeros((2, 2)), np.array([[0, 1], [2, 0]])), "symmetric"),
         (lambda: rate([]), "at least one result"),
         (lambda: rate([PairResult("a", "b", 1, 2)], {"c": 0}), "anchor c: not among the players: a, b"),
         (lambda: rate([PairResult("a", "b", 1, 2)], {"a": math.inf}), "anchor a: inf"),

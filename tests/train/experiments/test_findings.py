@@ -404,6 +404,9 @@ def test_what_another_seed_changes_by_hand():
     assert repeats.variance(9_000_000) == repeats.variance(1000)
     # What the same seeds gained: 100, 70 and 100.
     assert repeats.variance(1000, 100) == pytest.approx(300 * factor)
+    # No seed was rated at two ages near these: they may differ as two runs do.
+    assert repeats.variance(9_000_000, 1000) == pytest.approx(2 * 1200 * factor)
+    assert repeats.variance(1000, 1000) == 0
     assert Repeats().variance(5) == 35**2
     assert Repeats().variance(500, 5) == 2 * 35**2
 
