@@ -191,7 +191,7 @@ class GameSession:
 
     def close(self) -> None:
         """Close the player, and those that were made for other board sizes."""
-        for player in {self.player, *self._made.values()}:
+        for player in self._made.values():
             player.close()
 
     def _begin(self, game: Game, player: Player) -> None:
