@@ -134,9 +134,7 @@ def load_any(name: str | Path, size: int | None = None) -> Weights:
     path = find_weights(name, size)
     if path.suffix == ".w":
         return import_w(path, size)
-    weights = load_weights(path, size)
-    _check_finite(path, weights.theta[1:])
-    return weights
+    return load_weights(path, size)
 
 
 def _split(path: str | Path, data: bytes) -> tuple[str, int, bytes]:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +26,7 @@ from rlgo.board import BLACK, BORDER, EMPTY, PASS, WHITE
 from rlgo.draw import HIDDEN, MOVE, shapes_text
 from rlgo.errors import RlgoError
 from rlgo.jit import njit
-from rlgo.move_features import FEATURES, N_GROUPS, Study, features_of, list_candidates, new_study, study
+from rlgo.move_features import FEATURES, N_GROUPS, features_of, list_candidates, new_study, study
 from rlgo.nested_shapes import ENEMY_NEAR, OWN_NEAR, ShapeTree, cells_of, make_tree, rings_of, shape_at
 from rlgo.resources import find_file, list_shipped_patterns, shipped_patterns
 
@@ -108,19 +107,16 @@ class Patterns:
 
     def probabilities(self, boards: Sequence[np.record], last_but_one: int = PASS) -> list[dict[int, float]]:
         """Return P(a) of all sensible moves and of a pass, by point, for each of some boards of one size."""
-        found = []
+        if not len(boards):
+            return []
+        found, size = [], int(boards[0].board_size)
+        strengths, scratch = self.strengths(size), new_study(size)
+        moves, x = np.zeros(size * size + 1, np.int64), np.zeros(size * size + 1)
         for board in boards:
-            size = int(board.board_size)
-            moves, x = np.zeros(size * size + 1, np.int64), np.zeros(size * size + 1)
-            n = score_moves(board, last_but_one, self.strengths(size), _scratch(size), moves, x)
+            n = score_moves(board, last_but_one, strengths, scratch, moves, x)
             e = np.exp(x[:n] - x[:n].max())
             found.append(dict(zip(moves[:n].tolist(), (e / e.sum()).tolist(), strict=True)))
         return found
-
-
-@cache
-def _scratch(size: int) -> Study:
-    return new_study(size)
 
 
 def save_patterns(path: str | Path, patterns: Patterns) -> None:

@@ -31,7 +31,8 @@ def tally_dtype() -> np.dtype:
 
     Fields
     ------
-    games, discarded : games finished; games over the length cap, which are not learned from or counted elsewhere
+    games, discarded : games finished; games over the length cap, of which only evaluations are counted elsewhere, and
+        which are learned from only if every step is (`settings.UPDATES`)
     moves : moves played in finished games
     black_wins : sum of z
     evaluations : candidate afterstates considered

@@ -9,6 +9,7 @@ Start reading at `Weights`, then `save_weights`. A weight file is an archive (se
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -173,7 +174,8 @@ def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weigh
 
 def shipped_weight_sizes() -> list[int]:
     """List the board sizes that there are shipped weights for."""
-    return sorted({int(p.name.partition("x")[0]) for p in checkpoints_dir().glob("*x*-*.npz")})
+    names = (re.fullmatch(r"([0-9]+)x\1-.+", path.stem) for path in checkpoints_dir().glob("*.npz"))
+    return sorted({int(name[1]) for name in names if name})
 
 
 def shipped_weights(size: int) -> Path:

@@ -183,14 +183,15 @@ def exit_status(run: Callable[[], int | None]) -> int:
 
 
 def _status_of(run: Callable[[], int | None]) -> int:
+    stop = StopRequest(at_once=True)
     try:
-        with StopRequest(at_once=True) as stop:
+        with stop:
             status = run() or 0
         return 128 + stop.signal if stop else status
     except RlgoError as error:
         return _fail(str(error))
     except KeyboardInterrupt as interrupt:
-        return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
+        return 128 + (interrupt.args[0] if interrupt.args else stop.signal or signal.SIGINT)
     except SystemExit as exit:  # a shell asks for completions
         return exit.code if isinstance(exit.code, int) else int(exit.code is not None)
     except MemoryError as error:

@@ -25,6 +25,7 @@ from rlgo.weights import (
     describe,
     load_weights,
     save_weights,
+    shipped_weight_sizes,
     shipped_weights,
     strongest,
 )
@@ -190,6 +191,13 @@ def test_the_shipped_weights_of_a_size_are_those_with_most_games():
     assert load_weights(path, 9).games == max(load_weights(p).games for p in files)
     with pytest.raises(RlgoError, match="no shipped weights for board size 18"):
         shipped_weights(18)
+
+
+def test_other_files_beside_shipped_weights(tmp_path, monkeypatch):
+    for name in ("9x9-1M.npz", "exp-1.npz", "9x7-1M.npz", "13x13-a.npz", "19x19.npz"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr("rlgo.weights.checkpoints_dir", lambda: tmp_path)
+    assert shipped_weight_sizes() == [9, 13]
 
 
 def test_a_set_of_weights_says_what_it_is():

@@ -258,7 +258,14 @@ def test_a_command_that_a_signal_ends(number: int, status: int) -> None:
         raise KeyboardInterrupt(stop.signal)
 
     before = handlers()
-    assert [exit_status(end) for end in (lambda: deliver(number), shows_what_it_has, saves_first)] == [status] * 3
+
+    def ends_by_itself() -> int:
+        with contextlib.suppress(KeyboardInterrupt):
+            deliver(number)
+        raise KeyboardInterrupt
+
+    ends = (lambda: deliver(number), shows_what_it_has, saves_first, ends_by_itself)
+    assert [exit_status(end) for end in ends] == [status] * 4
     assert handlers() == before
 
 

@@ -87,7 +87,8 @@ def play(
     try:
         play_games(plan, out, jobs=jobs, cluster=cluster, sgf=sgf)
     except KeyboardInterrupt:
-        message(f"rlgo: the finished games are in {out}; run the same command again to continue")
+        if out.exists():
+            message(f"rlgo: the finished games are in {out}; run the same command again to continue")
         raise
     print(describe(read_collection([out])))
 

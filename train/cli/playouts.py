@@ -69,7 +69,8 @@ def targets(
     try:
         found = search_targets(games, player, positions, out, komi=komi, seed=seed)
     except KeyboardInterrupt:
-        message(f"rlgo: the values found so far are in {out}; run the same command again to continue")
+        if out.exists():
+            message(f"rlgo: the values found so far are in {out}; run the same command again to continue")
         raise
     held_out = int(found.held_out.sum())
     print(f"{out}: {len(found):,} positions, {held_out:,} of them held out; the mean value is {found.value.mean():.3f}")

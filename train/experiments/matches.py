@@ -57,11 +57,6 @@ def swiss_games(e: Experiment) -> int:
     return len(e.contestants) // 2 * e.scaled(e.settings.games) if e.settings.pairing == "swiss" else 0
 
 
-def total_games(e: Experiment) -> int:
-    """Return the number of games that the experiment calls for."""
-    return swiss_games(e) + sum(match.games for match in matches(e))
-
-
 def _of_pairing(e: Experiment) -> list[PlannedMatch]:
     """Return the matches of a gauntlet or a round robin."""
     s = e.settings

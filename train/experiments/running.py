@@ -36,7 +36,7 @@ def run_experiment(
 
     Parameters
     ----------
-    jobs : training runs, or games, at a time; None: as many as there are processors
+    jobs : training runs, or games, at a time; None: as many as there are processors, divided by the workers of a run
     progress : show progress on standard error
     play : if False, play nothing and use the games between players so far
     add : go on after the games that the raw results count, and add to them, instead of playing all of them

@@ -86,7 +86,9 @@ def train(e: Experiment, statuses: Sequence[RunStatus], jobs: int, progress: boo
 
     Raises RlgoError for a folder that contains a run with other settings.
     """
-    check_folders([status.spec for status in statuses], "use another --out folder", LOGGING_KEYS)
+    for merges in (False, True):
+        specs = [status.spec for status in statuses if (status.spec.config.run.workers > 1) == merges]
+        check_folders(specs, "use another --out folder", () if merges else LOGGING_KEYS)
     train_all(statuses, e.folder / "runs", jobs, progress)
 
 

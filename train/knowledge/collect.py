@@ -25,7 +25,7 @@ from train.arena.pool import GameTask, make_pool
 from train.arena.prepare import check_opening, make_openings, try_players
 from train.arena.referee import GameRecord, GameRules
 from train.arena.results import check_records
-from train.knowledge.shards import HELD_OUT, Collection, StudyGame, is_held_out, open_folder
+from train.knowledge.shards import HELD_OUT, Collection, StudyGame, is_held_out, open_folder, shard_paths
 
 
 @checked
@@ -105,7 +105,7 @@ def play_games(
     engines, programs = try_players([plan.player], plan.size, plan.komi)
     origin = {"versions": provenance.versions(engines), "commit": provenance.commit()}
     if sgf is not None:
-        check_records(sgf, is_new=not Path(out).exists())
+        check_records(sgf, is_new=not shard_paths(Path(out)))
     with open_folder(out, plan.recipe(programs), origin) as folder:
         done = sum(number <= plan.games for number in folder.numbers)
         if sgf is not None:

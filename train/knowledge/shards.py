@@ -164,6 +164,8 @@ class ShardFolder:
             self.ids |= set(arrays["id"].tolist())
             self._n_shards = int(path.stem)
             self._games = unpack(arrays)
+            if meta["provenance"] != self._meta["provenance"]:  # a shard says where all its games come from
+                self._games, self._n_shards = [], self._n_shards + 1
         self._start_next()
 
     def add(self, game: StudyGame) -> None:

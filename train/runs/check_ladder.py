@@ -15,7 +15,7 @@ from rlgo.bounds import Whole
 from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.learner import Learner
-from rlgo.settings import BOARD_SIZE, MOST, PAIRED_GAMES, SEED, Learning, Policy
+from rlgo.settings import BOARD_SIZE, FAST_GAMES, MOST, SEED, Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.weights import Weights
 from train.arena.elo import PairResult, Rating, rate
@@ -52,7 +52,7 @@ def check_ladder(runs: int, games: int, seed: int, size: int = 9, *, progress: b
     RlgoError : for a number out of range, or a ladder that is missing or damaged.
     """
     runs, size = Whole(ge=2, le=MOST).check("runs", runs), BOARD_SIZE.check("size", size)
-    games, seed = PAIRED_GAMES.check("games", games), SEED.check("seed", seed)
+    games, seed = FAST_GAMES.check("games", games), SEED.check("seed", seed)
     load_ladder(size)
     learners = [Learner(make_features(size), Learning(), Policy(), seed=seed + i) for i in range(runs)]
     found = []

@@ -15,7 +15,7 @@ from rlgo.diff import settings
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
 from rlgo.fast_games import joined
-from rlgo.settings import PAIRED_GAMES, SEED
+from rlgo.settings import FAST_GAMES, SEED
 from rlgo.weights import Weights, load_weights
 from train import console
 from train.arena.fast import play_weights
@@ -117,7 +117,7 @@ def compare(a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, pro
     RlgoError : if a side is neither a run nor a weight file, is damaged, or has another board size.
     KeyboardInterrupt : if Ctrl-C comes before the last weights have met, which they do first.
     """
-    games, seed = PAIRED_GAMES.check("games", games), SEED.check("seed", seed)
+    games, seed = FAST_GAMES.check("games", games), SEED.check("seed", seed)
     a, b = Place().check("a", a), Place().check("b", b)
     left, right = _side(a), _side(b)
     size, komi = left.weights.features.size, left.weights.komi

@@ -18,7 +18,7 @@ from rlgo.exchange import load_any
 from rlgo.fast_games import play_fast
 from rlgo.jit import compiling
 from rlgo.resources import version
-from rlgo.settings import EVEN_COUNT, KOMI, PAIRED_GAMES, SEED
+from rlgo.settings import EVEN_COUNT, FAST_GAMES, KOMI, SEED
 from rlgo.weights import Weights, load_weights
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.fast import on_common_features
@@ -123,7 +123,7 @@ def evaluate(
     KeyboardInterrupt
         After Ctrl-C, if too few pairs have met to rate everyone.
     """
-    games, gnugo = PAIRED_GAMES.check("games", games), EVEN_COUNT.check("gnugo", gnugo)
+    games, gnugo = FAST_GAMES.check("games", games), EVEN_COUNT.check("gnugo", gnugo)
     seed, komi = SEED.check("seed", seed), OrNone(KOMI).check("komi", komi)
     targets = [targets] if isinstance(targets, str | Path) else One(Sequence).check("targets", targets)
     if gnugo:

@@ -1,9 +1,9 @@
 """The folder of a training run: its files, its saved state, and its lock.
 
 Start reading at `RunFolder`. A run is resumed from `state.npz`, a checksummed archive that is replaced as a whole. The
-state records the length of every file that the run appends to. Anything appended later is cut off before the run
-continues, and is then written again. So a run that was killed at any moment, even by ``kill -9``, ends with the same
-files as an uninterrupted one.
+state records the length of every file of numbers that the run appends to. Anything appended later is cut off before the
+run continues, and is then written again. So a run that was killed at any moment, even by ``kill -9``, ends with the
+same weights, checkpoints and logged numbers as an uninterrupted one. Only log.txt keeps what every session said.
 """
 
 from __future__ import annotations

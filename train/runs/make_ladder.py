@@ -22,7 +22,7 @@ from rlgo.files import check_writable
 from rlgo.jit import compiling
 from rlgo.learner import Learner
 from rlgo.resources import checkpoints_dir
-from rlgo.settings import MAX_SIZE, MIN_SIZE, PAIRED_GAMES, SEED, Learning, Policy
+from rlgo.settings import FAST_GAMES, MAX_SIZE, MIN_SIZE, PAIRED_GAMES, SEED, Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights
 from train.arena.elo import PairResult, Ratings, pair_scatter, rate
@@ -60,7 +60,7 @@ def make_ladder(path: Path, games: int, gnugo: int, seed: int, *, progress: bool
     RlgoError : for odd numbers of games, without GNU Go, or if the file cannot be written.
     """
     path, seed = Place().check("path", path), SEED.check("seed", seed)
-    games, gnugo = PAIRED_GAMES.check("games", games), PAIRED_GAMES.check("gnugo", gnugo)
+    games, gnugo = FAST_GAMES.check("games", games), PAIRED_GAMES.check("gnugo", gnugo)
     need_gnugo()
     check_writable(path, "--make ")
     train_seed, game_seed = np.random.SeedSequence(seed).spawn(2)

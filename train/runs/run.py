@@ -346,6 +346,7 @@ class _Run:
         with Progress(games, "games", initial=done.games, enabled=progress) as bar:
             while True:
                 if self.stop:
+                    self.save()
                     self.interrupt()
                 if done.measures_due:
                     self.measure_what_is_due(bar)
@@ -362,7 +363,7 @@ class _Run:
                     bar.update(learner.games - bar.n)
                     done.measures_due = learner.games >= pause
                 done.seconds = time.perf_counter() - start
-                if self.stop or done.gnugo_due or time.perf_counter() - saved > SAVE_SECONDS:
+                if done.gnugo_due or time.perf_counter() - saved > SAVE_SECONDS:
                     self.save()
                     saved = time.perf_counter()
         self.finish()
@@ -453,10 +454,11 @@ class _Run:
             self.done.measured = games
         if due(run.log_every) and self.done.window:
             if not self.done.window["games"]:
+                learns = "" if self.config.learning.update == "step" else ", so nothing was learned"
                 self.log(
                     f"{games:12,d} games: none of the last {self.done.window['discarded']:,.0f} ended within "
                     f"{check_max_moves(self.config.policy.max_moves, self.config.board.size):,} plies "
-                    "(policy.max_moves), so nothing was learned"
+                    f"(policy.max_moves){learns}"
                 )
             scalars = _scalars(self.done.window, self.done.spent, self.learner)
             if run.cluster:

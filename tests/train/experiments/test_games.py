@@ -19,7 +19,7 @@ from train.cli import main as cli
 from train.config import load_config
 from train.experiments.findings import Analysis, analyze
 from train.experiments.games import games_file, games_left, run
-from train.experiments.matches import matches, total_games
+from train.experiments.matches import matches, swiss_games
 from train.experiments.model import Experiment
 from train.experiments.raw import scores_of, sum_of_lines, turned, write_raw
 from train.experiments.reading import read_experiment
@@ -28,6 +28,11 @@ from train.experiments.running import run_experiment
 from train.runs.run import make_learner
 
 pytestmark = pytest.mark.usefixtures("sources")
+
+
+def total_games(e: Experiment) -> int:
+    """The number of games that an experiment calls for."""
+    return swiss_games(e) + sum(planned.games for planned in matches(e))
 
 
 def test_who_meets_whom(tmp_path):

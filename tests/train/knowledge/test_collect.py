@@ -115,6 +115,16 @@ def test_sgf_files_are_read_and_bad_ones_listed(files: Path, tmp_path: Path) -> 
     assert import_games(files, tmp_path / "games", size=5, progress=False).copies == 4
 
 
+def test_records_of_other_games_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "games").mkdir()  # empty
+    (tmp_path / "sgf").mkdir()
+    record = tmp_path / "sgf" / "game-000001.sgf"
+    record.write_text("(;)")
+    with pytest.raises(RlgoError, match="sgf"):
+        play_games(RANDOM, tmp_path / "games", sgf=tmp_path / "sgf", progress=False)
+    assert record.read_text() == "(;)"
+
+
 def test_the_commands(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "played")
     assert main(["games", "random", "--games", "3", "--size", "5", "--out", out]) == 0

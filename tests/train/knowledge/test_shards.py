@@ -97,6 +97,15 @@ def test_a_folder_grows_over_several_shards(tmp_path: Path, monkeypatch: pytest.
     assert [game.opinions for game in unpack(games.arrays)][:3] == [game.opinions for game in GAMES]
 
 
+def test_every_shard_says_where_its_games_come_from(tmp_path: Path) -> None:
+    for game, source in zip(GAMES, ["a", "a", "b"], strict=True):
+        with open_folder(tmp_path, {"kind": "imported", "size": 5}, {"source": source}) as folder:
+            folder.add(game)
+    found = [read_shard(path) for path in shard_paths(tmp_path)]
+    assert [meta["provenance"]["source"] for meta, _ in found] == ["a", "b"]
+    assert [arrays["number"].tolist() for _, arrays in found] == [[1, 2], [3]]
+
+
 def test_games_are_selected_with_all_that_belongs_to_them(tmp_path: Path) -> None:
     fill(tmp_path, GAMES)
     chosen = unpack(take_games(read_collection([tmp_path]).arrays, np.array([2, 0])))

@@ -68,7 +68,7 @@ def serve(options: Options, port: int | None, *, runs: RunSource | None = None, 
         with StopRequest(on_request=end) as request:
             asyncio.run(server.serve(sockets=[listening]))
         if request:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(request.signal)
 
 
 @contextlib.contextmanager

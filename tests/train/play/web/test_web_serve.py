@@ -116,6 +116,6 @@ def test_a_signal_ends_everything(number):
         with connect(f"ws://{found[1]}/api/session?token={found[2]}", max_size=None) as tab:
             tab.send(json.dumps({"type": "search", "player": "mc_rave,seconds=100"}))
             process.send_signal(number)
-            assert process.wait(60) == 130
+            assert process.wait(60) == 128 + number
         rest = process.stderr.read()
         assert "Traceback" not in rest, rest
