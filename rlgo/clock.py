@@ -40,7 +40,7 @@ class TimeSettings(NamedTuple):
 
     Absolute: main time only. Canadian: then `stones` moves in every `period`. Byo-yomi: then `periods` periods, one for
     each move; a side that exceeds a period loses it. Raises `RlgoError` for a value out of range, and for overtime
-    without time or moves.
+    without time. A period without moves means no overtime.
     """
 
     main: Annotated[float, AT_LEAST_0]

@@ -75,6 +75,14 @@ def append(path: str | Path, data: bytes) -> None:
         raise unwritable(path, error) from None
 
 
+def user_path(name: str) -> Path:
+    """Return the path of a name that may begin with ``~`` or ``~user``. RlgoError for an unknown user."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:
+        raise RlgoError(f"{name}: {error}") from None
+
+
 def make_folder(path: str | Path) -> None:
     """Make a folder and its parents, unless they exist. Raises RlgoError if that is impossible."""
     try:

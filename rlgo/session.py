@@ -195,13 +195,13 @@ class GameSession:
             player.close()
 
     def _begin(self, game: Game, player: Player) -> None:
+        with self._player_at_work():
+            player.start_clock(self.clock.settings)
+            player.new_game()
         self.game, self.player = game, player
         self._announced_end = self._own_move_last = False
         self.last_search = None
         self.clock.restart()
-        with self._player_at_work():
-            self.player.start_clock(self.clock.settings)
-            self.player.new_game()
 
     def _player_for(self, size: int) -> Player:
         """Return the player for a board size, made now if need be. RlgoError if there is none."""
@@ -422,7 +422,7 @@ class GameSession:
         """Turn a bug in the player into an RlgoError, and print its traceback."""
         try:
             yield
-        except RlgoError:
+        except (RlgoError, BrokenPipeError):  # nobody reads the report of a search any more
             raise
         except Exception as error:
             print_bug()
@@ -442,9 +442,12 @@ class GameSession:
         """Estimate by playouts who will own which point."""
         return Ownership.of(self.game)
 
-    def dead(self) -> list[list[int]]:
-        """List the dead chains, by points; none if all stones count as alive."""
-        return [] if self.all_alive else self.ownership().dead()
+    def dead(self, ownership: Ownership | None = None) -> list[list[int]]:
+        """List the dead chains, by points; none if all stones count as alive.
+
+        ownership : what `ownership` returned, if it is known
+        """
+        return [] if self.all_alive else (ownership or self.ownership()).dead()
 
     def result(self) -> str:
         """Score the game as it stands, without its dead stones unless all count as alive: ``B+3.5``, ``W+R``, ``0``."""

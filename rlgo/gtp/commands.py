@@ -129,7 +129,7 @@ def final_status_list(session: GameSession, args: list[str]) -> str:
     if status not in _STATUS:
         raise RlgoError(f"syntax error: expected one of {', '.join(_STATUS)}")
     ownership = session.ownership()
-    dead = [] if session.all_alive else ownership.dead()
+    dead = session.dead(ownership)
     if status in TERRITORY:
         return vertices(ownership.territory(TERRITORY[status]), session.game.size)
     if status == "dame":

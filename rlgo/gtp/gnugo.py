@@ -134,7 +134,7 @@ def final_status(session: GameSession, args: list[str]) -> str:
     ownership = session.ownership()
     if session.game.board.color[p] == EMPTY:
         return next((name for name, color in TERRITORY.items() if p in ownership.territory(color)), "dame")
-    return "dead" if any(p in chain for chain in session.dead()) else "alive"
+    return "dead" if any(p in chain for chain in session.dead(ownership)) else "alive"
 
 
 @command("last_move")

@@ -138,9 +138,11 @@ def variation(candidates: Sequence[Candidate], searched: Game, game: Game) -> st
     """
     n = len(searched.moves)
     since = [p for _, p in game.moves[n:]]
-    if not candidates or game.moves[:n] != searched.moves or candidates[0].line[: len(since)] != since:
+    follows = game.setup == searched.setup and game.moves[:n] == searched.moves
+    if not candidates or not follows or candidates[0].line[: len(since)] != since:
         return "TEXT nothing has been searched here"
-    best, color, stones = candidates[0], game.to_play, list[str]()
+    best, stones = candidates[0], list[str]()
+    color = game.to_play if since else searched.to_play
     for p in best.line[len(since) : _LINE_MOVES]:
         stones.append(f"{COLOR_NAMES[color][0].lower()} {to_vertex(p, game.size)}")
         color = 3 - color

@@ -189,6 +189,8 @@ class GtpEngine:
             answer = stream.fail(_one_line(str(error)))
         except MemoryError as error:
             answer = stream.fail(_one_line(f"not enough memory: {error}"))
+        except BrokenPipeError:  # who asked is gone
+            raise
         except Exception as error:
             print_bug()
             answer = stream.fail(_one_line(f"internal error: {type(error).__name__}: {error}"))

@@ -97,6 +97,16 @@ def test_the_last_search_is_kept() -> None:
     assert session.last_search is None
 
 
+def test_a_player_that_cannot_start_a_game_leaves_the_last_one() -> None:
+    player = Scripted()
+    session = GameSession(player)
+    session.play(at("D4"))
+    player.new_game = lambda: 1 // 0  # type: ignore[method-assign, assignment]
+    with pytest.raises(RlgoError, match="internal error: ZeroDivisionError"):
+        session.new_game()
+    assert moves(session) == "B:D4"
+
+
 class Crashing(RandomPlayer):
     """Its hooks are all bugs."""
 

@@ -69,8 +69,8 @@ class Curve:
         return sorted(worst)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as JSON; the loss of a move is that of its side's chances."""
-        losses = {turn.number: turn.loss for turn in self.turns(len(self.steps))}
+        """Return everything as JSON."""
+        turns = {turn.number for turn in self.turns(len(self.steps))}
         return {
             "player": self.player,
             "start": self.start,
@@ -81,7 +81,7 @@ class Curve:
                     "vertex": self.name_of(step.point),
                     "value": step.value,
                     "best": self.name_of(step.best),
-                    "is_turn": number in losses,
+                    "is_turn": number in turns,
                 }
                 for number, step in enumerate(self.steps, 1)
             ],

@@ -22,7 +22,7 @@ from rlgo.clock import parse_time
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.draw import board_ansi, board_narrow, board_text, values_narrow, values_text
 from rlgo.errors import RlgoError, nearest
-from rlgo.files import write_atomically
+from rlgo.files import user_path, write_atomically
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.ownership import PLAYOUTS, Ownership
 from rlgo.player import RESIGN, Candidate, won_by
@@ -369,11 +369,15 @@ class TerminalGame:
         self.write("\n".join(rows) or "No moves yet.")
 
     def _save(self, name: str) -> None:
-        path = Path(name).expanduser() if name else self.record
+        path = user_path(name) if name else self.record
         assert path is not None
-        if path.is_dir():
+        try:
+            is_folder, exists = path.is_dir(), path.exists()
+        except OSError as error:  # a name that is too long
+            raise RlgoError(f"{path}: {error.strerror}") from None
+        if is_folder:
             raise RlgoError(f"{path}: expected a file, found a folder")
-        if path not in self._saved and path.exists() and not self._agrees(f"{path} exists. Overwrite it?"):
+        if path not in self._saved and exists and not self._agrees(f"{path} exists. Overwrite it?"):
             return
         self._write(path)
         self.write(f"Saved to {path}.")

@@ -39,7 +39,8 @@ _KIND_BY_KEY = {  # what only they have, the first that is found; the player of 
     "host": "cgos",
     "player": "players",
 }
-_PASSWORD = re.compile(r"^(\s*password\s*=\s*).*$", re.MULTILINE)  # in the file of a CGOS client
+# In the file of a CGOS client, with a value that may take several lines.
+_PASSWORD = re.compile(r"""^(\s*(["']?)password\2\s*=\s*)("{3}.*?"{3}|'{3}.*?'{3}|[^\n]*)""", re.MULTILINE | re.DOTALL)
 
 
 class KeyRow(NamedTuple):
@@ -192,7 +193,7 @@ def configs_text(name: str | None = None) -> str:
     kind, path = find_config(name)
     if kind == "tournaments":
         return _tournament_text(path)
-    return _PASSWORD.sub(r"\1(not shown)", read_text(path).rstrip("\n")) if kind else _run_config_text(path)
+    return _PASSWORD.sub(r'\1"(not shown)"', read_text(path).rstrip("\n")) if kind else _run_config_text(path)
 
 
 def find_config(name: str) -> tuple[str, Path]:
@@ -232,8 +233,13 @@ def _run_config_text(path: Path) -> str:
 def _tournament_text(path: Path) -> str:
     """Write out a tournament, with the meaning of every key of its table [tournament]."""
     settings = section_from(TournamentConfig, read_toml(path)["tournament"], str(path))
-    before, _, after = path.read_text("utf-8").partition("[tournament]\n")
-    players = after[after.index("\n[") + 1 :]
+    text = path.read_text("utf-8")
+    head = re.search(r"^\s*\[\s*tournament\s*\][^\n]*$", text, re.MULTILINE)
+    if head is None:  # as an inline table, which can stay as it is
+        return text.rstrip("\n")
+    before, after = text[: head.start()], text[head.end() :]
+    other = re.search(r"^\s*\[", after, re.MULTILINE)
+    players = after[other.start() :].lstrip("\n") if other else ""
     return "\n".join([before.rstrip("\n"), "", *_section_text("tournament", settings), "", players.rstrip("\n")])
 
 

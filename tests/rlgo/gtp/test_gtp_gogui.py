@@ -59,6 +59,14 @@ def test_the_variation_is_drawn() -> None:
     assert Controller().ok("rlgo-report") == "nothing has been searched"
 
 
+def test_the_variation_is_that_of_the_side_and_the_stones_that_were_searched() -> None:
+    gtp = Controller(Thinker())
+    gtp.ok("reg_genmove w")
+    assert gtp.ok("rlgo-variation").startswith("VAR w A1 b B1\n")
+    gtp.ok("gogui-setup b D4")
+    assert gtp.ok("rlgo-variation") == "TEXT nothing has been searched here"
+
+
 def test_the_strongest_shapes_of_a_position() -> None:
     """One stone of known weight: alone, and as part of each 2x2 window."""
     features = make_features(5, (1, 2), "none")

@@ -320,6 +320,14 @@ def test_save_asks_before_it_overwrites_another_game(tmp_path: Path) -> None:
     assert names(load_sgf(file)) == "B:C3 W:pass"
 
 
+def test_names_that_no_file_can_have_end_no_game() -> None:
+    played = Played("C3", "save ~nobody-here/a.sgf", f"save {'a' * 300}", "D3", player="C4 D4")
+    assert played.moves == "B:C3 W:C4 B:D3 W:D4"
+    written = "\n".join(played.written)
+    assert "~nobody-here/a.sgf: Could not determine home directory" in written
+    assert ": File name too long" in written
+
+
 def test_a_record_that_cannot_be_written_ends_no_game(tmp_path: Path) -> None:
     played = Played("C3", "D3", player="C4 D4", record=tmp_path / "gone" / "a.sgf")
     assert played.moves == "B:C3 W:C4 B:D3 W:D4"

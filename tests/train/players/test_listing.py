@@ -89,6 +89,19 @@ def test_text_of_a_tournament_is_that_tournament_with_every_key(tmp_path: Path) 
     assert max(map(len, text.splitlines()[8:])) <= 120
 
 
+@pytest.mark.parametrize("head", ["[tournament]  # mine", "[ tournament ]"])
+@pytest.mark.parametrize("is_last", [False, True])
+def test_tables_of_a_tournament_in_any_order(head: str, is_last: bool, tmp_path: Path) -> None:
+    tables = [f"{head}\ngames = 4\n", '[players]\na = "random"\nb = "random"\n']
+    file = tmp_path / "mine.toml"
+    file.write_text("\n".join(tables[::-1] if is_last else tables), "utf-8")
+    expected = read_tournament(file)
+    text = configs_text(str(file))
+    file.write_text(text, "utf-8")
+    assert read_tournament(file) == expected
+    assert text.splitlines().count("[players]") == 1
+
+
 def test_text_of_other_configs() -> None:
     assert configs_text("paper").startswith("# The ")
     assert configs_text("experiments/step_size") == (ROOT / "configs/experiments/step_size.toml").read_text().rstrip()

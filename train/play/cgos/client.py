@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from rlgo.errors import RlgoError
-from rlgo.files import write_atomically
+from rlgo.files import user_path, write_atomically
 from rlgo.resources import version
 from rlgo.session import GameSession
 from train.console import signals_to
@@ -287,7 +287,7 @@ class CgosClient:
 
 
 def _make_folder(name: str) -> Path:
-    path = Path(name).expanduser()
+    path = user_path(name)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

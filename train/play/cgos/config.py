@@ -15,6 +15,7 @@ from typing import Annotated
 from pydantic import Field
 
 from rlgo.errors import RlgoError
+from rlgo.files import user_path
 from rlgo.resources import config_path
 from train.config import BoardSize, check_keys, read_toml, section_from
 from train.players.spec import parse_spec
@@ -89,7 +90,7 @@ def load_cgos(path: str | Path) -> CgosConfig:
     if config.password:
         _warn_if_readable(file)
         return config
-    secret_file = Path(config.password_file).expanduser()
+    secret_file = user_path(config.password_file)
     password = _read_secret(secret_file, f"{file}: password_file = {config.password_file}")
     _warn_if_readable(secret_file)
     return dataclasses.replace(config, password=password, password_file="")  # nosec B106

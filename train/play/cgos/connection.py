@@ -7,10 +7,10 @@ import select
 import socket
 import sys
 import time
-from pathlib import Path
 from typing import TextIO
 
 from rlgo.errors import RlgoError
+from rlgo.files import user_path
 from train.play.cgos.messages import Lost
 
 CONNECT_TIMEOUT = 30.0  # seconds
@@ -28,7 +28,7 @@ class Log:
         self._file: TextIO | None = None
         if path:
             try:
-                self._file = Path(path).expanduser().open("a", encoding="utf-8")
+                self._file = user_path(path).open("a", encoding="utf-8")
             except OSError as error:
                 raise RlgoError(f"log = {path}: expected a file that can be written: {error.strerror}") from None
 

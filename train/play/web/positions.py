@@ -29,6 +29,8 @@ def game_of(position: Position, handicap: int = 0) -> Game:
     stones = [(COLORS[name], p) for name in COLORS for p in points_of(getattr(setup, name, []), game.size)]
     if handicap and stones:
         raise RlgoError("handicap cannot be combined with setup")
+    if handicap and position.to_play == "black":
+        raise RlgoError("handicap cannot be combined with to_play = black")
     if handicap:
         placed = len(game.place_free_handicap(handicap))
         if placed < handicap:

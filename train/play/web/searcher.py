@@ -51,7 +51,7 @@ class Job:
     number : of the search, within its tab
     plays : whether a move is wanted, against the clock, rather than an opinion
     seconds : limit of the search
-    new_game : the number of the game, and its time settings; a player forgets the last game when it changes
+    game_number, time_settings : of the game; a player forgets the last game when its number changes
     """
 
     def __init__(
@@ -107,6 +107,7 @@ class Searcher:
         self.role, self._commons, self._listener = role, commons, listener
         self._worker = Workers(f"search-{role}")
         self._job: Job | None = None
+        self._lock = threading.RLock()  # of `_job`, which the thread forgets once it is done
         self._session: GameSession | None = None
         self._made: tuple[Any, ...] = ()  # spec and board size of the session's player
         self._game_number: int | None = None
@@ -120,8 +121,9 @@ class Searcher:
 
     def start(self, job: Job) -> None:
         """Begin a job; an earlier one is cancelled."""
-        self.cancel()
-        self._job = job
+        with self._lock:
+            self.cancel()
+            self._job = job
         self._worker.submit(lambda: self._try(job, self._run))
 
     def prepare(self, job: Job) -> None:
@@ -131,14 +133,16 @@ class Searcher:
 
     def end(self) -> None:
         """End the search in hand with the best move so far."""
-        if self._job is not None:
-            self._job.end()
+        with self._lock:
+            if self._job is not None:
+                self._job.end()
 
     def cancel(self) -> None:
         """End the search in hand, and forget its result."""
-        if self._job is not None:
-            self._job.cancel()
-            self._job = None
+        with self._lock:
+            if self._job is not None:
+                self._job.cancel()
+                self._job = None
 
     def watch(self, on: bool) -> None:
         """Take and send frames, or do not."""
@@ -180,9 +184,11 @@ class Searcher:
             print_bug()
             self._fail(job, f"internal error: {type(error).__name__}: {error}")
         finally:
-            if self._job is job:
-                self._job = None
-            if self._job is None:
+            with self._lock:
+                if self._job is job:
+                    self._job = None
+                is_idle = self._job is None
+            if is_idle:
                 self._listener.say("idle")
 
     def _fail(self, job: Job, message: str) -> None:
@@ -243,17 +249,18 @@ class Searcher:
             raise RlgoError(f"the server has all of its {most} players in use: close another tab")
         try:
             player = self._commons.specs.make(job.spec, job.game.size)
-            return GameSession(player, job.game.size, job.game.komi, early_pass=True)
+            return GameSession(player, job.game.size, job.game.komi, early_pass=self.role == "game")
         except BaseException:
             self._commons.places.release()
             raise
 
     def _drop_player(self) -> None:
         if self._session is not None:
-            self._session.player.close()
-            self._session = None
-            self._made = ()
-            self._commons.places.release()
+            try:
+                self._session.close()
+            finally:
+                self._session, self._made = None, ()
+                self._commons.places.release()
 
 
 def analyze(commons: Commons, spec: str, game: Game, seconds: float | None) -> dict[str, Any]:

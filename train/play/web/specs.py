@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rlgo.errors import RlgoError
 from rlgo.player import Player
-from rlgo.resources import list_shipped_patterns
+from rlgo.resources import list_shipped_patterns, shipped_softmax_policy
 from train.play.web.files import WeightFiles
 from train.play.web.options import Options
 from train.players.keys import PLAYERS
@@ -78,6 +78,9 @@ class Specs:
                 values[key] = str(self._weights.find(values[key], size).path)
         if values.get("patterns") and values["patterns"] not in list_shipped_patterns():
             raise RlgoError(f"patterns = {values['patterns'][:60]}: expected {' or '.join(list_shipped_patterns())}")
+        shipped = shipped_softmax_policy().stem
+        if values.get("policy_file") not in (None, "", shipped):
+            raise RlgoError(f"policy_file = {values['policy_file'][:60]}: expected {shipped}")
         nested = values.get("prior_search")
         if nested:
             inner = nested_spec(nested)
@@ -133,7 +136,7 @@ SLIDERS: dict[str, Slider] = {
     "long_lambda": Slider(0, 1),
     "long_epsilon": Slider(0, 1),
 }
-_NOT_OFFERED = ("long_save", "patterns", "workers", "root_parallel", "virtual_loss", "memory_mb")
+_NOT_OFFERED = ("long_save", "patterns", "policy_file", "workers", "root_parallel", "virtual_loss", "memory_mb")
 
 
 def players_menu() -> list[dict[str, Any]]:

@@ -149,6 +149,8 @@ class Tab:
 
     def _play(self, request: ask.Play) -> None:
         game = self._shown()
+        if game.resigned:
+            raise RlgoError("the game is over")
         p = from_vertex(request.move, game.size)
         why = game.why_illegal(p)
         if why is not None:
@@ -265,14 +267,14 @@ class Tab:
 
     def _job(self, spec: str, game: Game, **settings: Any) -> Job:
         self._searches += 1
-        return Job(spec, game, self._searches, game_number=self._games, time_settings=self._time_settings, **settings)
+        return Job(spec, game, self._searches, game_number=self._games, **settings)
 
     def _start_move(self) -> None:
         """Let the engine of the side to play move in the position shown; on a human's seat, the server's own player."""
         game = self._shown()
         seat = self.seats[game.to_play]
         spec = self._options.player if seat == HUMAN else seat
-        self._searcher(NAMES[game.to_play]).start(self._job(spec, game, plays=True))
+        self._searcher(NAMES[game.to_play]).start(self._job(spec, game, plays=True, time_settings=self._time_settings))
 
     def _searched(self, job: Job, move: int) -> None:
         """Play what an engine has chosen, unless the game has changed meanwhile."""

@@ -222,6 +222,29 @@ def test_clocks_of_engines(page, monkeypatch):
     assert page.do("new", size=5, white="bot")["clocks"]["white"] is None
 
 
+def test_an_opinion_has_no_clock(page, monkeypatch):
+    limits = []
+
+    def choose(game):
+        limits.append(made[-1].limit)
+        return from_vertex("C4", game.size) if len(game.moves) == 1 else PASS
+
+    made = stand_in(monkeypatch, bot=lambda: Scripted("scripted", choose))
+    page.do("new", size=5, white="bot", time="10")
+    page.ask("play", move="C3")
+    settled(page)
+    page.ask("search", role="a", player="bot")
+    page.until("search", lambda m: m["role"] == "a" and m["final"])
+    assert limits[0] is not None
+    assert limits[1:] == [None]
+
+
+def test_nobody_plays_on_after_a_resignation(page):
+    page.do("new", size=5, black="human", white="human")
+    page.do("resign")
+    assert page.refused("play", move="C3") == "the game is over"
+
+
 def test_seats(page, monkeypatch):
     stand_in(monkeypatch, bot=engine("C4"))
     page.do("new", size=5, black="human", white="human")
