@@ -216,7 +216,7 @@ def test_the_command_prints_writes_and_draws(made, found, tmp_path, capsys):
         (["."], ".: expected the folder of a training run, or a weight file"),
         (["long", "six.npz"], "long 100 is for 5x5, six.npz for 6x6: expected the same board size"),
         (["long", "komi.npz"], "long 100 was trained with komi 0.5, komi.npz with 1.5: expected --komi"),
-        (["long", "--games", "7"], "--games 7: expected an even number from 2 to 1,000,000,000"),
+        (["long", "--games", "7"], "--games 7: expected an even number from 2 to 10,000,000"),
         (["long", "--gnugo", "3"], "--gnugo 3: expected an even number from 0 to 10,000,000"),
         (["long", "--games", "0"], "--games 0: expected an integer of at least 2"),
         (["long", "--png", "no/such/file"], "--png no/such/file: expected a file that can be written"),
