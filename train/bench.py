@@ -80,7 +80,7 @@ KEYS: dict[str, tuple[str, str]] = {
 # Play one compiled episode, in a new interpreter.
 _FIRST_EPISODE = """
 from train.config import load_config
-from train.runs.run import make_learner
+from train.runs.learners import make_learner
 make_learner(load_config("paper"), 1).play(1)
 """
 
@@ -114,7 +114,7 @@ with connect(url, max_size=None) as page:
 _PEAK_MEMORY = """
 import resource, sys
 from train.config import load_config
-from train.runs.run import make_learner
+from train.runs.learners import make_learner
 make_learner(load_config("paper"), 1).learn(1000)
 try:
     with open("/proc/self/status") as status:
@@ -262,7 +262,7 @@ def _learner(workers: int = 1) -> Any:
     from rlgo.learner import Learner
     from rlgo.weights import load_weights, shipped_weights
     from train.config import load_config
-    from train.runs.run import make_learner
+    from train.runs.learners import make_learner
 
     plain = make_learner(load_config("paper"), 1)
     theta = load_weights(shipped_weights(9)).theta

@@ -25,7 +25,7 @@ from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, save_weights
 from train.arena.match import play_match
 from train.config import load_config
-from train.runs.run import make_learner
+from train.runs.learners import make_learner
 
 # ---------------------------------------------------------------------------------------------
 # Identities

@@ -15,7 +15,7 @@ from rlgo.shapes import make_features
 from train.experiments.model import Experiment
 from train.experiments.training import train
 from train.runs.fleet import FAILED, RunStatus
-from train.runs.run import features_of
+from train.runs.learners import features_of
 
 BINS_A_DECADE = 4
 

@@ -100,8 +100,8 @@ def report(results: Path, path: Path) -> str:
     scatter = (
         f"the standard deviation between the {len(next(iter(repeated.runs.values())))} runs of {scale} is "
         f"{repeats.deviation(1_000):.0f} Elo after a thousand games and {repeats.deviation(1_000_000):.0f} after a "
-        "million, and is used for all settings. In games between players, weights count as they are: another run's "
-        "might play some 30 Elo better or worse"
+        "million, and is used for all settings. In games between players, weights count as they are: those of another "
+        "run may play better or worse by as much"
         if repeated is not None and repeats.elo
         else f"{repeats.deviation(1):.0f} Elo, as in the paper, because {SCALE_EXPERIMENT} has not run here"
     )

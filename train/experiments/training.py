@@ -86,9 +86,9 @@ def train(e: Experiment, statuses: Sequence[RunStatus], jobs: int, progress: boo
 
     Raises RlgoError for a folder that contains a run with other settings.
     """
-    for merges in (False, True):
-        specs = [status.spec for status in statuses if (status.spec.config.run.workers > 1) == merges]
-        check_folders(specs, "use another --out folder", () if merges else LOGGING_KEYS)
+    for spec in (status.spec for status in statuses):
+        may_differ = LOGGING_KEYS if spec.config.run.workers == 1 else ()
+        check_folders([spec], "use another --out folder", may_differ)
     train_all(statuses, e.folder / "runs", jobs, progress)
 
 

@@ -390,8 +390,7 @@ _register_algorithm(
     },
     by_size={
         size: {"heuristic": "patterns", "leaf_value": 0.0}
-        for size in range(MIN_SIZE, MAX_SIZE + 1)
-        if size not in shipped_weight_sizes()
+        for size in sorted(set(range(MIN_SIZE, MAX_SIZE + 1)) - set(shipped_weight_sizes()))
     },
     simulations="none",
     seconds=1.0,

@@ -28,7 +28,8 @@ from train.config import Config, flat, load_config, overrides
 from train.console import Progress, message
 from train.provenance import processors
 from train.runs.folder import EXISTS, IN_USE, RunFolder
-from train.runs.run import SAVED, make_learner
+from train.runs.learners import make_learner
+from train.runs.run import SAVED
 from train.runs.status import DAMAGED, FINISHED, INTERRUPTED, inspect
 
 FAILED = "failed"

@@ -9,15 +9,12 @@ each slice ends with a merge. So a run that was interrupted ends with the same w
 
 from __future__ import annotations
 
-import contextlib
 import datetime
-import functools
 import importlib.util
 import math
 import platform
 import time
 import tomllib
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -29,8 +26,7 @@ from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
 from rlgo.jit import compiling
 from rlgo.learner import Learner, mean_of
-from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
-from rlgo.shapes import FeatureSet, make_features
+from rlgo.shapes import FeatureSet
 from rlgo.td import check_max_moves, step_size
 from rlgo.weights import Weights, save_weights
 from train.arena.elo import Rating
@@ -39,8 +35,9 @@ from train.config import Config, config_from_dict, flat, overrides, to_toml
 from train.console import Progress, StopRequest, command, message
 from train.provenance import command_line, commit, versions
 from train.runs.folder import RunFolder, next_checkpoint
+from train.runs.learners import features_of, learner_of
 from train.runs.monitor import Monitor
-from train.runs.strength import Strength, against_gnugo, elo, has_gnugo, seeds, win_rates
+from train.runs.strength import Strength, against_gnugo, elo, has_gnugo, win_rates
 from train.settings import spec_value
 
 SLICE_SECONDS = 0.2  # between two checks for Ctrl-C
@@ -60,73 +57,6 @@ class Result:
     weights: Weights
     strength: dict[str, Strength]  # by opponent, see `strength.win_rates`; "gnugo": see `strength.against_gnugo`
     elo: float  # see `strength.elo`
-
-
-def features_of(config: Config) -> FeatureSet:
-    """Make the feature set that a config describes."""
-    f = config.features
-    return make_features(config.board.size, f.sizes, f.sharing, f.liberties, f.liberty_sharing)
-
-
-def make_learner(
-    config: Config,
-    seed: int | np.random.SeedSequence,
-    theta: np.ndarray | None = None,
-    kind: Callable[..., Learner] = Learner,
-) -> Learner:
-    """Make the learner that a config describes.
-
-    Parameters
-    ----------
-    config : see `config.Config`; `run.cluster` is ignored here
-    seed : seed of self-play
-    theta : initial weights, float32[n_weights + 1]; None: zeros
-    kind : the class of the learner, or a function with the same arguments; by default, its workers are threads
-    """
-    le, p = config.learning, config.policy
-    learning = Learning(
-        alpha=le.alpha,
-        schedule=STEP_SCHEDULES[le.alpha_schedule],
-        alpha_final=le.alpha_final,
-        alpha_half=le.alpha_half,
-        games=config.run.games,
-        lambda_=le.lambda_,
-        plies=le.plies,
-        value=VALUES[le.value],
-        update=UPDATES[le.update],
-        normalise=NORMALISATIONS[le.normalise],
-        averaging=le.averaging,
-    )
-    policy = Policy(POLICIES[p.kind], p.epsilon if p.kind == "epsilon_greedy" else 0.0, p.temperature)
-    features = features_of(config)
-    run = config.run
-    return kind(
-        features,
-        learning,
-        policy,
-        config.board.komi,
-        p.max_moves,
-        seed,
-        theta=theta,
-        workers=run.workers,
-        merge_every=run.merge_every,
-    )
-
-
-@contextlib.contextmanager
-def _learner_of(config: Config, theta: np.ndarray | None = None) -> Iterator[Learner]:
-    """Make the learner of a run, with workers on threads or on a cluster, and stop its workers at the end."""
-    size, seed = config.board.size, seeds(config)[0]
-    if config.run.cluster:
-        from train.runs.workers import RayLearner  # only runs on a cluster pay for loading it
-
-        kind = functools.partial(RayLearner, cluster=config.run.cluster, timeout=config.run.cluster_timeout)
-        learner = make_learner(config, seed, theta, kind)
-    else:
-        with compiling(f"board and value function, {size}x{size}"):
-            learner = make_learner(config, seed, theta)
-    with contextlib.closing(learner):
-        yield learner
 
 
 # ---------------------------------------------------------------------------------------------
@@ -151,7 +81,7 @@ def train(config: Config, progress: bool = True) -> Result:
     """
     One(Config).check("config", config)
     folder = RunFolder(Path(config.run.out) / config.run.name)
-    with _learner_of(config, _initial_weights(config)) as learner:
+    with learner_of(config, _initial_weights(config)) as learner:
         with folder.build() as new:
             new.write_config(config)
             new.write_about(_provenance(config))
@@ -196,7 +126,7 @@ def resume(path: str | Path, games: int | None = None, progress: bool = True, cl
     """
     folder = RunFolder(path)
     config = _config_of(folder, games, cluster)
-    with _learner_of(config) as learner:
+    with learner_of(config) as learner:
         return _go(folder, config, learner, progress)
 
 
@@ -454,11 +384,11 @@ class _Run:
             self.done.measured = games
         if due(run.log_every) and self.done.window:
             if not self.done.window["games"]:
-                learns = "" if self.config.learning.update == "step" else ", so nothing was learned"
+                result = ", so nothing was learned" if self.config.learning.update == "game" else ""
                 self.log(
                     f"{games:12,d} games: none of the last {self.done.window['discarded']:,.0f} ended within "
                     f"{check_max_moves(self.config.policy.max_moves, self.config.board.size):,} plies "
-                    f"(policy.max_moves){learns}"
+                    f"(policy.max_moves){result}"
                 )
             scalars = _scalars(self.done.window, self.done.spent, self.learner)
             if run.cluster:

@@ -54,6 +54,20 @@ def test_analysis_goes_on_until_there_is_input() -> None:
     assert rest == "\n"
 
 
+def test_a_reader_who_is_gone_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None:
+    for n in (0, 1):  # answers that are still read
+        left = [""] * n
+
+        def write(_text: str, left: list[str] = left) -> None:
+            if not left:
+                raise BrokenPipeError
+            left.pop()
+
+        with pytest.raises(BrokenPipeError):
+            Controller(Thinker()).engine.handle("lz-analyze b 1", write)
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("command", ["genmove_analyze", "lz-genmove_analyze"])
 def test_genmove_that_tells_what_it_finds(command: str) -> None:
     gtp = Controller(Thinker())

@@ -25,7 +25,7 @@ from train.experiments.raw import scores_of, sum_of_lines, turned, write_raw
 from train.experiments.reading import read_experiment
 from train.experiments.report import games_behind, games_to_decide, plot, section, show
 from train.experiments.running import run_experiment
-from train.runs.run import make_learner
+from train.runs.learners import make_learner
 
 pytestmark = pytest.mark.usefixtures("sources")
 

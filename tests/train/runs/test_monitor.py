@@ -18,8 +18,9 @@ from rlgo.shapes import make_features
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights
 from train.config import Config, flat
+from train.runs.learners import make_learner
 from train.runs.monitor import METRICS, Monitor
-from train.runs.run import Result, make_learner, resume, train
+from train.runs.run import Result, resume, train
 from train.runs.strength import seeds
 
 event_accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")

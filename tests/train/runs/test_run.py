@@ -26,7 +26,8 @@ from train.config import Config, load_config, to_toml
 from train.players.spec import parse_spec
 from train.runs import run as running
 from train.runs.folder import RunFolder
-from train.runs.run import Result, make_learner, resume, train
+from train.runs.learners import make_learner
+from train.runs.run import Result, resume, train
 
 
 @pytest.fixture(scope="module")
@@ -277,7 +278,7 @@ def test_a_run_may_end_where_it_was_interrupted(at, tmp_path, monkeypatch):
 def test_weights_so_far_need_no_learner(finished, monkeypatch):
     """A run of many workers can be looked at on a machine that could not train it."""
     _, result = finished
-    monkeypatch.setattr("train.runs.run.make_learner", lambda *_: pytest.fail("made a learner"))
+    monkeypatch.setattr("train.runs.learners.make_learner", lambda *_: pytest.fail("made a learner"))
     found = running.current_weights(result.folder)
     np.testing.assert_array_equal(found.theta, result.weights.theta)
     assert (found.games, found.features) == (result.weights.games, result.weights.features)

@@ -1,0 +1,86 @@
+"""The learner that the config of a training run describes.
+
+Start reading at `make_learner`. A run gets its learner from `learner_of`, with workers on threads or on a Ray cluster.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from rlgo.jit import compiling
+from rlgo.learner import Learner
+from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
+from rlgo.shapes import FeatureSet, make_features
+from train.config import Config
+from train.runs.strength import seeds
+
+
+def features_of(config: Config) -> FeatureSet:
+    """Make the feature set that a config describes."""
+    f = config.features
+    return make_features(config.board.size, f.sizes, f.sharing, f.liberties, f.liberty_sharing)
+
+
+def make_learner(
+    config: Config,
+    seed: int | np.random.SeedSequence,
+    theta: np.ndarray | None = None,
+    kind: Callable[..., Learner] = Learner,
+) -> Learner:
+    """Make the learner that a config describes.
+
+    Parameters
+    ----------
+    config : see `config.Config`; `run.cluster` is ignored here
+    seed : seed of self-play
+    theta : initial weights, float32[n_weights + 1]; None: zeros
+    kind : the class of the learner, or a function with the same arguments; by default, its workers are threads
+    """
+    le, p = config.learning, config.policy
+    learning = Learning(
+        alpha=le.alpha,
+        schedule=STEP_SCHEDULES[le.alpha_schedule],
+        alpha_final=le.alpha_final,
+        alpha_half=le.alpha_half,
+        games=config.run.games,
+        lambda_=le.lambda_,
+        plies=le.plies,
+        value=VALUES[le.value],
+        update=UPDATES[le.update],
+        normalise=NORMALISATIONS[le.normalise],
+        averaging=le.averaging,
+    )
+    policy = Policy(POLICIES[p.kind], p.epsilon if p.kind == "epsilon_greedy" else 0.0, p.temperature)
+    features = features_of(config)
+    run = config.run
+    return kind(
+        features,
+        learning,
+        policy,
+        config.board.komi,
+        p.max_moves,
+        seed,
+        theta=theta,
+        workers=run.workers,
+        merge_every=run.merge_every,
+    )
+
+
+@contextlib.contextmanager
+def learner_of(config: Config, theta: np.ndarray | None = None) -> Iterator[Learner]:
+    """Make the learner of a run, with workers on threads or on a cluster, and stop its workers at the end."""
+    size, seed = config.board.size, seeds(config)[0]
+    if config.run.cluster:
+        from train.runs.workers import RayLearner  # only runs on a cluster pay for loading it
+
+        kind = functools.partial(RayLearner, cluster=config.run.cluster, timeout=config.run.cluster_timeout)
+        learner = make_learner(config, seed, theta, kind)
+    else:
+        with compiling(f"board and value function, {size}x{size}"):
+            learner = make_learner(config, seed, theta)
+    with contextlib.closing(learner):
+        yield learner
