@@ -15,7 +15,7 @@ from rlgo.board import outcome, play, random_move
 from rlgo.bounds import One, Whole
 from rlgo.budget import BATCH_SECONDS, Budget
 from rlgo.incremental import reset
-from rlgo.jit import copy_record, make_rng, njit, random_u64
+from rlgo.jit import compiling, copy_record, make_rng, njit, random_u64
 from rlgo.rollout import make_rules
 from rlgo.scratch import make_scratch
 from rlgo.selfplay import play_episode, tally_dtype
@@ -65,6 +65,12 @@ def play_fast(
     return joined(play_slices(features, theta_a, theta_b, games, seed, komi, opening, max_moves))
 
 
+def compile_matches(features: FeatureSet) -> None:
+    """Compile what games on these features need, which else the first game does."""
+    theta = np.zeros(features.n_weights + 1, np.float32)
+    play_fast(features, theta, theta, 2, 0)
+
+
 def joined(parts: Iterable[FastGames]) -> FastGames:
     """Join games that were played in parts, at least one."""
     return FastGames(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -92,11 +98,17 @@ def play_slices(
     max_moves = check_max_moves(max_moves, size)
     opening, done = Whole(ge=0, le=min(max_moves, size * size // 2)).check("opening", opening), 0
     policy, rules, rng = Policy(epsilon=0.0), make_rules(size, komi), make_rng(seed)
-    for pairs in Budget(n).slices(seconds=BATCH_SECONDS):
+
+    def play_next(pairs: int) -> FastGames:
         part = FastGames(*(array[done : done + pairs] for array in played))
         play_pairs(scratch, table, policy, rules, max_moves, opening, rng, part)
+        return part
+
+    with compiling(f"matches, {features.kernels}"):
+        play_next(0)
+    for pairs in Budget(n).slices(seconds=BATCH_SECONDS):
+        yield play_next(pairs)
         done += pairs
-        yield part
 
 
 @njit

@@ -17,7 +17,7 @@ import numpy as np
 from rlgo.bounds import One
 from rlgo.budget import BATCH_SECONDS, Budget
 from rlgo.incremental import reset
-from rlgo.jit import njit, seed_sequence
+from rlgo.jit import compiling, njit, seed_sequence
 from rlgo.memory import announce, bytes_of
 from rlgo.rewriting import fuse
 from rlgo.rollout import make_rules
@@ -104,6 +104,11 @@ class LearnWorker:
     def _start(self, table: Table) -> None:
         reset(self._scratch.boards[0], self._scratch.shapes[0], table)
 
+    def compile(self) -> None:
+        """Compile what `learn` needs, by learning from no games."""
+        with compiling(f"self-play and learning, {self.features.kernels}"):
+            self.learn(0, 0)
+
     def learn(self, games: int, first: int) -> np.record:
         """Play and learn from this many games, the first of which has the number `first`; return their tally."""
         clear_tally(self._scratch.tally)
@@ -168,9 +173,9 @@ class LearnWorkers:
 
     def learn(self, games: int, first: int) -> np.record:
         """Share out this many games, merge what the workers learn from them, and return their tally."""
+        self.compile()  # here, where Ctrl-C is seen, and not on a thread
         if self._threads is None:
             return self.workers[0].learn(games, first)
-        self.compile()  # here, where Ctrl-C is seen, and not on a thread
         shares = share_out(games, first, len(self.workers))
 
         def stop() -> None:  # Ctrl-C: in the middle of a round, there is nothing to merge
@@ -187,8 +192,8 @@ class LearnWorkers:
         return add_up(tallies)
 
     def compile(self) -> None:
-        """Compile what `learn` needs, by learning from no games."""
-        self.workers[0].learn(0, 0)
+        """Compile what `learn` needs."""
+        self.workers[0].compile()
 
     def play(self, games: int) -> np.record:
         """Play this many games without learning, by the first worker; return their tally."""

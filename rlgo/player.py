@@ -15,7 +15,7 @@ from rlgo.board import BLACK, PASS, new_board
 from rlgo.bounds import One
 from rlgo.budget import Budget, never, shorter
 from rlgo.clock import Clock, TimeSettings
-from rlgo.coords import to_row_col
+from rlgo.coords import to_row_col, to_vertex
 from rlgo.errors import RlgoError, shown
 from rlgo.game import Game
 from rlgo.jit import seed_sequence
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 RESIGN = -1  # a possible answer of `Player.genmove`, besides the points and PASS
 
 Seed = int | np.random.SeedSequence | None
+
+
+def name_of_move(move: int, size: int) -> str:
+    """Return the name of what `Player.genmove` answers: a vertex, ``pass`` or ``resign``."""
+    return "resign" if move == RESIGN else to_vertex(move, size)
 
 
 class Candidate(NamedTuple):

@@ -6,13 +6,13 @@ import re
 
 from rlgo.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.clock import TimeSettings
-from rlgo.coords import from_vertex, to_vertex
+from rlgo.coords import from_vertex
 from rlgo.draw import board_text
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES
 from rlgo.gtp.arguments import parse_color, parse_count, parse_integer, parse_number, parse_seconds, take, vertices
 from rlgo.gtp.protocol import command
-from rlgo.player import RESIGN
+from rlgo.player import name_of_move
 from rlgo.session import GameSession
 
 # --- the game ---
@@ -165,4 +165,4 @@ def showboard(session: GameSession, _args: list[str]) -> str:
 
 def move_text(point: int, size: int) -> str:
     """Format the answer to genmove: a vertex, ``PASS`` or ``resign``, as GNU Go writes them."""
-    return {PASS: "PASS", RESIGN: "resign"}.get(point) or to_vertex(point, size)
+    return "PASS" if point == PASS else name_of_move(point, size)

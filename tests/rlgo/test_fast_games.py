@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -18,6 +19,32 @@ from rlgo.weights import Weights, save_weights
 from train.arena.match import play_match
 
 SIZE = 5
+
+
+@pytest.fixture
+def compiled(monkeypatch) -> list[str]:
+    """What has been compiled, up to now."""
+    told: list[str] = []
+
+    @contextmanager
+    def compiling(what: str) -> Iterator[None]:
+        yield
+        told.append(what)
+
+    monkeypatch.setattr("rlgo.fast_games.compiling", compiling)
+    monkeypatch.setattr("rlgo.learner.compiling", compiling)
+    return told
+
+
+def test_the_time_of_games_is_not_that_of_compiling(compiled):
+    features = make_features(SIZE)
+    slices = play_slices(features, random_theta(features, 1), random_theta(features, 2), 100_000, seed=5)
+    assert 0 < next(slices).scores.size < 100_000
+    assert compiled == ["matches, 5x5"]
+    sees = make_features(SIZE, (1, 2), liberties=("atari 2x2",))
+    learner = Learner(sees, Learning(), Policy(), seed=1)
+    learner.learn(1)
+    assert compiled == ["matches, 5x5", "self-play and learning, 5x5 with liberties"]
 
 
 def test_games_are_reproducible_and_fair():

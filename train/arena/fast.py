@@ -14,8 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.fast_games import FastGames, joined, play_slices
-from rlgo.jit import compiling
+from rlgo.fast_games import FastGames, compile_matches, joined, play_slices
 from rlgo.player import Player
 from rlgo.rewriting import extend, unshare
 from rlgo.settings import SHARINGS, SIZES
@@ -45,13 +44,13 @@ def play_weights(
     a, b : weights for this board size, with any feature sets
     size, games, seed, komi, opening_plies, max_moves : see `rlgo.fast_games.play_fast`
 
-    Yields
-    ------
-    the games in order, see `rlgo.fast_games.play_slices`
+    Returns
+    -------
+    an iterator over the games in order, see `rlgo.fast_games.play_slices`
     """
     features, (theta_a, theta_b) = on_common_features([a, b], size)
-    with compiling(f"matches, {size}x{size}"):
-        yield from play_slices(features, theta_a, theta_b, games, seed, komi, opening_plies, max_moves)
+    compile_matches(features)  # before the caller shows progress
+    return play_slices(features, theta_a, theta_b, games, seed, komi, opening_plies, max_moves)
 
 
 def side_by_side(

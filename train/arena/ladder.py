@@ -20,7 +20,7 @@ import numpy as np
 
 from rlgo.archive import read_archive
 from rlgo.fast_games import play_fast
-from rlgo.jit import compiling, seed_sequence
+from rlgo.jit import seed_sequence
 from rlgo.resources import checkpoints_dir
 from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights
@@ -87,8 +87,7 @@ class Ladder:
         seeds = seed_sequence(seed).spawn(2 * len(rungs))
 
         def play(i: int, n: int, seed: np.random.SeedSequence) -> np.ndarray:
-            with compiling(f"matches, {self.size}x{self.size}"):
-                return play_fast(features, theta, rungs[i], n, seed, komi).scores
+            return play_fast(features, theta, rungs[i], n, seed, komi).scores
 
         names, probe = list(self.players), max(2, games // _PROBE // 2 * 2)
         scores = [play(i, probe, seeds[i]) for i in range(len(rungs))]

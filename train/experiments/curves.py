@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.fast_games import FastGames, play_fast, play_slices
+from rlgo.fast_games import FastGames, compile_matches, play_slices
 from rlgo.files import make_folder
-from rlgo.jit import compiling
 from train.arena.fast import on_common_features, side_by_side
 from train.arena.match import play_match
 from train.console import Progress, message
@@ -107,8 +106,7 @@ def play(e: Experiment, points: Sequence[Point], jobs: int, progress: bool) -> l
     features, thetas = on_common_features([point.weights for point in points], size)
     theta_of = {point.name: theta for point, theta in zip(points, thetas, strict=True)}
     games = e.scaled(e.settings.games)
-    with compiling(f"matches, {size}x{size}"):
-        play_fast(features, thetas[0], thetas[0], 2, 0, komi)
+    compile_matches(features)
 
     def play_pair(pair: tuple[Point, Point]) -> Iterator[FastGames]:
         a, b = pair

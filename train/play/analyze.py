@@ -16,7 +16,7 @@ from rlgo.coords import from_row_col, to_vertex
 from rlgo.draw import board_text, values_text
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
-from rlgo.player import RESIGN, Player, check_player
+from rlgo.player import RESIGN, Player, check_player, name_of_move
 from rlgo.weights import Weights, show
 
 _SHARES = {"visits": "share of the simulations that took each move"}  # maps of values other than P(Black wins)
@@ -90,8 +90,8 @@ class Analysis:
         return "\n\n".join(parts)
 
     def name_of(self, move: int) -> str:
-        """Format a move: a vertex, ``pass`` or ``resign``."""
-        return "resign" if move == RESIGN else to_vertex(move, self.game.size)
+        """Return the name of a move: a vertex, ``pass`` or ``resign``."""
+        return name_of_move(move, self.game.size)
 
 
 def describe_map(name: str) -> str:

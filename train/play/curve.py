@@ -9,10 +9,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rlgo.coords import to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
-from rlgo.player import Player, won_by
+from rlgo.player import Player, name_of_move, won_by
 from train.console import Progress, StopRequest, table
 
 TURN = 0.1  # a move that loses at least this much of its side's chances is a turning point
@@ -111,8 +110,8 @@ class Curve:
         return "\n".join([head, "", drawn, "", "Turning points", "", *below])
 
     def name_of(self, point: int) -> str:
-        """Format a move: a vertex, ``pass`` or ``resign``."""
-        return to_vertex(point, self.game.size) if point >= 0 else "resign"
+        """Return the name of a move: a vertex, ``pass`` or ``resign``."""
+        return name_of_move(point, self.game.size)
 
 
 def _drawn(values: list[float], turns: set[int], unicode: bool) -> str:

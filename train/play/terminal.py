@@ -25,7 +25,7 @@ from rlgo.errors import RlgoError, nearest
 from rlgo.files import user_path, write_atomically
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.ownership import PLAYOUTS, Ownership
-from rlgo.player import RESIGN, Candidate, won_by
+from rlgo.player import RESIGN, Candidate, name_of_move, won_by
 from rlgo.session import GameSession
 from train.console import color_output, interruptible, unicode_output
 from train.play.analyze import describe_map
@@ -458,7 +458,8 @@ def _vertices(points: Iterable[int], game: Game) -> str:
 
 
 def _phrase(point: int, size: int) -> str:
-    return "resign" if point == RESIGN else "pass" if point == PASS else f"play {to_vertex(point, size)}"
+    name = name_of_move(point, size)
+    return name if point in (PASS, RESIGN) else f"play {name}"
 
 
 def _beside(path: Path) -> Path:

@@ -13,7 +13,6 @@ import numpy as np
 
 from rlgo.bounds import Whole
 from rlgo.fast_games import play_fast
-from rlgo.jit import compiling
 from rlgo.learner import Learner
 from rlgo.settings import BOARD_SIZE, FAST_GAMES, MOST, SEED, Learning, Policy
 from rlgo.shapes import make_features
@@ -56,12 +55,12 @@ def check_ladder(runs: int, games: int, seed: int, size: int = 9, *, progress: b
     load_ladder(size)
     learners = [Learner(make_features(size), Learning(), Policy(), seed=seed + i) for i in range(runs)]
     found = []
+    learners[0].compile()
     with Progress(len(AGES) * runs, "runs", enabled=progress) as bar:
         for age in AGES:
             players = []
             for learner in learners:
-                with compiling(f"self-play and learning, {size}x{size}"):
-                    learner.learn(age - learner.games)
+                learner.learn(age - learner.games)
                 players.append(Weights(learner.features, learner.theta_mean.astype(np.float32), games=age))
                 bar.update()
             found.append(_compare(players, games, seed))

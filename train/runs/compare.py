@@ -151,7 +151,7 @@ def _side(path: str | Path) -> Side:
         weights = current_weights(path)
         # Read as plain TOML, because another version of rlgo may have written it.
         config = settings(folder.config.read_text("utf-8"))
-        return Side(str(path), weights, folder.saved(), config, _metrics(folder.metrics))
+        return Side(str(path), weights, folder.saved(), config, folder.read_metrics().lines)
     if folder.path.is_dir():
         raise RlgoError(f"{path}: expected the folder of a training run, or a weight file")
     weights = load_any(path)
@@ -166,17 +166,6 @@ def _side(path: str | Path) -> Side:
         "learning.value": weights.value,
     }
     return Side(str(path), weights, config={**known, **settings(weights.provenance.get("config", ""))})
-
-
-def _metrics(path: Path) -> list[dict[str, float]]:
-    """Read metrics.jsonl, except for a line that is being written."""
-    points = []
-    for line in path.read_text("utf-8").splitlines() if path.exists() else []:
-        try:
-            points.append(json.loads(line))
-        except ValueError:  # the last line, while the run is writing it
-            continue
-    return points
 
 
 def _common_ages(a: Side, b: Side) -> list[int]:

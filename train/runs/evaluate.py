@@ -15,8 +15,7 @@ import numpy as np
 from rlgo.bounds import One, OrNone, Place
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
-from rlgo.fast_games import play_fast
-from rlgo.jit import compiling
+from rlgo.fast_games import compile_matches, play_fast
 from rlgo.resources import version
 from rlgo.settings import EVEN_COUNT, FAST_GAMES, KOMI, SEED
 from rlgo.weights import Weights, load_weights
@@ -159,10 +158,8 @@ def _play(
     features, thetas = on_common_features([entrant.weights for entrant in entrants], ladder.size)
     names = [entrant.name for entrant in entrants]
     pairs = pairs_of(entrants)
-    with (
-        compiling(f"matches, {ladder.size}x{ladder.size}"),
-        Progress(len(entrants) + len(pairs), "pairs", enabled=progress) as bar,
-    ):
+    compile_matches(features)
+    with Progress(len(entrants) + len(pairs), "pairs", enabled=progress) as bar:
         for number, entrant in enumerate(entrants):
             seeds = np.random.SeedSequence([seed, 0, number])
             yield from ladder.results(entrant.name, entrant.weights, games, seed=seeds, komi=komi)

@@ -8,7 +8,6 @@ when it is started again.
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import signal
 import subprocess
@@ -21,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from rlgo.errors import RlgoError
-from rlgo.fast_games import play_fast
+from rlgo.fast_games import compile_matches
 from rlgo.files import make_folder
-from rlgo.jit import compiling
 from train.config import Config, flat, load_config, overrides
 from train.console import Progress, message
 from train.provenance import processors
@@ -132,12 +130,9 @@ def check_folders(specs: Iterable[RunSpec], hint: str, besides: Sequence[str] = 
 
 def warm_up(config: Config) -> None:
     """Compile once what all runs need, so that they do not all compile it."""
-    size = config.board.size
-    with compiling(f"self-play and learning, {size}x{size}"):
-        learner = make_learner(config, 0)
-        learner.learn(1)
-    with compiling(f"matches, {size}x{size}"):
-        play_fast(learner.features, learner.theta, learner.theta, 2, 0)
+    learner = make_learner(config, 0)
+    learner.compile()
+    compile_matches(learner.features)
 
 
 def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool) -> None:
@@ -288,22 +283,10 @@ class _Process:
 
     def _read_metrics(self) -> None:
         """Read the lines that were added to metrics.jsonl."""
-        path = self.run.spec.folder.metrics
-        try:
-            if path.stat().st_size < self._bytes_read:
-                self._bytes_read = 0  # cut back to the state that the run was resumed from
-            with path.open("rb") as file:
-                file.seek(self._bytes_read)
-                lines = file.read().rpartition(b"\n")[0]
-        except FileNotFoundError:
-            return
-        self._bytes_read += len(lines) + 1 if lines else 0
-        for line in lines.splitlines():
-            with contextlib.suppress(ValueError):
-                point = json.loads(line)
-                self.run.games = point["games"]
-                rates = {k.removeprefix(_WIN_RATE): x for k, x in point.items() if k.startswith(_WIN_RATE)}
-                self.run.strength |= rates
+        lines, _, self._bytes_read = self.run.spec.folder.read_metrics(self._bytes_read)
+        for line in lines:
+            self.run.games = line["games"]
+            self.run.strength |= {k.removeprefix(_WIN_RATE): x for k, x in line.items() if k.startswith(_WIN_RATE)}
 
     def _failure(self, exit_status: int) -> str:
         """Return why the process failed: its signal, or the last line it printed."""

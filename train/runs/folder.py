@@ -16,7 +16,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,14 @@ FORMAT, VERSION = "rlgo-run", 1
 IN_USE, EXISTS = "in use by another process", "already contains a run"  # in errors, after the folder
 _SERIES = (1, 2, 5)
 _FIRST = 100
+
+
+class Logged(NamedTuple):
+    """Lines of metrics.jsonl, and where in the file they are."""
+
+    lines: list[dict[str, Any]]  # numbers by name; "games" is always one
+    begin: int  # byte
+    end: int
 
 
 class RunFolder:
@@ -99,6 +107,30 @@ class RunFolder:
             return unseal(json.loads(text))
         except ValueError:
             raise RlgoError(f"{self.run_json}: damaged: its checksum is missing or does not match") from None
+
+    def read_metrics(self, begin: int = 0, most_bytes: int = -1) -> Logged:
+        """Read what the run has logged, except for a line that is being written.
+
+        Parameters
+        ----------
+        begin : the byte to read from; if the log is shorter, because the run was resumed from an earlier state: 0
+        most_bytes : how much to read; -1: to the end
+        """
+        try:
+            with self.metrics.open("rb") as file:
+                begin = begin if begin <= file.seek(0, os.SEEK_END) else 0
+                file.seek(begin)
+                data = file.read(most_bytes)
+        except FileNotFoundError:
+            return Logged([], 0, 0)
+        data = data[: data.rfind(b"\n") + 1]
+        lines = []
+        for text in data.splitlines():
+            with contextlib.suppress(ValueError):
+                line = json.loads(text)
+                if isinstance(line, dict) and "games" in line:
+                    lines.append(line)
+        return Logged(lines, begin, begin + len(data))
 
     def resume_command(self) -> str:
         """Return the command that resumes the run."""

@@ -5,7 +5,6 @@ Start reading at `RunHistory`. Nothing is written, and a run that trains does no
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 from pathlib import Path
@@ -81,25 +80,13 @@ class RunHistory:
         ``curves``, by metric: a list of [games, value]; ``after``, the byte where they begin: 0 if the log is shorter
         than it was; and ``next``, the byte where to continue.
         """
-        metrics = self.find(name).metrics
+        lines, begin, end = self.find(name).read_metrics(after, _MOST_BYTES)
         curves: dict[str, list[list[float | None]]] = {}
-        try:
-            after = after if after <= metrics.stat().st_size else 0
-            with metrics.open("rb") as file:
-                file.seek(after)
-                data = file.read(_MOST_BYTES)
-        except FileNotFoundError:
-            return {"after": 0, "next": 0, "curves": {}}
-        data = data[: data.rfind(b"\n") + 1]  # the last line may not be complete
-        for line in data.splitlines():
-            try:
-                numbers = json.loads(line)
-                games = numbers.pop("games")
-            except (ValueError, KeyError, AttributeError, TypeError):  # no object with a number of games
-                continue
-            for metric, value in numbers.items():
+        for line in lines:
+            games = line.pop("games")
+            for metric, value in line.items():
                 curves.setdefault(metric, []).append([games, value if math.isfinite(value) else None])
-        return {"after": after, "next": after + len(data), "curves": curves}
+        return {"after": begin, "next": end, "curves": curves}
 
     def learned(self, name: str) -> tuple[Weights, np.ndarray]:
         """Return the weights that a run would export as it was last saved, and how often each one's shapes occurred.

@@ -17,9 +17,8 @@ import numpy as np
 
 from rlgo.archive import write_archive
 from rlgo.bounds import Place
-from rlgo.fast_games import play_fast
+from rlgo.fast_games import compile_matches, play_fast
 from rlgo.files import check_writable
-from rlgo.jit import compiling
 from rlgo.learner import Learner
 from rlgo.resources import checkpoints_dir
 from rlgo.settings import FAST_GAMES, MAX_SIZE, MIN_SIZE, PAIRED_GAMES, SEED, Learning, Policy
@@ -95,7 +94,8 @@ def _train(seed: np.random.SeedSequence, progress: bool) -> np.ndarray:
     """Train the small rungs: the mean of the weights after each of `RUNGS` games, float32[rungs, n_weights + 1]."""
     learner = Learner(make_features(9, sharing="LI"), LEARNING, Policy(), seed=seed, merge_every=1)
     rungs = []
-    with compiling("self-play and learning, 9x9"), Progress(RUNGS[-1], "games", enabled=progress) as bar:
+    learner.compile()
+    with Progress(RUNGS[-1], "games", enabled=progress) as bar:
         for games in RUNGS:
             learner.learn(games - learner.games)
             rungs.append(learner.theta_mean.astype(np.float32))
@@ -117,7 +117,8 @@ def _meet(
     names = list(players)
     pairs = [(i, j) for i, j in itertools.combinations(range(len(names)), 2) if j - i <= _REACH]
     results = []
-    with compiling(f"matches, {size}x{size}"), Progress(len(pairs), f"pairs {size}x{size}", enabled=progress) as bar:
+    compile_matches(features)
+    with Progress(len(pairs), f"pairs {size}x{size}", enabled=progress) as bar:
         for (i, j), s in zip(pairs, seed.spawn(len(pairs)), strict=True):
             scores = play_fast(features, thetas[i], thetas[j], games, s).scores
             results.append(PairResult.of_openings(names[i], names[j], scores))

@@ -24,7 +24,6 @@ import numpy as np
 from rlgo.bounds import One
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
-from rlgo.jit import compiling
 from rlgo.learner import Learner, mean_of
 from rlgo.shapes import FeatureSet
 from rlgo.td import check_max_moves, step_size
@@ -314,11 +313,9 @@ class _Run:
 
     def compile(self) -> None:
         """Compile all that self-play needs, before the clock starts; Ctrl-C ends it at once."""
-        size = self.learner.features.size
         self.stop.at_once = True
         try:
-            with compiling(f"self-play and learning, {size}x{size}"):
-                self.learner.compile()
+            self.learner.compile()
         except KeyboardInterrupt:
             pass  # `go` sees the request
         finally:

@@ -16,12 +16,11 @@ import numpy as np
 
 from rlgo.errors import RlgoError
 from rlgo.fast_games import play_fast
-from rlgo.jit import compiling
 from rlgo.player import GreedyPlayer
 from rlgo.rewriting import extend
 from rlgo.shapes import FeatureSet
 from rlgo.value import ValueFunction
-from rlgo.weights import Weights, load_weights, shipped_weights
+from rlgo.weights import Weights, load_weights, shipped_weight_sizes, shipped_weights
 from train.arena.elo import Rating
 from train.arena.ladder import load_ladder
 from train.config import Config
@@ -117,10 +116,9 @@ def need_gnugo() -> None:
 
 def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
     """Return name and theta of the best shipped weights for the board size, if these features include theirs."""
-    try:
-        path = shipped_weights(features.size)
-    except RlgoError:
+    if features.size not in shipped_weight_sizes():
         return None
+    path = shipped_weights(features.size)
     weights = load_weights(path)
     if not {block.name for block in weights.features.blocks} <= {block.name for block in features.blocks}:
         return None
@@ -129,10 +127,9 @@ def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
 
 def _scores(config: Config, weights: Weights, theta: np.ndarray, opponent: int, what: int) -> np.ndarray:
     """Play `weights` against the opponent with this number, who plays with `theta`; return the scores by opening."""
-    seed, size = _seed(config, weights.games, opponent, what), config.board.size
-    with compiling(f"matches, {size}x{size}"):
-        games, komi = config.run.eval_games, config.board.komi
-        return play_fast(weights.features, weights.theta, theta, games, seed, komi).scores
+    seed = _seed(config, weights.games, opponent, what)
+    games, komi = config.run.eval_games, config.board.komi
+    return play_fast(weights.features, weights.theta, theta, games, seed, komi).scores
 
 
 def _seed(config: Config, games: int, opponent: int, what: int) -> np.random.SeedSequence:

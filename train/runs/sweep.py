@@ -35,12 +35,11 @@ import numpy as np
 
 from rlgo.bounds import One, OrNone
 from rlgo.errors import RlgoError
-from rlgo.fast_games import FastGames, play_fast, play_slices
+from rlgo.fast_games import FastGames, compile_matches, play_slices
 from rlgo.files import make_folder, read_file, write_atomically
-from rlgo.jit import compiling
 from rlgo.resources import config_path
 from rlgo.settings import WORKERS, check_liberties
-from rlgo.weights import Weights, load_weights, shipped_weights
+from rlgo.weights import Weights, load_weights, shipped_weight_sizes, shipped_weights
 from train import console
 from train.arena.fast import on_common_features, side_by_side
 from train.config import Config, SweepConfig, base_of, canonical_key, change, flat, load_config, read_toml, section_from
@@ -346,11 +345,8 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
 
 
 def _shipped(size: int) -> Weights | None:
-    """Return the best shipped weights for a board size, or None."""
-    try:
-        return load_weights(shipped_weights(size))
-    except RlgoError:
-        return None
+    """Return the best shipped weights for a board size, or None if none ship."""
+    return load_weights(shipped_weights(size)) if size in shipped_weight_sizes() else None
 
 
 @dataclass(frozen=True)
@@ -379,8 +375,7 @@ def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bo
         return play_slices(features, a, b, sweep.games, pairing.seed, sweep.komi)
 
     found: dict[tuple[Outcome, str], list[np.ndarray]] = {}
-    with compiling(f"matches, {size}x{size}"):
-        play_fast(features, thetas[0], thetas[0], 2, 0)
+    compile_matches(features)
     with (
         Progress(len(pairings), "matches", "games between runs", enabled=progress) as bar,
         contextlib.closing(side_by_side(play, pairings, jobs)) as matches,

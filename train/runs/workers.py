@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.jit import CACHE_DIR, compiling, make_rng, seed_sequence
+from rlgo.jit import CACHE_DIR, make_rng, seed_sequence
 from rlgo.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
 from rlgo.settings import Learning, Policy
 from rlgo.shapes import make_features
@@ -74,10 +74,10 @@ class ClusterWorker:
         """Compile everything that learning needs."""
         from filelock import FileLock  # needed only here
 
-        size = self._features[0]
         # One worker of each machine compiles; the others load the result from its cache.
-        with FileLock(CACHE_DIR / "cluster.lock"), compiling(f"self-play and learning, {size}x{size}"):
+        with FileLock(CACHE_DIR / "cluster.lock"):
             self._worker = LearnWorker(make_features(*self._features), *self._arguments, seed=0)
+            self._worker.compile()
             self.learn(np.zeros_like(self._worker.theta), self._worker.rng, 1, 0)
         return self.shake_hands()
 

@@ -177,3 +177,19 @@ def test_a_command_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert RunFolder("runs/some run").resume_command() == "'bin dir/rlgo' train --resume 'runs/some run'"
     monkeypatch.setenv("PATH", os.pathsep.join([str(tmp_path), str(tmp_path / "bin dir")]))
     assert RunFolder("runs/some run").resume_command() == "rlgo train --resume 'runs/some run'"
+
+
+def test_metrics_are_read_line_by_line(tmp_path):
+    folder = RunFolder(tmp_path)
+    assert folder.read_metrics(7) == ([], 0, 0)  # nothing logged yet
+    folder.metrics.write_bytes(b'{"games": 100, "a": 1.5}\nno JSON\n{"a": 2}\n[1]\n{"games": 200}\n{"gam')
+    lines, begin, end = folder.read_metrics()
+    assert lines == [{"games": 100, "a": 1.5}, {"games": 200}]
+    assert begin == 0
+    assert folder.metrics.read_bytes()[end:] == b'{"gam'
+    assert folder.read_metrics(end) == ([], end, end)
+    with folder.metrics.open("ab") as file:
+        file.write(b'es": 300}\n')
+    assert folder.read_metrics(end).lines == [{"games": 300}]
+    assert folder.read_metrics(25, most_bytes=20) == ([], 25, 42)  # whole lines only
+    assert folder.read_metrics(10_000) == folder.read_metrics()  # the log was cut back

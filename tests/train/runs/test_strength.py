@@ -20,6 +20,7 @@ from train.arena.ladder import load_ladder
 from train.config import Config
 from train.runs import run as running
 from train.runs import strength
+from train.runs.folder import RunFolder
 from train.runs.monitor import METRICS
 from train.runs.run import Result, resume, train
 from train.runs.strength import Strength, elo
@@ -58,6 +59,17 @@ def test_a_run_logs_its_elo(finished):
     assert f"300 games: Elo {result.elo:,.0f} (" in (result.folder / "log.txt").read_text("utf-8")
     # It depends on config and weights alone, not on the run's history.
     assert elo(config, load_weights(result.folder / "weights.npz")).elo == result.elo
+
+
+def test_damaged_shipped_weights_are_an_error_and_not_the_same_as_none(tmp_path, monkeypatch):
+    monkeypatch.setattr("rlgo.weights.checkpoints_dir", lambda: tmp_path)
+    features = make_features(5, (1, 2))
+    weights = Weights(features, np.zeros(features.n_weights + 1, np.float32), 7.5, "logistic", 100, {})
+    arguments = tiny(tmp_path), RunFolder(tmp_path / "tiny"), weights
+    assert "shipped" not in strength.win_rates(*arguments)
+    (tmp_path / "5x5-1M.npz").write_bytes(b"damaged")
+    with pytest.raises(RlgoError, match=r"5x5-1M.npz"):
+        strength.win_rates(*arguments)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from rlgo.board import BLACK, EMPTY, WHITE
 from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.player import RESIGN
 from train.play.web.requests import Position
 
 COLORS = {"black": BLACK, "white": WHITE}
@@ -56,11 +55,6 @@ def points_of(vertices: Iterable[str], size: int) -> list[int]:
 def vertices_of(points: Iterable[int], size: int) -> list[str]:
     """Return the vertices of points."""
     return [to_vertex(int(p), size) for p in points]
-
-
-def name_of_move(p: int, size: int) -> str:
-    """Return a vertex, ``pass`` or ``resign``."""
-    return "resign" if p == RESIGN else to_vertex(p, size)
 
 
 def setup_of(game: Game) -> dict[str, list[str]]:

@@ -15,8 +15,8 @@ import numpy as np
 
 from rlgo.deepening import AlphaBetaResult, sigmoid
 from rlgo.game import Game
-from rlgo.player import Insight, Player
-from train.play.web.positions import NAMES, name_of_move, vertices_of
+from rlgo.player import Insight, Player, name_of_move
+from train.play.web.positions import NAMES, vertices_of
 
 SEND_SECONDS = 0.1  # between two messages
 LOOK_SECONDS = 0.01  # between two frames at the start of a search
