@@ -31,9 +31,16 @@ def lower_bounds() -> list[str]:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Run all tests, as `make test` does on one Python."""
+    """Run all tests, with the thorough ones, in the three ways of `make test`."""
     session.install("--editable", ".[test]")
-    session.run("python", "-m", "pytest", "--numprocesses=auto", "--dist=loadfile", *session.posargs)
+    pytest = ("python", "-m", "pytest", "--numprocesses=auto", "--dist=loadfile", "--no-loadscope-reorder")
+    session.run(*pytest, *session.posargs)
+    if session.posargs:
+        return
+    session.run(*pytest, "-m", "interpreted", env={"NUMBA_DISABLE_JIT": "1"})
+    cache = str(Path(session.create_tmp()) / "cache-boundscheck")
+    checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_OPT": "0", "RLGO_CACHE_DIR": cache}
+    session.run(*pytest, "-m", "boundscheck", "-W", "ignore::numba.core.errors.NumbaWarning", env=checked)
 
 
 @nox.session(python=PYTHONS[0])

@@ -115,7 +115,7 @@ def _child(argv: list[str], place: Path, faults: tuple[Fault, ...]) -> NoReturn:
 
 def often() -> None:
     """Slices of a few games, and a saved state after each."""
-    run.SLICE_SECONDS, run.SAVE_SECONDS = 0.002, 0.0
+    run.BATCH_SECONDS, run.SAVE_SECONDS = 0.002, 0.0
     os.fsync = os.fstat  # type: ignore[assignment]  # slow, and seen only where the power goes
 
 

@@ -6,30 +6,45 @@ import os
 import shutil
 import signal
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from gnugo_program import find_gnugo
+from hypothesis import settings
 
 # Shells start what runs in the background with Ctrl-C ignored, and that is inherited: tests of Ctrl-C need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# The same examples in each run, and no limit to the time that a busy machine takes for one.
+settings.register_profile("rlgo", deadline=None, derandomize=True)
+settings.load_profile("rlgo")
 
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that fork this process come first, while it has no other threads, and Ray's, which leave some, last.
+    """Mark tests by the programs that they need, and order them.
+
+    Tests that fork this process come first, while it has no other threads, and Ray's, which leave some, last.
 
     The documents, which take as long as Ray, are tested beside it: no process is left without work.
     """
+    for item in items:
+        for program in {"gnugo", "browser"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(program)
     order = {"test_resume.py": 0, "test_storms.py": 0, "test_docs.py": 2, "test_workers.py": 2}
     items.sort(key=lambda item: order.get(item.path.name, 1))
 
 
+def not_installed(what: str) -> NoReturn:
+    """Skip a test that needs a program; with RLGO_TESTS=all, as in .ci/run, it fails."""
+    end = pytest.fail if os.environ.get("RLGO_TESTS") == "all" else pytest.skip
+    end(f"{what} is not installed")
+
+
 @pytest.fixture(scope="session")
 def gnugo() -> str:
-    """The path of GNU Go; without it, the test is skipped."""
-    path = find_gnugo()
-    if path is None:
-        pytest.skip("GNU Go (Debian package gnugo) is not installed")
-    return path
+    """The path of GNU Go."""
+    return find_gnugo() or not_installed("GNU Go (Debian package gnugo)")
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +57,10 @@ def sources():
 
 @pytest.fixture(scope="module")
 def browser():
-    """Chromium; without it, the test is skipped, though not in CI."""
+    """Chromium."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None and not os.environ.get("CI"):
-        pytest.skip("Chromium (Debian package chromium) is not installed")
+    if chromium is None:
+        not_installed("Chromium (Debian package chromium)")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -157,20 +157,22 @@ class NaiveBoard:
         enemies = sum(self.stones.get(q) == 3 - color for q in diagonals)
         return enemies <= (1 if len(diagonals) == 4 else 0)
 
-    def area_score(self) -> int:
-        """Black's area minus White's."""
-        score = {BLACK: 0, WHITE: 0}
-        for color in self.stones.values():
-            score[color] += 1
-        seen: set[Point] = set()
+    def owners(self) -> Stones:
+        """The colour of each point of both areas: that of its stone, or of all stones around its empty region."""
+        owners, seen = dict(self.stones), set[Point]()
         for p in self.empties():
             if p not in seen:
                 region, border = flood(self.size, self.stones, p)
                 seen |= region
                 colors = {self.stones[q] for q in border}
                 if len(colors) == 1:
-                    score[colors.pop()] += len(region)
-        return score[BLACK] - score[WHITE]
+                    owners |= dict.fromkeys(region, colors.pop())
+        return owners
+
+    def area_score(self) -> int:
+        """Black's area minus White's."""
+        owners = list(self.owners().values())
+        return owners.count(BLACK) - owners.count(WHITE)
 
     def hash(self, keys: list[list[int]]) -> int:
         """Zobrist hash, summed up from the stones (`keys`: `rlgo.board.zobrist(size).tolist()`)."""

@@ -201,16 +201,22 @@ def test_an_engine_that_is_not_installed_is_named(tmp_path):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1"])
-def test_any_locale_and_any_path(locale, tmp_path):
+@pytest.mark.skipif(os.name != "posix", reason="locales are POSIX")
+@pytest.mark.parametrize(("utf8", "encoding"), [("0", "ascii"), ("1", "utf-8")])
+def test_any_encoding_and_any_path(utf8, encoding, tmp_path):
+    # Left alone, Python takes the locale C for UTF-8 (PEP 538, PEP 540).
+    environment = {"LC_ALL": "C", "PYTHONUTF8": utf8, "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}
+    code = "import codecs, locale; print(codecs.lookup(locale.getpreferredencoding(False)).name)"
+    assert run(sys.executable, "-c", code, env=environment).stdout.split() == [encoding]
     folder = tmp_path / "Bücher & mehr, 囲碁"
     folder.mkdir()
     weights = folder / "Gewichte ä.npz"
     weights.write_bytes((ROOT / "checkpoints" / "9x9-1M.npz").read_bytes())
-    environment = {"LANG": locale, "LC_ALL": locale, "PYTHONIOENCODING": ""}
     done = rlgo("weights", "info", weights, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
     assert "9x9" in done.stdout
+    done = rlgo("weights", "show", weights, cwd=folder, env=environment)  # with stones
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow

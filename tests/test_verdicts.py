@@ -54,7 +54,6 @@ def shown(page) -> list[list[str]]:
     return rows.evaluate_all("rows => rows.map(row => [...row.cells].map(cell => cell.textContent))")
 
 
-@pytest.mark.browser
 def test_verdicts_can_be_sorted_and_filtered(page):
     assert len(ROWS) > 100
     assert shown(page) == ROWS

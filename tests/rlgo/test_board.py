@@ -288,7 +288,7 @@ def play_choices(size: int, choices: list[int]) -> tuple[np.record, NaiveBoard, 
     return b, naive, moves
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(CHOICES, st.randoms(use_true_random=False))
 def test_a_position_is_the_same_in_whatever_order_its_stones_came(choices, order):
     b, naive, _ = play_choices(5, choices)
@@ -300,7 +300,7 @@ def test_a_position_is_the_same_in_whatever_order_its_stones_came(choices, order
     assert (other.nbr[b.color != BORDER] == b.nbr[b.color != BORDER]).all()
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(CHOICES, st.integers(0, 7), st.booleans())
 def test_the_rules_know_no_direction_and_no_colour(choices, symmetry, swapped):
     size = 5

@@ -206,7 +206,7 @@ SETS = st.tuples(st.sampled_from([5, 9]), st.sampled_from(SUBSETS), st.sampled_f
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(SETS, st.integers(0, 2**32), st.lists(st.sampled_from(SPECIAL), max_size=6))
 def test_any_weights_are_exported_and_imported_bit_for_bit(tmp_path_factory, features, seed, special):
     size, sizes, sharing = features

@@ -7,7 +7,6 @@ import subprocess
 
 import naive_moves
 import numpy as np
-import pytest
 from naive import NaiveBoard, Point, from_core, to_core, vertex
 
 from rlgo.board import BLACK, PASS, new_board, play, zobrist
@@ -116,7 +115,6 @@ def test_liberties():
                 assert len(found) == min(2, len(free))
 
 
-@pytest.mark.gnugo
 def test_what_a_ladder_catches_gnugo_catches_too(gnugo: str):
     """GNU Go reads more than ladders: it may catch what escapes from a ladder, but not the other way round."""
     scratch, questions, commands = new_ladder_scratch(SIZE), 0, [f"boardsize {SIZE}"]

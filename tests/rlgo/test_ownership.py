@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from board_data import from_diagram
+from naive import NaiveBoard
 
-from rlgo.board import BLACK, PASS, WHITE
-from rlgo.coords import from_vertex, to_vertex
+from rlgo.board import BLACK, EMPTY, PASS, WHITE, new_boards
+from rlgo.coords import from_row_col, from_vertex, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import Game
+from rlgo.jit import make_rng
 from rlgo.ownership import Ownership
+from rlgo.rollout import DefaultPolicy, make_rules, new_rollout, playouts
 
 # Black lives in the left half, White in the right one, and one stone of each is lost in the other's.
 TWO_HALVES = """
@@ -96,16 +99,23 @@ def test_the_same_seed_gives_the_same_map() -> None:
 @pytest.mark.interpreted
 @pytest.mark.boundscheck
 def test_points_count_for_whoever_holds_them_in_the_end() -> None:
-    """Against playouts played here, move by move, and counted by `Game`."""
-    game = from_diagram(". X . O .\nX X X O O\n. X O O .\nX X X O O\n. X . O .", komi=0.5)
-    found = Ownership.of(game, 1, seed=7)
-    held = found.map
-    # One playout: every point is Black's, White's, or in nobody's area.
-    assert set(np.unique(held)) <= {-1.0, 0.0, 1.0}
-    assert float(held.sum()) - 0.5 > 0 or found.wins == 0
-    assert (held.sum() > 0.5) == (found.wins == 1)
-    assert held[0, 1] == 1
-    assert held[0, 3] == -1
+    """Against the area of the position in which the same playout ends."""
+    game, outcomes = Game(5, 0.5), set()
+    for vertex in ("C3", "B2", "D4"):
+        game.play(from_vertex(vertex, 5))
+    for seed in range(5):
+        boards = new_boards(2, 5)
+        boards[0] = game.board
+        playouts(boards, DefaultPolicy(mercy=False), new_rollout(5), make_rules(5, 0.5), 1, make_rng(seed))
+        end = NaiveBoard(5)
+        end.stones = {p: int(boards[1].color[from_row_col(*p, 5)]) for p in end.points}
+        end.stones = {p: color for p, color in end.stones.items() if color != EMPTY}
+        sign, owners = {BLACK: 1, WHITE: -1, EMPTY: 0}, end.owners()
+        found = Ownership.of(game, 1, seed)
+        assert found.map.tolist() == [[sign[owners.get((row, col), EMPTY)] for col in range(5)] for row in range(5)]
+        assert found.wins == (end.area_score() > 0.5)
+        outcomes.add(found.wins)
+    assert outcomes == {0, 1}
 
 
 @pytest.mark.parametrize("color", [BLACK, WHITE])

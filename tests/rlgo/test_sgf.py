@@ -134,7 +134,7 @@ _VALUES = st.sampled_from(["cc", "dd", "ii", "tt", "zz", "9", "5", "6.5", "nan",
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.tuples(_PROPERTIES, _VALUES), max_size=12))
 def test_whatever_is_read_is_a_game_or_refused(parts: list[tuple[str, str]]) -> None:
     text = "(;SZ[9]" + "".join(name if name in ";()" else f"{name}[{value}]" for name, value in parts) + ")"

@@ -75,6 +75,7 @@ class Tally:
     Attributes
     ----------
     count : trials so far
+    begun : trials of earlier storms among them
     kinds : trials by kind
     failures : the broken promises, in words
     figures : the last figures
@@ -84,6 +85,7 @@ class Tally:
     def __init__(self, seed: int, earlier: Mapping[str, Any] | None = None) -> None:
         earlier = earlier or {}
         self.count, self.failed = earlier.get("count", 0), earlier.get("failures", 0)
+        self.begun = self.count
         self.kinds: collections.Counter[str] = collections.Counter(earlier.get("outcomes", {}))
         self.failures: list[str] = [*earlier.get("described", [])]
         self.figures: dict[str, float] = {}
@@ -128,7 +130,6 @@ def run(storm: Storm, count: int, seed: int, path: Path | None = None, *, progre
     if earlier is not None and seed in earlier["seeds"]:
         raise RlgoError(f"{path}: seed {seed} is counted there; expected another one")
     tally, saved = Tally(seed, earlier), time.monotonic()
-    begun = tally.count
     trials = storm.trials(random.Random(seed))
     assert isinstance(trials, Generator)  # so that it can be closed
     with contextlib.closing(trials), console.Progress(count, storm.unit, enabled=progress) as bar:
@@ -142,7 +143,7 @@ def run(storm: Storm, count: int, seed: int, path: Path | None = None, *, progre
                 if time.monotonic() - saved > _SAVE_SECONDS:
                     saved = time.monotonic()
                     _save(path, tally.record(storm))
-                if tally.count - begun >= count:
+                if tally.count - tally.begun >= count:
                     break
         finally:
             _save(path, tally.record(storm))
@@ -155,7 +156,7 @@ def _save(path: Path | None, record: dict[str, Any]) -> None:
 
 
 def main(storm: Storm, argv: Sequence[str] | None = None) -> int:
-    """Run a storm from the command line; returns 1 if a promise was broken, 130 after Ctrl-C."""
+    """Run a storm from the command line; returns 1 if a promise was broken or not tried, 130 after Ctrl-C."""
     parser = argparse.ArgumentParser(description=f"{storm.subject}: {storm.promise}.")
     parser.add_argument("--count", type=int, default=storm.count, help=f"number of {storm.unit} (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of all random numbers (%(default)s)")
@@ -169,6 +170,6 @@ def main(storm: Storm, argv: Sequence[str] | None = None) -> int:
         kinds = [[kind, f"{n:,}"] for kind, n in tally.kinds.most_common()]
         print(console.table(["outcome", storm.unit], kinds, align="lr"))
         print(f"{storm.name}: {tally.count:,} {storm.unit}, {tally.failed:,} failures")
-        return int(tally.failed > 0)
+        return int(tally.failed > 0 or tally.count - tally.begun < args.count)
 
     return console.exit_status(work)

@@ -12,7 +12,6 @@ import storm
 import gtp_games
 import pytest
 import soak
-from gnugo_program import find_gnugo
 
 pytestmark = pytest.mark.thorough
 HERE = Path(__file__).parent
@@ -24,7 +23,9 @@ MARKS = {"kill_ray": pytest.mark.ray}
 
 @pytest.mark.process
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in NAMES if name != "soak"])
-def test_a_few_trials(name: str) -> None:
+def test_a_few_trials(name: str, request: pytest.FixtureRequest) -> None:
+    if name == "gtp_games":
+        request.getfixturevalue("gnugo")
     if name == "kill_ray" and importlib.util.find_spec("ray") is None:
         pytest.skip("Ray is not installed")
     argv = [sys.executable, str(HERE / f"{name}.py")]
@@ -40,11 +41,21 @@ def test_a_soak_of_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     assert storm.run(soak.STORM, 1, seed=1, progress=False).failures == []
 
 
-@pytest.mark.gnugo
 @pytest.mark.process
-def test_a_gnugo_that_crashes_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_soak_notices_growth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soak, "MINUTE", 0.0)
+    memory = iter((90.0, 150.0, 100.0, 130.0, 131.0))  # it may grow by a tenth and 20 MB from the third minute on
+    files = iter((9.0, 9.0, 9.0, 14.0, 15.0))  # and by 5 files
+    monkeypatch.setattr(soak, "_measure", lambda _: {"engine, MB": next(memory), "engine, open files": next(files)})
+    tally = storm.run(soak.STORM, 5, seed=1, progress=False)
+    assert tally.kinds == {"warming up": 2, "flat": 2, "grown": 1}
+    assert tally.failures == ["engine, MB from 100 to 131; engine, open files from 9 to 15"]
+
+
+@pytest.mark.process
+def test_a_gnugo_that_crashes_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gnugo: str) -> None:
     crashing = tmp_path / "gnugo"
-    crashing.write_text(f'#!/bin/sh\nsed -u 16q | {find_gnugo()} "$@"\nkill -SEGV $$\n')
+    crashing.write_text(f'#!/bin/sh\nsed -u 16q | {gnugo} "$@"\nkill -SEGV $$\n')
     crashing.chmod(0o755)
     monkeypatch.setattr(gtp_games, "find_gnugo", lambda: str(crashing))
     monkeypatch.setattr(gtp_games, "SIZES", {9: 1})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rlgo.errors import RlgoError
@@ -311,7 +311,6 @@ def test_to_toml_reads_back_as_the_same_config(config: Config) -> None:
     assert config_from_dict(tomllib.loads(to_toml(config))) == config
 
 
-@settings(deadline=None)
 @given(CONFIGS, CONFIGS)
 def test_overrides_make_one_config_of_another(base: Config, config: Config) -> None:
     needed = overrides(base, config)

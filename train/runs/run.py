@@ -22,6 +22,7 @@ from typing import Any, NoReturn, TextIO
 import numpy as np
 
 from rlgo.bounds import One
+from rlgo.budget import BATCH_SECONDS
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
 from rlgo.learner import Learner, mean_of
@@ -39,7 +40,6 @@ from train.runs.monitor import Monitor
 from train.runs.strength import Strength, against_gnugo, elo, has_gnugo, win_rates
 from train.settings import spec_value
 
-SLICE_SECONDS = 0.2  # between two checks for Ctrl-C
 SAVE_SECONDS = 10.0  # between two saved states
 LONG_SECONDS = 0.5  # Ctrl-C does not wait for the end of a round that takes longer
 SAVED = "; saved up to "  # in errors: between what went wrong and what is left
@@ -288,7 +288,7 @@ class _Run:
                     if self.config.run.workers == 1:  # several merge after each slice, so clocks must not set it
                         n = min(n, slice_games)
                     seconds = self.play(n)
-                    slice_games = max(2, int(n * min(4.0, SLICE_SECONDS / max(seconds, 1e-9))))
+                    slice_games = max(2, int(n * min(4.0, BATCH_SECONDS / max(seconds, 1e-9))))
                     bar.update(learner.games - bar.n)
                     done.measures_due = learner.games >= pause
                 done.seconds = time.perf_counter() - start

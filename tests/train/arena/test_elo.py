@@ -474,7 +474,7 @@ def tournaments(draw: st.DrawFn) -> list[PairResult]:
     return results
 
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=60)
+PROPERTY = settings(max_examples=60)
 
 
 @PROPERTY

@@ -370,7 +370,6 @@ def test_engines_are_closed_after_a_match(engine: str, monkeypatch: pytest.Monke
     assert not any(is_running(pid) for pid in pids)
 
 
-@pytest.mark.gnugo
 def test_gnugo_beats_a_random_player(gnugo: str) -> None:
     command = f"gtp:'{gnugo}' --mode gtp --level 0 --chinese-rules --capture-all-dead"
     result = play_match("random", command, 2, size=7, seed=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -43,18 +44,21 @@ def test_a_search_plays_itself_and_its_opinions_are_kept(tmp_path: Path) -> None
     play_games(SEARCH, tmp_path / "games", sgf=tmp_path / "sgf", progress=False)  # all is there
 
 
-def test_games_do_not_depend_on_interruptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_games_do_not_depend_on_interruptions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     play_games(SEARCH, tmp_path / "whole", progress=False)
     play = InProcess.result
 
     def interrupted(self: InProcess, task: Any) -> Any:
         if task.number == 4:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         return play(self, task)
 
     monkeypatch.setattr(InProcess, "result", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        play_games(SEARCH, tmp_path / "part", progress=False)
+    part = str(tmp_path / "part")
+    assert main(["games", SEARCH.player, "--games", "6", "--size", "5", "--komi", "2.5", "--out", part]) == 130
+    assert f"the finished games are in {part}; run the same command again to continue" in capsys.readouterr().err
     assert arrays_of(tmp_path / "part")["number"] == [1, 2, 3]
     monkeypatch.setattr(InProcess, "result", play)
     assert play_games(SEARCH, tmp_path / "part", progress=False) == 3

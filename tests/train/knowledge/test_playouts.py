@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,28 +82,35 @@ def test_targets_are_positions_of_the_games(folder: Path, targets: Targets):
 
 
 def test_targets_do_not_depend_on_interruptions(
-    folder: Path, targets: Targets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, targets: Targets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     """Each position is searched from scratch, with random numbers of its own."""
     out = tmp_path / "t.npz"
-    save_targets(out, targets)
-    targets_half = load_targets(out)
-    targets_half.value[15:] = np.nan
-    save_targets(out, targets_half)
-    assert len(load_targets(out)) == 15
     asked: list[Game] = []
     make = targets_module.make_player
 
     def counted(*args):
         player = make(*args)
         think = player.genmove
-        player.genmove = lambda game: (asked.append(game), think(game))[1]
+
+        def genmove(game: Game) -> int:
+            asked.append(game)
+            if len(asked) == 16:
+                signal.raise_signal(signal.SIGINT)
+            return think(game)
+
+        player.genmove = genmove
         return player
 
     monkeypatch.setattr(targets_module, "make_player", counted)
-    found = search_targets(read_collection([folder]), SEARCH, 40, out, komi=0.5, seed=1, progress=False)
-    assert len(asked) == 25
-    np.testing.assert_allclose(found.value, targets.value, atol=1e-6)
+    argv = ["playouts", "targets", str(folder), "--player", SEARCH, "--positions", "40", "--komi", "0.5", "-o"]
+    argv.append(str(out))
+    assert main(argv) == 130
+    assert f"the values found so far are in {out}; run the same command again to continue" in capsys.readouterr().err
+    np.testing.assert_allclose(load_targets(out).value, targets.value[:15], atol=1e-6)
+    assert main(argv) == 0
+    assert len(asked) == 16 + 25
+    np.testing.assert_allclose(load_targets(out).value, targets.value, atol=1e-6)
     with pytest.raises(RlgoError, match="other targets; choose another file"):
         search_targets(read_collection([folder]), SEARCH, 40, out, komi=1.5, seed=1)
     with only_writer(out), pytest.raises(RlgoError, match=r"t\.npz: another process is writing to it"):

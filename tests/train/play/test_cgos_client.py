@@ -34,6 +34,7 @@ from rlgo.session import GameSession
 from rlgo.sgf import load_sgf
 from rlgo.weights import shipped_weights
 from train.play.cgos import CgosClient, run_cgos
+from train.play.cgos.connection import Connection, Log
 
 # ---------------------------------------------------------------------------------------------
 # Games
@@ -372,7 +373,9 @@ def test_a_name_that_no_name_server_knows(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err.count("cannot connect: ") == 3
 
 
-def test_silence_is_taken_for_a_lost_connection(capsys: pytest.CaptureFixture[str]) -> None:
+def test_silence_is_taken_for_a_lost_connection(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def silent(talk: Talk) -> None:
         talk.login()
         assert talk.read() == ""
@@ -382,8 +385,14 @@ def test_silence_is_taken_for_a_lost_connection(capsys: pytest.CaptureFixture[st
         talk.send(f"setup 1 5 7.5 60000 {USER}(2) foe(1)")
         assert talk.read() == ""
 
-    run_client(silent, silent_in_a_game, one_game, make_session=Seats(ponders=True), ponder=True, timeout=0.3)
-    assert capsys.readouterr().err.count("no word from the server for 0.3 s") == 2
+    timeouts = iter((1.0, 1.0, 600.0))  # the last one is not silent
+
+    def connect(host: str, port: int, _timeout: float, log: Log) -> Connection:
+        return Connection(host, port, next(timeouts), log)
+
+    monkeypatch.setattr("train.play.cgos.client.Connection", connect)
+    run_client(silent, silent_in_a_game, one_game, make_session=Seats(ponders=True), ponder=True)
+    assert capsys.readouterr().err.count("no word from the server for 1 s") == 2
 
 
 # ---------------------------------------------------------------------------------------------

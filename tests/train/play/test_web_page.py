@@ -122,7 +122,6 @@ def wait_for_moves(page, text: str) -> None:
     page.locator(".navigation .count", has_text=re.compile(f"^{text}$")).first.wait_for()
 
 
-@pytest.mark.browser
 def test_whole_game_against_an_engine(page):
     begin(page)
     click(page, "C3")
@@ -141,7 +140,6 @@ def test_whole_game_against_an_engine(page):
     assert page.locator(".board .owner").count() > 5
 
 
-@pytest.mark.browser
 def test_a_strength_is_one_of_the_settings_and_replaces_others(page):
     page.keyboard.press("n")
     dialog = page.get_by_role("dialog", name="New game")
@@ -158,7 +156,6 @@ def test_a_strength_is_one_of_the_settings_and_replaces_others(page):
     assert strength.count() == 0
 
 
-@pytest.mark.browser
 def test_undo_and_keys_go_through_the_game(page):
     begin(page)
     click(page, "C3")
@@ -178,7 +175,6 @@ def test_undo_and_keys_go_through_the_game(page):
     cell(page, "B2", "black").wait_for(state="attached")
 
 
-@pytest.mark.browser
 def test_board_can_be_played_on_with_the_keyboard(page):
     begin(page, white="human")
     board = page.locator(".board").first
@@ -190,7 +186,6 @@ def test_board_can_be_played_on_with_the_keyboard(page):
     cell(page, "C4", "black").wait_for(state="attached")
 
 
-@pytest.mark.browser
 def test_sgf_round_trip(page, tmp_path):
     begin(page, white="human")
     for vertex in ("C3", "B2", "D4"):
@@ -218,7 +213,6 @@ def test_sgf_round_trip(page, tmp_path):
     wait_for_moves(page, r"\d/3")
 
 
-@pytest.mark.browser
 def test_watch_view_during_a_search(page):
     begin(page, white="human")
     show(page, "watch")
@@ -260,7 +254,6 @@ def test_watch_view_during_a_search(page):
     page.locator(".board .disc").nth(5).wait_for()
 
 
-@pytest.mark.browser
 def test_probe_shows_windows_whose_sum_is_the_difference(page):
     begin(page, size=9, white="human")
     click(page, "E5")
@@ -291,7 +284,6 @@ def test_probe_shows_windows_whose_sum_is_the_difference(page):
     page.get_by_role("button", name="Back to the game").wait_for()
 
 
-@pytest.mark.browser
 def test_compare_two_players(page):
     begin(page, white="human")
     show(page, "compare")
@@ -303,7 +295,6 @@ def test_compare_two_players(page):
         page.get_by_role("region", name=f"Side {side}").locator("tbody tr:nth-child(3)").wait_for()
 
 
-@pytest.mark.browser
 def test_second_tab_has_a_game_of_its_own(page, url):
     begin(page, white="human")
     click(page, "C3")
@@ -316,7 +307,6 @@ def test_second_tab_has_a_game_of_its_own(page, url):
     assert page.locator(".board").first.get_attribute("data-size") == "5"
 
 
-@pytest.mark.browser
 def test_lost_connection_comes_back_with_the_game(page):
     sockets = []
     page.route_web_socket(re.compile("/api/session"), lambda route: sockets.append((route, route.connect_to_server())))
@@ -335,7 +325,6 @@ def test_lost_connection_comes_back_with_the_game(page):
     wait_for_moves(page, "2/2")
 
 
-@pytest.mark.browser
 def test_reload_keeps_the_game(page):
     begin(page, white="human")
     click(page, "C3")
@@ -344,7 +333,6 @@ def test_reload_keeps_the_game(page):
     cell(page, "C3", "black").wait_for(state="attached")
 
 
-@pytest.mark.browser
 def test_bad_input_gets_a_message_and_the_game_goes_on(page):
     begin(page, white="human")
     click(page, "C3")
@@ -368,7 +356,6 @@ def test_bad_input_gets_a_message_and_the_game_goes_on(page):
     cell(page, "D4", "white").wait_for(state="attached")
 
 
-@pytest.mark.browser
 def test_wrong_token_is_refused(browser, url):
     context = browser.new_context()
     page = context.new_page()
@@ -377,7 +364,6 @@ def test_wrong_token_is_refused(browser, url):
     context.close()
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_wider_than_the_window_and_every_control_has_a_name(page, width):
     page.set_viewport_size({"width": width, "height": 844})
@@ -399,7 +385,6 @@ _UNNAMED = """() => {
 }"""
 
 
-@pytest.mark.browser
 def test_colours_can_be_switched(page):
     def background() -> str:
         return page.evaluate("getComputedStyle(document.documentElement).backgroundColor")

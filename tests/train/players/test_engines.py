@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import subprocess
 import sys
 import time
@@ -201,12 +202,19 @@ def test_an_engine_may_use_all_of_its_time(engine: str, monkeypatch: pytest.Monk
         assert waited[-1] == 60.0
 
 
-def test_an_engine_dies_with_its_children(tmp_path: Path, clients: list[GtpClient]) -> None:
+def test_an_engine_dies_with_its_children(
+    tmp_path: Path, clients: list[GtpClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
     note = tmp_path / "child"
     manners = f"child = subprocess.Popen(['sleep', '60']); open({str(note)!r}, 'w').write(str(child.pid)); child.wait()"
     clients.append(client := GtpClient(rude_engine(tmp_path, manners), 9))
-    client.timeout = 60
-    client.patience = 2.0
+
+    def take(_: float) -> bytes | None:
+        while not (note.exists() and note.read_text()):
+            time.sleep(0.01)
+        raise queue.Empty  # time is up once the child has started
+
+    monkeypatch.setattr(client._output, "take", take)
     with pytest.raises(EngineError, match="no answer"):
         client.genmove(Game(9))
     pid = int(note.read_text())

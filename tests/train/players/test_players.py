@@ -244,6 +244,8 @@ def test_short_keys_mean_the_same_as_full_names(short, full):
         {"prior_search": "td_search;sims=9"} if "first" in short else {}
     )
     a, b = make_player(short, 9, 1), make_player(full, 9, 1)
+    if "first" in short:
+        assert a.prior_search.simulations == b.prior_search.simulations == 9
     for name in ("simulations", "simulation", "learning", "settings", "default", "default_policy", "policy"):
         assert getattr(a, name, None) == getattr(b, name, None), name
 

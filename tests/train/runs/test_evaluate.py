@@ -171,7 +171,6 @@ def test_other_features_play_the_same(made):
     assert scores[str(shared), "random"] > 0.7
 
 
-@pytest.mark.gnugo
 @pytest.mark.usefixtures("gnugo")
 def test_gnugo_plays_files_and_ends(made):
     found = evaluate([made / "short", made / "unshared.npz"], games=20, gnugo=2, progress=False)

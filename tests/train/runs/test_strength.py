@@ -165,7 +165,6 @@ def test_the_seed_of_a_match_against_gnugo(tmp_path, monkeypatch):
     assert len(set(engines)) == 3
 
 
-@pytest.mark.gnugo
 @pytest.mark.usefixtures("gnugo")
 def test_gnugo_itself(finished, capfd):
     config = tiny(Path("nowhere"), gnugo_games=4)

@@ -1,9 +1,10 @@
-"""A tab and its game: whole games, undo, records, searches, bad messages; no test looks at a clock."""
+"""A tab and its game: whole games, undo, records, searches, bad messages."""
 
 from __future__ import annotations
 
 import json
 import threading
+import time
 
 import pytest
 from stand_ins import Scripted, first_legal, resigner
@@ -12,6 +13,7 @@ from web_tools import HOME, SESSION, SMALL, Endless, Page, make_client, open_pag
 
 from rlgo.board import PASS
 from rlgo.coords import from_vertex
+from rlgo.game import Game
 from rlgo.ownership import Ownership
 from rlgo.sgf import read_sgf
 from train.play.web.options import Limits
@@ -129,11 +131,19 @@ def test_engine_against_engine_and_pause(page, monkeypatch):
     assert page.do("undo")["paused"]
 
 
-def test_engines_do_not_play_for_ever(page, monkeypatch):
+def test_engines_do_not_play_for_ever(monkeypatch):
     monkeypatch.setattr("train.play.web.tab._PACE_SECONDS", 0.0)
-    stand_in(monkeypatch, bot=first_legal)
-    page.ask("new", size=5, komi=0.5, black="bot", white="bot")
-    page.until("game", lambda g: g["is_over"] or len(g["moves"]) == Limits().moves_factor * 25)
+
+    def any_legal(game: Game) -> int:  # never passes
+        return next((p for p in game.legal_moves() if p != PASS), PASS)
+
+    stand_in(monkeypatch, bot=lambda: Scripted("bot", any_legal))
+    with make_client(SMALL._replace(limits=Limits(moves_factor=2))) as client, open_page(client) as page:
+        page.ask("new", size=5, komi=0.5, black="bot", white="bot")
+        page.until("game", lambda g: len(g["moves"]) == 50)
+        game = page.do("pause")
+        assert len(game["moves"]) == 50
+        assert not game["is_over"]
 
 
 def test_the_engine_may_play_for_a_human(page):
@@ -211,12 +221,16 @@ def test_bad_new_games_change_nothing(page, fields, message):
 
 
 def test_clocks_of_engines(page, monkeypatch):
-    stand_in(monkeypatch, bot=engine("C4"))
+    def choose(game: Game) -> int:
+        time.sleep(0.3)
+        return from_vertex("C4", game.size)
+
+    stand_in(monkeypatch, bot=lambda: Scripted("bot", choose))
     game = page.do("new", size=5, white="bot", time="60+30/5")
     assert game["clocks"] == {"black": None, "white": {"seconds": 60.0, "stones": 0}}
     page.ask("play", move="C3")
     left = settled(page)["clocks"]["white"]["seconds"]
-    assert 0 < left <= 60
+    assert 0 < left <= 59.7
     again = page.do("new", size=5, white="bot", time="90")  # the same player, with a clock of this game
     assert again["clocks"]["white"] == {"seconds": 90.0, "stones": 0}
     assert page.do("new", size=5, white="bot")["clocks"]["white"] is None
