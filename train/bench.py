@@ -1,9 +1,10 @@
 """The speed table: `rlgo bench`.
 
-Start reading at `main`. The process is pinned to one core. Each number is the median of several runs, after one more to
-compile and to warm up. Rates are per second of CPU time, which other processes disturb less than wall-clock time.
-Starting up and the scaling to two workers or threads, which needs two free cores, are measured in wall-clock time.
-Each measurement imports what it measures, so that `KEYS` can be read without loading numba.
+Start reading at `main`. The process is pinned to one core. Each rate is the median of several runs, after one more to
+compile and to warm up. What a cold start takes, and memory, are measured once. Rates are per second of CPU time, which
+other processes disturb less than wall-clock time. Starting up and the scaling to two workers or threads, which needs
+two free cores, are measured in wall-clock time. Each measurement imports what it measures, so that `KEYS` can be read
+without loading numba.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ player.warm_up()
 player.genmove(Game(9))
 """
 
-# Be the page of `rlgo web`: let it search, watched and unwatched in turn, and print the simulations of each search.
+# Act as the page of `rlgo web`: let it search, watched and unwatched in turn, and print the simulations of each search.
 _PAGE = """
 import json, sys
 from websockets.sync.client import connect
@@ -139,7 +140,7 @@ def main(scale: float = 1.0, player: str = "greedy", parts: Sequence[str] = ()) 
 
     Raises
     ------
-    RlgoError : for a part that there is none of
+    RlgoError : for an unknown part
     """
     result: dict[str, Any] = {}
     cpus = _pin()

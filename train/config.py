@@ -22,6 +22,7 @@ from rlgo.resources import config_path
 from rlgo.settings import (
     BOARD_SIZE,
     KOMI,
+    MOST_PLIES,
     NORMALISATIONS,
     POLICIES,
     SHARINGS,
@@ -262,8 +263,9 @@ class PolicyConfig(Section):
         default=_POLICY.temperature,
         description="For softmax, in units of V: a move's probability is proportional to exp(V / temperature).",
     )
-    max_moves: Annotated[int, Field(ge=0, le=10_000)] = Field(
-        default=0, description="Plies; a longer game is discarded and counted. 0: 3 * size * size."
+    max_moves: Annotated[int, Within(MOST_PLIES)] = Field(
+        default=0,
+        description="Plies, at most 4 * size * size; a longer game is discarded and counted. 0: 3 * size * size.",
     )
 
 

@@ -40,7 +40,9 @@ def versions(engines: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def command_line() -> str:
     """Return the command that this process runs, as it is typed in a shell; "" if it is none of rlgo's."""
-    return shlex.join(["rlgo", *sys.argv[1:]]) if Path(sys.argv[0]).name in ("rlgo", "__main__.py") else ""
+    program = Path(sys.argv[0])
+    is_ours = program.name == "rlgo" or program.parts[-2:] == ("rlgo", "__main__.py")
+    return shlex.join(["rlgo", *sys.argv[1:]]) if is_ours else ""
 
 
 def commit() -> str:

@@ -75,9 +75,10 @@ def design_effect(clusters: Sequence[Sequence[float]]) -> float:
         design effect                       d = v / (p (1 - p) / n)
 
     Two more openings are added to the data, one with both games won and one with both lost. So d exists for a single
-    opening, and stays positive. It tends to 2, the worst for many pairs, where all games were won or lost and the data
-    contain no information about it. It is about 2 where each opening was won or lost twice (3 for a single opening), 1
-    for independent games, and less where colours decide or games are drawn. Source: Cameron & Miller 2015, Section II.
+    opening, and stays positive; d tends to 2, the worst for many pairs, where all games were won or lost and the data
+    contain no information about it. Else d is about 2 where each opening was won or lost twice (3 for a single
+    opening), 1 for independent games, and less where colours decide or games are drawn. Source: Cameron & Miller 2015,
+    Section II.
     """
     sums = np.array([*map(sum, clusters), 2.0, 0.0], np.float64)
     counts = np.array([*map(len, clusters), 2.0, 2.0], np.float64)

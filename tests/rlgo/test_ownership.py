@@ -103,7 +103,7 @@ def test_points_count_for_whoever_holds_them_in_the_end() -> None:
     game, outcomes = Game(5, 0.5), set()
     for vertex in ("C3", "B2", "D4"):
         game.play(from_vertex(vertex, 5))
-    for seed in range(5):
+    for seed in range(20):
         boards = new_boards(2, 5)
         boards[0] = game.board
         playouts(boards, DefaultPolicy(mercy=False), new_rollout(5), make_rules(5, 0.5), 1, make_rng(seed))

@@ -29,6 +29,7 @@ def test_versions_of_what_computes_and_of_engines() -> None:
         (["/usr/bin/rlgo", "games", "uct,sims=9", "--out", "my games"], "rlgo games uct,sims=9 --out 'my games'"),
         (["/some/rlgo/__main__.py", "match"], "rlgo match"),
         (["/usr/bin/pytest", "-q"], ""),
+        (["/some/mylab/__main__.py", "match"], ""),
         (["-c"], ""),
     ],
 )

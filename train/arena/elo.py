@@ -108,21 +108,21 @@ def widened(result: PairResult, scatter: float) -> PairResult:
 def pair_scatter(ratings: Ratings, results: Iterable[PairResult]) -> float:
     """Return the standard deviation, in Elo, of pairs of players around what their ratings predict.
 
-    The method of moments: the mean square of what each pair's log odds lack, less what its number of games explains.
-    The ratings were fitted to the same pairs, so each player but one takes a degree of freedom. Pairs in which one side
-    won more than 97 % say little about log odds, and are left out. `widened` uses the number.
+    The method of moments: the mean square of the residuals of all pairs' log odds, less what their numbers of games
+    explain. The ratings were fitted to the same pairs, so each player but one takes a degree of freedom. Pairs in which
+    one side won more than 97 % say little about log odds, and are left out. `widened` uses the number.
     """
-    lacks, noise, players = [], [], set()
+    residuals, noise, players = [], [], set()
     for r in results:
         p = (r.score + 1) / (r.games + 2)
         if 0.03 < p < 0.97:
-            lack = math.log(p / (1 - p)) - (ratings[r.a].elo - ratings[r.b].elo) / _ELO
+            residual = math.log(p / (1 - p)) - (ratings[r.a].elo - ratings[r.b].elo) / _ELO
             design = design_effect(r.openings) if r.openings else r.design
-            lacks.append(lack**2)
+            residuals.append(residual**2)
             noise.append(design / (r.games * p * (1 - p)))
             players |= {r.a, r.b}
-    free = len(lacks) - (len(players) - 1)
-    return _ELO * math.sqrt(max(0.0, sum(lacks) / free - float(np.mean(noise)))) if free > 0 else 0.0
+    free = len(residuals) - (len(players) - 1)
+    return _ELO * math.sqrt(max(0.0, sum(residuals) / free - float(np.mean(noise)))) if free > 0 else 0.0
 
 
 @dataclass(frozen=True)

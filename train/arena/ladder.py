@@ -62,7 +62,7 @@ class Ladder:
         Parameters
         ----------
         weights : for boards of this size, with any features
-        games : an even number, against each of the `NEAREST` rungs; the others get a tenth
+        games : an even number, against each of the `NEAREST` rungs, after a tenth of it against every rung
         seed : of the games
         komi : points for White
 

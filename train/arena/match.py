@@ -284,11 +284,12 @@ class _Match:
         sgf = None if self.sgf is None else self.sgf / "game-{:05}.sgf"
         with console.Progress(games, "games", initial=len(self.own(kept)), enabled=progress) as bar:
             openings = _Openings(self.own(kept), self.settings.skip + 1)
-            if self._is_decided(openings):
+            if openings.decided(self.settings.sprt):
                 return
             for game in play_into(kept, pool, tasks, bar, sgf):
                 bar.set_postfix(lambda: _won(self.own(kept)))
-                if openings.add(game) and self._is_decided(openings):
+                openings.add(game)
+                if openings.decided(self.settings.sprt):
                     return
 
     def check_sgf_folder(self, results: Path | None) -> None:
@@ -300,14 +301,15 @@ class _Match:
         if self.sgf is not None:
             check_records(self.sgf, is_new)
 
-    def _is_decided(self, openings: _Openings) -> bool:
-        """Whether there is a test and it is decided."""
-        sprt = self.settings.sprt
-        return sprt is not None and bool(judge(openings.means, sprt).accepted)
-
     def result(self, games: Sequence[PlayedGame], *, interrupted: bool) -> MatchResult:
-        """Return the result of some games, in their order."""
-        s = self.settings
+        """Return the result of some games, in their order; those after the end of a test do not count."""
+        s, verdict = self.settings, None
+        if s.sprt is not None:
+            openings = _Openings(games, s.skip + 1)
+            end = openings.decided(s.sprt) or len(openings.means)
+            verdict = judge(openings.means[:end], s.sprt)
+            if verdict.accepted:
+                games = [game for game in games if game.opening <= s.skip + end]
         records = [game.record for game in games]
         forfeits = [f"game {game.number}: {game.record.forfeit}" for game in games if game.record.forfeit]
         return _make_result(
@@ -325,7 +327,7 @@ class _Match:
             seconds=_seconds(games),
             time=self.time,
             sprt=s.sprt,
-            verdict=None if s.sprt is None else judge(_Openings(games, s.skip + 1).means, s.sprt),
+            verdict=verdict,
             disputed=sum(is_disputed(record) for record in records),
         )
 
@@ -378,18 +380,25 @@ class _Openings:
 
     def __init__(self, games: Sequence[PlayedGame], first: int) -> None:
         self.means: list[float] = []
+        self._judged = self._end = 0  # openings
         self._scores: dict[int, list[float]] = {}
         self._first = first
         for game in games:
             self.add(game)
 
-    def add(self, game: PlayedGame) -> bool:
-        """Add a game; return whether there are more means than before."""
+    def add(self, game: PlayedGame) -> None:
+        """Add a game."""
         self._scores.setdefault(game.opening, []).append(_score(game))
-        before = len(self.means)
         while len(scores := self._scores.get(self._first + len(self.means), [])) == 2:
             self.means.append(sum(scores) / 2)
-        return len(self.means) > before
+
+    def decided(self, sprt: Sprt | None) -> int:
+        """Return how many openings decide a test; 0 if these do not, or if there is none."""
+        while sprt is not None and not self._end and self._judged < len(self.means):
+            self._judged += 1
+            if judge(self.means[: self._judged], sprt).accepted:
+                self._end = self._judged
+        return self._end
 
 
 def _seconds(games: Sequence[PlayedGame]) -> tuple[float, float]:

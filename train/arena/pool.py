@@ -30,8 +30,8 @@ from train.players import make_player
 from train.players.loading import files_loaded
 
 _MOST_DEATHS = 3  # deaths of processes during one game, or at their start, which must then be at fault
-_START_SECONDS = 300.0  # to wait for a cluster to have a process that can play
-_NOTICE_SECONDS = 10.0  # after which it is told
+_START_SECONDS = 300.0  # until a process of a cluster is ready to play
+_NOTICE_SECONDS = 10.0  # before a message says that it takes long
 _SAFE_PATH = "PYTHONSAFEPATH"  # keeps the current folder, whose names may hide ours, out of a new process
 
 

@@ -41,7 +41,7 @@ def try_players(players: Sequence[str | Player], size: int, komi: float) -> Trie
     RlgoError : for a bad spec, an engine that does not start, or a player of another board size.
     """
     Game(size, komi)  # checks the size, and compiles the board before any clock runs
-    versions = {}
+    versions: dict[str, list[str]] = {}  # two players may be versions of one program
     with files_loaded() as files:
         for given in players:
             player = make_player(given, size, 0) if isinstance(given, str) else given
@@ -50,11 +50,12 @@ def try_players(players: Sequence[str | Player], size: int, komi: float) -> Trie
                     raise RlgoError(f"player {player.name}: does not play on {size}x{size}")
                 player.warm_up()
                 if player.version is not None:
-                    versions[player.name] = player.version
+                    versions.setdefault(player.name, []).append(player.version)
             finally:
                 if player is not given:
                     player.close()
-    return Tried(versions, provenance.programs({_name_of(file): file for file in sorted(files)}))
+    joined = {name: ", ".join(dict.fromkeys(found)) for name, found in versions.items()}
+    return Tried(joined, provenance.programs({_name_of(file): file for file in sorted(files)}))
 
 
 def _name_of(file: Path) -> str:

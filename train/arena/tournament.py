@@ -26,7 +26,6 @@ import contextlib
 import dataclasses
 import itertools
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.bounds import One, OrNone
+from rlgo.bounds import Number, One, OrNone
 from rlgo.clock import parse_time
 from rlgo.errors import RlgoError
 from rlgo.files import make_folder, read_file, write_atomically
@@ -190,7 +189,7 @@ def _read_plan(file: Path, out: str | None) -> Plan:
     for name, elo in anchors.items():
         if name not in players:
             raise RlgoError(f"anchors.{name}: not among the players: {', '.join(players)}")
-        if type(elo) not in (int, float) or not math.isfinite(elo):
+        if Number().read(elo) is None:
             raise RlgoError(f"anchors.{name} = {elo!r}: expected a rating in Elo")
     folder = Path(settings.out if out is None else out) / settings.name
     return Plan(settings, players, {name: float(elo) for name, elo in anchors.items()}, folder, file, out)

@@ -124,9 +124,12 @@ def match(
     print(result)
     write_json(json_file, result.to_json())
     if result.interrupted:
-        goes_on = "continues" if results is not None else "starts over"
-        hint = "" if fast or results is not None else ": with --results FILE it would continue"
-        message(f"interrupted; the same command {goes_on}{hint}")
+        if results is not None:
+            goes_on = "the same command continues"
+        else:
+            goes_on = f"the same command{' with another --sgf folder' if sgf is not None else ''} starts over"
+            goes_on += "" if fast else ": with --results FILE it would continue"
+        message(f"interrupted; {goes_on}")
 
 
 def _check_files(json_file: Path | None, results: Path | None, sgf: Path | None) -> None:

@@ -88,5 +88,6 @@ def _check_own(kind: str, path: Path) -> None:
         load_cgos(path)
     elif kind == "players":
         from train.players.spec import parse_spec
+        from train.settings import spec_value
 
-        parse_spec(str(path))
+        parse_spec(spec_value(path))

@@ -28,7 +28,7 @@ Coordinates = Annotated[tuple[float, ...], BeforeValidator(as_tuple), Expected("
 
 @section
 class ExperimentConfig(Section):
-    """A table or a figure of a paper; see train/experiments/running.py, also for the other tables of its file."""
+    """A table or a figure of a paper; see train/experiments/reading.py, also for the other tables of its file."""
 
     prefix: ClassVar[str] = "experiment."
 

@@ -208,8 +208,9 @@ def games_file(e: Experiment, match: PlannedMatch) -> Path:
 def _plan(e: Experiment) -> Plan:
     """Return the experiment as a Swiss tournament."""
     s, folder = e.settings, games_folder(e)
+    name = re.sub(r"[^\w.-]", "-", e.name)  # of a folder
     settings = TournamentConfig(
-        name=e.name, out=str(folder.parent), kind="swiss", games=e.scaled(s.games), size=s.size, komi=s.komi,
+        name=name, out=str(folder.parent), kind="swiss", games=e.scaled(s.games), size=s.size, komi=s.komi,
         opening_plies=s.opening_plies, seed=s.seed,
     )  # fmt: skip
     return Plan(settings, {c.name: c.spec for c in e.contestants}, {}, folder, e.path)

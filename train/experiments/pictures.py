@@ -58,7 +58,8 @@ def experiment_picture(path: str | Path, e: Experiment, analysis: Analysis) -> N
         figure, caption = _series(e, analysis)
     if e.stated:
         caption += " Hollow marks, broad bars and dotted lines: numbers from the paper's text, listed in the report."
-    figure.suptitle(f"{e.settings.title}\n({e.settings.source})", fontsize=10)
+    source = f"\n({e.settings.source})" if e.settings.source else ""
+    figure.suptitle(f"{e.settings.title}{source}", fontsize=10)
     width = int(16 * figure.get_size_inches()[0])
     figure.supxlabel(textwrap.fill(caption, width), fontsize=8, color=INK)
     save_figure(figure, path, f"{e.name}, results {analysis.checksum}")

@@ -87,7 +87,8 @@ def read_header(path: Path) -> dict[str, Any]:
 def pair_line(a: str, b: str, scores: Iterable[Sequence[float]], **more: Any) -> dict[str, Any]:
     """Return a line of raw results: the scores of `a` against `b`, with a count for each result of an opening.
 
-    ``WL`` is an opening that `a` won as Black and lost as White.
+    ``WL`` is an opening whose first game `a` won, and whose second it lost. In the first it is Black, except in Swiss
+    tournaments, which draw the colours.
 
     Parameters
     ----------

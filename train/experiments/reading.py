@@ -309,7 +309,7 @@ def read_claim(data: Any, where: str) -> Claim:
     for key, value in data.items():
         kinds = {"low": (int, float), "high": (int, float), "games": (int,)}.get(key, (str,))
         if type(value) not in kinds:
-            raise RlgoError(f"{where}: {key} = {value!r}: expected a {'text' if str in kinds else 'number'}")
+            raise RlgoError(f"{where}: {key} = {value!r}: expected {'text' if str in kinds else 'a number'}")
     claim = Claim(**data)
     if claim.of not in MEASURES:
         raise RlgoError(f'{where}: of = "{claim.of}": expected {", ".join(MEASURES)}')

@@ -75,7 +75,7 @@ lies too close to a bound; or the common scale, which other experiments set, is 
 """
 
 
-_UNRATED = "Too few games to rate the players; play on, or with a larger --scale.\n"
+_UNRATED = "Too few games to rate the players; play on, or with a larger --scale."
 
 
 def report(results: Path, path: Path) -> str:
@@ -315,7 +315,8 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
         parts.append(f"**Scale {h['scale']:g}**: this fraction of the games; not comparable with the paper.\n")
     if e.stated:
         parts.append(f"**In the picture from elsewhere.**\n\n{markdown(stated_rows(e))}")
-    parts.append(f"**Found.** {results_table(e, analysis) if _is_rated(e, analysis) else _UNRATED}")
+    found = results_table(e, analysis) if _is_rated(e, analysis) else f"{_UNRATED}\n"
+    parts.append(f"**Found.** {found}")
     parts.append(
         f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {_machines(h)}, "
         f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({_to_file(here / f'{e.name}.jsonl')})\n"
@@ -365,6 +366,8 @@ def plot(e: Experiment, results: Path) -> Path:
     analysis = _analysis_of(e, results)
     if not e.has_picture:
         raise RlgoError(f"{e.name}: has no picture")
+    if not _is_rated(e, analysis):
+        raise RlgoError(f"{e.name}: {_UNRATED[0].lower()}{_UNRATED[1:-1]}")
     path = results / f"{e.name}.png"
     experiment_picture(path, e, analysis)
     return path

@@ -107,6 +107,8 @@ def left_to_do(e: Experiment, results: str | Path, add: bool = False, only: str 
     """
     parts = []
     folders = {run.name: run.folder for runs in e.runs.values() for run in runs}
+    if e.reference is not None:
+        folders[e.reference.name] = e.reference.folder
     if folders:
         finished = sum(folder.exists() and inspect(folder.path).state == FINISHED for folder in folders.values())
         if finished < len(folders):
@@ -136,6 +138,7 @@ def _run(
 
 def _header(e: Experiment, seconds: float) -> dict[str, Any]:
     """Return the header of raw results; `seconds` is the time they took."""
+    board = e.settings if e.reference is None else e.reference.config.board
     return {
         "experiment": e.name,
         "kind": e.settings.kind,
@@ -144,8 +147,8 @@ def _header(e: Experiment, seconds: float) -> dict[str, Any]:
         "finished": time.strftime("%Y-%m-%d", time.gmtime()),
         "machine": machine(),
         "seconds": round(seconds, 1),
-        "size": e.settings.size,
-        "komi": e.settings.komi,
+        "size": board.size,
+        "komi": board.komi,
         "seed": e.settings.seed,
         "opening_plies": e.settings.opening_plies,
         "versions": versions(),

@@ -1,7 +1,7 @@
 """What papers state about their figures, on the scales of our pictures.
 
 The papers' curves exist as pictures only, but their text names some of the numbers. Each stands once, in the file of
-the experiment that repeats the figure (`train.config.StatedConfig`), with its place in the paper.
+the experiment that repeats the figure (`train.experiments.config.StatedConfig`), with its place in the paper.
 """
 
 from __future__ import annotations

@@ -256,7 +256,7 @@ class RandomKeys(Keys):
 class GreedyKeys(Keys):
     """One-ply search on learned weights (TD paper, Section 3.2)."""
 
-    weights: settings.Path = key("", WEIGHTS)
+    weights: settings.Shipped = key("", WEIGHTS)
     epsilon: Probability = key(default_of(GreedyPlayer, "epsilon"), "Probability of a uniformly random move.")
 
     def make(self, size: int, seed: Seed) -> Player:
@@ -452,7 +452,7 @@ class Dyna2Keys(TdSearchKeys):
         "Weight sharing of the short-term memory. Anything but none keeps the memories apart, which is slower.",
     )
     apart: bool = key(default_of(dyna2.Dyna2, "apart"), "Keep the memories apart in any case.")
-    long_term: settings.Path = key(
+    long_term: settings.Memory = key(
         "",
         "The long-term memory: a weight file; empty: the shipped ones of the most games; none: no long-term memory.",
         "dyna2",
@@ -543,7 +543,7 @@ class AlphaBetaKeys(AlphaBetaPhase):
 
     limits: ClassVar[tuple[str, ...]] = ("depth", "seconds")
 
-    weights: settings.Path = key("", WEIGHTS)
+    weights: settings.Shipped = key("", WEIGHTS)
     seconds: Seconds = key(0.0, SECONDS)
 
     def make(self, size: int, seed: Seed) -> Player:

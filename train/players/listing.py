@@ -201,16 +201,17 @@ def find_config(name: str) -> tuple[str, Path]:
 
     Raises RlgoError if there is no such config, or if it is no TOML file.
     """
+    if Path(name).is_file():
+        return kind_of(Path(name)), Path(name)
     folder, _, stem = name.removesuffix(".toml").rpartition("/")
-    kinds = [kind for kind in _KINDS if stem in list_configs(kind) and folder.removeprefix("configs") in ("", kind)]
+    folder = folder.removeprefix("configs").removeprefix("/")
+    kinds = [kind for kind in _KINDS if stem in list_configs(kind) and folder in ("", kind)]
     if "/" not in name and "" in kinds:
         kinds = [""]
     if len(kinds) > 1:
         raise RlgoError(f"{name}: expected one of {', '.join(f'{kind}/{stem}' for kind in kinds)}")
     if kinds:
         return kinds[0], config_path(stem, kinds[0])
-    if Path(name).is_file():
-        return kind_of(Path(name)), Path(name)
     hint = nearest(stem, (other for kind in _KINDS for other in list_configs(kind)), "`rlgo configs` lists them")
     raise RlgoError(f"{name}: no such config file; {hint}")
 

@@ -102,7 +102,7 @@ class SimulationKeys(Keys):
         "never" if _SETTINGS.truncate == NO_TRUNCATION else _SETTINGS.truncate,
         "After this many plies of the default policy, V of the weights is the outcome.",
     )
-    weights: settings.Path = key(
+    weights: settings.Shipped = key(
         "",
         "The weights, where needed: a file, or the name of shipped weights; empty: the shipped ones of the most games, "
         "9x9-100M on 9x9, but 9x9-liberties-5M for `rlgo`.",
@@ -219,7 +219,7 @@ class TreeKeys(SimulationKeys):
         "heuristics",
         needs=Needs("a confidence in H (prior_n) of at least 1", _believes),
     )
-    patterns: settings.Path = key(
+    patterns: settings.Shipped = key(
         "",
         "Learned patterns, where needed: a file, or the name of shipped ones; empty: the ones shipped for this size or "
         "the nearest.",
@@ -227,7 +227,7 @@ class TreeKeys(SimulationKeys):
     prior_n: Count = setting(
         _SETTINGS, "prior_n", "C, the confidence in H as an MC value, in visits.", "heuristics", needs=_HEURISTIC
     )
-    prior_search: settings.Path = key(
+    prior_search: settings.FirstPhase = key(
         "",
         "Two phases: a td_search or dyna2 player that learns before each search, whose value is the heuristic rlgo. "
         "Its file, or its spec with semicolons in place of commas.",

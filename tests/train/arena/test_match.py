@@ -108,6 +108,17 @@ def test_a_test_begins_with_the_first_opening_that_is_played() -> None:
     assert won.verdict.openings == won.games // 2 < 20
 
 
+def test_games_after_the_end_of_a_test_do_not_count(tmp_path: Path) -> None:
+    """Those of other processes, for instance, which finish games of later openings."""
+    arguments: dict[str, Any] = {"size": 5, "seed": 2, "progress": False}
+    test = play_match("mc_rave,sims=60", "random", 60, sprt=Sprt(0, 400), **arguments)
+    play_match("mc_rave,sims=60", "random", 60, results=tmp_path / "all.jsonl", **arguments)
+    late = play_match("mc_rave,sims=60", "random", 60, sprt=Sprt(0, 400), results=tmp_path / "all.jsonl", **arguments)
+    assert test.verdict is not None
+    assert late.games == test.games == 2 * test.verdict.openings < 60
+    assert (late.verdict, late.scores) == (test.verdict, test.scores)
+
+
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [

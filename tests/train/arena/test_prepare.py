@@ -37,6 +37,11 @@ def test_openings_depend_on_the_seed_alone() -> None:
 def test_players_are_tried_out(tmp_path: Path) -> None:
     assert try_players(["random", write_engine(tmp_path)], 5, 7.5).engines == {"Fake": "0.1"}
     assert (tmp_path / "log").read_text().endswith("quit\n")
+    other = tmp_path / "other"
+    other.mkdir()
+    spec = write_engine(other)
+    (other / "engine.py").write_text((other / "engine.py").read_text().replace('"0.1"', '"0.2"'))
+    assert try_players([write_engine(tmp_path), spec], 5, 7.5).engines == {"Fake": "0.1, 0.2"}
     assert try_players([GreedyPlayer(FakeValues(5), 1)], 5, 7.5).engines == {}
     with pytest.raises(RlgoError, match="player greedy: does not play on 9x9"):
         try_players([GreedyPlayer(FakeValues(5), 1)], 9, 7.5)

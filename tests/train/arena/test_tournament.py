@@ -343,6 +343,7 @@ def test_ratings_agree_with_choix() -> None:
         ('"random"', "5", "players.one: expected a player spec in quotes"),
         ('one = "random"\ntwo = "random,seed=2"\n', "", "[players]: expected at least two"),
         ("[players]", "[anchors]\nzero = 5\n[players]", "anchors.zero: not among the players"),
+        ("[players]", f"[anchors]\none = {10**400}\n[players]", "anchors.one = 1000"),
         ("[players]", "[anchors]\none = true\n[players]", "anchors.one = True: expected a rating in Elo"),
         ("size = 5", "size = 4", "tournament.size = 4: expected"),
         ("size = 5", "size =", "not valid TOML"),

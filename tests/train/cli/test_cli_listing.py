@@ -74,6 +74,17 @@ def test_a_file_of_ones_own_is_checked_by_its_kind(file: str, tmp_path: Path, mo
     assert error.count("\n") == 1
 
 
+def test_a_file_that_is_there_comes_before_a_shipped_one(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    shipped = output(["configs", "players/rlgo"], capsys)
+    assert output(["configs", "configs/players/rlgo.toml"], capsys) == shipped
+    Path("quick.toml").write_text("[run]\ngames = 123\n")
+    assert "games = 123 " in output(["configs", "quick.toml"], capsys)
+    assert "games = 123 " not in output(["configs", "quick"], capsys)
+    Path("a,b.toml").write_text('player = "uct"\nc = 0.4\n')
+    assert "c = 0.4" in output(["configs", "a,b.toml"], capsys)
+
+
 @pytest.mark.parametrize("line", ['password = "secret"', '"password" = "secret"', 'password = """\nsecret"""'])
 def test_a_password_is_not_shown(line: str, tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "server.toml"
