@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from rlgo.budget import BATCH_SECONDS, SLICE_SECONDS
 from train.cli.main import main
 from train.experiments.findings import read_raw, scores_of
+from train.play.cgos import connection
+from train.play.web import turns
+from train.play.web.options import Limits
+from train.players import engines
 from train.players.keys import PLAYERS
 from train.players.levels import LEVELS
 
@@ -33,6 +38,15 @@ def python_blocks() -> list:
 
 def test_readme_is_short():
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 160
+
+
+def test_limits_are_those_of_the_documents():
+    """docs/reliability.md, docs/web.md."""
+    assert (engines.ANSWER_TIMEOUT, engines.GRACE_SECONDS) == (60, 5)
+    assert (engines._MOST_BYTES, engines._MOST_ERRORS) == (1024 * 1024, 4 * 1024)
+    assert connection._MAX_LINE == 100_000
+    assert (SLICE_SECONDS, BATCH_SECONDS) == (0.01, 0.1)
+    assert (Limits().seconds, Limits().tabs, Limits().players, turns.QUANTUM) == (120, 32, 48, 0.02)
 
 
 def test_no_placeholder_is_left():

@@ -249,9 +249,7 @@ def test_too_few_games_to_rate_the_players(match, tmp_path, capsys):
     capsys.readouterr()
     assert "**Found.** Too few games to rate the players; play on, or with a larger --scale." in show(match, tmp_path)
     assert capsys.readouterr().err == ""
-    with pytest.raises(
-        RlgoError, match=r"match: too few games to rate the players; play on"
-    ):
+    with pytest.raises(RlgoError, match=r"match: too few games to rate the players; play on"):
         plot(match, tmp_path)
     assert not (tmp_path / "match.png").exists()
 

@@ -18,8 +18,12 @@ import pytest
 
 from rlgo.errors import RlgoError
 from rlgo.fast_games import play_fast
+from rlgo.learner import Learner
 from rlgo.resources import config_path, list_configs
-from rlgo.weights import load_weights
+from rlgo.settings import Learning, Policy
+from rlgo.shapes import make_features
+from rlgo.weights import Weights, load_weights, save_weights
+from train.arena.fast import on_common_features
 from train.cli import main as cli
 from train.config import flat, load_config
 from train.runs.fleet import FAILED, RunSpec
@@ -303,6 +307,24 @@ def test_runs_meet_at_equal_conditions(swept):
     assert set(scores[:, 0] - scores[:, 1]) != {0}
     # What the one wins as Black, the other loses as White.
     assert (second.scores["members"] == 1 - scores[:, ::-1]).all()
+
+
+def test_runs_meet_the_shipped_weights(tmp_path, monkeypatch):
+    learner, ships = Learner(make_features(5, (1, 2)), Learning(), Policy(), 0.5, seed=9), tmp_path / "ships"
+    learner.learn(300)
+    ships.mkdir()
+    save_weights(ships / "5x5-1M.npz", Weights(learner.features, learner.theta, 0.5, games=300))
+    monkeypatch.setattr("rlgo.weights.checkpoints_dir", lambda: ships)
+    sweep = read_sweep(write(tmp_path, 'metric = "shipped"\nseeds = 2\n'))
+    outcomes = run_sweep(sweep, jobs=2, progress=False)
+    for outcome in outcomes:
+        own, shipped = load_weights(outcome.spec.folder.weights), load_weights(ships / "5x5-1M.npz")
+        common, (a, b) = on_common_features([own, shipped], 5)
+        scores = play_fast(common, a, b, 60, 1, 0.5).scores
+        assert 0 < scores.mean() < 1
+        assert (outcome.scores["shipped"] == scores).all()
+    assert outcomes[0].win_rate("shipped") >= outcomes[1].win_rate("shipped")
+    assert "won against the shipped weights" in (sweep.folder / "table.md").read_text("utf-8")
 
 
 def test_the_best_settings_come_first_with_their_seeds_together(swept):
