@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from naive import Point, Stones, to_core
+import numpy as np
+from naive import NaiveBoard, Point, Stones, to_core
 
-from rlgo.board import BLACK, WHITE
+from rlgo.board import BLACK, WHITE, new_board, play, zobrist
 from rlgo.game import Game
 
 
@@ -56,6 +57,18 @@ def from_stones(size: int, stones: Stones, to_play: int = BLACK, komi: float = 7
     game = Game(size, komi)
     game.set_up([(color, to_core(size, p)) for p, color in stones.items()], to_play)
     return game
+
+
+def on_both_boards(size: int, stones: Stones, to_play: int) -> tuple[np.record, NaiveBoard]:
+    """A position on both boards. Stones that end up with liberties never lack one on the way there."""
+    b, naive = new_board(size), NaiveBoard(size)
+    for p, color in stones.items():
+        b.to_play = naive.to_play = color
+        play(b, to_core(size, p), zobrist(size))
+        naive.play(p)
+    b.to_play = naive.to_play = to_play
+    b.n_changed = 0
+    return b, naive
 
 
 def turn(size: int, symmetry: int, p: Point) -> Point:

@@ -155,3 +155,10 @@ def outcome(folder: Path) -> dict[str, Any]:
         "files": sorted(str(path.relative_to(folder)) for path in files),
         "beside": sorted(path.name for path in folder.parent.iterdir()),
     }
+
+
+def flip(path: Path, bit: int) -> None:
+    """Flip one bit of a file."""
+    data = bytearray(path.read_bytes())
+    data[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(data)

@@ -47,6 +47,12 @@ def from_core(size: int, index: int) -> Point | None:
     return (row - 1, col - 1) if index else None
 
 
+def row_major(size: int, index: int) -> int:
+    """The place of the core's point in arrays of all points, row by row from A1."""
+    row, col = from_core(size, index)  # type: ignore[misc]
+    return row * size + col
+
+
 def vertex(p: Point | None) -> str:
     """The GTP vertex of p; None is a pass."""
     return "pass" if p is None else f"{COLUMNS[p[1]]}{p[0] + 1}"

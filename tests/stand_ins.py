@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -160,3 +162,8 @@ def is_running(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def games_of(path: Path) -> list[dict[str, Any]]:
+    """The lines of a results file, without its header."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]

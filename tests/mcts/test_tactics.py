@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from board_data import from_diagram
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Settings
 from rlgo.board import BLACK, WHITE
 from rlgo.coords import from_vertex, to_vertex
-from rlgo.game import Game
 from rlgo.rollout import DefaultPolicy
 
 # Only one question is open in each: everything else is stones, and single-point eyes that nobody fills.
@@ -57,22 +57,6 @@ LADDER = """
 """  # F8 keeps White in the ladder; from G7 it gets away
 
 
-def game_of(diagram: str, to_play: int, komi: float) -> Game:
-    rows = [row.split() for row in diagram.split("\n") if row]
-    size = len(rows)
-    game = Game(size, komi)
-    game.set_up(
-        [
-            (BLACK if c == "X" else WHITE, from_vertex(f"{'ABCDEFGHJ'[column]}{size - row}", size))
-            for row, cells in enumerate(rows)
-            for column, c in enumerate(cells)
-            if c != "."
-        ],
-        to_play,
-    )
-    return game
-
-
 # Komi lies between what the right move and any other one make of it.
 POSITIONS = {
     "ko, Black": (KO, BLACK, 4.5, "D3"),
@@ -89,7 +73,7 @@ POSITIONS = {
 @pytest.mark.parametrize("settings", [ALGORITHMS["uct"]._replace(c=0.4), ALGORITHMS["mc_rave"]], ids=["uct", "mc_rave"])
 def test_the_one_right_answer(name: str, settings: Settings):
     diagram, color, komi, expected = POSITIONS[name]
-    game = game_of(diagram, color, komi)
+    game = from_diagram(diagram, color, komi)
     player = TreeSearch(game.size, settings, 6000, default_policy=DefaultPolicy(mercy=False), seed=1)
     assert to_vertex(player.genmove(game), game.size) == expected, player.report()
 
@@ -119,7 +103,7 @@ LINES = [
 @pytest.mark.parametrize(("name", "line", "winner"), LINES)
 def test_the_answers_are_right(name, line, winner):
     diagram, color, komi, _ = POSITIONS[name]
-    game = game_of(diagram, color, komi)
+    game = from_diagram(diagram, color, komi)
     for vertex in line.split():
         p = from_vertex(vertex, game.size)
         assert game.is_legal(p)

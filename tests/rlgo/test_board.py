@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from board_data import CASES, Case, parse, turn
+from board_data import CASES, Case, on_both_boards, parse, turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import NaiveBoard, Point, Stones, diagram, from_core, from_vertex, on_board, to_core, vertex
@@ -67,18 +67,6 @@ def count_random_moves(boards, n, fresh, rng, counts):
         if fresh:
             boards[1] = boards[0]
         counts[random_move(boards[1], rng)] += 1
-
-
-def set_up(size: int, stones: Stones, to_play: int) -> tuple[np.record, NaiveBoard]:
-    """A position on both boards. Stones that end up with liberties never lack one on the way there."""
-    b, naive = new_board(size), NaiveBoard(size)
-    for p, color in stones.items():
-        b.to_play = naive.to_play = color
-        play(b, to_core(size, p), zobrist(size))
-        naive.play(p)
-    b.to_play = naive.to_play = to_play
-    b.n_changed = 0
-    return b, naive
 
 
 @cache
@@ -250,7 +238,7 @@ def test_cases(case: Case, swapped: bool):
             found = [from_vertex(name) for name in text.split()]
             return [p and turn(size, symmetry, p) for p in found]
 
-        b, naive = set_up(size, turned(stones), 3 - case.to_play if swapped else case.to_play)
+        b, naive = on_both_boards(size, turned(stones), 3 - case.to_play if swapped else case.to_play)
         before, move = naive.stones, None
         for move in points(case.moves):
             before = naive.stones
@@ -294,7 +282,7 @@ def test_a_position_is_the_same_in_whatever_order_its_stones_came(choices, order
     b, naive, _ = play_choices(5, choices)
     stones = list(naive.stones.items())
     order.shuffle(stones)
-    other, again = set_up(5, dict(stones), naive.to_play)
+    other, again = on_both_boards(5, dict(stones), naive.to_play)
     compare(other, again, again.stones, None)
     assert other.hash == b.hash
     assert (other.nbr[b.color != BORDER] == b.nbr[b.color != BORDER]).all()
@@ -342,7 +330,7 @@ LOPSIDED = """
 @pytest.mark.parametrize("fresh", [True, False], ids=["from the same list", "from the list as it was left"])
 def test_random_moves_are_uniform(fresh):
     size, stones = parse(LOPSIDED)
-    b, naive = set_up(size, stones, WHITE)
+    b, naive = on_both_boards(size, stones, WHITE)
     play(b, to_core(size, from_vertex("B3")), zobrist(size))
     naive.play(from_vertex("B3"))
     excluded = {from_vertex(name) for name in ("A7", "G1", "C3", "F6", "G7")}

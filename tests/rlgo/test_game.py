@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from board_data import from_diagram
 from naive import NaiveBoard, Point, from_core, to_core
+from stand_ins import TWO_STONES_SENT
 
 from rlgo.board import BLACK, EMPTY, PASS, WHITE, is_eye
 from rlgo.coords import from_vertex, to_vertex
@@ -75,8 +76,6 @@ TRIPLE_KO = """
     . X O . . . . . .
 """
 TRIPLE_KO_CYCLE = "C8 B5 C2 B8 C5"
-# Black has sent two stones, White is about to take them.
-TWO_SENT = "B1 A2 C2 B2 D1 E5 A1 C1"
 
 CASES = [
     Case("the empty board", EMPTY_5X5, BLACK, "", "C3", None),
@@ -86,9 +85,9 @@ CASES = [
     Case("ko after a threat and its answer", KO, WHITE, "B3 E5 E1", "C3", None),
     Case("after two passes, simple ko is over, superko is not", KO, WHITE, "B3 pass pass", "C3", "superko"),
     Case("suicide", ". X . . .\nX . . . .\n" + ". . . . .\n" * 3, WHITE, "", "A5", "suicide"),
-    Case("send two, return one", EMPTY_5X5, BLACK, TWO_SENT, "B1", "superko"),
-    Case("send two, return one, on a changed board", EMPTY_5X5, BLACK, TWO_SENT + " E1 D5", "B1", None),
-    Case("send two, return one, after passes", EMPTY_5X5, BLACK, TWO_SENT + " pass pass", "B1", "superko"),
+    Case("send two, return one", EMPTY_5X5, BLACK, TWO_STONES_SENT, "B1", "superko"),
+    Case("send two, return one, on a changed board", EMPTY_5X5, BLACK, TWO_STONES_SENT + " E1 D5", "B1", None),
+    Case("send two, return one, after passes", EMPTY_5X5, BLACK, TWO_STONES_SENT + " pass pass", "B1", "superko"),
     Case("triple ko: the cycle is open before its last move", TRIPLE_KO, BLACK, "C8 B5 C2 B8", "C5", None),
     Case("triple ko: the last move would close it", TRIPLE_KO, BLACK, TRIPLE_KO_CYCLE, "B2", "superko"),
     Case("triple ko: a threat opens it", TRIPLE_KO, BLACK, TRIPLE_KO_CYCLE + " J9 J1", "B2", None),

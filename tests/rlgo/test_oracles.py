@@ -14,14 +14,13 @@ import numpy as np
 import pytest
 from naive import Point, from_vertex, to_core, vertex
 from sgfmill.boards import Board as SgfmillBoard
+from stand_ins import TWO_STONES_SENT
 
 from rlgo.board import BLACK, EMPTY, WHITE, area_score, is_eye, is_legal, new_board, outcome, play, zobrist
 
 NAMES = {EMPTY: None, BLACK: "b", WHITE: "w"}
 
 # Black sends two stones at A1 and B1, White takes them from C1. Simple ko lets Black take back at B1, which
-# repeats the position before A1: random games hardly ever get there.
-TWO_STONES_SENT = "B1 A2 C2 B2 D1 E5 A1 C1"
 
 
 class Game:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from board_data import from_diagram
-from naive import from_core
+from naive import row_major
 from random_play import random_theta
 
 from rlgo.board import BLACK, PASS, WHITE, is_sensible, play, zobrist
@@ -16,12 +16,6 @@ from rlgo.settings import EPSILON_GREEDY, LINEAR, LOGISTIC, SOFTMAX, Policy
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.value import ValueFunction, best_afterstate
 from rlgo.weights import Weights
-
-
-def naive_index(size: int, p: int) -> int:
-    row, col = from_core(size, p)
-    return row * size + col
-
 
 # Black may capture at B5 (three stones), B1 or E4 (one each); White at B1 (A1 then breathes) one.
 TACTICS = """
@@ -110,7 +104,7 @@ def test_softmax_draws_by_value(color, kind, value):
     b = from_diagram(TACTICS, color).board
     state, rng = ready(b, features, theta), make_rng(9)
     values = ValueFunction(Weights(features, theta, value=value)).afterstates(b)
-    mine = {p: values[naive_index(5, p)] if color == BLACK else 1 - values[naive_index(5, p)] for p in sensible(b)}
+    mine = {p: values[row_major(5, p)] if color == BLACK else 1 - values[row_major(5, p)] for p in sensible(b)}
     odds = {p: np.exp(v / 0.2) for p, v in mine.items()}
     expected = {p: o / sum(odds.values()) for p, o in odds.items()}
     assert max(expected.values()) > 2 * min(expected.values())

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from board_data import parse, turn
+from board_data import on_both_boards, parse, turn
 from naive import (
     NaiveBoard,
     Point,
@@ -66,17 +66,6 @@ def expected(rules: dict[str, set[Point]], policy: DefaultPolicy) -> set[Point]:
     pattern = "pattern" if policy.self_atari else "any pattern"
     order = [(policy.save, "save"), (policy.pattern, pattern), (policy.capture, "capture")]
     return next((rules[name] for is_on, name in order if is_on and rules[name]), set())
-
-
-def on_both(size: int, stones: dict[Point, int], to_play: int) -> tuple[np.record, NaiveBoard]:
-    """A position on both boards."""
-    b, naive = new_board(size), NaiveBoard(size)
-    for p, color in stones.items():
-        b.to_play = naive.to_play = color
-        step(b, naive, p)
-    b.to_play = naive.to_play = to_play
-    b.n_changed = 0
-    return b, naive
 
 
 def step(b: np.record, naive: NaiveBoard, p: Point | None) -> None:
@@ -231,7 +220,7 @@ def turned(case: Case, symmetry: int, swapped: bool) -> tuple[np.record, NaiveBo
     """The position after the last stone, on both boards, and that stone."""
     size, stones = parse(case.before)
     stones = {turn(size, symmetry, p): 3 - color if swapped else color for p, color in stones.items()}
-    b, naive = on_both(size, stones, BLACK if swapped else WHITE)
+    b, naive = on_both_boards(size, stones, BLACK if swapped else WHITE)
     last = turn(size, symmetry, from_vertex(case.last))
     step(b, naive, last)
     return b, naive, last
@@ -316,7 +305,7 @@ def fits_on_board(seen: str, color: int) -> bool:
     stones = {p: ".XO".index(c) for p, c in zip(points, seen, strict=True) if c in "XO"}
     last = next(p for p in stones if stones[p] != color)
     del stones[last]
-    b, naive = on_both(9, stones, 3 - color)
+    b, naive = on_both_boards(9, stones, 3 - color)
     step(b, naive, last)
     r = new_rollout(9)
     list_ataris(b, r)
@@ -433,7 +422,7 @@ def test_mercy(black, white, komi, expected):
     points = [divmod(i, 5) for i in range(25)]
     for color in (BLACK, WHITE):
         few, many = dict.fromkeys(points[:black], color), dict.fromkeys(points[25 - white :], 3 - color)
-        b = on_both(5, few | many, BLACK)[0]
+        b = on_both_boards(5, few | many, BLACK)[0]
         assert bool(is_hopeless(b, komi if color == BLACK else -komi)) == expected
 
 

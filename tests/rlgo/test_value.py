@@ -6,7 +6,7 @@ import naive
 import numpy as np
 import pytest
 from board_data import from_stones
-from naive import NaiveBoard, Stones, from_core, images
+from naive import NaiveBoard, Stones, from_core, images, row_major
 from random_play import random_theta
 
 from rlgo.board import (
@@ -230,7 +230,7 @@ def test_the_best_afterstate_is_the_best_for_the_colour_to_play(size):
         for _ in range(2 * size * size):
             values = v.afterstates(b)
             sensible = [p for p in range(b.color.size) if b.color[p] == EMPTY and is_sensible(b, p)]
-            candidates = {p: values[naive_index(size, p)] for p in sensible}
+            candidates = {p: values[row_major(size, p)] for p in sensible}
             p, n = best_afterstate(b, sh, table, rng)
             assert n == len(candidates)
             if not candidates:
@@ -244,8 +244,3 @@ def test_the_best_afterstate_is_the_best_for_the_colour_to_play(size):
             update(b, sh, table)
             n_captures += b.n_changed > 1
     assert n_captures > 5
-
-
-def naive_index(size: int, p: int) -> int:
-    row, col = from_core(size, p)
-    return row * size + col

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stand_ins import ENGINE, FakeValues, Scripted, first_legal, is_running, passer, resigner, write_engine
+from stand_ins import ENGINE, FakeValues, Scripted, first_legal, games_of, is_running, passer, resigner, write_engine
 
 from rlgo.board import PASS
 from rlgo.clock import TimeSettings
@@ -255,10 +255,6 @@ def test_a_fast_match_has_nothing_of_this(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------------------------
 # Records
 # ---------------------------------------------------------------------------------------------
-
-
-def games_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
 
 
 def test_a_record_of_every_game(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stand_ins import games_of
 
 from rlgo.errors import RlgoError
 from rlgo.player import RandomPlayer
@@ -30,10 +30,6 @@ FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
 @pytest.fixture(autouse=True)
 def _path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-
-
-def games_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
 
 
 @pytest.mark.process

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stand_ins import SMALL_ENGINE, write_gated_engine
+from stand_ins import SMALL_ENGINE, games_of, write_gated_engine
 
 from rlgo.clock import TimeSettings
 from rlgo.errors import RlgoError
@@ -23,10 +23,6 @@ from train.seals import seal, unseal
 
 ROOT = Path(__file__).resolve().parents[3]
 FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
-
-
-def games_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
 
 
 @pytest.mark.process

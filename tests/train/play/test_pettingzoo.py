@@ -11,6 +11,7 @@ import naive
 import numpy as np
 import pytest
 from pettingzoo.test import api_test, render_test, seed_test
+from stand_ins import TWO_STONES_SENT
 
 from rlgo.board import BLACK, PASS, WHITE
 from rlgo.coords import from_vertex, to_row_col
@@ -20,9 +21,6 @@ from rlgo.game import Game
 from rlgo.player import RESIGN, Player, RandomPlayer
 from train.play.pettingzoo import action_of, env, raw_env, to_action, to_point
 from train.players.spec import make_player
-
-# Black sends two stones at A1 and B1, White takes them from C1: B1 now repeats the position before A1.
-TWO_STONES_SENT = "B1 A2 C2 B2 D1 E5 A1 C1"
 
 
 def play(environment, moves: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from stand_ins import TWO_STONES_SENT
 
 from rlgo.board import BLACK, PASS
 from rlgo.coords import from_vertex, to_row_col
@@ -23,9 +24,6 @@ if sys.platform == "win32":  # where the test extra leaves it out
 import pyspiel
 
 from train.players.open_spiel import RESIGNED, OpenSpielSearch, PlayerBot
-
-# Black sends two stones at A1 and B1, White takes them from C1: B1 now repeats the position before A1.
-TWO_STONES_SENT = "B1 A2 C2 B2 D1 E5 A1 C1"
 
 
 class Scripted(Player):

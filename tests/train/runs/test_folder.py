@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from broken_runs import flip
 
 from rlgo.errors import RlgoError
 from rlgo.files import TEMPORARY
@@ -138,12 +139,6 @@ def test_every_flipped_bit_of_a_state_is_noticed(folder: RunFolder) -> None:
                 folder.load()
             flip(folder.state, bit)
     assert folder.load()[1] == {"games": 7}
-
-
-def flip(path: Path, bit: int) -> None:
-    data = bytearray(path.read_bytes())
-    data[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(data)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
-from broken_runs import GAMES, RESUME, RUN, Fault, attempt, config, often, outcome
+from broken_runs import GAMES, RESUME, RUN, Fault, attempt, config, flip, often, outcome
 from tiny_runs import edit
 
 from rlgo.archive import read_archive, write_archive
@@ -406,12 +406,6 @@ def refused(argv: list[str], capsys: Any, *words: str) -> None:
 
 def cut(path: Path) -> None:
     os.truncate(path, path.stat().st_size - 1)
-
-
-def flip(path: Path, bit: int) -> None:
-    data = bytearray(path.read_bytes())
-    data[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(data)
 
 
 def renew(folder: RunFolder) -> None:
