@@ -132,21 +132,22 @@ class _Referee:
             p = self._next_move(player, game.to_play)
             if p == RESIGN:
                 game.resign()
-            elif self.rules.sgf:
-                self.comments[len(game.moves)] = "\n".join(player.report())
         return False
 
     def _next_move(self, player: Player, color: int) -> int:
         """Ask for a move and, unless it is RESIGN, play it. Raises _Forfeit."""
-        budget = player.read_clock(self.clock, color, self.game.size)
         start = time.monotonic()
         try:
+            budget = player.read_clock(self.clock, color, self.game.size)
+            start = time.monotonic()
             p = int(player.genmove(self.game))
             self._spend(player, color, time.monotonic() - start, None if budget is None else player.limit)
             if self.rules.opinions:
                 self._ask_opinion(player)
             if p != RESIGN:
                 self.game.play(p)
+                if self.rules.sgf:
+                    self.comments[len(self.game.moves)] = "\n".join(player.report())
         except EngineError as error:
             late = self.rules.time is not None and time.monotonic() - start > (self.clock.allows(color) or 0.0)
             raise _Forfeit(color, str(error), "T" if late else "F") from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,32 +62,35 @@ def check(e: Experiment, before: RawResults | None, play: bool, add: bool, only:
     chosen = _chosen(e, only)
     if before is None:
         return
-    if add:
-        _counted(e, before)
-        if not matches(e):
-            raise RlgoError(f"{e.name}: no claim asks for games: expected some, to be added to a Swiss tournament")
+    if not add:
+        _check_not_fewer(e, before, play, chosen)
         return
-    counted = {key: games_of(line) for key, line in _lines_of(e, before).items()}
-    kept = []
-    if swiss_games(e):
-        now = sum(games for (_, _, seed), games in counted.items() if seed == e.settings.seed)
-        kept.append(("", now, swiss_games(e) if play else len(_swiss_games(e)[0])))
-    for match in matches(e):
-        will_play = play and match in chosen
-        then = match.games if will_play else len(_finished_openings(_games_of(e, match)[0], 1))
-        kept.append((f" of {match.a.name} against {match.b.name}", counted.get(match.key, 0), then))
-    planned = {match.key for match in matches(e)}
-    kept += [
-        (f" of {a} against {b}", games, 0)
-        for (a, b, seed), games in counted.items()
-        if (a, b, seed) not in planned and seed != e.settings.seed
-    ]
-    for whom, now, then in kept:
-        if then < now:
+    _counted(e, before)
+    if not matches(e):
+        raise RlgoError(f"{e.name}: no claim asks for games: expected some, to be added to a Swiss tournament")
+
+
+def _check_not_fewer(e: Experiment, before: RawResults, play: bool, chosen: Sequence[PlannedMatch]) -> None:
+    """Raise RlgoError if results would count fewer games of a pair than before; `chosen` are played if `play`."""
+
+    def compare(whom: str, counted: int, will_count: int) -> None:
+        if will_count < counted:
             way = "--add, or another --results folder" if matches(e) else "another --results folder"
             raise RlgoError(
-                f"{e.name}: its results count {now:,} games{whom}, and would count {then:,}: expected {way}"
+                f"{e.name}: its results count {counted:,} games{whom}, and would count {will_count:,}: expected {way}"
             )
+
+    counted = {key: games_of(line) for key, line in _lines_of(e, before).items()}
+    if swiss_games(e):
+        of_tournament = sum(games for (_, _, seed), games in counted.items() if seed == e.settings.seed)
+        compare("", of_tournament, swiss_games(e) if play else len(_swiss_games(e)[0]))
+    for match in matches(e):
+        found = match.games if play and match in chosen else len(_finished_openings(_games_of(e, match)[0], 1))
+        compare(f" of {match.a.name} against {match.b.name}", counted.get(match.key, 0), found)
+    planned = {match.key for match in matches(e)}
+    for (a, b, seed), games in counted.items():
+        if (a, b, seed) not in planned and seed != e.settings.seed:
+            compare(f" of {a} against {b}", games, 0)
 
 
 def run(

@@ -70,6 +70,14 @@ def test_illegal_moves_and_crashes_forfeit(capsys: pytest.CaptureFixture[str]) -
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_a_player_whose_report_crashes_forfeits(tmp_path: Path) -> None:
+    player = first_legal()
+    player.report = lambda: [1 / 0]  # type: ignore[list-item,method-assign]
+    result = play_match(player, passer(), 4, size=5, sgf=tmp_path / "games")
+    assert (result.wins, result.forfeits) == (0, 4)
+    assert "first: ZeroDivisionError" in result.forfeit_reasons[0]
+
+
 def test_the_referee_knows_superko() -> None:
     script = TWO_STONES_SENT.split()
 
