@@ -113,7 +113,7 @@ def test_runs_of_other_settings_and_damaged_runs_are_refused(ran, tmp_path):
 def test_interrupted_training_goes_on(tmp_path):
     """Ctrl-C in the middle of a run; the same command again ends where one without would have."""
     path, results = write(tmp_path, '[experiment]\nbase = "BASE"\ngames = 4\n'), tmp_path / "results"
-    (tmp_path / "base.toml").write_text(BASE.replace("games = 250", "games = 10_000"), "utf-8")
+    (tmp_path / "base.toml").write_text(BASE.replace("games = 250", "games = 50_000"), "utf-8")
     e = read_experiment(path, out=tmp_path / "out")
     folder = e.reference.folder
     command = [sys.executable, "-m", "rlgo", "experiment", "run", str(path), "--out", str(tmp_path / "out")]
@@ -127,11 +127,11 @@ def test_interrupted_training_goes_on(tmp_path):
     assert not results.exists()
     assert not folder.in_use()
     saved = folder.load()[1]["games"]
-    assert 0 < saved < 10_000
+    assert 0 < saved < 50_000
 
     (run,) = run_experiment(e, results, jobs=1, progress=False).of("run")
-    assert (run["state"], run["games"], run["checkpoints"]) == ("finished", 10_000, ages(10_000))
+    assert (run["state"], run["games"], run["checkpoints"]) == ("finished", 50_000, ages(50_000))
     metrics = [json.loads(line)["games"] for line in folder.metrics.read_text("utf-8").splitlines()]
     assert metrics == sorted(metrics)
-    assert metrics[-1] == 10_000
-    assert set(range(100, 10_001, 100)) <= set(metrics)
+    assert metrics[-1] == 50_000
+    assert set(range(100, 50_001, 100)) <= set(metrics)
