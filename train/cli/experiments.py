@@ -154,9 +154,7 @@ def _report(results: Path) -> Path:
 
 def _folder(scale: float, out: str, results: str | None) -> Path:
     """Return the folder of raw results: the one named, or one below `out`. The published ones have to be named."""
-    from train.experiments.config import SCALE
+    from train.experiments.config import folder_of
 
-    SCALE.check("scale", scale)
-    if results is not None:
-        return Path(results)
-    return Path(out, *([] if scale == 1 else [f"scale-{scale:g}"]), "results")
+    below = folder_of(out, scale) / "results"  # also checks the scale
+    return below if results is None else Path(results)

@@ -124,12 +124,15 @@ def match(
     print(result)
     write_json(json_file, result.to_json())
     if result.interrupted:
-        if results is not None:
-            goes_on = "the same command continues"
-        else:
-            goes_on = f"the same command{' with another --sgf folder' if sgf is not None else ''} starts over"
-            goes_on += "" if fast else ": with --results FILE it would continue"
-        message(f"interrupted; {goes_on}")
+        message(f"interrupted; {_goes_on(results, sgf, fast)}")
+
+
+def _goes_on(results: Path | None, sgf: Path | None, fast: bool) -> str:
+    """Say what the same command does after an interruption."""
+    if results is not None:
+        return "the same command continues"
+    again = f"the same command{' with another --sgf folder' if sgf is not None else ''} starts over"
+    return again + ("" if fast else ": with --results FILE it would continue")
 
 
 def _check_files(json_file: Path | None, results: Path | None, sgf: Path | None) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -24,6 +25,11 @@ Numbers = Annotated[
     Expected("a list of different numbers"),
 ]
 Coordinates = Annotated[tuple[float, ...], BeforeValidator(as_tuple), Expected("a list of numbers")]
+
+
+def folder_of(out: str | Path, scale: float) -> Path:
+    """Return the working folder of the experiments at a scale; `out` is that at scale 1. RlgoError for a bad scale."""
+    return Path(out) if SCALE.check("scale", scale) == 1 else Path(out) / f"scale-{scale:g}"
 
 
 @section

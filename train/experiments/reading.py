@@ -54,7 +54,7 @@ from rlgo.errors import RlgoError
 from rlgo.resources import config_path, list_configs
 from rlgo.settings import EVEN_COUNT
 from train.config import Config, base_of, change, flat, load_config, read_toml, section_from
-from train.experiments.config import SCALE, ExperimentConfig, SeriesConfig, StatedConfig
+from train.experiments.config import SCALE, ExperimentConfig, SeriesConfig, StatedConfig, folder_of
 from train.experiments.model import GNUGO_0, GNUGO_10, LOGGING_KEYS, MEASURES, REFERENCE, Claim, Contestant, Experiment
 from train.players.spec import parse_spec
 from train.runs.fleet import RunSpec, run_name
@@ -112,8 +112,7 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
     if shipped and file.resolve() != config_path(file.stem, "experiments").resolve():
         raise RlgoError(f"{file}: {file.stem} is the name of an experiment that ships with rlgo: expected another name")
     settings, data = _read_tables(file)
-    folder = Path(out) if scale == 1 else Path(out) / f"scale-{scale:g}"
-    e = Experiment(file.stem, file, settings, scale, folder, file.stem if shipped else str(path))
+    e = Experiment(file.stem, file, settings, scale, folder_of(out, scale), file.stem if shipped else str(path))
     if settings.kind == "counts":
         e = replace(e, expected=_read_expected(e, data.get("expected", {})))
     else:

@@ -213,7 +213,7 @@ def test_players_of_a_series(tmp_path):
         (CURVES + CLAIM + CLAIM + "hgih = 3", r"claims, number 2: expected tables .* some of b, of, low, high, games$"),
         (CURVES + CLAIM + 'high = "3"', r"claims, number 1: high = '3': expected a number"),
         (CURVES + CLAIM + "high = true", r"claims, number 1: high = True: expected a number"),
-        (CURVES + CLAIM + "b = 3", r"claims, number 1: b = 3: expected a text"),
+        (CURVES + CLAIM + "b = 3", r"claims, number 1: b = 3: expected text"),
         (
             CURVES + CLAIM + 'of = "Elo"',
             r'claims, number 1: of = "Elo": expected elo, won, speed, spread, diverged, number',
