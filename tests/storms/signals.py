@@ -18,9 +18,12 @@ import numpy as np
 from storm import Storm, main
 from broken_runs import often
 from kills import Variant, fork_fleets, trials_of
+from random_play import random_game
 
 from rlgo.shapes import make_features
 from rlgo.weights import Weights, save_weights
+from train.knowledge.shards import StudyGame, open_folder, read_collection
+from train.knowledge.targets import load_targets
 
 
 def command(*argv: str) -> Variant:
@@ -42,6 +45,28 @@ def left(place: Path) -> Any:
     return {**json.loads((place / "result.json").read_text("utf-8")), "seconds": None}
 
 
+def write_collection(_: Path) -> list[str]:
+    return ["games", "mc_rave,sims=20,memory_mb=1", "--games=60", "--size=5", "--komi=2.5", "--out=games"]
+
+
+def collected(place: Path) -> Any:
+    """Return the games that were collected; `repr` has NaN equal itself."""
+    return {name: repr(column.tolist()) for name, column in read_collection([place / "games"]).arrays.items()}
+
+
+def write_targets(place: Path) -> list[str]:
+    """Write the games whose positions are searched."""
+    with open_folder(place / "games", {"kind": "imported", "size": 5}, {"versions": {}, "commit": ""}) as shards:
+        for seed in range(9):
+            shards.add(StudyGame(seed + 1, 1.0, random_game(25, seed).moves))
+    return ["playouts", "targets", "games", "--player=mc_rave,sims=20,memory_mb=1", "--positions=80", "--out=t.npz"]
+
+
+def searched(place: Path) -> Any:
+    """Return the values of all positions."""
+    return load_targets(place / "t.npz").value.tolist()
+
+
 STORM = Storm(
     "signals",
     "Ctrl-C and SIGTERM at random moments of all commands that take long, then the same command",
@@ -58,6 +83,8 @@ STORM = Storm(
             "tournament": kill_tournament.tournament("swiss", 20),
             "sweep": Variant(kill_sweep.write, kill_sweep.left, faults=(fork_fleets, often)),
             "experiment": kill_experiment.experiment(kill_experiment.CURVES),
+            "games": Variant(write_collection, collected),
+            "playouts targets": Variant(write_targets, searched),
             "match --fast": command("match", "greedy,weights=a.npz", "random", "--size=5", "--fast", "--games=10_000"),
             "eval": command("eval", "a.npz", "b.npz", "--games=4_000"),
             "compare": command("compare", "a.npz", "b.npz", "--games=10_000"),
