@@ -184,7 +184,7 @@ WRONG = [
     ),
     ("[policy]\nepsilon = -0.1", "policy.epsilon = -0.1: expected a number from 0 to 1"),
     ("[policy]\ntemperature = 0", "policy.temperature = 0: expected a positive number"),
-    ("[policy]\nmax_moves = -1", "policy.max_moves = -1: expected an integer from 0 to 10,000"),
+    ("[policy]\nmax_moves = -1", "policy.max_moves = -1: expected an integer from 0 to 1,444"),
     # not TOML
     ("[run", "not valid TOML: "),
     ("[run]\ngames = 1\ngames = 2", "not valid TOML: "),
@@ -300,7 +300,7 @@ CONFIGS = st.builds(
         kind=st.sampled_from(["epsilon_greedy", "greedy", "softmax"]),
         epsilon=st.floats(0, 1),
         temperature=POSITIVE,
-        max_moves=st.integers(0, 10_000),
+        max_moves=st.integers(0, 1_444),
     ),
 )
 
