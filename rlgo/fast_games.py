@@ -66,9 +66,9 @@ def play_fast(
 
 
 def compile_matches(features: FeatureSet) -> None:
-    """Compile what games on these features need, which else the first game does."""
+    """Compile what games on these features need."""
     theta = np.zeros(features.n_weights + 1, np.float32)
-    play_fast(features, theta, theta, 2, 0)
+    play_slices(features, theta, theta, 2, 0)  # none is played
 
 
 def joined(parts: Iterable[FastGames]) -> FastGames:
@@ -86,9 +86,10 @@ def play_slices(
     opening: int = 4,
     max_moves: int = 0,
 ) -> Iterator[FastGames]:
-    """Play the games of `play_fast`, which has the same parameters, and yield them in order, in slices.
+    """Return the games of `play_fast`, which has the same parameters, in order, in slices that are played on demand.
 
     A slice takes about a tenth of a second. Between two, Python sees Ctrl-C, and the caller can show progress or stop.
+    Everything is compiled before the first one.
     """
     One(FeatureSet).check("features", features)
     size, n, komi = features.size, EVEN_COUNT.check("games", games) // 2, KOMI.check("komi", komi)
@@ -96,19 +97,24 @@ def play_slices(
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
     scratch = make_scratch(size, tally_dtype(), 0, 3, features.sees_liberties)
     max_moves = check_max_moves(max_moves, size)
-    opening, done = Whole(ge=0, le=min(max_moves, size * size // 2)).check("opening", opening), 0
+    opening = Whole(ge=0, le=min(max_moves, size * size // 2)).check("opening", opening)
     policy, rules, rng = Policy(epsilon=0.0), make_rules(size, komi), make_rng(seed)
 
-    def play_next(pairs: int) -> FastGames:
-        part = FastGames(*(array[done : done + pairs] for array in played))
+    def play_from(first: int, pairs: int) -> FastGames:
+        part = FastGames(*(array[first : first + pairs] for array in played))
         play_pairs(scratch, table, policy, rules, max_moves, opening, rng, part)
         return part
 
     with compiling(f"matches, {features.kernels}"):
-        play_next(0)
-    for pairs in Budget(n).slices(seconds=BATCH_SECONDS):
-        yield play_next(pairs)
-        done += pairs
+        play_from(0, 0)
+
+    def slices() -> Iterator[FastGames]:
+        done = 0
+        for pairs in Budget(n).slices(seconds=BATCH_SECONDS):
+            yield play_from(done, pairs)
+            done += pairs
+
+    return slices()
 
 
 @njit

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from rlgo.errors import RlgoError
-from rlgo.fast_games import FastGames, compile_matches, joined, play_slices
+from rlgo.fast_games import FastGames, joined, play_slices
 from rlgo.player import Player
 from rlgo.rewriting import extend, unshare
 from rlgo.settings import SHARINGS, SIZES
@@ -49,7 +49,6 @@ def play_weights(
     an iterator over the games in order, see `rlgo.fast_games.play_slices`
     """
     features, (theta_a, theta_b) = on_common_features([a, b], size)
-    compile_matches(features)  # before the caller shows progress
     return play_slices(features, theta_a, theta_b, games, seed, komi, opening_plies, max_moves)
 
 
