@@ -75,7 +75,7 @@ lies too close to a bound; or the common scale, which other experiments set, is 
 """
 
 
-_UNRATED = "Too few games to rate the players; play on, or with a larger --scale."
+_UNRATED = "too few games to rate the players; play on, or with a larger --scale"
 
 
 def report(results: Path, path: Path) -> str:
@@ -315,7 +315,7 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
         parts.append(f"**Scale {h['scale']:g}**: this fraction of the games; not comparable with the paper.\n")
     if e.stated:
         parts.append(f"**In the picture from elsewhere.**\n\n{markdown(stated_rows(e))}")
-    found = results_table(e, analysis) if _is_rated(e, analysis) else f"{_UNRATED}\n"
+    found = results_table(e, analysis) if _is_rated(e, analysis) else f"{_UNRATED.capitalize()}.\n"
     parts.append(f"**Found.** {found}")
     parts.append(
         f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {_machines(h)}, "
@@ -367,7 +367,7 @@ def plot(e: Experiment, results: Path) -> Path:
     if not e.has_picture:
         raise RlgoError(f"{e.name}: has no picture")
     if not _is_rated(e, analysis):
-        raise RlgoError(f"{e.name}: {_UNRATED[0].lower()}{_UNRATED[1:-1]}")
+        raise RlgoError(f"{e.name}: {_UNRATED}")
     path = results / f"{e.name}.png"
     experiment_picture(path, e, analysis)
     return path
