@@ -52,7 +52,7 @@ from rlgo.memory import announce
 from rlgo.patterns import Patterns
 from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, check_size, moves_to_try, won_by
 from rlgo.rollout import LEARNED, DefaultPolicy, is_hopeless, make_rules
-from rlgo.settings import EPSILON_GREEDY, PROBABILITY, Policy, board_size
+from rlgo.settings import DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, Policy, board_size
 from rlgo.shapes import Table
 from rlgo.td import check_max_moves
 from rlgo.td_search import TdSearch
@@ -139,7 +139,7 @@ class TreeSearch(Player):
 
     def __init__(
         self,
-        size: int = 9,
+        size: int = DEFAULT_SIZE,
         settings: Settings = ALGORITHMS["mc_rave"],
         simulations: int | None = 3_000,
         seconds: float | None = None,

@@ -34,7 +34,18 @@ from rlgo.jit import copy_record, njit
 from rlgo.player import Insight, Seed
 from rlgo.rewriting import fuse, unshare
 from rlgo.rollout import make_rules
-from rlgo.settings import CONSTANT, GAME, LINEAR, LOGISTIC, PROBABILITY, SOFTMAX, VALUES, Learning, board_size
+from rlgo.settings import (
+    CONSTANT,
+    DEFAULT_SIZE,
+    GAME,
+    LINEAR,
+    LOGISTIC,
+    PROBABILITY,
+    SOFTMAX,
+    VALUES,
+    Learning,
+    board_size,
+)
 from rlgo.shapes import FeatureSet, Table, check_sharing, check_sizes, make_features
 from rlgo.td import begin_episode, episode_dtype, learn_game, make_memory, max_plies, record_move, step_size
 from rlgo.td_search import LongTerm, TdSearch, count, play_simulation
@@ -79,7 +90,7 @@ class Dyna2(TdSearch):
 
     def __init__(
         self,
-        size: int = 9,
+        size: int = DEFAULT_SIZE,
         long_term: Weights | None = None,
         sizes: tuple[int, ...] | None = None,
         sharing: str = "none",

@@ -28,7 +28,7 @@ from rlgo.errors import RlgoError
 from rlgo.files import read_file, write_atomically
 from rlgo.resources import version
 from rlgo.rewriting import unshare
-from rlgo.settings import MAX_SIZE, MIN_SIZE, SHARINGS, SIZES, board_size
+from rlgo.settings import DEFAULT_KOMI, MAX_SIZE, MIN_SIZE, SHARINGS, SIZES, board_size
 from rlgo.shapes import FeatureSet, count_weights, make_features
 from rlgo.weights import Weights, find_weights, load_weights
 
@@ -58,7 +58,7 @@ _SETS = {
 
 
 def import_w(
-    path: str | Path, size: int | None = None, komi: float = 7.5, games: int = 0, value: str = "logistic"
+    path: str | Path, size: int | None = None, komi: float = DEFAULT_KOMI, games: int = 0, value: str = "logistic"
 ) -> Weights:
     """Read a weight file of the original RLGO.
 

@@ -19,7 +19,7 @@ from rlgo.jit import compiling, copy_record, make_rng, njit, random_u64
 from rlgo.rollout import make_rules
 from rlgo.scratch import make_scratch
 from rlgo.selfplay import play_episode, tally_dtype
-from rlgo.settings import EVEN_COUNT, KOMI, Policy
+from rlgo.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, EVEN_COUNT, KOMI, Policy
 from rlgo.shapes import FeatureSet, Table
 from rlgo.td import check_max_moves
 
@@ -44,8 +44,8 @@ def play_fast(
     theta_b: np.ndarray,
     games: int,
     seed: int | np.random.SeedSequence,
-    komi: float = 7.5,
-    opening: int = 4,
+    komi: float = DEFAULT_KOMI,
+    opening: int = DEFAULT_OPENING_PLIES,
     max_moves: int = 0,
 ) -> FastGames:
     """Play games between the greedy players of two sets of weights.
@@ -82,8 +82,8 @@ def play_slices(
     theta_b: np.ndarray,
     games: int,
     seed: int | np.random.SeedSequence,
-    komi: float = 7.5,
-    opening: int = 4,
+    komi: float = DEFAULT_KOMI,
+    opening: int = DEFAULT_OPENING_PLIES,
     max_moves: int = 0,
 ) -> Iterator[FastGames]:
     """Return the games of `play_fast`, which has the same parameters, in order, in slices that are played on demand.

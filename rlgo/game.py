@@ -35,7 +35,7 @@ from rlgo.coords import Place, color_of, handicap_points, max_fixed_handicap, po
 from rlgo.draw import board_svg
 from rlgo.errors import RlgoError, shown
 from rlgo.jit import compiling, njit
-from rlgo.settings import ANY_KOMI, board_size
+from rlgo.settings import ANY_KOMI, DEFAULT_KOMI, DEFAULT_SIZE, board_size
 
 COLOR_NAMES = {BLACK: "Black", WHITE: "White"}
 
@@ -101,7 +101,7 @@ class Game:
     allowed : the only points that `sensible_moves` may list; None: any
     """
 
-    def __init__(self, size: int = 9, komi: float = 7.5) -> None:
+    def __init__(self, size: int = DEFAULT_SIZE, komi: float = DEFAULT_KOMI) -> None:
         """Begin with an empty board, Black to play. `RlgoError` outside sizes 5 to 19, and for a komi beyond 10,000."""
         size = board_size(size)
         _compile(size)
@@ -191,14 +191,14 @@ class Game:
         self._seen.add(int(self.board.hash))
         self.moves.append((color, int(p)))
 
-    def undo(self) -> None:
-        """Take the last move back, by replaying all others; the colour that made it is to play.
+    def undo(self, n: int = 1) -> None:
+        """Take the last n moves back, by replaying all others; the colour that made the first of them is to play.
 
-        Stones set up at the start stay. RlgoError if there is no move.
+        Stones set up at the start stay. RlgoError if there are fewer moves.
         """
-        if not self.moves:
+        if not 1 <= n <= len(self.moves):
             raise RlgoError("no move to undo")
-        self._replay(len(self.moves) - 1)
+        self._replay(len(self.moves) - n)
 
     def after(self, n: int) -> Game:
         """Return a copy of the game as it was after its first n moves; the colour that moved next is to play."""

@@ -23,7 +23,7 @@ from rlgo.rewriting import fuse
 from rlgo.rollout import make_rules
 from rlgo.scratch import clear_tally, make_scratch
 from rlgo.selfplay import Tally, learn_episodes, play_episodes, tally_dtype
-from rlgo.settings import COUNT, COUNT_OR_0, KOMI, WORKERS, Learning, Policy
+from rlgo.settings import COUNT, COUNT_OR_0, DEFAULT_KOMI, KOMI, WORKERS, Learning, Policy
 from rlgo.shapes import FeatureSet, Table
 from rlgo.td import check_max_moves, make_memory, write_through
 from rlgo.threads import started
@@ -280,7 +280,7 @@ class Learner:
         features: FeatureSet,
         learning: Learning,
         policy: Policy,
-        komi: float = 7.5,
+        komi: float = DEFAULT_KOMI,
         max_moves: int = 0,
         seed: int | np.random.SeedSequence = 1,
         *,

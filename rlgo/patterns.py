@@ -29,6 +29,7 @@ from rlgo.jit import njit
 from rlgo.move_features import FEATURES, N_GROUPS, features_of, list_candidates, new_study, study
 from rlgo.nested_shapes import ENEMY_NEAR, OWN_NEAR, ShapeTree, cells_of, make_tree, rings_of, shape_at
 from rlgo.resources import find_file, list_shipped_patterns, shipped_patterns
+from rlgo.settings import DEFAULT_SIZE
 
 FORMAT, VERSION = "rlgo-patterns", 1
 
@@ -95,7 +96,7 @@ class Patterns:
     seen: np.ndarray
     shape_weights: np.ndarray
     feature_weights: np.ndarray
-    size: int = 9
+    size: int = DEFAULT_SIZE
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -156,7 +157,7 @@ def load_patterns(path: str | Path) -> Patterns:
     return Patterns(parents, codes, seen, _with_zero(shapes), _with_zero(features), size, provenance)
 
 
-def find_patterns(name: str | Path, size: int = 9) -> Path:
+def find_patterns(name: str | Path, size: int = DEFAULT_SIZE) -> Path:
     """Find the pattern file that a user names.
 
     Parameters

@@ -28,6 +28,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.ownership import CERTAIN, Ownership
 from rlgo.player import RESIGN, Candidate, Player, check_player, known_sizes, moves_to_try, won_by
+from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from rlgo.sgf import load_sgf, repetition_note, write_sgf
 
 REPORT_SECONDS = 0.5  # between two reports of an analysis, by default
@@ -65,8 +66,8 @@ class GameSession:
     def __init__(
         self,
         player: Player,
-        size: int = 9,
-        komi: float = 7.5,
+        size: int = DEFAULT_SIZE,
+        komi: float = DEFAULT_KOMI,
         *,
         ponders: bool = False,
         all_alive: bool = False,
@@ -296,8 +297,8 @@ class GameSession:
         """Take n moves back. RlgoError if there are fewer."""
         if not 0 <= n <= len(self.game.moves):
             raise RlgoError("cannot undo")
-        for _ in range(n):
-            self.game.undo()
+        if n:
+            self.game.undo(n)
         self._own_move_last = False
 
     def _play_in(self, game: Game, point: int, color: int | None) -> None:

@@ -17,7 +17,7 @@ from rlgo.coords import from_row_col, from_sgf, to_row_col, to_sgf
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.resources import version
-from rlgo.settings import ANY_KOMI, COUNT_OR_0, MAX_SIZE, MIN_SIZE
+from rlgo.settings import ANY_KOMI, COUNT_OR_0, DEFAULT_KOMI, MAX_SIZE, MIN_SIZE
 
 _MAX_SGF_BYTES = 10_000_000
 _SHOWN = 40  # characters of a bad value in an error message
@@ -25,7 +25,7 @@ _COLORS = {"b": BLACK, "w": WHITE}
 _LETTERS = {color: letter for letter, color in _COLORS.items()}
 
 
-def load_sgf(name: str | Path, komi: float = 7.5, n_moves: int | None = None) -> Game:
+def load_sgf(name: str | Path, komi: float = DEFAULT_KOMI, n_moves: int | None = None) -> Game:
     """Read the main line of an SGF file; see `read_sgf`. An RlgoError names the file."""
     data = _read_file(str(name))
     try:
@@ -49,7 +49,7 @@ def _read_file(name: str) -> bytes:
         raise RlgoError(f"{name!r}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def read_sgf(data: bytes, komi: float = 7.5, n_moves: int | None = None) -> Game:
+def read_sgf(data: bytes, komi: float = DEFAULT_KOMI, n_moves: int | None = None) -> Game:
     """Read the main line of an SGF game record.
 
     A move may repeat an earlier position, as other ko rules than positional superko allow: see `Game.repetitions` and

@@ -26,7 +26,7 @@ from rlgo.player import Player, Seed, check_size, greedy_move
 from rlgo.policy import explores
 from rlgo.rollout import DefaultPolicy, begin_rollout, check_kind, make_rules, step_rollout
 from rlgo.scratch import clear_tally, make_scratch
-from rlgo.settings import AT_LEAST_0, EPSILON_GREEDY, PROBABILITY, SOFTMAX, Policy, board_size
+from rlgo.settings import AT_LEAST_0, DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, SOFTMAX, Policy, board_size
 from rlgo.shapes import padded_points
 from rlgo.td import check_max_moves, errors
 from rlgo.td_search import count
@@ -207,7 +207,7 @@ class TableSearch(Player):
 
     def __init__(
         self,
-        size: int = 9,
+        size: int = DEFAULT_SIZE,
         simulations: int = 1_000,
         policy: Policy = GREEDY,
         learning: TableLearning = MONTE_CARLO,

@@ -59,6 +59,7 @@ from rlgo.scratch import Scratch, clear_tally, make_scratch
 from rlgo.settings import (
     COUNT,
     COUNT_OR_0,
+    DEFAULT_SIZE,
     EPSILON_GREEDY,
     GAME,
     HARMONIC,
@@ -251,7 +252,7 @@ class TdSearch(Player):
 
     def __init__(
         self,
-        size: int = 9,
+        size: int = DEFAULT_SIZE,
         sizes: tuple[int, ...] = (1, 2),
         simulations: int | None = 1_000,
         seconds: float | None = None,

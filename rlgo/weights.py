@@ -25,7 +25,7 @@ from rlgo.draw import shapes_image, shapes_text
 from rlgo.errors import RlgoError, shown
 from rlgo.resources import checkpoints_dir, find_file
 from rlgo.rewriting import fuse, unshare
-from rlgo.settings import ANY_KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
+from rlgo.settings import ANY_KOMI, DEFAULT_KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
 from rlgo.shapes import Block, FeatureSet, Table, make_features
 from rlgo.windows import KINDS, colors_of
 
@@ -48,7 +48,7 @@ class Weights:
 
     features: FeatureSet
     theta: np.ndarray
-    komi: float = 7.5
+    komi: float = DEFAULT_KOMI
     value: str = "logistic"
     games: int = 0
     provenance: dict[str, Any] = field(default_factory=dict)

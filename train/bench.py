@@ -21,6 +21,7 @@ from itertools import chain
 from typing import Any
 
 from rlgo.errors import RlgoError
+from rlgo.settings import DEFAULT_KOMI
 from train.console import markdown
 from train.provenance import cpu_name, versions
 
@@ -252,7 +253,7 @@ def _playouts(size: int, n: int, mogo: bool = False) -> Numbers:
 
     def run() -> tuple[float, ...]:
         for first in range(0, n, _PLAYOUTS):
-            playouts(boards, policy, scratch, make_rules(size, 7.5), min(_PLAYOUTS, n - first), rng)
+            playouts(boards, policy, scratch, make_rules(size, DEFAULT_KOMI), min(_PLAYOUTS, n - first), rng)
         return (n,)
 
     yield f"{'mogo_' if mogo else ''}playouts_{size}x{size}_per_s", _rates(run)[0]

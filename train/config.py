@@ -21,6 +21,9 @@ from rlgo.errors import CLOSE, RlgoError
 from rlgo.resources import config_path
 from rlgo.settings import (
     BOARD_SIZE,
+    DEFAULT_KOMI,
+    DEFAULT_OPENING_PLIES,
+    DEFAULT_SIZE,
     KOMI,
     MOST_PLIES,
     NORMALISATIONS,
@@ -95,6 +98,7 @@ Seeds = Annotated[
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple), Expected("a list of players' names")]
 BoardSize = Annotated[int, Within(BOARD_SIZE)]
 Komi = Annotated[float, Within(KOMI)]
+OpeningPlies = Annotated[int, Field(ge=0, le=10_000)]
 
 # ---------------------------------------------------------------------------------------------
 # The sections of a training run
@@ -162,9 +166,10 @@ class BoardConfig(Section):
 
     prefix: ClassVar[str] = "board."
 
-    size: BoardSize = Field(default=9, description="Points along a side.")
+    size: BoardSize = Field(default=DEFAULT_SIZE, description="Points along a side.")
     komi: Komi = Field(
-        default=7.5, description="Points added to White's score (TD: 7.5). A drawn game counts 1/2 for each side."
+        default=DEFAULT_KOMI,
+        description="Points added to White's score (TD: 7.5). A drawn game counts 1/2 for each side.",
     )
 
 
@@ -343,10 +348,10 @@ class TournamentConfig(Section):
     bias: float = Field(
         default=4.0, gt=0, description="Swiss: the difference in wins that makes a pairing e times less likely."
     )
-    size: BoardSize = Field(default=9, description="Points along a side of the board.")
-    komi: Komi = Field(default=7.5, description="Points added to White's score.")
-    opening_plies: Annotated[int, Field(ge=0, le=10_000)] = Field(
-        default=4, description="Random plies at the start of a game."
+    size: BoardSize = Field(default=DEFAULT_SIZE, description="Points along a side of the board.")
+    komi: Komi = Field(default=DEFAULT_KOMI, description="Points added to White's score.")
+    opening_plies: OpeningPlies = Field(
+        default=DEFAULT_OPENING_PLIES, description="Random plies at the start of a game."
     )
     max_moves: Annotated[int, Field(ge=0, le=10_000)] = Field(
         default=0, description="Plies after which a game is scored as it stands. 0: 3 * size * size."

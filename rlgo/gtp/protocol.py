@@ -15,6 +15,7 @@ from rlgo.gtp.arguments import take
 from rlgo.player import Player
 from rlgo.resources import version
 from rlgo.session import GameSession, MakePlayer, print_bug, print_note
+from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE
 
 Write = Callable[[str], None]
 Handler = Callable[..., str | None]
@@ -115,8 +116,8 @@ class GtpEngine:
     def __init__(
         self,
         player: Player,
-        size: int = 9,
-        komi: float = 7.5,
+        size: int = DEFAULT_SIZE,
+        komi: float = DEFAULT_KOMI,
         *,
         ponders: bool = False,
         all_alive: bool = False,

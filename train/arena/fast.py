@@ -17,7 +17,7 @@ from rlgo.errors import RlgoError
 from rlgo.fast_games import FastGames, joined, play_slices
 from rlgo.player import Player
 from rlgo.rewriting import extend, unshare
-from rlgo.settings import SHARINGS, SIZES
+from rlgo.settings import DEFAULT_OPENING_PLIES, SHARINGS, SIZES
 from rlgo.shapes import FeatureSet, make_features
 from rlgo.weights import Weights
 from train.players.keys import weights_for
@@ -34,7 +34,7 @@ def play_weights(
     *,
     seed: int | np.random.SeedSequence,
     komi: float,
-    opening_plies: int = 4,
+    opening_plies: int = DEFAULT_OPENING_PLIES,
     max_moves: int = 0,
 ) -> Iterator[FastGames]:
     """Play the greedy players of two sets of weights against each other, slice by slice; None plays at random.

@@ -22,6 +22,7 @@ from rlgo.archive import read_archive
 from rlgo.fast_games import play_fast
 from rlgo.jit import seed_sequence
 from rlgo.resources import checkpoints_dir
+from rlgo.settings import DEFAULT_KOMI
 from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights
 from train.arena.elo import PairResult, Rating, rate_new, widened
@@ -56,7 +57,7 @@ class Ladder:
     elo: dict[str, float]
     scatter: float
 
-    def rate(self, weights: Weights, games: int = 1_000, *, seed: Seed, komi: float = 7.5) -> Rating:
+    def rate(self, weights: Weights, games: int = 1_000, *, seed: Seed, komi: float = DEFAULT_KOMI) -> Rating:
         """Rate the greedy player of these weights.
 
         Parameters
@@ -77,7 +78,9 @@ class Ladder:
         """Rate one player from its results against rungs."""
         return rate_new(self.elo, results)
 
-    def results(self, name: str, weights: Weights, games: int, *, seed: Seed, komi: float = 7.5) -> list[PairResult]:
+    def results(
+        self, name: str, weights: Weights, games: int, *, seed: Seed, komi: float = DEFAULT_KOMI
+    ) -> list[PairResult]:
         """Play `weights` against the rungs, as `rate` does, and return the results of the player `name`.
 
         A few games against every rung show where the player stands; then it plays its nearest neighbours, because

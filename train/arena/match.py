@@ -27,7 +27,19 @@ from rlgo.fast_games import joined
 from rlgo.files import make_folder
 from rlgo.player import Player, check_player
 from rlgo.resources import version
-from rlgo.settings import BOARD_SIZE, COUNT, COUNT_OR_0, KOMI, PAIRED_GAMES, SEED, WORKERS, most_moves
+from rlgo.settings import (
+    BOARD_SIZE,
+    COUNT,
+    COUNT_OR_0,
+    DEFAULT_KOMI,
+    DEFAULT_OPENING_PLIES,
+    DEFAULT_SIZE,
+    KOMI,
+    PAIRED_GAMES,
+    SEED,
+    WORKERS,
+    most_moves,
+)
 from train import console
 from train.arena.fast import fast_weights, play_weights
 from train.arena.pool import GamePool, GameTask, make_pool
@@ -51,10 +63,10 @@ class MatchSettings(NamedTuple):
     """
 
     games: Annotated[int, PAIRED_GAMES]  # the maximum if there is an SPRT
-    size: Annotated[int, BOARD_SIZE] = 9
-    komi: Annotated[float, KOMI] = 7.5
+    size: Annotated[int, BOARD_SIZE] = DEFAULT_SIZE
+    komi: Annotated[float, KOMI] = DEFAULT_KOMI
     seed: Annotated[int, SEED] = 1  # seed of the openings, and of players whose specs set none
-    opening_plies: Annotated[int, COUNT_OR_0] = 4  # uniformly random sensible moves at the start of each game
+    opening_plies: Annotated[int, COUNT_OR_0] = DEFAULT_OPENING_PLIES  # uniformly random sensible moves
     max_moves: Annotated[int | None, OrNone(COUNT)] = None  # plies, with the opening, before a game is scored as it is
     time: Annotated[TimeSettings | None, OrNone(One(TimeSettings))] = None  # for each side; None: no clock
     sprt: Annotated[Sprt | None, OrNone(One(Sprt))] = None  # a test that ends the match once it is decided
@@ -138,9 +150,10 @@ class MatchResult:
 
 
 def play_match(
-    a: str | Player, b: str | Player, games: int, *, size: int = 9, komi: float = 7.5, seed: int = 1,
-    opening_plies: int = 4, max_moves: int | None = None, time: TimeSettings | None = None, sprt: Sprt | None = None,
-    check_scores: bool = False, skip: int = 0, fast: bool = False, jobs: int = 1, cluster: str = "",
+    a: str | Player, b: str | Player, games: int, *, size: int = DEFAULT_SIZE, komi: float = DEFAULT_KOMI,
+    seed: int = 1, opening_plies: int = DEFAULT_OPENING_PLIES, max_moves: int | None = None,
+    time: TimeSettings | None = None, sprt: Sprt | None = None, check_scores: bool = False, skip: int = 0,
+    fast: bool = False, jobs: int = 1, cluster: str = "",
     results: str | Path | None = None, sgf: str | Path | None = None, progress: bool = True,
 ) -> MatchResult:  # fmt: skip
     """Play a match between two players.

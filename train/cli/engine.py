@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
+from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from train.cli.options import (
     ENGINE,
     MOST_SEED,
@@ -66,8 +67,8 @@ def play(
     *,
     player: Player = ENGINE,
     strength: Strength = None,
-    size: Size = 9,
-    komi: Komi = 7.5,
+    size: Size = DEFAULT_SIZE,
+    komi: Komi = DEFAULT_KOMI,
     color: _Color = None,
     handicap: _Handicap = 0,
     time: _Time = None,
@@ -138,8 +139,8 @@ def web(
     *,
     player: Player = ENGINE,
     strength: Strength = None,
-    size: Size = 9,
-    komi: Komi = 7.5,
+    size: Size = DEFAULT_SIZE,
+    komi: Komi = DEFAULT_KOMI,
     port: _Port = None,
     host: _Host = "127.0.0.1",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
@@ -187,8 +188,8 @@ def gtp(
     *,
     player: Player = ENGINE,
     strength: Strength = None,
-    size: Size = 9,
-    komi: Komi = 7.5,
+    size: Size = DEFAULT_SIZE,
+    komi: Komi = DEFAULT_KOMI,
     ponder: Annotated[bool, typer.Option("--ponder", help="Think in the opponent's time.")] = False,
     all_alive: Annotated[
         bool,
@@ -265,7 +266,7 @@ def analyze(
     move: Annotated[
         int | None, typer.Option("--move", parser=count(0), metavar="N", help="Analyse the position after N moves.")
     ] = None,
-    komi: Komi = 7.5,
+    komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
     top: Annotated[
         int,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
+from rlgo.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, DEFAULT_SIZE
 from train.cli.options import (
     MOST_GAMES,
     MOST_JOBS,
@@ -73,10 +74,10 @@ def match(
     b: Annotated[str, typer.Argument(metavar="B", autocompletion=player_names, help="Its opponent.")],
     *,
     games: _Games,
-    size: Size = 9,
-    komi: Komi = 7.5,
+    size: Size = DEFAULT_SIZE,
+    komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
-    opening_plies: _OpeningPlies = 4,
+    opening_plies: _OpeningPlies = DEFAULT_OPENING_PLIES,
     skip: _Skip = 0,
     max_moves: _MaxMoves = None,
     time: _Time = None,

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from rlgo.errors import RlgoError, nearest
+from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from train.cli.options import (
     MOST_JOBS,
     Force,
@@ -57,8 +58,8 @@ def play(
     player: Annotated[str, typer.Argument(metavar="PLAYER", autocompletion=player_names, help="Who plays itself.")],
     *,
     games: Annotated[int, typer.Option("--games", parser=count(1), metavar="N", help="Number of games.")],
-    size: Size = 9,
-    komi: Komi = 7.5,
+    size: Size = DEFAULT_SIZE,
+    komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
     opening_plies: Annotated[
         int,
@@ -96,7 +97,7 @@ def play(
 @games_app.command("import")
 def import_sgf(
     source: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of SGF files, searched with its subfolders.")],
-    size: Size = 9,
+    size: Size = DEFAULT_SIZE,
     out: _Out = Path("games"),
 ) -> None:
     """Read the SGF files in a folder.

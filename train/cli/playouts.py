@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rlgo.errors import RlgoError
+from rlgo.settings import DEFAULT_KOMI
 from train.cli.options import (
     Force,
     JsonFile,
@@ -51,7 +52,7 @@ def targets(
     positions: Annotated[
         int, typer.Option("--positions", parser=count(1), metavar="N", help="Number of positions.")
     ] = 2_000,
-    komi: Komi = 7.5,
+    komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("targets.npz"),
 ) -> None:

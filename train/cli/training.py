@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from rlgo.errors import RlgoError
+from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from train.cli.options import (
     MOST_GAMES,
     MOST_JOBS,
@@ -238,7 +239,7 @@ def evaluate(
 @app.command("ladder")
 def ladder(
     context: typer.Context,
-    size: Size = 9,
+    size: Size = DEFAULT_SIZE,
     make: Annotated[
         Path | None, typer.Option("--make", metavar="FILE", help="Train and rate all rungs anew, half an hour's work.")
     ] = None,
@@ -279,13 +280,13 @@ def ladder(
 
         from train.runs.check_ladder import check_ladder, text
 
-        print(text(check_ladder(check, games, seed, board(size, 7.5).size)))
+        print(text(check_ladder(check, games, seed, board(size, DEFAULT_KOMI).size)))
         return
     refuse_unused(context, "without --make or --check", "games", "gnugo", "seed")
 
     from train.arena.ladder import load_ladder
 
-    rungs = load_ladder(board(size, 7.5).size)
+    rungs = load_ladder(board(size, DEFAULT_KOMI).size)
     print(as_json({"size": size, "elo": rungs.elo, "scatter": rungs.scatter}) if json else rungs)
 
 

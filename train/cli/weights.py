@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rlgo.errors import RlgoError
+from rlgo.settings import DEFAULT_KOMI
 from train.cli.options import MOST_SHAPES, Force, Komi, Top, check_new, check_png, count, integer, one_of
 from train.console import unicode_output
 
@@ -65,7 +66,7 @@ def import_weights(
     out: Annotated[Path | None, _out("FILE.npz in this folder")] = None,
     force: Force = False,
     size: _NewSize = None,
-    komi: Komi = 7.5,
+    komi: Komi = DEFAULT_KOMI,
     games: Annotated[
         int, typer.Option("--games", parser=count(0), metavar="N", help="Training games; 0 if not known.")
     ] = 0,

@@ -18,7 +18,7 @@ import numpy as np
 from rlgo.bounds import One, OrNone, checked
 from rlgo.errors import RlgoError
 from rlgo.files import make_folder, write_atomically
-from rlgo.settings import BOARD_SIZE, COUNT, COUNT_OR_0, KOMI, SEED, most_moves
+from rlgo.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, SEED, most_moves
 from rlgo.sgf import load_sgf, winner_of
 from train import console, provenance
 from train.arena.pool import GameTask, make_pool
@@ -37,8 +37,8 @@ class GamesPlan(NamedTuple):
 
     player: Annotated[str, One(str)]  # a spec
     games: Annotated[int, COUNT]
-    size: Annotated[int, BOARD_SIZE] = 9
-    komi: Annotated[float, KOMI] = 7.5
+    size: Annotated[int, BOARD_SIZE] = DEFAULT_SIZE
+    komi: Annotated[float, KOMI] = DEFAULT_KOMI
     seed: Annotated[int, SEED] = 1  # of the openings, and of players whose specs set none
     opening_plies: Annotated[int, COUNT_OR_0] = 2  # random sensible moves at the start of each game; nobody learns them
     max_moves: Annotated[int | None, OrNone(COUNT)] = None  # plies after which a game is scored as it is
@@ -144,7 +144,7 @@ class Imported:
     bad: dict[str, str] = field(default_factory=dict)  # why files were left out, by their names
 
 
-def import_games(source: Path, out: Path, *, size: int = 9, progress: bool = True) -> Imported:
+def import_games(source: Path, out: Path, *, size: int = DEFAULT_SIZE, progress: bool = True) -> Imported:
     """Read all SGF files below a folder, and add their main lines to a folder of shards.
 
     Files that cannot be read, or are of another board size, are listed in the result. A game that the folder holds

@@ -18,7 +18,7 @@ from rlgo.draw import board_image, board_text, colors_of
 from rlgo.errors import RlgoError, shown
 from rlgo.game import Game
 from rlgo.player import RESIGN, Player
-from rlgo.settings import COUNT, most_moves
+from rlgo.settings import COUNT, DEFAULT_KOMI, DEFAULT_SIZE, most_moves
 
 try:
     from gymnasium import spaces
@@ -55,7 +55,7 @@ def _observation_space(size: int) -> spaces.Dict:
 
 
 def env(
-    size: int = 9, komi: float = 7.5, render_mode: str | None = None, max_moves: int | None = None
+    size: int = DEFAULT_SIZE, komi: float = DEFAULT_KOMI, render_mode: str | None = None, max_moves: int | None = None
 ) -> OrderEnforcingWrapper:
     """Wrap `raw_env` in PettingZoo's usual wrappers; the parameters are the same.
 
@@ -96,7 +96,11 @@ class raw_env(AECEnv):
     }
 
     def __init__(
-        self, size: int = 9, komi: float = 7.5, render_mode: str | None = None, max_moves: int | None = None
+        self,
+        size: int = DEFAULT_SIZE,
+        komi: float = DEFAULT_KOMI,
+        render_mode: str | None = None,
+        max_moves: int | None = None,
     ) -> None:
         """Make an environment. Reset it before its first step.
 

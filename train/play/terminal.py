@@ -27,6 +27,7 @@ from rlgo.game import COLOR_NAMES, Game
 from rlgo.ownership import PLAYOUTS, Ownership
 from rlgo.player import RESIGN, Candidate, name_of_move, won_by
 from rlgo.session import GameSession
+from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from train.console import color_output, interruptible, unicode_output
 from train.play.analyze import describe_map
 from train.players.spec import make_player
@@ -472,8 +473,8 @@ def _beside(path: Path) -> Path:
 
 def play_in_terminal(
     spec: str,
-    size: int = 9,
-    komi: float = 7.5,
+    size: int = DEFAULT_SIZE,
+    komi: float = DEFAULT_KOMI,
     *,
     color: str | None = None,
     handicap: int = 0,

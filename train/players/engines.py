@@ -22,6 +22,7 @@ from rlgo.coords import from_vertex, to_vertex
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
 from rlgo.player import RESIGN, Player
+from rlgo.settings import DEFAULT_SIZE
 
 ANSWER_TIMEOUT = 60.0  # seconds that an engine may take for one answer
 GRACE_SECONDS = 5.0  # seconds that an engine may exceed its time before it is stopped; it has lost by then
@@ -64,7 +65,7 @@ class GtpClient(Player):
     time_left: tuple[float, int] = (0.0, 0)
     patience: float | None = None
 
-    def __init__(self, command: str, size: int = 9, timeout: float = ANSWER_TIMEOUT) -> None:
+    def __init__(self, command: str, size: int = DEFAULT_SIZE, timeout: float = ANSWER_TIMEOUT) -> None:
         """Start the engine and set its board size.
 
         Parameters

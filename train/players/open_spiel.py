@@ -20,6 +20,7 @@ from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import seed_sequence
 from rlgo.player import RESIGN, Player, RandomPlayer, Seed, check_player, check_size
+from rlgo.settings import DEFAULT_SIZE
 
 try:
     import pyspiel
@@ -138,7 +139,9 @@ class OpenSpielSearch(Player):
     seed : seed of all random numbers; None draws a fresh one each time
     """
 
-    def __init__(self, size: int = 9, simulations: int = 1000, seed: Seed = None, name: str = "open_spiel") -> None:
+    def __init__(
+        self, size: int = DEFAULT_SIZE, simulations: int = 1000, seed: Seed = None, name: str = "open_spiel"
+    ) -> None:
         if simulations < 1:
             raise RlgoError(f"simulations = {simulations}: expected an integer of at least 1")
         self.name, self.sizes, self.simulations = name, (size,), simulations

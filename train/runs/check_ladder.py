@@ -14,7 +14,7 @@ import numpy as np
 from rlgo.bounds import Whole
 from rlgo.fast_games import play_fast
 from rlgo.learner import Learner
-from rlgo.settings import BOARD_SIZE, FAST_GAMES, MOST, SEED, Learning, Policy
+from rlgo.settings import BOARD_SIZE, DEFAULT_SIZE, FAST_GAMES, MOST, SEED, Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.weights import Weights
 from train.arena.elo import PairResult, Rating, rate
@@ -36,7 +36,9 @@ class Agreement(NamedTuple):
     claimed: float  # mean standard deviation behind the ladder's intervals
 
 
-def check_ladder(runs: int, games: int, seed: int, size: int = 9, *, progress: bool = True) -> list[Agreement]:
+def check_ladder(
+    runs: int, games: int, seed: int, size: int = DEFAULT_SIZE, *, progress: bool = True
+) -> list[Agreement]:
     """Train runs of the default settings that differ only in their seed, and rate them in both ways.
 
     Parameters

@@ -21,7 +21,7 @@ from rlgo.fast_games import compile_matches, play_fast
 from rlgo.files import check_writable
 from rlgo.learner import Learner
 from rlgo.resources import checkpoints_dir
-from rlgo.settings import FAST_GAMES, MAX_SIZE, MIN_SIZE, PAIRED_GAMES, SEED, Learning, Policy
+from rlgo.settings import DEFAULT_KOMI, FAST_GAMES, MAX_SIZE, MIN_SIZE, PAIRED_GAMES, SEED, Learning, Policy
 from rlgo.shapes import make_features
 from rlgo.weights import Weights, load_weights
 from train.arena.elo import PairResult, Ratings, pair_scatter, rate
@@ -128,7 +128,7 @@ def _meet(
 
 def _against_gnugo(name: str, weights: Weights, games: int, seed: int, progress: bool) -> PairResult:
     """Play one rung against GNU Go level 0. KeyboardInterrupt after Ctrl-C."""
-    match = play_gnugo(weights, games, 7.5, seed, progress)
+    match = play_gnugo(weights, games, DEFAULT_KOMI, seed, progress)
     if match.interrupted:
         raise KeyboardInterrupt
     return PairResult.of_openings(name, GNUGO_NAME, match.scores)

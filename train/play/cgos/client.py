@@ -18,6 +18,7 @@ from rlgo.errors import RlgoError
 from rlgo.files import user_path, write_atomically
 from rlgo.resources import version
 from rlgo.session import GameSession
+from rlgo.settings import DEFAULT_KOMI
 from train.console import signals_to
 from train.play.cgos.config import CgosConfig, load_cgos
 from train.play.cgos.connection import Connection, Log
@@ -99,7 +100,7 @@ class CgosClient:
         self._done = False
         self._fatal = ""  # why no further game can be played
 
-    def prepare(self, size: int, komi: float = 7.5) -> None:
+    def prepare(self, size: int, komi: float = DEFAULT_KOMI) -> None:
         """Make the session for games of this size now, before a clock runs. RlgoError if it cannot be made."""
         self._seat.prepare(size, komi)
 

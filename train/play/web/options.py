@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE
+
 
 class Limits(NamedTuple):
     """Bounds that keep one tab from taking the machine from the others."""
@@ -36,8 +38,8 @@ class Options(NamedTuple):
     """
 
     player: str = "rlgo"
-    size: int = 9
-    komi: float = 7.5
+    size: int = DEFAULT_SIZE
+    komi: float = DEFAULT_KOMI
     host: str = "127.0.0.1"
     weights: tuple[Path, ...] = ()
     sgf: tuple[Path, ...] = ()

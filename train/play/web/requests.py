@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from rlgo.errors import RlgoError
-from rlgo.settings import MAX_SIZE, MIN_SIZE
+from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE, MAX_SIZE, MIN_SIZE
 
 MOST_MOVES = 3_000
 
@@ -47,8 +47,8 @@ class Setup(Model):
 class Position(Model):
     """A position: stones, and moves after them."""
 
-    size: Size = 9
-    komi: Komi = 7.5
+    size: Size = DEFAULT_SIZE
+    komi: Komi = DEFAULT_KOMI
     setup: Setup | None = None
     to_play: Color | None = Field(None, description="who plays first; by default Black, or White after a handicap")
     moves: Moves = []
