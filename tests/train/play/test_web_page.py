@@ -104,13 +104,21 @@ def cell(page, vertex: str, content: str):
 
 def click(page, vertex: str) -> None:
     """Click a point of the first board."""
+    page.locator(".board").first.click(position=place(page, vertex))
+
+
+def tap(page, vertex: str) -> None:
+    """Tap a point of the first board with a finger."""
+    page.locator(".board").first.tap(position=place(page, vertex))
+
+
+def place(page, vertex: str) -> dict[str, float]:
+    """Return where a point of the first board is, in pixels from its upper left corner."""
     board = page.locator(".board").first
     size = int(board.get_attribute("data-size"))
     column, row = "ABCDEFGHJKLMNOPQRST".index(vertex[0]), int(vertex[1:]) - 1
-    side = (size - 1) * 10 + 15.6  # as board.tsx draws it
-    box = board.bounding_box()
-    x, y = 9.6 + 10 * column, 6 + 10 * (size - 1 - row)
-    board.click(position={"x": x * box["width"] / side, "y": y * box["width"] / side})
+    scale = board.bounding_box()["width"] / ((size - 1) * 10 + 15.6)  # as board.tsx draws it
+    return {"x": (9.6 + 10 * column) * scale, "y": (6 + 10 * (size - 1 - row)) * scale}
 
 
 def moves_shown(page) -> str:
@@ -184,6 +192,43 @@ def test_board_can_be_played_on_with_the_keyboard(page):
     assert page.locator(f"[id='{active}']").get_attribute("aria-label") == "C4, empty"
     page.keyboard.press("Enter")
     cell(page, "C4", "black").wait_for(state="attached")
+
+
+def test_players_can_be_changed_during_a_game(page):
+    begin(page, white="human")
+    click(page, "C3")
+    wait_for_moves(page, "1/1")
+    page.keyboard.press("n")
+    dialog = page.get_by_role("dialog", name="New game")
+    dialog.get_by_label("White", exact=True).select_option("mc_rave")
+    dialog.get_by_label("Settings of White").fill("sims=300")
+    dialog.get_by_role("button", name="Change players only").click()
+    dialog.wait_for(state="hidden")
+    wait_for_moves(page, "2/2")  # the new player answers
+    cell(page, "C3", "black").wait_for(state="attached")
+    assert "mc_rave" in page.get_by_role("region", name="Players").inner_text()
+
+
+def test_on_a_dense_board_a_second_tap_plays(browser, url):
+    """The first shows where the finger is, since it covers several points."""
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    context.set_default_timeout(300_000)
+    page = context.new_page()
+    page.goto(url)
+    wait_until_ready(page)
+    begin(page, size=19, white="human")
+    board = page.locator(".board").first
+    tap(page, "K10")
+    board.locator(".stone.ghost").wait_for(state="attached")
+    assert moves_shown(page) == "0/0"
+    tap(page, "L10")  # elsewhere: not yet
+    tap(page, "L10")
+    cell(page, "L10", "black").wait_for(state="attached")
+    wait_for_moves(page, "1/1")
+    begin(page, size=5, white="human")
+    tap(page, "C3")
+    cell(page, "C3", "black").wait_for(state="attached")
+    context.close()
 
 
 def test_sgf_round_trip(page, tmp_path):
@@ -284,6 +329,36 @@ def test_probe_shows_windows_whose_sum_is_the_difference(page):
     page.get_by_role("button", name="Back to the game").wait_for()
 
 
+def test_probe_shows_values_of_moves(page):
+    begin(page, size=9, white="human")
+    click(page, "E5")
+    show(page, "probe")
+    page.get_by_label("Weights", exact=True).select_option("9x9-1M")
+    page.get_by_text("Values of moves", exact=True).click()
+    discs = page.locator(".board .disc")
+    discs.nth(79).wait_for()
+    assert discs.count() == 80  # all points but the stone
+    values = [int(text) for text in page.locator(".board .marks text").all_text_contents()]
+    assert len(values) == 80
+    assert 0 <= min(values) < max(values) <= 100
+
+
+def test_a_position_of_the_probe_becomes_the_game(page):
+    begin(page, white="human")
+    click(page, "C3")
+    wait_for_moves(page, "1/1")
+    show(page, "probe")
+    page.get_by_text("○ White", exact=True).click()
+    click(page, "B2")
+    page.get_by_role("button", name="Play from here").click()
+    page.get_by_role("button", name="Back to the game").wait_for(state="hidden")
+    show(page, "play")
+    cell(page, "B2", "white").wait_for(state="attached")
+    cell(page, "C3", "black").wait_for(state="attached")
+    wait_for_moves(page, "0/0")
+    page.get_by_text("2 stones placed").wait_for()
+
+
 def test_compare_two_players(page):
     begin(page, white="human")
     show(page, "compare")
@@ -293,6 +368,27 @@ def test_compare_two_players(page):
     page.get_by_role("button", name="Search both").click()
     for side in "AB":
         page.get_by_role("region", name=f"Side {side}").locator("tbody tr:nth-child(3)").wait_for()
+
+
+def test_a_slider_changes_a_setting_and_searches_again(page):
+    begin(page, white="human")
+    show(page, "compare")
+    page.get_by_label("Player A", exact=True).select_option("mc_rave")
+    settings, side = page.get_by_label("Settings of Player A"), page.get_by_role("region", name="Side A")
+    settings.fill("sims=300,bias=0.05")
+    settings.blur()
+    page.get_by_role("button", name="Search both").click()
+    count = side.locator("dd").nth(2)
+    side.locator("tbody tr:nth-child(3)").wait_for()
+    page.get_by_role("button", name="Search both").wait_for()  # both have ended
+    before = count.inner_text()
+    slider = side.get_by_label("sims")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    sims = int(re.search(r"simulations=(\d+)", settings.input_value())[1])
+    assert sims > 300
+    assert "bias=0.05" in settings.input_value()
+    count.filter(has_not_text=before).wait_for()
 
 
 def test_second_tab_has_a_game_of_its_own(page, url):

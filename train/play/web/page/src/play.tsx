@@ -11,6 +11,7 @@ import { showError } from "./notices";
 import { PlayerField } from "./players";
 import { doing, game, get, hello, request } from "./server";
 import * as table from "./table";
+import type { Stones } from "./types";
 
 export function PlayView(): JSX.Element {
   const now = game.value;
@@ -62,7 +63,7 @@ export function PlayView(): JSX.Element {
           </div>
           <p class="muted">
             {now ? `${now.size}×${now.size}, komi ${now.komi}` : " "}
-            {now && now.setup.black.length > 0 && `, ${now.setup.black.length} stones placed`}. Drop an SGF file anywhere to open it.
+            {now && placedText(now.setup)}. Drop an SGF file anywhere to open it.
           </p>
         </section>
         <Chances />
@@ -89,6 +90,12 @@ export function GameBoard(): JSX.Element {
       onPoint={(point) => void table.playMove(toVertex(point, size))}
     />
   );
+}
+
+/** How many stones stood on the board before the first move: of a handicap, or of a position. */
+function placedText({ black, white }: Stones): string {
+  const count = black.length + white.length;
+  return count === 0 ? "" : `, ${count} ${count === 1 ? "stone" : "stones"} placed`;
 }
 
 function statusText(): string {
