@@ -202,7 +202,7 @@ class TreeSearch(Player):
             raise RlgoError("prior_search: expected heuristic = rlgo, both or rlgo_patterns, whose values it learns")
         if prior_search.resign:
             raise RlgoError(
-                "prior_search: resign has no effect there: expected it among the settings of the tree search"
+                "prior_search: resign has no effect there; set it for the tree search"
             )
         # Its values change from move to move, so a prior could not be taken away again.
         self.settings = self.settings._replace(patterns_after=1)
@@ -418,7 +418,7 @@ class TreeSearch(Player):
         """
         prior_search.limit = None if budget.seconds is None else budget.seconds / 2
         prior_search.search(game, prior_search.own_budget(budget.stop))
-        self._take_values(prior_search.fused_table(prior_search.acting_memory() if is_move else None))
+        self._take_values(prior_search.fused_table(prior_search.acting_memory(game) if is_move else None))
 
     def _take_values(self, table: Table) -> None:
         """Make the value function of the TD search Q_rlgo."""

@@ -185,10 +185,10 @@ def simulate(budget, root, last_moves, tree, context, workspace):
         if tree.node_visits[0] >= MOST_VISITS:
             return FULL
         begin_simulation(root, last_moves[0], workspace)  # board.SetPosition(s_0)
-        new_node = descend(tree, context, workspace)  # [s_0, a_0, ..., s_T] = SIMTREE(board)
+        new_node = descend(tree, context, workspace)  # [s_0, a_0, ..., s_T] = SIMTREE(board); a_T is chosen below
         w = leaf_share(workspace.b, context.settings)
         v = leaf_value(context, workspace) if w > 0.0 else 0.0
-        z = roll_out(new_node, tree, context, workspace)  # [a_T, ..., a_D], z = SIMDEFAULT(board, T)
+        z = roll_out(new_node, tree, context, workspace)  # a_T, then [a_T+1, ..., a_D], z = SIMDEFAULT(board, T)
         back_up(path, (1.0 - w) * z + w * v, context.settings, tree)  # BACKUP([s_0, ..., s_T], [a_0, ..., a_D], z)
         tally.simulations += 1
         tally.wins += z

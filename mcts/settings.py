@@ -41,7 +41,7 @@ class Heuristic(IntEnum):
     NONE = 0
     EVEN = 1  # Q_even: 1/2 everywhere
     GRANDFATHER = 2  # Q_grand: Q(s_t-2, a), the value of the same action two plies earlier
-    MOGO = 3  # Q_mogo: 1 (to the player) for the moves that MoGo's default policy chooses among, 1/2 for all others
+    MOGO = 3  # Q_mogo: 1 (to the player) for what MoGo's default policy chooses among, else 1/2; the paper has 0, too
     HANDCRAFTED = 4  # captures, atari, patterns and more, see `handcrafted.py`
     RLGO = 5  # Q_rlgo: the learned value after the move
     BOTH = 6  # RLGO and HANDCRAFTED, added before the logistic function
@@ -105,8 +105,8 @@ class Resources(NamedTuple):
 
 
 # The algorithms of the MC-RAVE paper. "uct" is that of its Section 2.5, with the settings of the TD paper's vanilla UCT
-# (Section 4.5.1): c = 1, and a first-play urgency of 1 in place of the infinite bonus of an action without visits. With
-# a few hundred simulations, many moves then have none. "rlgo" is none of them, but what has won the most games.
+# (Section 4.5): c = 1, and a first-play urgency of 1 in place of the infinite bonus of an action without visits. With
+# a few hundred simulations, many moves then have none. "rlgo" is in neither paper: it is what has won most games.
 ALGORITHMS = {
     "mc": Settings(ActionValue.FLAT),
     "mcts_greedy": Settings(ActionValue.MC),

@@ -53,7 +53,7 @@ class Options(NamedTuple):
     killers: bool = True  # moves that cut at this depth elsewhere come early
     history: bool = True  # moves that cut anywhere come earlier
     pvs: bool = True  # principal variation search: all but the first move must only be proved worse
-    null_move: bool = False  # cut where the opponent could move twice and still not help it; unsound
+    null_move: bool = False  # cut where even a pass reaches beta; unsound where a pass is best
     reductions: bool = False  # late move reductions: late moves are searched less deeply first; unsound
 
 

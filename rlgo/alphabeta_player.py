@@ -11,7 +11,7 @@ from rlgo.alphabeta import Options
 from rlgo.board import new_board
 from rlgo.bounds import One
 from rlgo.budget import Budget, shorter
-from rlgo.deepening import AlphaBetaResult, AlphaBetaSearch, check_limits, describe, led_by
+from rlgo.deepening import AlphaBetaResult, AlphaBetaSearch, best_first, check_limits, describe
 from rlgo.game import Game
 from rlgo.player import Candidate, Insight, Player, Seed, check_size, position_of, ranked
 from rlgo.value import ValueFunction
@@ -84,15 +84,16 @@ class AlphaBeta(Player):
         return [] if self.result is None else [describe(self.result, len(self._map))]
 
     def candidates(self, game: Game) -> list[Candidate]:
-        """Rank the moves by V without search; the move of the last search comes first, with its variation."""
+        """Rank the moves by V without search; the move of the last search comes first, with what it found."""
         check_size(self, game)
         by_value = ranked(game, self._values.afterstates(game.board))
-        return led_by(by_value, self.result if self._position == position_of(game) else None)
+        return best_first(by_value, self.result if self._position == position_of(game) else None)
 
     def insight(self, game: Game) -> Insight | None:
         """Return V without search, and the values that the search has found, depth by depth."""
-        by_value = ranked(game, self._values.afterstates(game.board))
-        return self.searcher.look_into(by_value, game.to_play) if self._position == position_of(game) else None
+        if self._position != position_of(game):
+            return super().insight(game)
+        return self.searcher.look_into(ranked(game, self._values.afterstates(game.board)), game.to_play)
 
     def value_weights(self) -> Weights:
         """Return the weights used by the search."""

@@ -228,7 +228,7 @@ def mogo_weights() -> np.ndarray:
 
 @njit
 def add_simulations(boards, policy, r, rules, n, scales, score, rng):
-    """Simulate n times from the position boards[0], and add to the gradient what the moves had to do with it.
+    """Simulate n times from the position boards[0], and add the moves' part in the results to the gradient.
 
     boards[1] : scratch
     scales : float64[3], c; and the scale of Black's and of White's moves. The mean over simulations of

@@ -39,8 +39,7 @@ class Budget:
     seconds : maximum wall-clock time; None means unlimited
     depth : maximum depth in plies, for iterative deepening; None means unlimited
     stop : polled between slices; returning True ends the search with its result so far
-    review : the seconds that the search should take after all: it is asked between slices from half of `seconds` on,
-        and its answer replaces them
+    review : called between slices once half of `seconds` has passed; what it returns replaces `seconds`
 
     Attributes
     ----------

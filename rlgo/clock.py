@@ -2,9 +2,9 @@
 
 Start reading at `Clock.budget`.
 
-Main time is spent on an exponentially decaying schedule (TD paper, Section 6, which does not give the constants): every
-move gets the same fraction of what is left. Early moves, which matter more, get more, and the time never runs out.
-Overtime is spent evenly over the moves of a period.
+Main time is spent on an exponentially decaying schedule (TD paper, Section 6.1, which does not give the constants):
+every move gets the same fraction of what is left. Early moves, which matter more, get more, and the time never runs
+out. Overtime is spent evenly over the moves of a period.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rlgo.settings import AT_LEAST_0, COUNT_OR_0
 
 # After this many of a side's moves (a fraction of size * size), 1 / e of its time is left: 20 of about 40 on 9x9.
 _TAU = 0.25
-# For how many of a side's moves time is kept, in a whole game and at least, as fractions of size * size: for delays
-# that were measured, which would otherwise lose long games, and for the lag below, which is a guess.
+# Main time held in reserve, in moves of a side (as fractions of size * size): for a whole game, and the least.
+# First for delays that were measured, which could lose a long game on time; then for `_LAG`, which is only a guess.
 _DELAYED, _LAGGED = (1.0, 0.5), (0.75, 0.25)
 # Seconds between the end of a search and the controller stopping the clock: a last slice, pipes, a busy machine.
 _LAG = 0.05

@@ -1,8 +1,7 @@
 """Iterative deepening of alpha-beta, in one thread or several ("lazy SMP"). TD paper, Section 6.1.
 
 Start reading at `AlphaBetaSearch.search`, then `Deepening`; one depth is `alphabeta.negamax`. Several threads search
-the same position, every other one a ply deeper, and tell each other what they find in nothing but the transposition
-table. How many positions they value, the line, and the choice among equal moves then differ from search to search.
+the same position, every other one a ply deeper, and communicate only through the transposition table. How many positions they value, the line, and the choice among equal moves then differ from search to search.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def describe(result: AlphaBetaResult, size: int) -> str:
         return "alpha-beta: nothing to try"
     line = " ".join(to_vertex(p, size) for p in result.line)
     v = sigmoid(result.x)
-    return f"alpha-beta: depth {result.depth}, {result.nodes:,} positions, Black wins with {v:.1%} after {line}"
+    return f"alpha-beta: depth {result.depth}, {result.nodes:,} positions, P(Black wins) = {v:.1%} after {line}"
 
 
 def sigmoid(x: float) -> float:
@@ -304,16 +303,16 @@ class AlphaBetaSearch:
         by_value : all moves, best first by V without search
         """
         result = self._result or (self.results[-1] if self.results else None)
-        candidates = led_by(by_value, result)
-        searched = self.searched(color)
+        moves = [c.move for c in best_first(by_value, result)]
+        at_once, searched = {c.move: c.value for c in by_value}, self.searched(color)
         columns = {
-            "value": np.array([c.value for c in candidates]),
-            "searched": np.array([searched.get(c.move, np.nan) for c in candidates]),
+            "value": np.array([at_once[move] for move in moves]),
+            "searched": np.array([searched.get(move, np.nan) for move in moves]),
         }
         first = self._searches[0]
         return Insight(
             "depth",
-            [c.move for c in candidates],
+            moves,
             columns,
             [] if result is None else [result.line],
             done=self.nodes,
@@ -356,13 +355,14 @@ class AlphaBetaSearch:
             negamax(0, first)
 
 
-def led_by(candidates: list[Candidate], result: AlphaBetaResult | None) -> list[Candidate]:
-    """Put the move of a search first, with its principal variation; the others stay ranked by value."""
+def best_first(candidates: list[Candidate], result: AlphaBetaResult | None) -> list[Candidate]:
+    """Put the move of a search first, with the value and the line that it found; the others stay ranked by V."""
     best = next((candidate for candidate in candidates if result is not None and candidate.move == result.move), None)
     if result is None or best is None:
         return candidates
     others = [candidate for candidate in candidates if candidate is not best]
-    return [best._replace(visits=max(1, result.nodes), line=result.line), *others]
+    found = best._replace(value=sigmoid(result.x), visits=max(1, result.nodes), line=result.line)
+    return [found, *others]
 
 
 def check_limits(depth: int | None, seconds: float | None) -> tuple[int | None, float | None]:

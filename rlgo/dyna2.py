@@ -197,19 +197,19 @@ class Dyna2(TdSearch):
             return super().evaluate(game, theta_bar)
         assert self.long_term is not None
         short_term = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
-        x = np.zeros_like(self._values)
+        x = np.zeros(game.size * game.size + 1)
+        values = np.empty_like(x)
         memories = (self._shapes, short_term), (self._long_shapes[1], self.long_term.table())
         for sh, table in memories:
             reset(game.board, sh, table)
-            all_afterstates(game.board, sh, table, LINEAR, self._values)
-            x += self._values - 0.5  # a linear V is 1/2 + x
-        self._values[:] = 1 / (1 + np.exp(-x)) if self.learning.value == LOGISTIC else 0.5 + x
-        return self._values
+            all_afterstates(game.board, sh, table, LINEAR, values)
+            x += values - 0.5  # a linear V is 1/2 + x
+        return 1 / (1 + np.exp(-x)) if self.learning.value == LOGISTIC else 0.5 + x
 
     def insight(self, game: Game) -> Insight:
         """Return V of the moves by both memories, and by each alone; see `TdSearch.insight`."""
         short_term = self.theta_bar if self._apart else self.theta_bar - self.long_table
-        parts = {"short_term": super().evaluate(game, short_term).copy()}
+        parts = {"short_term": super().evaluate(game, short_term)}
         self.evaluate(game)  # leaves the values of the long-term memory
         if self.long_term is not None:
             parts["long_term"] = self._long_values
@@ -292,6 +292,9 @@ def check_long_learning(learning: Learning) -> None:
 
 def learn_from_game(weights: Weights, game: Game, outcome: float, learning: Learning) -> Weights:
     """Return the weights after NTD(lambda) on the positions of a real game that is over (TD paper, Algorithm 3).
+
+    The algorithm changes theta after every real move. Here it stays the same during a game, and learns from all of it
+    at the end, as in training.
 
     outcome : of the game, z
     """

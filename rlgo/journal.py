@@ -1,4 +1,4 @@
-"""Threads that learn the same weights, each in a copy of its own: what they tell each other.
+"""How threads that learn the same weights, each in a copy of its own, exchange what they learn.
 
 Start reading at `exchange`. Each thread notes every change of its weights in its *journal*, a ring that it alone
 writes. Every few simulations it publishes what is new there, and adds what is new in the journals of the others to its

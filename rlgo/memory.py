@@ -1,4 +1,4 @@
-"""Memory: what a search or a learner takes is said before it is taken, and checked against what the machine has.
+"""Memory: large needs are announced before they are met, and refused where they exceed what the machine has.
 
 Start reading at `announce`.
 """
@@ -40,7 +40,7 @@ def announce(what: str, n_bytes: float) -> None:
             f"{what} takes {n_bytes / _GB:,.1f} GB: expected at most the {most / _GB:,.1f} GB of this machine"
         )
     _said.add((what, n_bytes))
-    print(f"rlgo: {what} takes up to {n_bytes / _GB:,.1f} GB of memory", file=sys.stderr, flush=True)
+    print(f"rlgo: {what}: needs up to {n_bytes / _GB:,.1f} GB of memory", file=sys.stderr, flush=True)
 
 
 def machine_bytes() -> float:

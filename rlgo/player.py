@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
 
     move: int  # a point, or PASS
     value: float  # P(Black wins) after the move
-    visits: int  # simulations behind the value; 1 for a value function, which runs none
+    visits: int  # simulations behind the value, or positions of alpha-beta; 1 for a value function alone
     line: list[int]  # the principal variation, starting with this move
     prior: float = math.nan  # the heuristic's value H(s, a), if there is one
 
@@ -122,7 +122,7 @@ class Player(Protocol):
     # --- a game ---
 
     def new_game(self) -> None:
-        """Prepare for a new game. Called before each one."""
+        """Prepare for a new game. Called before each one; random streams go on, so only a new player repeats a game."""
         return
 
     def genmove(self, game: Game) -> int:

@@ -1,7 +1,7 @@
 """The private working memory of one thread: boards, shapes, records and random numbers.
 
-Start reading at `Scratch`. Self-play, TD search, Dyna-2 and table look-up all use it. Nothing in it outlives a
-call except the random state and the tally.
+Start reading at `Scratch`. Self-play, TD search, Dyna-2 and table look-up all use it. Between calls it keeps
+the position that simulations start from, the last game played, the random state and the tally.
 """
 
 from __future__ import annotations

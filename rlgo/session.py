@@ -53,7 +53,7 @@ class GameSession:
     Attributes
     ----------
     player : the player that thinks in this session; replaced when the board size changes and it plays on one size only
-    game : the game so far; replaced by `new_game`, `load` and `play_all`
+    game : the game so far; another object after `new_game`, `load` and other methods that begin anew
     clock : the time of both sides
     ponders : whether `ponder` thinks in the opponent's time
     all_alive : whether every stone on the board counts as alive in the end, as on CGOS; otherwise playouts decide

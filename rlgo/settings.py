@@ -13,7 +13,7 @@ from rlgo.bounds import HUGE, Choice, Number, OrNone, Whole, checked
 from rlgo.errors import RlgoError, shown
 
 MIN_SIZE, MAX_SIZE, DEFAULT_SIZE = 5, 19, 9  # board sizes
-DEFAULT_KOMI = 7.5  # TD, Section 3.3
+DEFAULT_KOMI = 7.5  # TD paper, Section 3.2.1
 DEFAULT_OPENING_PLIES = 4  # random moves at the start of each game of a match
 
 SIZES = (1, 2, 3)  # sides of the windows of local shape features

@@ -18,13 +18,14 @@ import numpy as np
 from rlgo.decisions import Decisions
 from rlgo.jit import njit
 from rlgo.move_features import FEATURES, N_GROUPS
+from rlgo.settings import MAX_SIZE
 
 
 @njit(allocates=True)
 def likelihood(decisions, feature_weights, shape_weights, feature_gradient, shape_gradient):
     """Return the log-likelihood of the moves that were played, and add its gradient to the two arrays, float64."""
     total = 0.0
-    p = np.zeros(512)
+    p = np.zeros(MAX_SIZE * MAX_SIZE + 1)
     for d in range(len(decisions.chosen)):
         start, n = decisions.starts[d], decisions.starts[d + 1] - decisions.starts[d]
         highest = -np.inf

@@ -274,7 +274,7 @@ class TableSearch(Player):
         """Describe the last search in one line."""
         n = int(self.tally.simulations)
         if self.tally.abandoned and not n:
-            return [f"all of {int(self.tally.abandoned):,} simulations were too long (max_moves)"]
+            return [f"all {int(self.tally.abandoned):,} simulations exceeded max_moves"]
         return (
             [f"Black won {self.tally.wins / n:.1%} of {n:,} simulations; {int(self.tally.states):,} states"]
             if n

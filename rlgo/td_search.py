@@ -181,9 +181,9 @@ def simulate(work, scratch, table, learns, settings, rules, journal):
     """Run simulations from boards[0], which shapes[0] must match.
 
     work : int64[2], shared by all threads: the number of the next simulation, and of the first that is not to be run.
-        Who sets the latter to 0 ends the search
+        Setting the second to 0 ends the search
     table : this thread's own; it learns in the windows that `learns` marks (see `td.learn_game_unshared`)
-    journal : this thread's `Journal`; None for a single thread, which need not tell anybody
+    journal : this thread's `Journal`; None if there is only one thread
     scratch.tally is added to. Returns whether simulations are left: the thread is too far ahead of another.
     """
     done = 0
@@ -240,6 +240,8 @@ class TdSearch(Player):
     ----------
     features : the `FeatureSet`, without sharing
     theta_bar : float32[K], the short-term memory: the weights of the features, written out by shape (see `shapes.py`)
+    values : float64[points + 1], V after each move in the position where the player last moved, the pass last; NaN for
+        illegal moves
     tally : totals of the last search, see `tally_dtype`
     scratch : a `Scratch` for each worker; scratch.episode is the last simulation
     copies : float32[K] for each worker; the first is theta_bar itself. When a search is over, the first holds what all
@@ -284,7 +286,8 @@ class TdSearch(Player):
         self.theta_bar = self._fresh_memory()
         # Windows of other sizes may belong to a long-term memory, which simulations do not change.
         self._learns = np.array([k in (*sizes, *liberties) for k, _, _ in self.features.windows], np.uint8)
-        self._older: deque[np.ndarray] = deque(maxlen=delay + 1)
+        # Memories, each with the number of moves played before: the oldest one acts, see `acting_memory`.
+        self._older: deque[tuple[int, np.ndarray]] = deque(maxlen=delay + 1)
 
         sees = self.features.sees_liberties
         choice, *own = seed_sequence(seed).spawn(1 + self.workers)
@@ -293,10 +296,10 @@ class TdSearch(Player):
         self._shapes = new_shapes(1, size, sees)[0]  # of `evaluate`, while others simulate
         self._make_room()
         self.tally = self.scratch[0].tally
-        self._values = np.full(size * size + 1, np.nan)
+        self.values = np.full(size * size + 1, np.nan)
 
     def _make_room(self) -> None:
-        """Make what the threads learn in, and what they tell each other with."""
+        """Make the copies that the threads learn in, and the journals by which they exchange what they learn."""
         n, size, features = self.workers, self.features.size, self.features
         older = min(self.delay + 1, 2 * size * size) if self.delay else 0  # a game has few more moves than that
         events = len(self.scratch[0].episode.event_window)
@@ -322,7 +325,7 @@ class TdSearch(Player):
         """Forget what was learned in the last game."""
         self._forget()
         self._older.clear()
-        self._values[:] = np.nan
+        self.values = np.full_like(self.values, np.nan)
         for scratch in self.scratch:
             clear_tally(scratch.tally)
         self.tally = self.scratch[0].tally
@@ -330,16 +333,22 @@ class TdSearch(Player):
     def genmove(self, game: Game) -> int:
         """Search, and choose the best move by the value function; see `Player.genmove`."""
         self.search(game)
-        return self.act(game, self.acting_memory())
+        return self.act(game, self.acting_memory(game))
 
     def act(self, game: Game, memory: np.ndarray) -> int:
         """Return the best move by a memory, float32[K], or what the player does instead: RESIGN, or exploration."""
-        move = greedy_move(game, self.evaluate(game, memory), self._choice)
-        return RESIGN if self.gives_up(game, move) else self.explore(game, move)
+        self.values = self.evaluate(game, memory)
+        move = greedy_move(game, self.values, self._choice)
+        return self.settle(game, move, ranked(game, self.values)[0].value)
 
-    def gives_up(self, game: Game, move: int) -> bool:
-        """Return whether to resign instead of playing `move`, the best; a pass that wins has no value of its own."""
-        return move != PASS and won_by(game.to_play, ranked(game, self._values)[0].value) < self.resign
+    def settle(self, game: Game, move: int, value: float) -> int:
+        """Return what to do if `move` is the best: play it, explore instead (Dyna-2), or RESIGN.
+
+        value : P(Black wins) after the move. A pass that wins has no value of its own
+        """
+        if move != PASS and won_by(game.to_play, value) < self.resign:
+            return RESIGN
+        return self.explore(game, move)
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
         """Simulate from this position until `stop` returns True; see `Player.ponder`."""
@@ -354,7 +363,7 @@ class TdSearch(Player):
 
     def insight(self, game: Game) -> Insight:
         """Return V of the moves by the memories together, and by each alone."""
-        return self._insight(game, self.theta_bar, {"short_term": self.evaluate(game).copy()})
+        return self._insight(game, self.theta_bar, {"short_term": self.evaluate(game)})
 
     def _insight(self, game: Game, short_term: np.ndarray, parts: dict[str, np.ndarray]) -> Insight:
         """Return the insight of a memory, float32[K], given V after each move by parts of what the player knows."""
@@ -372,12 +381,14 @@ class TdSearch(Player):
             n_bytes=short_term.nbytes,
         )
 
-    def acting_memory(self) -> np.ndarray:
-        """Return the memory to move by: that of `delay` own moves ago, or the oldest so far. Call once a move."""
+    def acting_memory(self, game: Game) -> np.ndarray:
+        """Return the memory to move by: that of `delay` own moves ago, or the oldest so far."""
         if not self.delay:
             return self.theta_bar
-        self._older.append(self.theta_bar.copy())
-        return self._older[0]
+        while self._older and self._older[-1][0] >= len(game.moves):  # a move that was taken back, or not played
+            self._older.pop()
+        self._older.append((len(game.moves), self.theta_bar.copy()))
+        return self._older[0][1]
 
     def explore(self, game: Game, move: int) -> int:  # noqa: ARG002  # Dyna-2 needs it
         """Return the move to play if `move` is the best: `move` itself, unless Dyna-2 explores in real games."""
@@ -389,15 +400,15 @@ class TdSearch(Player):
     def analyses(self) -> dict[str, np.ndarray]:
         """Return one map, ``value``: V after each legal move, P(Black wins)."""
         size = self.features.size
-        return {"value": self._values[:-1].reshape(size, size)}
+        return {"value": self.values[:-1].reshape(size, size)}
 
     def report(self) -> list[str]:
         """Describe the last search in one line: how many simulations, and how often Black won."""
         n, abandoned = int(self.tally.simulations), int(self.tally.abandoned)
         if not n:
-            return [f"all of {abandoned:,} simulations were too long (max_moves)"] if abandoned else []
+            return [f"all {abandoned:,} simulations exceeded max_moves"] if abandoned else []
         won = f"Black won {self.tally.wins / n:.1%} of {n:,} simulations"
-        return [won + (f"; {abandoned:,} more were too long" if abandoned else "")]
+        return [won + (f"; {abandoned:,} more exceeded max_moves" if abandoned else "")]
 
     def memory(self) -> Weights:
         """Return the short-term memory: what was learned from this game's simulations."""
@@ -470,7 +481,6 @@ class TdSearch(Player):
         game = Game(self.features.size)
         self._warm_up(game)
         self.evaluate(game)
-        self._values[:] = np.nan
 
     def _warm_up(self, game: Game) -> None:
         with compiling(f"{self.name}, {game.size}x{game.size}, {self.features.name}"):
@@ -533,8 +543,9 @@ class TdSearch(Player):
         """
         table = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
         reset(game.board, self._shapes, table)
-        all_afterstates(game.board, self._shapes, table, self.learning.value, self._values)
-        return self._values
+        values = np.empty(game.size * game.size + 1)
+        all_afterstates(game.board, self._shapes, table, self.learning.value, values)
+        return values
 
 
 def stand_on(scratch: Scratch, game: Game, table: Table) -> None:

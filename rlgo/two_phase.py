@@ -12,9 +12,9 @@ import numpy as np
 from rlgo.alphabeta import Options
 from rlgo.bounds import One
 from rlgo.budget import Budget, shorter
-from rlgo.deepening import AlphaBetaResult, AlphaBetaSearch, check_limits, describe, led_by
+from rlgo.deepening import AlphaBetaResult, AlphaBetaSearch, best_first, check_limits, describe, sigmoid
 from rlgo.game import Game
-from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, position_of
+from rlgo.player import Candidate, Insight, Player, Seed, position_of
 from rlgo.td_search import TdSearch
 from rlgo.weights import Weights
 
@@ -74,24 +74,24 @@ class TwoPhase(Player):
         self.first.search(game, budget)
         if budget.review is not None and budget.seconds is not None:
             both.seconds = self.limit = 2 * budget.seconds
-        memory = self.first.acting_memory()
+        memory = self.first.acting_memory(game)
         left = both.seconds_left()
         if left == 0.0:  # making the table alone takes up to 80 ms on 19x19
             return self.first.act(game, memory)
         table = self.first.fused_table(memory)
-        self.first.evaluate(game, memory)
+        self.first.values = self.first.evaluate(game, memory)
         seconds = None if left is None else max(1e-3, left)
         self._position = position_of(game)
         self.result = self.second.search(game, table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
-        return RESIGN if self.first.gives_up(game, self.result.move) else self.first.explore(game, self.result.move)
+        return self.first.settle(game, self.result.move, sigmoid(self.result.x))
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
         """Let the first phase learn ahead of time; the second one will search with it."""
         self.first.ponder(game, stop)
 
     def candidates(self, game: Game) -> list[Candidate]:
-        """Rank the moves by the value that was learned; alpha-beta's move comes first, with its variation."""
-        return led_by(self.first.candidates(game), self.result if self._position == position_of(game) else None)
+        """Rank the moves by the value that was learned; alpha-beta's move comes first, with what it found."""
+        return best_first(self.first.candidates(game), self.result if self._position == position_of(game) else None)
 
     def insight(self, game: Game) -> Insight | None:
         """Return the numbers of the phase that runs, or of the second one after a search."""

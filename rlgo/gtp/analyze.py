@@ -68,8 +68,9 @@ def parse_arguments(args: list[str], to_play: int) -> tuple[int, float]:
 def info_line(candidates: Sequence[Candidate], game: Game) -> str:
     """Format candidates: ``info move D4 visits 321 winrate 5312 prior 900 lcb 4766 order 0 pv D4 E5 info move ...``.
 
-    winrate, prior and lcb (the lower end of the 95 % interval) are in 1/10,000, for the side to play. The prior is H, a
-    win rate; Leela Zero's is the probability of playing the move.
+    winrate, prior and lcb are in 1/10,000, for the side to play. The prior is H, a win rate; Leela Zero's is the
+    probability of playing the move. lcb is the lower end of the 95 % interval if the value is a mean of `visits` games,
+    as in a tree search; for other players it says little.
     """
     return " ".join(_info(c, order, game) for order, c in enumerate(candidates))
 

@@ -147,7 +147,7 @@ def variation(candidates: Sequence[Candidate], searched: Game, game: Game) -> st
         stones.append(f"{COLOR_NAMES[color][0].lower()} {to_vertex(p, game.size)}")
         color = 3 - color
     drawn = [f"VAR {' '.join(stones)}"] if stones else []
-    return "\n".join([*drawn, f"TEXT P(Black wins) {best.value:.3f}, {best.visits:,} simulations"])
+    return "\n".join([*drawn, f"TEXT P(Black wins) {best.value:.3f}, {best.visits:,} visits"])
 
 
 def shapes_on_board(weights: Weights, game: Game) -> str:

@@ -53,7 +53,7 @@ def rules(_session: GameSession, args: list[str]) -> None:
     """Accept rules that score by area."""
     (name,) = take(args, "RULES", str)
     if name.lower() not in _AREA_RULES:
-        raise RlgoError(f"rules {name}: expected {', '.join(_AREA_RULES)}: games are scored by area")
+        raise RlgoError(f"rules {name}: expected {', '.join(_AREA_RULES)}, since games are scored by area")
 
 
 @command("kgs-game_over")

@@ -190,7 +190,7 @@ class GtpEngine:
             answer = stream.fail(_one_line(str(error)))
         except MemoryError as error:
             answer = stream.fail(_one_line(f"not enough memory: {error}"))
-        except BrokenPipeError:  # who asked is gone
+        except BrokenPipeError:  # the controller has gone away
             raise
         except Exception as error:
             print_bug()

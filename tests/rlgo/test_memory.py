@@ -20,7 +20,7 @@ def test_much_is_announced(capsys, monkeypatch) -> None:
     monkeypatch.setattr(memory, "_said", set())
     for _ in range(2):
         announce("memory_mb = 6_600", 6.6e9)
-    assert capsys.readouterr().err == "rlgo: memory_mb = 6_600 takes up to 6.6 GB of memory\n"
+    assert capsys.readouterr().err == "rlgo: memory_mb = 6_600: needs up to 6.6 GB of memory\n"
 
 
 def test_more_than_there_is_is_refused(monkeypatch) -> None:

@@ -370,4 +370,31 @@ def test_a_new_game_forgets_the_delayed_memory():
     search.genmove(Game(5))
     search.new_game()
     search.search(Game(5))
-    np.testing.assert_array_equal(search.acting_memory(), search.theta_bar)
+    np.testing.assert_array_equal(search.acting_memory(Game(5)), search.theta_bar)
+
+
+def test_a_move_that_is_not_played_delays_nothing():
+    """Such as one of GTP's reg_genmove: the memory of two own moves ago acts, however often a move was asked for."""
+    game, search, memories = Game(5), TdSearch(**QUICK, delay=2), []
+    for n in range(5):
+        for _ in range(3):
+            search.search(game)
+            acting = search.acting_memory(game)
+        memories.append(search.theta_bar.copy())
+        np.testing.assert_array_equal(acting, memories[max(0, n - 2)])
+        for _ in range(2):
+            game.play(game.sensible_moves()[0])
+
+
+def test_values_that_were_asked_for_stay():
+    """`evaluate` returns an array of its own, and questions leave the map of the last move alone."""
+    search, game = TdSearch(**QUICK), game_after("C3", "D4")
+    move = search.genmove(game)
+    shown = search.analyses()["value"].copy()
+    values = search.evaluate(game)
+    kept = values.copy()
+    game.play(move)
+    search.candidates(game)
+    assert (search.evaluate(game) != values).any()
+    np.testing.assert_array_equal(values, kept)
+    np.testing.assert_array_equal(search.analyses()["value"], shown)

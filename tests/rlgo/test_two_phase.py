@@ -10,8 +10,9 @@ from random_play import SIZE, random_game, random_weights
 
 from rlgo.alphabeta_player import AlphaBeta
 from rlgo.board import BLACK
+from rlgo.deepening import sigmoid
 from rlgo.dyna2 import Dyna2
-from rlgo.player import RESIGN
+from rlgo.player import RESIGN, won_by
 from rlgo.rewriting import fuse
 from rlgo.td_search import TdSearch
 from rlgo.two_phase import TwoPhase
@@ -44,15 +45,17 @@ def test_the_second_phase_keeps_the_settings_of_the_first():
     both = TwoPhase(first, depth=1, seed=1)
     both.genmove(game)
     old = first.theta_bar.copy()
+    for _ in range(2):
+        game.play(game.sensible_moves()[0])
     first.search(game)
     used = []
     search = both.second.search
     both.second.search = lambda game, table, budget: (used.append(table.black), search(game, table, budget))[1]
     both.genmove(game)
     np.testing.assert_array_equal(used[0], fuse(first.features, old).black)
-    # It gives up by the same memory, not by the one that is learned now.
-    gave_up_by = np.ravel(first.analyses()["value"]).copy()
-    np.testing.assert_array_equal(gave_up_by, first.evaluate(game, old)[:-1])
+    np.testing.assert_array_equal(np.ravel(first.analyses()["value"]), first.evaluate(game, old)[:-1])
+    for _ in range(2):
+        game.play(game.sensible_moves()[0])
     both.genmove(game)
     assert (used[1] != fuse(first.features, old).black).any()  # it is no older than that
     random = TwoPhase(Dyna2(SIZE, random_weights(), (), long_epsilon=1.0, seed=1), depth=1, seed=1)
@@ -69,7 +72,26 @@ def test_a_new_game_forgets_the_result_of_the_last():
         assert player.insight(game).kind == "depth"
         player.new_game()
     assert both.insight(game).kind == "memory"
-    assert alone.insight(game) is None
+    assert alone.insight(game).kind == "values"
+
+
+def test_resigns_by_what_the_search_found():
+    """Not by V of the best move without search, which may be on the other side of the bound."""
+    told = set()
+    for seed in range(20):
+        game = random_game(seed, 6)
+        both = TwoPhase(TdSearch(SIZE, (1, 2), 30, seed=seed), depth=3, seed=1)
+        move = both.genmove(game)
+        found = won_by(game.to_play, sigmoid(both.result.x))
+        at_once = won_by(game.to_play, both.first.candidates(game)[0].value)
+        assert both.candidates(game)[0][:2] == (move, sigmoid(both.result.x))
+        for bound in (found + 1e-6, found - 1e-6):
+            both = TwoPhase(TdSearch(SIZE, (1, 2), 30, resign=bound, seed=seed), depth=3, seed=1)
+            assert (both.genmove(game) == RESIGN) == (found < bound)
+            told.add(at_once < bound)
+        if len(told) == 2:
+            return
+    pytest.fail("V without search never differed")
 
 
 def test_two_phases_share_the_time():

@@ -362,7 +362,7 @@ def _register_algorithm(name: str, summary: str, kind: type[TreeKeys], **known: 
 
 _register_algorithm("mcts_greedy", "Greedy Monte-Carlo tree search (MC-RAVE paper, Section 2.4).", TreeKeys)
 _register_algorithm(
-    "uct", "UCT (MC-RAVE paper, Section 2.5; c and first-play urgency of the TD paper, Section 4.5.1).", TreeKeys
+    "uct", "UCT (MC-RAVE paper, Section 2.5; c and first-play urgency of the TD paper, Section 4.5).", TreeKeys
 )
 _register_algorithm("rave", "Tree search by the all-moves-as-first value alone (MC-RAVE paper, Section 4.2).", RaveKeys)
 _register_algorithm(

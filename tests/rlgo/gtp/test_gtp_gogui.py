@@ -48,11 +48,11 @@ def test_the_variation_is_drawn() -> None:
     gtp = Controller(Thinker())
     assert gtp.ok("rlgo-variation") == "TEXT nothing has been searched"
     gtp.ok("reg_genmove b")
-    assert gtp.ok("rlgo-variation") == "VAR b A1 w B1\nTEXT P(Black wins) 0.625, 40 simulations"
+    assert gtp.ok("rlgo-variation") == "VAR b A1 w B1\nTEXT P(Black wins) 0.625, 40 visits"
     gtp.ok("genmove b")
     assert gtp.ok("rlgo-variation").startswith("VAR w B1\n")  # its first move is on the board by now
     gtp.ok("play w B1")
-    assert gtp.ok("rlgo-variation") == "TEXT P(Black wins) 0.625, 40 simulations"
+    assert gtp.ok("rlgo-variation") == "TEXT P(Black wins) 0.625, 40 visits"
     gtp.ok("undo")
     gtp.ok("play w J9")  # not as expected
     assert gtp.ok("rlgo-variation") == "TEXT nothing has been searched here"
