@@ -1,7 +1,8 @@
 """Iterative deepening of alpha-beta, in one thread or several ("lazy SMP"). TD paper, Section 6.1.
 
 Start reading at `AlphaBetaSearch.search`, then `Deepening`; one depth is `alphabeta.negamax`. Several threads search
-the same position, every other one a ply deeper, and communicate only through the transposition table. How many positions they value, the line, and the choice among equal moves then differ from search to search.
+the same position, every other one a ply deeper, and communicate only through the transposition table. How many
+positions they value, the line, and the choice among equal moves then differ from search to search.
 """
 
 from __future__ import annotations

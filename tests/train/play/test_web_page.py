@@ -43,9 +43,10 @@ def test_page_is_small_and_needs_nothing_from_elsewhere():
 
 
 @pytest.fixture(scope="module")
-def url(sources) -> Iterator[str]:  # noqa: ARG001 - a fixture that the server's process needs
-    """A server of its own: the URL that it prints, token included."""
+def url(sources, tmp_path_factory) -> Iterator[str]:  # noqa: ARG001 - a fixture that the server's process needs
+    """A server of its own, with a folder for records: the URL that it prints, token included."""
     command = [sys.executable, "-m", "rlgo", "web", "--no-browser", "--port", "0", "--player", "mc_rave,sims=300"]
+    command += ["--sgf", str(tmp_path_factory.mktemp("records"))]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
@@ -258,6 +259,73 @@ def test_sgf_round_trip(page, tmp_path):
     wait_for_moves(page, r"\d/3")
 
 
+def test_records_are_kept_in_the_folder_of_the_server(page):
+    begin(page, white="human")
+    click(page, "C3")
+    wait_for_moves(page, "1/1")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save SGF").click()
+    name = download.value.suggested_filename
+    menu = page.get_by_label("Open a record of the server's folder")
+    menu.locator("option", has_text=name).wait_for(state="attached")
+    begin(page, white="human")
+    wait_for_moves(page, "0/0")
+    menu.select_option(name)
+    wait_for_moves(page, r"\d/1")
+
+
+def test_a_record_that_is_too_large_is_refused(page, tmp_path):
+    begin(page, white="human")
+    click(page, "C3")
+    wait_for_moves(page, "1/1")
+    path = tmp_path / "large.sgf"
+    path.write_text(f"(;SZ[9]C[{'x' * 1_000_000}])")
+    page.get_by_label("SGF file").set_input_files(path)
+    page.get_by_role("alert").get_by_text("large.sgf: expected at most 1,000,000 bytes").wait_for()
+    wait_for_moves(page, "1/1")
+
+
+def test_nobody_moves_for_an_engine_that_thinks(page):
+    begin(page, settings="sims=20000")
+    click(page, "C3")
+    wait_for_moves(page, "1/1")
+    page.keyboard.press("p")
+    page.keyboard.press("r")
+    click(page, "D4")
+    wait_for_moves(page, "2/2")
+    assert page.locator("#live").inner_text().startswith("White plays")
+    assert "wins" not in page.locator(".result").inner_text()
+
+
+def test_resigning_asks_first(page):
+    begin(page, white="human")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    page.get_by_role("button", name="Resign").click()
+    assert "to play" in page.locator(".result").inner_text()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Resign").click()
+    page.locator(".result", has_text="White wins by resignation").wait_for()
+    show(page, "runs")
+    page.keyboard.press("u")  # there is no board to look at
+    show(page, "play")
+    page.locator(".result", has_text="White wins by resignation").wait_for()
+
+
+def test_chances_are_those_of_this_game(page):
+    begin(page)
+    for vertex, moves in (("C3", "2/2"), ("A1", "4/4")):
+        page.get_by_label("Move", exact=True).fill(vertex)
+        page.keyboard.press("Enter")
+        wait_for_moves(page, moves)
+    chances = page.get_by_role("region", name="Chances")
+    chances.wait_for()
+    begin(page)
+    chances.wait_for(state="hidden")
+    click(page, "C3")
+    wait_for_moves(page, "2/2")
+    assert chances.count() == 0  # two values make a curve
+
+
 def test_watch_view_during_a_search(page):
     begin(page, white="human")
     show(page, "watch")
@@ -384,7 +452,7 @@ def test_a_slider_changes_a_setting_and_searches_again(page):
     before = count.inner_text()
     slider = side.get_by_label("sims")
     slider.focus()
-    page.keyboard.press("ArrowRight")
+    page.keyboard.press("End")
     sims = int(re.search(r"simulations=(\d+)", settings.input_value())[1])
     assert sims > 300
     assert "bias=0.05" in settings.input_value()
@@ -427,6 +495,32 @@ def test_reload_keeps_the_game(page):
     wait_for_moves(page, "1/1")
     page.reload()
     cell(page, "C3", "black").wait_for(state="attached")
+
+
+def test_reload_keeps_the_moves_if_not_the_player(page):
+    """Such as with a server that was started anew with other folders; and the time, if the player is there."""
+    begin(page, white="human")
+    click(page, "C3")
+    wait_for_moves(page, "1/1")
+    page.evaluate(_STORED, {"seats": {"black": "human", "white": "greedy,weights=elsewhere.npz"}})
+    page.reload()
+    page.get_by_role("alert").get_by_text(re.compile("elsewhere")).wait_for()
+    cell(page, "C3", "black").wait_for(state="attached")
+    assert "White: human" in page.get_by_role("region", name="Players").inner_text()
+    page.evaluate(_STORED, {"seats": {"black": "human", "white": "uct,sims=10"}, "time": "60+3x10", "paused": True})
+    page.reload()
+    page.get_by_label("White's time").wait_for()
+    page.evaluate(_STORED, {"size": 99})
+    page.reload()
+    wait_until_ready(page)
+    wait_for_moves(page, "0/0")
+
+
+# Changes the game that the tab has stored.
+_STORED = """(changes) => {
+    const stored = JSON.parse(sessionStorage.getItem("rlgo-game"));
+    sessionStorage.setItem("rlgo-game", JSON.stringify({ ...stored, ...changes }));
+}"""
 
 
 def test_bad_input_gets_a_message_and_the_game_goes_on(page):

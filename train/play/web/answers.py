@@ -98,6 +98,7 @@ class Game(Model):
     result: str | None
     seats: dict[Color, str]
     clocks: dict[Color, ClockOf | None]
+    time: str | None = Field(description="the engines' time, as in `new`")
     paused: bool
 
 

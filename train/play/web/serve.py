@@ -91,7 +91,7 @@ def _make_server(options: Options, listening: socket.socket, runs: RunSource | N
     config = uvicorn.Config(
         create_app(options, token, runs),
         ws="websockets-sansio",
-        ws_max_size=options.limits.message_bytes,
+        ws_max_size=2 * options.limits.message_bytes,  # up to here, a tab is told what was expected
         ws_ping_interval=_PING_SECONDS,
         ws_ping_timeout=_PING_SECONDS,
         lifespan="off",

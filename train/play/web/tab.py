@@ -230,6 +230,7 @@ class Tab:
             "result": result,
             "seats": {NAMES[color]: spec for color, spec in self.seats.items()},
             "clocks": {NAMES[color]: self._clock(color) for color in (BLACK, WHITE)},
+            "time": None if self._time_settings is None else str(self._time_settings),
             "paused": self.paused,
         }
         self._send(json.dumps(message), None)

@@ -42,9 +42,12 @@ def test_a_real_connection(session):
         assert message["moves"][0] == ["black", "C3"]
 
 
-def test_a_message_that_is_too_long_ends_the_connection(session):
+def test_a_message_that_is_too_long_is_refused_and_a_longer_one_ends_the_connection(session):
     with connect(session) as tab:
-        tab.send(" " * 20_000)
+        tab.send(" " * 15_000)
+        error = next(message for message in map(json.loads, tab) if message["type"] == "error")
+        assert error["message"] == "expected at most 10,000 bytes"
+        tab.send(" " * 25_000)
         with pytest.raises(ConnectionClosed) as closed:
             list(iter(tab.recv, None))
     assert closed.value.rcvd.code == 1009

@@ -38,7 +38,7 @@ export function App(): JSX.Element {
   return (
     <>
       <a class="skip" href={`#${view.value}`} onClick={() => document.querySelector("main")?.focus()}>
-        To the content
+        Skip to content
       </a>
       <Head />
       <main id="main" tabIndex={-1} aria-label={capital(view.value)}>

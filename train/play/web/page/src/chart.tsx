@@ -7,7 +7,6 @@ import { LINE_CLASSES } from "./scales";
 export interface Line {
   name: string;
   points: [number, number][]; // ascending in x
-  band?: [number, number, number][]; // x, low, high
 }
 
 interface ChartProps {
@@ -16,7 +15,6 @@ interface ChartProps {
   xLabel: string;
   height?: number;
   format?: (y: number) => string;
-  formatX?: (x: number) => string;
   range?: [number, number]; // of y; by default, of the points
   at?: number; // an x that is marked
   onPick?: (x: number) => void;
@@ -56,7 +54,7 @@ function extent(numbers: number[]): [number, number] {
 }
 
 export function Chart(props: ChartProps): JSX.Element {
-  const { lines, height = 200, format = compact, formatX = compact } = props;
+  const { lines, height = 200, format = compact } = props;
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [hovered, setHovered] = useState<number | null>(null);
@@ -67,7 +65,7 @@ export function Chart(props: ChartProps): JSX.Element {
   }, []);
 
   const [x0, x1] = extent(lines.flatMap((line) => line.points.map(([x]) => x)));
-  const ys = lines.flatMap((line) => [...line.points.map(([, y]) => y), ...(line.band ?? []).flatMap(([, a, b]) => [a, b])]);
+  const ys = lines.flatMap((line) => line.points.map(([, y]) => y));
   const [low, high] = props.range ?? extent(ys);
   const pad = props.range ? 0 : (high - low) * 0.06;
   const [y0, y1] = [low - pad, high + pad];
@@ -106,7 +104,7 @@ export function Chart(props: ChartProps): JSX.Element {
             {!isEmpty &&
               ticks(x0, x1, width < 360 ? 3 : 5).map((x) => (
                 <text key={x} class="tick x" x={px(x)} y={height - BOTTOM + 14}>
-                  {formatX(x)}
+                  {compact(x)}
                 </text>
               ))}
             <text class="x-label" x={(LEFT + width - RIGHT) / 2} y={height - 5}>
@@ -114,7 +112,6 @@ export function Chart(props: ChartProps): JSX.Element {
             </text>
             {lines.map((line, i) => (
               <g key={line.name} class={LINE_CLASSES[i % LINE_CLASSES.length]}>
-                {line.band && line.band.length > 1 && <path class="band" d={bandPath(line.band, px, py)} />}
                 <path class="line" d={linePath(line.points, px, py)} />
                 {line.points.length < 40 && line.points.length > 0 && line.points.map(([x, y]) => <circle key={x} cx={px(x)} cy={py(y)} r={2} />)}
               </g>
@@ -143,12 +140,6 @@ export function Chart(props: ChartProps): JSX.Element {
 
 function linePath(points: [number, number][], px: (x: number) => number, py: (y: number) => number): string {
   return points.map(([x, y], i) => `${i ? "L" : "M"}${px(x).toFixed(1)} ${py(y).toFixed(1)}`).join("");
-}
-
-function bandPath(band: [number, number, number][], px: (x: number) => number, py: (y: number) => number): string {
-  const up = band.map(([x, , high]): [number, number] => [x, high]);
-  const down = band.map(([x, low]): [number, number] => [x, low]).reverse();
-  return `${linePath([...up, ...down], px, py)}Z`;
 }
 
 /** The value of the last point at or before x; without x, the last one of all. */

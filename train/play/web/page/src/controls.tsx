@@ -80,14 +80,13 @@ interface SelectProps {
   value: string;
   options: readonly (readonly [value: string, text: string])[];
   onChange: (value: string) => void;
-  disabled?: boolean;
 }
 
-export function Select({ label, value, options, onChange, disabled }: SelectProps): JSX.Element {
+export function Select({ label, value, options, onChange }: SelectProps): JSX.Element {
   return (
     <Field label={label}>
       {(id) => (
-        <select id={id} value={value} disabled={disabled} onChange={(event) => onChange(event.currentTarget.value)}>
+        <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
           {options.map(([key, text]) => (
             <option key={key} value={key}>
               {text}
@@ -164,7 +163,6 @@ interface TableProps<Row> {
   columns: Column<Row>[];
   rows: Row[];
   rowKey: (row: Row) => string;
-  sort?: string; // the column sorted by at first; descending
   isMarked?: (row: Row) => boolean;
   onHover?: (row: Row | null) => void;
   onPick?: (row: Row) => void;
@@ -178,7 +176,7 @@ const ROW_PIXELS = 29;
 /** A table that sorts by a click on a column's head. Rows without a value come last. */
 export function Table<Row>(props: TableProps<Row>): JSX.Element {
   const { columns, rows, onHover, onPick } = props;
-  const [sort, setSort] = useState<[string, -1 | 1]>([props.sort ?? "", -1]);
+  const [sort, setSort] = useState<[string, -1 | 1]>(["", -1]);
   const column = columns.find((c) => c.key === sort[0]);
   const sorted = column ? [...rows].sort((a, b) => compare(column.value(a), column.value(b), sort[1])) : rows;
   const height = props.room ? { height: `${HEAD_PIXELS + props.room * ROW_PIXELS}px` } : undefined;

@@ -15,6 +15,7 @@ interface Shortcut {
   keys: string[]; // as in KeyboardEvent.key
   text: string;
   run: (key: string) => void;
+  needsBoard?: boolean; // it changes the game, which Runs does not show
 }
 
 const areOn = signal(localStorage.getItem("keys") !== "off");
@@ -33,32 +34,33 @@ const SHORTCUTS: Shortcut[] = [
   { keys: ["ArrowUp", "ArrowDown"], text: "ten moves back, ten moves on", run: (key) => table.step(key === "ArrowUp" ? -10 : 10) },
   { keys: ["Home"], text: "to the beginning", run: () => table.goTo(0) },
   { keys: ["End"], text: "to the last move", run: () => table.goTo(Infinity) },
-  { keys: ["u"], text: "undo", run: () => void table.undo() },
-  { keys: ["p"], text: "pass", run: () => void table.pass() },
-  { keys: ["g"], text: "let the engine play this move", run: () => void table.letEngineMove() },
-  { keys: ["s"], text: "score", run: () => void table.askScore() },
+  { keys: ["u"], text: "undo", run: () => void table.undo(), needsBoard: true },
+  { keys: ["p"], text: "pass", run: () => void table.pass(), needsBoard: true },
+  { keys: ["g"], text: "let the engine play this move", run: () => void table.letEngineMove(), needsBoard: true },
+  { keys: ["s"], text: "score", run: () => void table.askScore(), needsBoard: true },
   { keys: ["n"], text: "new game", run: () => inPlay(openNewGame) },
-  { keys: ["m"], text: "write a move", run: () => inPlay(() => focus("move")) },
+  { keys: ["m"], text: "type a move", run: () => inPlay(() => focus("move")) },
   { keys: ["o"], text: "open an SGF file", run: () => inPlay(() => document.getElementById("sgf-file")?.click()) },
   { keys: ["w"], text: "save the game as SGF", run: () => void table.saveSgf() },
-  { keys: ["r"], text: "resign", run: () => void table.resign() },
+  { keys: ["r"], text: "resign", run: () => void table.resign(), needsBoard: true },
   { keys: [" "], text: "pause the engines; in Watch and Compare, start or stop a search", run: startOrStop },
   { keys: VIEWS.map((_, i) => String(i + 1)), text: VIEWS.join(", "), run: (key) => show(VIEWS[Number(key) - 1]!) },
-  { keys: ["t"], text: "light, dark, or as the system", run: nextTheme },
+  { keys: ["t"], text: "colours: light, dark, or those of the system", run: nextTheme },
   { keys: ["?"], text: "this list", run: () => openKeys() },
 ];
 
-/** Some things are only there in Play. */
+/** Some things are only there in Play, which may have to be drawn first. */
 function inPlay(action: () => void): void {
   show("play");
-  setTimeout(action, 50); // after the view has been drawn
+  const tryAgain = (): number => requestAnimationFrame(() => (document.getElementById("move") ? action() : tryAgain()));
+  tryAgain();
 }
 
 export function listen(): void {
   addEventListener("keydown", (event) => {
     if (!areOn.value || event.ctrlKey || event.metaKey || event.altKey || isTaken(event)) return;
     const shortcut = SHORTCUTS.find(({ keys }) => keys.includes(event.key));
-    if (!shortcut || !game.value) return;
+    if (!shortcut || !game.value || (shortcut.needsBoard && view.value === "runs")) return;
     event.preventDefault();
     shortcut.run(event.key);
   });
@@ -88,7 +90,7 @@ export function KeysDialog(): JSX.Element {
           {SHORTCUTS.map(({ keys, text }) => (
             <KeyRow key={text} keys={keys} text={text} />
           ))}
-          <KeyRow keys={["Tab"]} text="on to the board: arrows move a cursor there, Enter plays" />
+          <KeyRow keys={["Tab"]} text="move to the board: arrow keys move a cursor there, Enter plays" />
         </div>
         <label class="check">
           <input
@@ -99,7 +101,7 @@ export function KeysDialog(): JSX.Element {
               localStorage.setItem("keys", areOn.value ? "on" : "off");
             }}
           />
-          keys are on
+          Enable keyboard shortcuts
         </label>
         <button type="submit" class="primary">
           Close

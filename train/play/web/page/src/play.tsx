@@ -9,7 +9,7 @@ import { Button, clockText, Fact, Field, Icon, NumberField, percent, Select, sig
 import { capital, fromVertex, NO_POINT, toVertex, type ColorName } from "./go";
 import { showError } from "./notices";
 import { PlayerField } from "./players";
-import { doing, game, get, hello, request } from "./server";
+import { doing, game, hello, request } from "./server";
 import * as table from "./table";
 import type { Stones } from "./types";
 
@@ -102,7 +102,7 @@ function statusText(): string {
   const now = game.value;
   if (!now) return "Connecting …";
   const engine = doing.value.game;
-  if (engine === "preparing" && !table.isHumanTurn.value) return "The engine gets ready; the first time takes a minute …";
+  if (engine === "preparing" && !table.isHumanTurn.value) return "Preparing the engine; the first time can take a minute …";
   if (engine === "searching" || engine === "waiting") return `${capital(now.to_play)} is thinking …`;
   if (now.at < now.moves.length) return `After move ${now.at} of ${now.moves.length}`;
   return `${capital(now.to_play)} to play${now.paused ? " (paused)" : ""}`;
@@ -283,10 +283,7 @@ function OpenButton(): JSX.Element {
 
 /** The records in the folders that the server was started with. */
 function ServerRecords(): JSX.Element {
-  const files = useSignal<string[]>([]);
-  useEffect(() => {
-    get<{ files: { name: string }[] }>("/api/sgf").then((answer) => (files.value = answer.files.map((file) => file.name)), showError);
-  }, []);
+  useEffect(() => void table.loadRecords(), []);
   return (
     <select
       aria-label="Open a record of the server's folder"
@@ -294,7 +291,7 @@ function ServerRecords(): JSX.Element {
       onChange={(event) => void table.ask("load", { file: event.currentTarget.value })}
     >
       <option value="">Open from the folder …</option>
-      {files.value.map((name) => (
+      {table.records.value.map((name) => (
         <option key={name}>{name}</option>
       ))}
     </select>

@@ -26,8 +26,10 @@ export interface Spec {
   settings: [key: string, value: string][];
 }
 
+const COMMA = /,(?=(?:[^"]*"[^"]*")*[^"]*$)/; // not within double quotes
+
 export function parseSpec(text: string): Spec {
-  const [name = "", ...rest] = text.split(",");
+  const [name = "", ...rest] = text.split(COMMA);
   const settings = rest.filter(Boolean).map((part): [string, string] => {
     const [key = "", ...value] = part.split("=");
     return [key.trim(), value.join("=").trim()];
@@ -152,7 +154,7 @@ export function SettingSliders({ value, onChange }: SettingsProps): JSX.Element 
           {sliders.map((key) => (
             <Slider key={key.name} setting={key} value={settingOf(spec, key)} onChange={(text) => set(key, text)} />
           ))}
-          {sliders.length === 0 && <p class="muted">This player has none to slide.</p>}
+          {sliders.length === 0 && <p class="muted">This player has no sliders.</p>}
         </div>
       </details>
       {menus.length > 0 && (

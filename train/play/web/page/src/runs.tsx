@@ -33,16 +33,18 @@ const source = computed(() => {
 async function poll(): Promise<void> {
   try {
     runs.value = await get<Runs>("/api/runs");
-    const name = chosen.value ?? runs.value.runs[0]?.name;
+    const name = chosen.value ?? newest(runs.value.runs)?.name;
     if (!name) return;
     if (chosen.value === null) chosen.value = name;
     const known = curves.value?.run === name ? curves.value : null;
     const news = await get<Curves>("/api/runs/curves", { run: name, after: known?.next ?? 0 });
-    if (chosen.value === name) curves.value = known ? joined(known, news) : news;
+    if (chosen.value === name) curves.value = known && news.after === known.next ? joined(known, news) : news;
   } catch (error) {
     showError(error);
   }
 }
+
+const newest = (all: Run[]): Run | undefined => all.reduce<Run | undefined>((a, b) => (a && a.started >= b.started ? a : b), undefined);
 
 function joined(old: Curves, news: Curves): Curves {
   const names = new Set([...Object.keys(old.curves), ...Object.keys(news.curves)]);

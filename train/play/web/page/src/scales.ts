@@ -40,5 +40,5 @@ export function sequential(share: number): Paint {
   return { fill: css(rgb), ink: inkOn(rgb) };
 }
 
-/** Three lines that differ in lightness, and are drawn with different dashes, too. */
+/** Lines that differ in lightness; the first three differ in their dashes, too. */
 export const LINE_CLASSES = ["line-1", "line-2", "line-3", "line-4"];

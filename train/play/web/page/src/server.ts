@@ -25,6 +25,7 @@ let socket: WebSocket | null = null;
 let failures = 0;
 let lastId = 0;
 let skipsGame = false; // the next game is the empty one of a new connection: the old one is on its way back
+let skipped: Game | null = null; // that game
 const waiting = new Map<number, Waiting>();
 const listeners: ((search: Search) => void)[] = [];
 let onUnasked: (text: string) => void = () => undefined;
@@ -44,13 +45,15 @@ function open(): void {
   const scheme = location.protocol === "https:" ? "wss" : "ws";
   socket = new WebSocket(`${scheme}://${location.host}/api/session`);
   socket.onmessage = (event) => receive(JSON.parse(event.data as string) as Message);
-  socket.onclose = () => {
+  socket.onclose = ({ reason }) => {
     batch(() => {
       isConnected.value = false;
       doing.value = IDLE;
     });
     for (const { reject } of waiting.values()) reject(new Error("The connection was lost; the page tries to get it back."));
     waiting.clear();
+    if (reason) onUnasked(reason);
+    if (failures === RETRY_MS.length) onUnasked("The server may have been restarted: open the address that rlgo web printed.");
     setTimeout(open, RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
   };
 }
@@ -66,7 +69,10 @@ function receive(message: Message): void {
   } else if (message.type === "game") {
     const isSkipped = skipsGame;
     skipsGame = false;
-    if (isSkipped) return;
+    if (isSkipped) {
+      skipped = message as Game;
+      return;
+    }
     game.value = message as Game;
     sessionStorage.setItem(GAME_KEY, JSON.stringify(message));
   } else if (message.type === "state") {
@@ -94,7 +100,7 @@ function answer(message: Answer): void {
   else request.resolve(message as never);
 }
 
-/** After a lost connection or a reload, give the server the game back. */
+/** After a lost connection or a reload, give the server the game back. Its clocks start anew. */
 async function restore(): Promise<void> {
   const stored = sessionStorage.getItem(GAME_KEY);
   const last = game.value ?? (stored ? (JSON.parse(stored) as Game) : null);
@@ -103,15 +109,22 @@ async function restore(): Promise<void> {
   try {
     await giveBack(last);
   } catch (error) {
-    sessionStorage.removeItem(GAME_KEY);
+    if (socket?.readyState !== WebSocket.OPEN) return; // the next connection tries again
     onUnasked((error as Error).message);
+    await giveBack({ ...last, seats: { black: "human", white: "human" } }).catch(beginAnew);
   }
 }
 
+/** Show the empty game of a server that does not take the last one. */
+function beginAnew(): void {
+  if (socket?.readyState !== WebSocket.OPEN) return;
+  sessionStorage.removeItem(GAME_KEY);
+  game.value = skipped;
+}
+
 async function giveBack(last: Game): Promise<void> {
-  const { size, komi, setup, first, moves, seats, at, result, is_over } = last;
-  const resigned = is_over && result?.endsWith("+R");
-  await request("new", { size, komi, setup, to_play: first, moves, ...seats, paused: true });
+  const { size, komi, setup, first, moves, seats, time, at, resigned } = last;
+  await request("new", { size, komi, setup, to_play: first, moves, ...seats, time, paused: true });
   if (resigned) await request("resign");
   if (at < moves.length) await request("goto", { at });
   if (!last.paused) await request("resume");

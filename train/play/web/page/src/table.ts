@@ -5,7 +5,7 @@ import { capital, fromVertex, toColor, toStones, type ColorName } from "./go";
 import { valueOf } from "./heat";
 import { say, showError, toast } from "./notices";
 import { withSeconds } from "./players";
-import { game, isConnected, onSearch, request } from "./server";
+import { game, get, hello, isConnected, onSearch, request } from "./server";
 import type { Game, Position, Role, Score, Search } from "./types";
 
 export const stones = computed(() => toStones(game.value?.size ?? 9, game.value?.stones ?? { black: [], white: [] }));
@@ -43,8 +43,7 @@ onSearch((search) => {
 function announce(now: Game, then: Game | null): void {
   score.value = null;
   if (!then) return;
-  const isSameGame = JSON.stringify(now.moves.slice(0, then.moves.length)) === JSON.stringify(then.moves.slice(0, now.moves.length));
-  if (!isSameGame || now.size !== then.size) chances.value = new Map();
+  forgetChances(now, then);
   if (now.at > 0 && now.at === then.at + 1) {
     say(describeMove(now.moves[now.at - 1]!));
   } else if (now.at !== then.at) {
@@ -54,6 +53,15 @@ function announce(now: Game, then: Game | null): void {
     say(`${now.at === then.at + 1 ? describeMove(now.moves[now.at - 1]!) : ""} The game is over: ${describeResult(now.result)}.`);
     if (now.result && !now.result.endsWith("+R")) void askScore();
   }
+}
+
+/** Keep the chances of positions that both games have. */
+function forgetChances(now: Game, then: Game): void {
+  const isSameStart = keyOf(now, 0) === keyOf(then, 0) && now.moves.length > 0;
+  let common = 0;
+  while (common < then.moves.length && String(now.moves[common]) === String(then.moves[common])) common++;
+  const kept = [...chances.peek()].filter(([at]) => isSameStart && at <= common);
+  if (kept.length < chances.peek().size) chances.value = new Map(kept);
 }
 
 function describeMove([color, move]: [ColorName, string]): string {
@@ -80,17 +88,31 @@ export async function ask(type: string, fields: object = {}): Promise<boolean> {
   }
 }
 
-export const playMove = (move: string): Promise<boolean> => ask("play", { move });
+/** Whether an engine is to move, so that nobody else may: unless it pauses, or an earlier position is shown. */
+function isEngineTurn(): boolean {
+  const now = game.value;
+  return now !== null && !now.is_over && !isHumanTurn.value && !now.paused && now.at === now.moves.length;
+}
+
+export async function playMove(move: string): Promise<boolean> {
+  return !isEngineTurn() && ask("play", { move });
+}
+
 export const undo = (): Promise<boolean> => ask("undo");
 export const pass = (): Promise<boolean> => playMove("pass");
-export const resign = (): Promise<boolean> => ask("resign");
+export async function resign(): Promise<boolean> {
+  return isHumanTurn.value && confirm("Resign this game?") && ask("resign");
+}
+
 export const letEngineMove = (): Promise<boolean> => ask("genmove");
 export const togglePause = (): Promise<boolean> => ask(game.value?.paused ? "resume" : "pause");
 
 /** The position that the last search of each role is about: another branch may have as many moves. */
 const searched = new Map<Role, { number: number; key: string }>();
 
-const keyOf = ({ size, setup, first, moves }: Game, at: number): string => JSON.stringify([size, setup, first, moves.slice(0, at)]);
+function keyOf({ size, setup, first, moves }: Game, at: number): string {
+  return JSON.stringify([size, setup, first, moves.slice(0, at)]);
+}
 
 onSearch(({ role, number, at }) => {
   if (game.value && searched.get(role)?.number !== number) searched.set(role, { number, key: keyOf(game.value, at) });
@@ -131,21 +153,41 @@ export async function askScore(): Promise<void> {
   }
 }
 
-export async function saveSgf(): Promise<void> {
+/** The names of the records in the server's folders. */
+export const records = signal<string[]>([]);
+
+export async function loadRecords(): Promise<void> {
   try {
-    const { sgf } = await request<{ type: string; sgf: string }>("save");
+    records.value = (await get<{ files: string[] }>("/api/sgf")).files;
+  } catch (error) {
+    showError(error);
+  }
+}
+
+/** Download the game's record; a server with a folder for records keeps it there, too. */
+export async function saveSgf(): Promise<void> {
+  const name = `game-${new Date().toISOString().slice(0, 19).replace(/[:T]/g, "-")}.sgf`;
+  const isKept = hello.value?.has_sgf ?? false;
+  try {
+    const { sgf } = await request<{ type: string; sgf: string }>("save", isKept ? { file: name } : {});
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([sgf], { type: "application/x-go-sgf" }));
-    link.download = `game-${new Date().toISOString().slice(0, 16).replace(/[:T]/g, "-")}.sgf`;
+    link.download = name;
     link.click();
     URL.revokeObjectURL(link.href);
-    toast(`Saved ${link.download}.`);
+    toast(`Saved ${name}${isKept ? ", also in the server's folder" : ""}.`);
+    if (isKept) await loadRecords();
   } catch (error) {
     showError(error);
   }
 }
 
 export async function openSgf(file: File): Promise<void> {
+  const most = hello.value?.limits.message_bytes ?? Infinity;
+  if (file.size > most) {
+    showError(`${file.name}: expected at most ${most.toLocaleString("en")} bytes`);
+    return;
+  }
   if (await ask("load", { sgf: await file.text() })) toast(`Opened ${file.name}.`);
 }
 

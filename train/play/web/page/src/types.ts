@@ -9,7 +9,7 @@ export interface Hello {
   komi: number;
   player: string;
   sizes: [number, number];
-  limits: { seconds: number; simulations: number; memory_mb: number; message_bytes: number; frames: number };
+  limits: { seconds: number; memory_mb: number; message_bytes: number; frames: number };
   has_runs: boolean;
   has_sgf: boolean;
   tensorboard: string | null;
@@ -44,6 +44,8 @@ export interface Game {
   result: string | null;
   seats: Record<ColorName, string>;
   clocks: Record<ColorName, { seconds: number; stones: number } | null>;
+  time: string | null; // the engines' time, as in a new game
+  resigned: ColorName | null;
   paused: boolean;
 }
 
@@ -215,6 +217,7 @@ export interface Runs {
 
 export interface Curves {
   run: string;
+  after: number; // points before these; 0: the curves begin anew
   next: number;
   curves: Record<string, [number, number][]>;
 }
