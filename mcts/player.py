@@ -201,9 +201,7 @@ class TreeSearch(Player):
         if self.settings.heuristic not in LEARNED_VALUES:
             raise RlgoError("prior_search: expected heuristic = rlgo, both or rlgo_patterns, whose values it learns")
         if prior_search.resign:
-            raise RlgoError(
-                "prior_search: resign has no effect there; set it for the tree search"
-            )
+            raise RlgoError("prior_search: resign has no effect there; set it for the tree search")
         # Its values change from move to move, so a prior could not be taken away again.
         self.settings = self.settings._replace(patterns_after=1)
 

@@ -245,3 +245,8 @@ def bounds_of(cls: type) -> Iterator[tuple[str, Any]]:
 def bound(cls: type, name: str) -> Any:
     """Return what one field of a NamedTuple of settings may be."""
     return dict(bounds_of(cls))[name]
+
+
+def name_of(code: int, codes: Mapping[str, int]) -> str:
+    """Return the name of an algorithm's code; the first, if it has several."""
+    return next(name for name, known in codes.items() if known == code)

@@ -21,13 +21,13 @@ import numpy as np
 from rlgo.board import n_points
 from rlgo.coords import from_row_col
 from rlgo.jit import inline, njit
+from rlgo.settings import MOST_RINGS
 
 # Codes of a point: its state in the first ring, and in all others. Own and enemy stones in the first ring add the
 # number of liberties, 1 to 3.
 EMPTY_NEAR, BORDER_NEAR, OWN_NEAR, ENEMY_NEAR = 0, 1, 1, 4
 OWN, ENEMY = 1, 2
 _NEAR_BITS, _FAR_BITS = 3, 2
-MOST_RINGS = 9
 _CODE_BITS = np.uint64(24)  # of the widest ring
 _NO_KEY = np.uint64(2**64 - 1)
 

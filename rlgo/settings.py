@@ -16,6 +16,7 @@ MIN_SIZE, MAX_SIZE, DEFAULT_SIZE = 5, 19, 9  # board sizes
 DEFAULT_KOMI = 7.5  # TD paper, Section 3.2.1
 DEFAULT_OPENING_PLIES = 4  # random moves at the start of each game of a match
 
+MOST_RINGS = 9  # around a move, in the largest shapes of patterns (nested_shapes.py)
 SIZES = (1, 2, 3)  # sides of the windows of local shape features
 SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("inversion",), "none": ("none",)}
 

@@ -27,6 +27,7 @@ from train.provenance import cpu_name, versions
 
 RUNS = 5
 Numbers = Iterator[tuple[str, float]]
+_MISSING = {"scaling": "expected two cores or more", "web": "expected rlgo[web] to be installed"}
 _PLAYOUTS = 2_000  # in compiled code at a time, so that Ctrl-C is seen
 
 # What each key measures, and the fastest C++ program that does the same, on one core of a comparable machine.
@@ -151,9 +152,13 @@ def main(scale: float = 1.0, player: str = "greedy", parts: Sequence[str] = ()) 
             if part not in numbers:
                 raise RlgoError(f"{part}: expected one of {', '.join(numbers)}")
         for part in parts or numbers:
+            measured = dict[str, float]()
             for key, value in numbers[part]:
-                result[key] = value
+                measured[key] = value
                 print(f"{key:38s} {number_text(value):>16s}", flush=True)
+            if part in parts and not measured:
+                raise RlgoError(f"{part}: cannot be measured here: {_MISSING[part]}")
+            result |= measured
     finally:
         if cpus:
             os.sched_setaffinity(0, cpus)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rlgo.bounds import bound
+from rlgo.bounds import bound, name_of
 from rlgo.errors import CLOSE, RlgoError
 from rlgo.resources import config_path
 from rlgo.settings import (
@@ -52,7 +52,6 @@ from train.settings import (
     Within,
     as_tuple,
     different,
-    name_of,
     section,
     shorten,
     spelled,
@@ -392,8 +391,12 @@ def load_config(path: str | Path, overrides: str | Iterable[str] = ()) -> Config
     RlgoError : naming the file (or ``--set``), the key, the value and what was expected.
     """
     file = config_path(path)
+    data = read_toml(file)
+    for kind in ("sweep", "tournament", "experiment"):
+        if kind in data:
+            raise RlgoError(f"{file}: expected a training run, found a table [{kind}] (see rlgo {kind} --help)")
     # Check the file alone first, so that an error names where the mistake is.
-    tables = _tables(read_toml(file), str(file))
+    tables = _tables(data, str(file))
     config = _build(tables, str(file))
     overrides = [overrides] if isinstance(overrides, str) else list(overrides)
     if not overrides:

@@ -64,11 +64,6 @@ def to_toml_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def name_of(code: int, codes: Mapping[str, int]) -> str:
-    """Return the name of an algorithm's code; the first, if it has several."""
-    return next(name for name, known in codes.items() if known == code)
-
-
 _OUTSIDE_QUOTES = r'(?=(?:[^"]*"[^"]*")*[^"]*$)'  # an even number of double quotes follows
 
 

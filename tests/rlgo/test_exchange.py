@@ -669,6 +669,7 @@ def test_the_status_of_diff(run, tmp_path):
         (["convert", "a.npz", "--size", "4"], "a.npz: board size 4: expected 5 to 19"),
         (["convert", "a.npz", "--sharing", "LI"], "a.npz: 5x5 1x1+2x2 LI+LD: LI cannot express these weights"),
         (["convert", "a.npz", "--sharing", "x"], "a.npz: sharing = 'x': expected one of LI+LD, LI"),
+        (["convert", "a.npz", "--size", "5"], "a.npz: is already 5x5 1x1+2x2 LI+LD"),
         (["convert", "li.w", "--size", "9"], "li.w: the number of LI weights does not depend on the board"),
         (["convert", "a.npz", "--size", "9", "-o", "a.npz"], "a.npz: already exists"),
         (["diff", "a.npz", "none.w"], "none.w: no such weight file"),

@@ -9,7 +9,6 @@ from test_move_features import SIZE, Position
 
 from rlgo.move_features import new_study, study
 from rlgo.nested_shapes import (
-    MOST_RINGS,
     RINGS,
     cells_of,
     distance,
@@ -20,6 +19,7 @@ from rlgo.nested_shapes import (
     see_shape,
     shape_at,
 )
+from rlgo.settings import MOST_RINGS
 
 REACH = 6  # five rings: distances 2 to 6
 FAR = {"empty": 0, "own": 1, "enemy": 2, "off": 3}

@@ -25,7 +25,7 @@ from train.cli.options import (
     Strength,
     address,
     board,
-    check_picture,
+    check_outputs,
     check_writable,
     chosen_player,
     count,
@@ -50,7 +50,7 @@ _Color = Annotated[
     ),
 ]
 _Handicap = Annotated[
-    int, typer.Option("--handicap", parser=count(0), metavar="N", help="Stones that Black begins with.")
+    int, typer.Option("--handicap", parser=count(0), metavar="N", help="Handicap stones of Black: 0, or 2 to 9.")
 ]
 _Time = Annotated[
     str | None,
@@ -130,7 +130,7 @@ _WeightFolders = Annotated[
 ]
 _SgfFolders = Annotated[
     list[Path] | None,
-    typer.Option("--sgf", metavar="DIR", help="Game records that the page may read; it saves to the first folder."),
+    typer.Option("--sgf", metavar="DIR", help="Game records that the page may open; it saves to the first folder."),
 ]
 
 
@@ -156,7 +156,7 @@ def web(
 ) -> None:
     """Play, watch searches and see what they learn, in a browser.
 
-    Needs rlgo[web]. The page is at the address that is printed. Whoever knows it can use this computer's processor.
+    Needs rlgo[web]. The page is at the address that is printed. Anyone who has it can run searches on this computer.
     Ctrl-C ends the server.
     """
     checked = board(size, komi)
@@ -165,7 +165,8 @@ def web(
     from train.play.web.serve import serve
     from train.runs.history import RunHistory
 
-    folder = runs if runs is not None or not Path("runs").is_dir() else Path("runs")
+    if runs is None and Path("runs").is_dir():
+        runs = Path("runs")
     options = Options(
         player=chosen_player(player, strength),
         size=checked.size,
@@ -175,7 +176,7 @@ def web(
         sgf=tuple(sgf or ()),
         tensorboard=tensorboard,
     )
-    serve(options, port, runs=None if folder is None else RunHistory(folder), opens_browser=not no_browser)
+    serve(options, port, runs=None if runs is None else RunHistory(runs), opens_browser=not no_browser)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -283,8 +284,7 @@ def analyze(
     values by its long-term memory alone, and the shapes whose short-term weights changed most. --komi is for records
     that do not state theirs. Ctrl-C ends the search and shows its result so far.
     """
-    check_writable(json_file)
-    check_picture(png)
+    check_outputs(json_file, png)
 
     from rlgo.sgf import load_sgf, repetition_note
     from train.config import BoardConfig

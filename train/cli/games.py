@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from rlgo.errors import RlgoError
 from rlgo.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, DEFAULT_SIZE
 from train.cli.options import (
     MOST_GAMES,
@@ -17,6 +16,7 @@ from train.cli.options import (
     Seed,
     Size,
     board,
+    check_different,
     check_folder,
     check_writable,
     count,
@@ -139,8 +139,7 @@ def _goes_on(results: Path | None, sgf: Path | None, fast: bool) -> str:
 def _check_files(json_file: Path | None, results: Path | None, sgf: Path | None) -> None:
     check_writable(json_file)
     check_writable(results, "--results")
-    if json_file is not None and results is not None and json_file.resolve() == results.resolve():
-        raise RlgoError(f"--json {json_file}: expected another file than --results")
+    check_different(("--results", results), ("--json", json_file), ("--sgf", sgf))
     check_folder(sgf)
 
 

@@ -22,8 +22,7 @@ from train.cli.options import (
     board,
     check_folder,
     check_new,
-    check_picture,
-    check_writable,
+    check_outputs,
     count,
     learning_progress,
     number,
@@ -33,6 +32,7 @@ from train.cli.options import (
     write_json,
 )
 from train.console import message, unicode_output
+from train.knowledge.settings import PATTERN_METHODS, PatternSettings
 
 
 class _PlayByDefault(TyperGroup):
@@ -141,6 +141,7 @@ patterns_app = typer.Typer(help="Learn patterns of good moves from games.")
 
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A pattern file, or shipped patterns by name: 9x9.")]
+_DEFAULTS = PatternSettings()
 _Seen = Annotated[
     int, typer.Option("--seen", parser=count(1), metavar="N", help="How often a shape must occur to become known.")
 ]
@@ -154,23 +155,23 @@ def train(
     context: typer.Context,
     folders: _Folders,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("patterns.npz"),
-    method: Annotated[str, typer.Option("--method", help="How weights are learned.", **one_of("softmax", "mm"))] = (
-        "softmax"
+    method: Annotated[str, typer.Option("--method", help="How weights are learned.", **one_of(*PATTERN_METHODS))] = (
+        _DEFAULTS.method_name
     ),
-    seen: _Seen = 100,
+    seen: _Seen = _DEFAULTS.seen,
     rings: Annotated[
         int, typer.Option("--rings", parser=count(1), metavar="N", help="Rings of the largest shapes, at most 9.")
-    ] = 9,
-    l2: _L2 = 2.0,
-    prior: _Prior = 1.0,
-    iterations: _Iterations = 100,
+    ] = _DEFAULTS.rings,
+    l2: _L2 = _DEFAULTS.l2,
+    prior: _Prior = _DEFAULTS.prior,
+    iterations: _Iterations = _DEFAULTS.iterations,
     games: Annotated[
         int | None,
         typer.Option("--games", parser=count(1), metavar="N", show_default="all", help="Learn from N games."),
     ] = None,
     force: Force = False,
 ) -> None:
-    """Learn how much features and shapes speak for a move."""
+    """Learn the weights of features and shapes of moves."""
     check_new(out, force)
     refuse_unused(context, f"with --method {method}", {"softmax": "prior", "mm": "l2"}[method])
 
@@ -181,7 +182,7 @@ def train(
     from train.knowledge.collect import origin_of
     from train.knowledge.shards import read_collection
 
-    settings = learning.PatternSettings(learning.METHODS[method], seen, rings, l2, prior, iterations)
+    settings = PatternSettings(PATTERN_METHODS[method], seen, rings, l2, prior, iterations)
     collection = read_collection(folders)
     chosen = learning.game_table(collection, held_out=False, most=games)
     learning.game_table(collection, held_out=True)  # or there is nothing to measure by, which is better known now
@@ -204,8 +205,7 @@ def measure(
 
     Beside them are uniform choice, Q_rlgo and the handcrafted heuristic.
     """
-    check_picture(png)
-    check_writable(json_file)
+    check_outputs(json_file, png)
 
     from rlgo.patterns import find_patterns, load_patterns
     from train.knowledge.learning import accuracy_table, compare
@@ -224,21 +224,22 @@ def measure(
 @patterns_app.command("curve")
 def curve(
     folders: _Folders,
-    seen: _Seen = 100,
-    l2: _L2 = 2.0,
-    prior: _Prior = 1.0,
-    iterations: _Iterations = 100,
+    seen: _Seen = _DEFAULTS.seen,
+    l2: _L2 = _DEFAULTS.l2,
+    prior: _Prior = _DEFAULTS.prior,
+    iterations: _Iterations = _DEFAULTS.iterations,
     png: PngFile = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Learn from more and more games, by both methods."""
-    check_picture(png)
-    check_writable(json_file)
+    """Measure what more games to learn from are worth, by both methods."""
+    check_outputs(json_file, png)
 
-    from train.knowledge.learning import METHODS, PatternSettings, curve_table, learning_curve
+    from train.knowledge.learning import curve_table, learning_curve
     from train.knowledge.shards import read_collection
 
-    settings = [PatternSettings(code, seen, l2=l2, prior=prior, iterations=iterations) for code in METHODS.values()]
+    settings = [
+        PatternSettings(code, seen, l2=l2, prior=prior, iterations=iterations) for code in PATTERN_METHODS.values()
+    ]
     points = learning_curve(
         read_collection(folders),
         settings,

@@ -192,6 +192,14 @@ def check_writable(path: Path | None, option: str = "--json") -> None:
         files.check_writable(path, f"{option} ")
 
 
+def check_different(*outputs: tuple[str, Path | None]) -> None:
+    """Raise RlgoError if two options, each given with its path, name the same file."""
+    seen: dict[Path, str] = {}
+    for option, path in outputs:
+        if path is not None and seen.setdefault(path.resolve(), option) != option:
+            raise RlgoError(f"{option} {path}: expected another file than {seen[path.resolve()]}")
+
+
 def check_folder(path: Path | None, option: str = "--sgf") -> None:
     """Raise RlgoError now if `path` is no folder, and cannot become one, rather than after hours of work."""
     if path is not None and path.exists() and not path.is_dir():
@@ -206,6 +214,13 @@ def check_picture(path: Path | None, option: str = "--png") -> None:
         from train.plots import need_matplotlib
 
         need_matplotlib()
+
+
+def check_outputs(json_file: Path | None, png: Path | None) -> None:
+    """Raise RlgoError now if what --json and --png name cannot be written, or is the same file."""
+    check_writable(json_file)
+    check_picture(png)
+    check_different(("--json", json_file), ("--png", png))
 
 
 def check_png(path: Path, option: str = "--png") -> None:

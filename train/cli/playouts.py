@@ -27,6 +27,7 @@ from train.cli.options import (
     write_json,
 )
 from train.console import message
+from train.knowledge.settings import PLAYOUT_METHODS, PlayoutSettings
 
 if TYPE_CHECKING:
     from rlgo.softmax_policy import SoftmaxPolicy
@@ -41,6 +42,7 @@ _UNUSED = {  # options by the method that does not use them
     "two_step": ("simulations", *_OF_GAMES),
     "reinforce": ("weights", *_OF_GAMES),
 }
+_DEFAULTS = PlayoutSettings()
 _Targets = Annotated[Path, typer.Argument(metavar="TARGETS", help="A file of targets.")]
 
 
@@ -85,8 +87,8 @@ def train(
     ],
     *,
     method: Annotated[
-        str, typer.Option("--method", help="How to learn.", **one_of("games", "balance", "two_step", "reinforce"))
-    ] = "balance",
+        str, typer.Option("--method", help="How to learn.", **one_of(*PLAYOUT_METHODS))
+    ] = _DEFAULTS.method_name,
     start: Annotated[
         str,
         typer.Option("--start", metavar="FILE", help="The policy to start from: a file, or mogo for MoGo's rules."),
@@ -94,10 +96,10 @@ def train(
     weights: Annotated[
         str, typer.Option("--weights", metavar="FILE", help="The value function of method two_step.")
     ] = "",
-    alpha: Annotated[float, typer.Option("--alpha", parser=number, metavar="X", help="Step size.")] = 2.0,
+    alpha: Annotated[float, typer.Option("--alpha", parser=number, metavar="X", help="Step size.")] = _DEFAULTS.alpha,
     epochs: Annotated[
         int, typer.Option("--epochs", parser=count(1), metavar="N", help="Number of passes over the positions.")
-    ] = 5,
+    ] = _DEFAULTS.epochs,
     simulations: Annotated[
         int,
         typer.Option(
@@ -106,15 +108,17 @@ def train(
             metavar="N",
             help="Simulations for a position's outcome, and as many again for its gradient.",
         ),
-    ] = 50,
+    ] = _DEFAULTS.simulations,
     batch: Annotated[
         int, typer.Option("--batch", parser=count(1), metavar="N", help="Positions before the weights change.")
-    ] = 10,
-    l2: Annotated[float, typer.Option("--l2", parser=number, metavar="X", help="Penalty of method games.")] = 1.0,
+    ] = _DEFAULTS.batch,
+    l2: Annotated[
+        float, typer.Option("--l2", parser=number, metavar="X", help="Penalty of method games.")
+    ] = _DEFAULTS.l2,
     iterations: Annotated[
         int, typer.Option("--iterations", parser=count(1), metavar="N", help="Steps of method games, at most.")
-    ] = 100,
-    seed: Seed = 1,
+    ] = _DEFAULTS.iterations,
+    seed: Seed = _DEFAULTS.seed,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("playouts.npz"),
     force: Force = False,
 ) -> None:
@@ -147,7 +151,7 @@ def _learn(sources: list[Path], method: str, start: str, weights: str, numbers: 
     from train.knowledge.shards import read_collection
     from train.knowledge.targets import load_targets
 
-    settings = playouts.PlayoutSettings(playouts.METHODS[method], **numbers)
+    settings = PlayoutSettings(PLAYOUT_METHODS[method], **numbers)
     if method == "games":
         games = read_collection(sources)
         with learning_progress(settings.iterations) as report:

@@ -25,8 +25,7 @@ from train.cli.options import (
     Size,
     as_json,
     board,
-    check_picture,
-    check_writable,
+    check_outputs,
     count,
     number,
     refuse_unused,
@@ -176,8 +175,7 @@ def compare(
     They may be finished, interrupted or still running, and may use different features, but must have the same board
     size. A weight file can take the place of a run: it plays every checkpoint of the other.
     """
-    check_writable(json_file)
-    check_picture(png)
+    check_outputs(json_file, png)
 
     from train.runs.compare import compare as compare_runs
 
@@ -222,8 +220,7 @@ def evaluate(
     A run takes part with all its checkpoints and its last weights, which gives a learning curve. The scale is that of
     the reference ladder (`rlgo ladder`), the same for all runs.
     """
-    check_writable(json_file)
-    check_picture(png)
+    check_outputs(json_file, png)
 
     from train.runs.evaluate import evaluate as rate
 
@@ -315,8 +312,8 @@ def sweep(
 ) -> None:
     """Train over a range of settings and seeds, and rank them.
 
-    The settings form a grid or are drawn at random; train/runs/sweep.py explains the CONFIG. Run the same command again
-    to continue an interrupted sweep; finished runs are kept.
+    The settings form a grid or are drawn at random; `rlgo configs sweeps/step_size` shows a CONFIG. Run the same
+    command again to continue an interrupted sweep; finished runs are kept.
     """
     from train.runs.fleet import FAILED
     from train.runs.pictures import sweep_picture

@@ -152,6 +152,8 @@ def convert(
 
     old = load_any(file)
     path = _new_file(out, "-".join([file.stem, *marks]) + ".npz", force)
+    if size in (None, old.features.size) and sharing in (None, old.features.sharing):
+        raise RlgoError(f"{file}: is already {old.features.name}")
     try:
         new = convert_weights(old, size, sharing)
     except RlgoError as error:

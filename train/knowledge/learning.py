@@ -8,50 +8,30 @@ makes the moves of training games most probable.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mcts.handcrafted import judge
 from rlgo import mm, softmax
 from rlgo.board import BLACK, new_board, play, zobrist
-from rlgo.bounds import Choice, Whole, checked
 from rlgo.decisions import Decisions, GameTable, begin_game, decisions_of, grow_tree, turn
 from rlgo.errors import RlgoError
-from rlgo.nested_shapes import MOST_RINGS, known_shapes, make_tree
+from rlgo.nested_shapes import known_shapes, make_tree
 from rlgo.patterns import Patterns
 from rlgo.resources import checkpoints_dir
 from rlgo.rollout import mogo_patterns
-from rlgo.settings import COUNT, POSITIVE
 from rlgo.value import ValueFunction
 from rlgo.weights import Weights, load_weights, shipped_weights
 from train.console import table
+from train.knowledge.settings import PATTERN_METHODS, PatternSettings
 from train.knowledge.shards import Collection, is_held_out, take_games
-from train.settings import name_of
 
-METHODS = {"softmax": 0, "mm": 1}
 _MOST_COUNTED = 6_000_000  # shapes that are counted, known or not
 _SCALE_GAMES = 200  # to fit the factor of a score that is no probability
 _PHASES = {"moves 1-20": (0, 20), "moves 21-40": (20, 40), "moves 41-": (40, 10**9), "all": (0, 10**9)}
 _TOPS = (1, 5, 10)
 RANKS = 20  # ranks of which the cumulative probability is kept
-
-
-@checked
-class PatternSettings(NamedTuple):
-    """How patterns are learned. Raises `RlgoError` for a value out of range."""
-
-    method: Annotated[int, Choice(METHODS)] = METHODS["softmax"]
-    seen: Annotated[int, COUNT] = 100  # how often a shape must have been seen to become known
-    rings: Annotated[int, Whole(ge=1, le=MOST_RINGS)] = MOST_RINGS  # of the largest shapes
-    l2: Annotated[float, POSITIVE] = 2.0  # penalty of softmax regression
-    prior: Annotated[float, POSITIVE] = 1.0  # virtual wins, and losses, of a feature in minorization-maximization
-    iterations: Annotated[int, COUNT] = 100
-
-    @property
-    def method_name(self) -> str:
-        """The name of the method."""
-        return name_of(self.method, METHODS)
 
 
 def game_table(games: Collection, *, held_out: bool, most: int | None = None) -> GameTable:
@@ -61,7 +41,7 @@ def game_table(games: Collection, *, held_out: bool, most: int | None = None) ->
     """
     chosen = np.flatnonzero(is_held_out(games.arrays["id"]) == held_out)[:most]
     if not len(chosen):
-        raise RlgoError(f"{len(games):,} games: expected more, so that some are {'' if held_out else 'not '}held out")
+        raise RlgoError(f"games = {len(games):,}: expected about 30 or more: a tenth is held out to measure by")
     a = take_games(games.arrays, chosen)
     first_move = np.concatenate([[0], np.cumsum(a["n_moves"])])
     searched = a["n_visited"] > 0
@@ -83,7 +63,7 @@ def train_patterns(
     growing = grow_tree(games, size, settings.seen, settings.rings, _MOST_COUNTED)
     parents, codes, seen = known_shapes(growing, settings.seen)
     decisions = decisions_of(games, size, make_tree(size, parents, codes))
-    if settings.method == METHODS["mm"]:
+    if settings.method == PATTERN_METHODS["mm"]:
         weights = mm.fit(decisions, len(parents), settings.prior, settings.iterations, report)
     else:
         weights = softmax.fit(decisions, parents, settings.l2, settings.iterations, report)

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rlgo.balancing import add_simulations, add_two_plies, fit_games, mogo_weights, new_score, new_two_plies
 from rlgo.board import new_boards
-from rlgo.bounds import Choice, checked
 from rlgo.errors import RlgoError
 from rlgo.game import Game
 from rlgo.jit import compiling, make_rng
 from rlgo.learner import averaging_rate
 from rlgo.rollout import MOGO, SOFTMAX, UNIFORM, DefaultPolicy, make_rules, new_rollout, playouts
-from rlgo.settings import AT_LEAST_0, COUNT, POSITIVE, SEED, VALUES
+from rlgo.settings import VALUES
 from rlgo.softmax_policy import (
     LEAST_SELF_ATARI,
     OTHERS,
@@ -35,31 +34,9 @@ from rlgo.weights import Weights, find_weights, load_weights
 from train import console
 from train.knowledge.collect import origin
 from train.knowledge.learning import game_table
+from train.knowledge.settings import BALANCE, TWO_STEP, PlayoutSettings
 from train.knowledge.shards import Collection
 from train.knowledge.targets import Targets
-from train.settings import name_of
-
-GAMES, BALANCE, TWO_STEP, REINFORCE = 0, 1, 2, 3
-METHODS = {"games": GAMES, "balance": BALANCE, "two_step": TWO_STEP, "reinforce": REINFORCE}
-
-
-@checked
-class PlayoutSettings(NamedTuple):
-    """How a softmax policy is learned. Raises `RlgoError` for a value out of range."""
-
-    method: Annotated[int, Choice(METHODS)] = BALANCE
-    alpha: Annotated[float, POSITIVE] = 2.0  # step size of the gradient
-    epochs: Annotated[int, COUNT] = 5  # how often each position is learned from
-    simulations: Annotated[int, COUNT] = 50  # for the mean outcome of a position, and again for its gradient
-    batch: Annotated[int, COUNT] = 10  # positions before the weights change
-    l2: Annotated[float, AT_LEAST_0] = 1.0  # games: penalty
-    iterations: Annotated[int, COUNT] = 100  # games: of L-BFGS
-    seed: Annotated[int, SEED] = 1
-
-    @property
-    def method_name(self) -> str:
-        """The name of the method."""
-        return name_of(self.method, METHODS)
 
 
 def learn_games(

@@ -505,6 +505,8 @@ def play_in_terminal(
     if record is not None and record.exists() and not force:
         raise RlgoError(f"{record}: already exists; use --force to overwrite it, or --sgf to name another file")
     settings = None if time is None else parse_time(time)
+    if handicap:  # refused now, rather than after compiling
+        Game(size, komi).fixed_handicap(handicap)
     human = {"black": BLACK, "white": WHITE, None: WHITE if handicap else BLACK}[color]
     with contextlib.closing(make_player(spec, size, seed)) as player:
         print(f"rlgo: {player.name} is getting ready ...", file=sys.stderr, flush=True)

@@ -18,7 +18,7 @@ from pydantic import Field
 from rlgo import alphabeta, dyna2, table_search, td_search
 from rlgo.alphabeta_player import AlphaBeta
 from rlgo.board import new_board
-from rlgo.bounds import Choice, Number, bound
+from rlgo.bounds import Choice, Number, bound, name_of
 from rlgo.errors import RlgoError
 from rlgo.exchange import load_any
 from rlgo.jit import seed_sequence
@@ -44,7 +44,7 @@ from rlgo.value import ValueFunction
 from rlgo.weights import Weights, find_weights
 from train import settings
 from train.players.loading import loaded
-from train.settings import Count, Liberties, OneOf, Section, Sizes, SizesOrNone, Within, name_of, section
+from train.settings import Count, Liberties, OneOf, Section, Sizes, SizesOrNone, Within, section
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

@@ -23,7 +23,7 @@ from mcts.settings import (
     Resources,
     Settings,
 )
-from rlgo.bounds import bound
+from rlgo.bounds import bound, name_of
 from rlgo.errors import RlgoError
 from rlgo.jit import seed_sequence
 from rlgo.patterns import Patterns, find_patterns, load_patterns
@@ -64,7 +64,7 @@ from train.players.keys import (
 from train.players.levels import LEVELS
 from train.players.loading import loaded
 from train.players.spec import make_player
-from train.settings import Count, OneOf, name_of, nested_spec, section
+from train.settings import Count, OneOf, nested_spec, section
 
 _SETTINGS, _RESOURCES = Settings(), Resources()
 _CODES: dict[str, Mapping[str, int]] = {"schedule": RAVE_SCHEDULES, "heuristic": HEURISTICS}  # by name

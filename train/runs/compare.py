@@ -19,6 +19,7 @@ from rlgo.settings import FAST_GAMES, SEED
 from rlgo.weights import Weights, load_weights
 from train import console
 from train.arena.fast import play_weights
+from train.config import RunConfig
 from train.console import Progress
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
@@ -144,6 +145,17 @@ def compare(a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, pro
     return Comparison(left, right, last, curve, differences, games, seed, komi, interrupted)
 
 
+def weights_of_file(path: str | Path) -> Weights:
+    """Read a weight file where the folder of a run was possible, too. RlgoError if it is neither."""
+    path = Path(path)
+    if path.is_dir():
+        raise RlgoError(f"{path}: expected the folder of a training run, or a weight file")
+    below = Path(RunConfig().out) / path
+    if not path.exists() and RunFolder(below).exists():
+        raise RlgoError(f"{path}: no such file or folder; did you mean {below}?")
+    return load_any(path)
+
+
 def _side(path: str | Path) -> Side:
     """Read a run or a weight file."""
     folder = RunFolder(path)
@@ -152,9 +164,7 @@ def _side(path: str | Path) -> Side:
         # Read as plain TOML, because another version of rlgo may have written it.
         config = settings(folder.config.read_text("utf-8"))
         return Side(str(path), weights, folder.saved(), config, folder.read_metrics().lines)
-    if folder.path.is_dir():
-        raise RlgoError(f"{path}: expected the folder of a training run, or a weight file")
-    weights = load_any(path)
+    weights = weights_of_file(path)
     f = weights.features
     known = {
         "board.size": f.size,

@@ -14,7 +14,6 @@ import numpy as np
 
 from rlgo.bounds import One, OrNone, Place
 from rlgo.errors import RlgoError
-from rlgo.exchange import load_any
 from rlgo.fast_games import compile_matches, play_fast
 from rlgo.resources import version
 from rlgo.settings import EVEN_COUNT, FAST_GAMES, KOMI, SEED
@@ -23,6 +22,7 @@ from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.fast import on_common_features
 from train.arena.ladder import SCALE, Ladder, load_ladder
 from train.console import Progress, message
+from train.runs.compare import weights_of_file
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
 from train.runs.strength import GNUGO_NAME, need_gnugo, play_gnugo
@@ -205,10 +205,8 @@ def _entrants(targets: Sequence[str | Path]) -> list[Entrant]:
         if path in folders:
             same_name = [folder for folder in folders if folder.resolve().name == path.resolve().name]
             entrants += _run_entrants(path, path.resolve().name if len(same_name) == 1 else str(path))
-        elif path.is_dir():
-            raise RlgoError(f"{path}: expected the folder of a training run, or a weight file")
         else:
-            entrants.append(Entrant(str(path), load_any(path)))
+            entrants.append(Entrant(str(path), weights_of_file(path)))
     if not entrants:
         raise RlgoError("evaluate: expected at least one weight file or folder of a training run")
     first = entrants[0]

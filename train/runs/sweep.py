@@ -98,7 +98,7 @@ def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
     data = read_toml(file)
     table = data.pop("sweep", None)
     if not isinstance(table, dict):
-        raise RlgoError(f"{file}: expected a table [sweep]; its keys are explained in train/runs/sweep.py")
+        raise RlgoError(f"{file}: expected a table [sweep], as `rlgo configs sweeps/step_size` shows")
     ranges = _ranges(table.pop("parameters", {}), str(file))
     s = section_from(SweepConfig, table, str(file))
     base = base_of(file, s.base)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rlgo.resources import config_path
 from train.cli.main import main
 
 
@@ -42,6 +45,25 @@ def test_set_takes_settings_and_leaves_the_config(
 ) -> None:
     assert main(["train", *argv]) == 0
     assert loaded == [("quick", settings)]
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["quick", A], "got unexpected extra argument(s) (run.games=1_000); settings follow --set"),
+        (["step.toml"], "step.toml: expected a training run, found a table [sweep] (see rlgo sweep --help)"),
+    ],
+    ids=str,
+)
+def test_likely_mistakes_get_a_hint(
+    argv: list[str], message: str, tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    shutil.copy(config_path("step_size", "sweeps"), tmp_path / "step.toml")
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", *argv]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"rlgo: error: {message}")
+    assert err.count("\n") == 1
 
 
 def test_a_path_with_an_equals_sign_is_a_config(loaded: list[tuple[str, list[str]]]) -> None:

@@ -31,7 +31,8 @@ from train import console
 from train.cli.main import main
 from train.knowledge import playouts as playouts_module
 from train.knowledge import targets as targets_module
-from train.knowledge.playouts import PlayoutSettings, balance_table, learn_targets, measure_all, shared
+from train.knowledge.playouts import balance_table, learn_targets, measure_all, shared
+from train.knowledge.settings import PlayoutSettings
 from train.knowledge.shards import StudyGame, open_folder, read_collection
 from train.knowledge.targets import Targets, load_targets, save_targets, search_targets
 from train.locks import only_writer

@@ -37,7 +37,7 @@ def config(out: Path, name: str, games: int, sizes: tuple[int, ...], **board: An
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
-    """A folder with two runs, of 550 and of 200 games, and what is neither."""
+    """A folder with two runs, of 550 and of 200 games, one of them also below runs/, and what is neither."""
     out = tmp_path_factory.mktemp("runs")
     train(config(out, "long", 550, (1, 2)), progress=False)
     train(config(out, "short", 200, (1,)), progress=False)
@@ -47,6 +47,8 @@ def made(tmp_path_factory) -> Path:
     save_weights(out / "six.npz", weights(6))
     (out / "damaged.npz").write_bytes((out / "long" / "weights.npz").read_bytes()[:-100])
     (out / "text").write_text("no weights")
+    (out / "runs").mkdir()
+    (out / "runs" / "below").symlink_to(out / "long")
     return out
 
 
@@ -212,6 +214,8 @@ def test_the_command_prints_writes_and_draws(made, found, tmp_path, capsys):
         (["none.npz"], "none.npz: "),
         (["damaged.npz"], "damaged.npz: "),
         (["text"], "text: "),
+        (["below"], "below: no such file or folder; did you mean runs/below?"),
+        (["long", "--json", "x.png", "--png", "./x.png"], "--png x.png: expected another file than --json"),
         (["."], ".: expected the folder of a training run, or a weight file"),
         (["long", "six.npz"], "long 100 is for 5x5, six.npz for 6x6: expected the same board size"),
         (["long", "komi.npz"], "long 100 was trained with komi 0.5, komi.npz with 1.5: expected --komi"),

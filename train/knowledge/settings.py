@@ -1,0 +1,53 @@
+"""The settings of what learns from searches: patterns, and softmax policies for playouts.
+
+Each default and each bound is defined here and nowhere else. Nothing heavy is imported, so that the command line can
+show the defaults without loading numba.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from rlgo.bounds import Choice, Whole, checked, name_of
+from rlgo.settings import AT_LEAST_0, COUNT, MOST_RINGS, POSITIVE, SEED
+
+PATTERN_METHODS = {"softmax": 0, "mm": 1}
+
+GAMES, BALANCE, TWO_STEP, REINFORCE = 0, 1, 2, 3
+PLAYOUT_METHODS = {"games": GAMES, "balance": BALANCE, "two_step": TWO_STEP, "reinforce": REINFORCE}
+
+
+@checked
+class PatternSettings(NamedTuple):
+    """How patterns are learned. Raises `RlgoError` for a value out of range."""
+
+    method: Annotated[int, Choice(PATTERN_METHODS)] = PATTERN_METHODS["softmax"]
+    seen: Annotated[int, COUNT] = 100  # how often a shape must have been seen to become known
+    rings: Annotated[int, Whole(ge=1, le=MOST_RINGS)] = MOST_RINGS  # of the largest shapes
+    l2: Annotated[float, POSITIVE] = 2.0  # penalty of softmax regression
+    prior: Annotated[float, POSITIVE] = 1.0  # virtual wins, and losses, of a feature in minorization-maximization
+    iterations: Annotated[int, COUNT] = 100
+
+    @property
+    def method_name(self) -> str:
+        """The name of the method."""
+        return name_of(self.method, PATTERN_METHODS)
+
+
+@checked
+class PlayoutSettings(NamedTuple):
+    """How a softmax policy is learned. Raises `RlgoError` for a value out of range."""
+
+    method: Annotated[int, Choice(PLAYOUT_METHODS)] = BALANCE
+    alpha: Annotated[float, POSITIVE] = 2.0  # step size of the gradient
+    epochs: Annotated[int, COUNT] = 5  # how often each position is learned from
+    simulations: Annotated[int, COUNT] = 50  # for the mean outcome of a position, and again for its gradient
+    batch: Annotated[int, COUNT] = 10  # positions before the weights change
+    l2: Annotated[float, AT_LEAST_0] = 1.0  # games: penalty
+    iterations: Annotated[int, COUNT] = 100  # games: of L-BFGS
+    seed: Annotated[int, SEED] = 1
+
+    @property
+    def method_name(self) -> str:
+        """The name of the method."""
+        return name_of(self.method, PLAYOUT_METHODS)
