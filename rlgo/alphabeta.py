@@ -31,6 +31,7 @@ from rlgo.rollout import Rules
 from rlgo.shapes import Table, padded_points
 from rlgo.value import best_afterstate, gain_of
 
+DEFAULT_DEPTH, DEFAULT_TABLE_BITS = 4, 18  # plies; 2**18 entries of the transposition table
 MAX_DEPTH = 40
 DEPTH = Whole(ge=1, le=MAX_DEPTH - 1)
 TABLE_BITS = Whole(ge=4, le=28)

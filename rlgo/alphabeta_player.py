@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlgo.alphabeta import Options
+from rlgo.alphabeta import DEFAULT_DEPTH, DEFAULT_TABLE_BITS, Options
 from rlgo.board import new_board
 from rlgo.bounds import One
 from rlgo.budget import Budget, shorter
@@ -40,10 +40,10 @@ class AlphaBeta(Player):
     def __init__(
         self,
         weights: Weights,
-        depth: int | None = 4,
+        depth: int | None = DEFAULT_DEPTH,
         seconds: float | None = None,
         options: Options = Options(),
-        table_bits: int = 18,
+        table_bits: int = DEFAULT_TABLE_BITS,
         workers: int = 1,
         seed: Seed = None,
         name: str = "alphabeta",

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.alphabeta import (
+    DEFAULT_TABLE_BITS,
     DEPTH,
     MAX_DEPTH,
     TABLE_BITS,
@@ -209,7 +210,12 @@ class AlphaBetaSearch:
     """
 
     def __init__(
-        self, size: int, options: Options = Options(), table_bits: int = 18, workers: int = 1, seed: Seed = None
+        self,
+        size: int,
+        options: Options = Options(),
+        table_bits: int = DEFAULT_TABLE_BITS,
+        workers: int = 1,
+        seed: Seed = None,
     ):
         table_bits, workers = TABLE_BITS.check("table_bits", table_bits), THREADS.check("workers", workers)
         size = self.size = board_size(size)

@@ -24,14 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.board import PASS
 from rlgo.bounds import One, OrNone, Place, Switch
 from rlgo.errors import RlgoError
 from rlgo.files import check_writable
 from rlgo.game import Game
 from rlgo.incremental import new_shapes, reset, reweigh, update_value
 from rlgo.jit import copy_record, njit
-from rlgo.player import Insight, Seed
+from rlgo.player import Insight, Seed, random_move
 from rlgo.rewriting import fuse, unshare
 from rlgo.rollout import make_rules
 from rlgo.settings import (
@@ -173,8 +172,7 @@ class Dyna2(TdSearch):
     def explore(self, game: Game, move: int) -> int:
         """Return a random sensible move with probability long_epsilon, else `move`, the best one."""
         if self.long_epsilon > 0 and self._choice.random() < self.long_epsilon:
-            moves = game.sensible_moves()
-            return moves[self._choice.integers(len(moves))] if moves else PASS
+            return random_move(game, self._choice)
         return move
 
     def end_game(self, game: Game, outcome: float) -> None:

@@ -262,8 +262,13 @@ class RandomPlayer(Player):
     def genmove(self, game: Game) -> int:
         """Choose a sensible move at random, or PASS."""
         check_size(self, game)
-        moves = game.sensible_moves()
-        return moves[self._rng.integers(len(moves))] if moves else PASS
+        return random_move(game, self._rng)
+
+
+def random_move(game: Game, rng: np.random.Generator) -> int:
+    """Draw a sensible move, each with the same probability; PASS if there is none."""
+    moves = game.sensible_moves()
+    return moves[rng.integers(len(moves))] if moves else PASS
 
 
 class AfterstateValues(Protocol):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rlgo.alphabeta import Options
+from rlgo.alphabeta import DEFAULT_DEPTH, DEFAULT_TABLE_BITS, Options
 from rlgo.bounds import One
 from rlgo.budget import Budget, shorter
 from rlgo.deepening import AlphaBetaResult, AlphaBetaSearch, best_first, check_limits, describe, sigmoid
@@ -43,10 +43,10 @@ class TwoPhase(Player):
     def __init__(
         self,
         first: TdSearch,
-        depth: int | None = 4,
+        depth: int | None = DEFAULT_DEPTH,
         seconds: float | None = None,
         options: Options = Options(),
-        table_bits: int = 18,
+        table_bits: int = DEFAULT_TABLE_BITS,
         workers: int = 1,
         seed: Seed = None,
         name: str = "two_phase",

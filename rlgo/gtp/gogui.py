@@ -15,13 +15,13 @@ from rlgo.coords import from_row_col, from_vertex, to_vertex
 from rlgo.draw import shapes_text
 from rlgo.errors import RlgoError
 from rlgo.game import COLOR_NAMES, Game
+from rlgo.gtp.analyze import LINE_MOVES
 from rlgo.gtp.arguments import parse_color, take
 from rlgo.gtp.protocol import command
 from rlgo.player import Candidate
 from rlgo.session import GameSession
 from rlgo.weights import Weights
 
-_LINE_MOVES = 12  # length of a drawn principal variation
 _SHAPES = 10  # number of shapes drawn for a position
 
 
@@ -143,7 +143,7 @@ def variation(candidates: Sequence[Candidate], searched: Game, game: Game) -> st
         return "TEXT nothing has been searched here"
     best, stones = candidates[0], list[str]()
     color = game.to_play if since else searched.to_play
-    for p in best.line[len(since) : _LINE_MOVES]:
+    for p in best.line[len(since) : LINE_MOVES]:
         stones.append(f"{COLOR_NAMES[color][0].lower()} {to_vertex(p, game.size)}")
         color = 3 - color
     drawn = [f"VAR {' '.join(stones)}"] if stones else []

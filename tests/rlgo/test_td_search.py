@@ -386,6 +386,24 @@ def test_a_move_that_is_not_played_delays_nothing():
             game.play(game.sensible_moves()[0])
 
 
+@pytest.mark.parametrize("settings", [{}, {"delay": 2}, {"reset": True}], ids=str)
+def test_questions_change_nothing(settings):
+    """Candidates, insight and maps, of the position and of the one after it: the same moves and weights follow."""
+    silent, asked = (TdSearch(**QUICK, **settings) for _ in range(2))
+    game = Game(5)
+    for _ in range(6):
+        move = silent.genmove(game)
+        after = game.copy()
+        after.play(move)
+        for position in (game, after):
+            asked.candidates(position)
+            asked.insight(position)
+            asked.analyses()
+        assert asked.genmove(game) == move
+        np.testing.assert_array_equal(asked.theta_bar, silent.theta_bar)
+        game = after
+
+
 def test_values_that_were_asked_for_stay():
     """`evaluate` returns an array of its own, and questions leave the map of the last move alone."""
     search, game = TdSearch(**QUICK), game_after("C3", "D4")

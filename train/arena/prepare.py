@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.board import PASS
 from rlgo.errors import RlgoError
 from rlgo.game import Game
-from rlgo.player import Player
+from rlgo.player import Player, random_move
 from rlgo.resources import checkpoints_dir
 from train import provenance
 from train.players import make_player
@@ -88,6 +87,5 @@ def random_opening(size: int, plies: int, rng: np.random.Generator) -> list[int]
     """Return uniformly random sensible moves from the empty board; a pass if there is none."""
     game = Game(size)
     for _ in range(plies):
-        moves = game.sensible_moves()
-        game.play(moves[rng.integers(len(moves))] if moves else PASS)
+        game.play(random_move(game, rng))
     return [p for _, p in game.moves]
