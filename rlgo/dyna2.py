@@ -126,7 +126,6 @@ class Dyna2(TdSearch):
         self.long_term = long_term
         self._written_out: Weights | None = None  # whose weights `long_table` holds
         self._sharing = sharing
-        self._long_values = np.full(size * size + 1, np.nan)
         self._apart = apart or sharing != "none"
         self.long_learning, self.long_save = long_learning, long_save
         self.long_epsilon = PROBABILITY.check("long_epsilon", long_epsilon)
@@ -159,11 +158,6 @@ class Dyna2(TdSearch):
             self.long_table, self._written_out = table.black, self.long_term
         return self.long_table.copy()
 
-    def new_game(self) -> None:
-        """Clear the short-term memory."""
-        super().new_game()
-        self._long_values[:] = np.nan
-
     def _forget(self) -> None:
         super()._forget()
         if self._apart:
@@ -187,10 +181,18 @@ class Dyna2(TdSearch):
         """Return maps of V after each legal move: ``value`` by both memories, ``long-term`` by that memory alone."""
         return {**super().analyses(), "long-term": self._long_values[:-1].reshape(self.features.size, -1)}
 
-    def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
-        """Return V-bar after each move in the position of `game`; see `TdSearch.evaluate`."""
+    def keep_values(self, game: Game, memory: np.ndarray) -> None:
+        """Keep V after each move by both memories, and by the long-term one alone; see `TdSearch.keep_values`."""
+        super().keep_values(game, memory)
         if self.long_term is not None:
             self._long_values = ValueFunction(self.long_term).afterstates(game.board)
+
+    def _forget_values(self) -> None:
+        super()._forget_values()
+        self._long_values = np.full_like(self.values, np.nan)
+
+    def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
+        """Return V-bar after each move in the position of `game`; see `TdSearch.evaluate`."""
         if not self._apart:
             return super().evaluate(game, theta_bar)
         assert self.long_term is not None
@@ -208,9 +210,8 @@ class Dyna2(TdSearch):
         """Return V of the moves by both memories, and by each alone; see `TdSearch.insight`."""
         short_term = self.theta_bar if self._apart else self.theta_bar - self.long_table
         parts = {"short_term": super().evaluate(game, short_term)}
-        self.evaluate(game)  # leaves the values of the long-term memory
         if self.long_term is not None:
-            parts["long_term"] = self._long_values
+            parts["long_term"] = ValueFunction(self.long_term).afterstates(game.board)
         return self._insight(game, short_term, parts)
 
     def fused_table(self, theta_bar: np.ndarray | None = None) -> Table:

@@ -296,7 +296,7 @@ class TdSearch(Player):
         self._shapes = new_shapes(1, size, sees)[0]  # of `evaluate`, while others simulate
         self._make_room()
         self.tally = self.scratch[0].tally
-        self.values = np.full(size * size + 1, np.nan)
+        self._forget_values()
 
     def _make_room(self) -> None:
         """Make the copies that the threads learn in, and the journals by which they exchange what they learn."""
@@ -325,7 +325,7 @@ class TdSearch(Player):
         """Forget what was learned in the last game."""
         self._forget()
         self._older.clear()
-        self.values = np.full_like(self.values, np.nan)
+        self._forget_values()
         for scratch in self.scratch:
             clear_tally(scratch.tally)
         self.tally = self.scratch[0].tally
@@ -337,9 +337,16 @@ class TdSearch(Player):
 
     def act(self, game: Game, memory: np.ndarray) -> int:
         """Return the best move by a memory, float32[K], or what the player does instead: RESIGN, or exploration."""
-        self.values = self.evaluate(game, memory)
+        self.keep_values(game, memory)
         move = greedy_move(game, self.values, self._choice)
         return self.settle(game, move, ranked(game, self.values)[0].value)
+
+    def keep_values(self, game: Game, memory: np.ndarray) -> None:
+        """Keep V after each move by a memory, float32[K], for `analyses`."""
+        self.values = self.evaluate(game, memory)
+
+    def _forget_values(self) -> None:
+        self.values = np.full(self.features.size * self.features.size + 1, np.nan)
 
     def settle(self, game: Game, move: int, value: float) -> int:
         """Return what to do if `move` is the best: play it, explore instead (Dyna-2), or RESIGN.
@@ -480,7 +487,8 @@ class TdSearch(Player):
         """Compile what a search needs, so that compiling costs no clock time."""
         game = Game(self.features.size)
         self._warm_up(game)
-        self.evaluate(game)
+        self.keep_values(game, self.theta_bar)
+        self._forget_values()
 
     def _warm_up(self, game: Game) -> None:
         with compiling(f"{self.name}, {game.size}x{game.size}, {self.features.name}"):

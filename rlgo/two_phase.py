@@ -79,7 +79,7 @@ class TwoPhase(Player):
         if left == 0.0:  # making the table alone takes up to 80 ms on 19x19
             return self.first.act(game, memory)
         table = self.first.fused_table(memory)
-        self.first.values = self.first.evaluate(game, memory)
+        self.first.keep_values(game, memory)
         seconds = None if left is None else max(1e-3, left)
         self._position = position_of(game)
         self.result = self.second.search(game, table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
