@@ -21,7 +21,7 @@ interface ChartProps {
 }
 
 const LEFT = 46;
-const RIGHT = 12;
+const RIGHT = 20; // half the width of the last number on the x axis
 const TOP = 10;
 const BOTTOM = 34;
 

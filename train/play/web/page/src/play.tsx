@@ -61,6 +61,7 @@ export function PlayView(): JSX.Element {
               Save SGF
             </Button>
           </div>
+          {hello.value?.has_sgf && <ServerRecords />}
           <p class="muted">
             {now ? `${now.size}×${now.size}, komi ${now.komi}` : " "}
             {now && placedText(now.setup)}. Drop an SGF file anywhere to open it.
@@ -276,7 +277,6 @@ function OpenButton(): JSX.Element {
           event.currentTarget.value = "";
         }}
       />
-      {hello.value?.has_sgf && <ServerRecords />}
     </>
   );
 }
