@@ -88,7 +88,7 @@ def test_weight_files_by_name(tmp_path):
     files = WeightFiles((tmp_path / "in",))
     names = [file.name for file in files.list(9)]
     assert names == ["9x9-100M", "9x9-10M", "9x9-1M", "9x9-liberties-5M", "deep/other.npz", "mine.npz"]
-    assert [file.name for file in files.list() if file.is_default] == ["13x13-1M", "19x19-200k", "9x9-100M"]
+    assert [file.name for file in files.list() if file.is_default] == ["13x13-1M", "19x19-2M", "9x9-100M"]
     assert files.find("deep/other.npz").path == tmp_path / "in" / "deep" / "other.npz"
     assert files.find("", 9).name == "9x9-100M"
     specs = Specs(SMALL, files)
