@@ -100,7 +100,7 @@ class GameSession:
         self.last_search: Search | None = None
         self.stop: Callable[[], bool] = never
         self._log = log
-        self._is_interrupted = False
+        self._is_interrupted = self._passes_early = False
         self._announced_end = False
         self._own_move_last = False  # whether the last change to the game was a move by the player
         self._make = make
@@ -388,7 +388,7 @@ class GameSession:
         game = self._position(color)
         self.player.read_clock(self.clock, color, game.size)
         self.last_search = None
-        self._is_interrupted = False
+        self._is_interrupted = self._passes_early = False
         try:
             with self._player_at_work(), self._reporting(report, game, every):
                 p = int(choose(game))
@@ -399,6 +399,9 @@ class GameSession:
             seconds, budget = time.monotonic() - start, self.player.limit
             if timed:
                 self.clock.spend(color, seconds, budget)
+        if self._passes_early:
+            self.log(f"{COLOR_NAMES[color]} passes: the game is won")
+            return p
         with self._player_at_work():
             self.last_search = Search(game.copy(), self.player.candidates(game))
             self.log(f"{COLOR_NAMES[color]} {seconds:.3f} s" + ("" if budget is None else f" of {budget:.3f} s"))
@@ -471,8 +474,9 @@ class GameSession:
         return won_by(game.to_play, rest.outcome) == 1 and won_by(game.to_play, ownership.wins) >= CERTAIN
 
     def _choose(self, game: Game) -> int:
-        """Choose a move; with `early_pass`, end a game that is won."""
-        return PASS if self.early_pass and self._may_end(game) else self.player.genmove(game)
+        """Choose a move; with `early_pass`, end a game that is won, without a search."""
+        self._passes_early = self.early_pass and self._may_end(game)
+        return PASS if self._passes_early else self.player.genmove(game)
 
     def _choose_cleaning_up(self, game: Game) -> int:
         """Choose a move, but do not end the game by a pass while the opponent has dead stones on the board."""

@@ -267,12 +267,14 @@ def test_cleaning_up_does_not_pass(early_pass: bool) -> None:
 
 
 def test_an_early_pass_needs_no_search() -> None:
-    player = Scripted("C1")
-    session = GameSession(player, komi=0.5, early_pass=True)
+    player, said = Scripted("C1"), list[str]()
+    session = GameSession(player, komi=0.5, early_pass=True, log=said.append)
     session.game = from_diagram(SETTLED, WHITE, 0.5)
     session.play(PASS)
     assert session.genmove() == PASS
     assert player.asked == []
+    assert session.last_search is None
+    assert said == ["Black passes: the game is won"]
     session.undo()
     assert session.suggest_among([at("C1")]) == at("C1")  # who asks for one of some moves does not want a pass
     assert len(player.asked) == 1

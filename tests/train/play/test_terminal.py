@@ -484,8 +484,9 @@ def test_any_bytes_may_be_typed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"handicap": 2, "spec": "rlgo"}, "there is none below 7x7"), ({"time": "soon"}, "time 'soon': expected seconds")],
+    [({"handicap": 2}, "there is none below 7x7"), ({"time": "soon"}, "time 'soon': expected seconds")],
 )
-def test_bad_settings(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], message: str) -> None:
+def test_bad_settings(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], message: str, capsys: Any) -> None:
     with pytest.raises(RlgoError, match=message):
         play(monkeypatch, "", **options)
+    assert capsys.readouterr().err == ""  # before the engine gets ready
