@@ -202,7 +202,7 @@ function ShapesCard(): JSX.Element {
           </figure>
         ))}
       </div>
-      <p class="muted">Colours are exchanged where that makes the weight positive: every shape is good for Black.</p>
+      <p class="muted">Colours are swapped where needed, so that every shape shown favours Black.</p>
     </section>
   );
 }
