@@ -121,6 +121,11 @@ def _won_gnugo(analysis: Analysis, names: set[str]) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
+def _two_digits(x: float) -> str:
+    """Format a number with two significant digits, or as an integer from 100 on."""
+    return f"{x:.2g}" if x < 99.5 else f"{x:,.0f}"
+
+
 def _players(e: Experiment, analysis: Analysis) -> str:
     """Return each player's rating, its win rates, and its speed."""
     is_swiss, is_rated = e.settings.pairing == "swiss", e.settings.pairing != "gauntlet"
@@ -152,7 +157,7 @@ def _players(e: Experiment, analysis: Analysis) -> str:
                 *([] if elo is None else [f"{elo.value:,.0f} ({elo.low:,.0f} to {elo.high:,.0f})"]),
                 f"{games[c.name]:,}",
                 *map(share, won),
-                f"{seconds[c.name] / games[c.name]:.2g}",
+                _two_digits(seconds[c.name] / games[c.name]),
                 *([speed] if analysis.speeds else []),
             ]
         )
