@@ -238,3 +238,12 @@ def test_git_sees_every_room() -> None:
     hidden = [line.strip() for line in (ROOT / ".gitignore").read_text("utf-8").splitlines()]
     rooms = {path.parent.name for path in FILES}
     assert not [line for line in hidden if line.strip("/") in rooms and not line.startswith("/")]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "checkpoints").rglob("*.npz")), ids=lambda path: path.stem)
+def test_shipped_files_name_no_folder_of_a_machine(path: Path) -> None:
+    """What a file says about its making, such as the weights that a run started from, is for other machines, too."""
+    content = path.read_bytes()
+    assert [
+        folder for folder in (b'"/', b"=/", b" /") if folder + b"tmp/" in content or folder + b"home/" in content
+    ] == []
