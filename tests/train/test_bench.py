@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from rlgo.errors import RlgoError
 from train.bench import KEYS, main, markdown_table
 from train.cli.main import main as rlgo
 from train.cli.options import ENGINE
@@ -51,6 +52,16 @@ def test_a_part_that_there_is_none_of(tmp_path, monkeypatch, capsys):
     assert rlgo(["bench", "playouts", "nothing", "--json", str(tmp_path / "b.json")]) == 2
     assert "rlgo: error: nothing: expected one of playouts, selfplay," in capsys.readouterr().err
     assert not (tmp_path / "b.json").exists()
+
+
+@pytest.mark.parametrize("part", ["scaling", "web"])
+def test_a_part_that_cannot_be_measured_here(part, monkeypatch):
+    monkeypatch.setattr(
+        "train.bench.parts_of", lambda *_: {"playouts": iter([("playouts_9x9_per_s", 1.0)]), part: iter(())}
+    )
+    assert "playouts_9x9_per_s" in main()  # among all parts, it is left out
+    with pytest.raises(RlgoError, match=f"{part}: cannot be measured here: expected "):
+        main(parts=[part])
 
 
 @pytest.mark.parametrize("path", ["nowhere/b.json", "."])
