@@ -7,7 +7,7 @@ The papers are Gelly & Silver 2011, "Monte-Carlo tree search and rapid action va
 MC-RAVE paper), and Silver, Sutton & Müller 2012, "Temporal-difference search in computer Go" (the TD paper).
 """
 
-from rlgo.lazy import lazily
+from rlgo.base.lazy import lazily
 
 __all__, __getattr__, __dir__ = lazily(
     __name__,

@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from mcts.tree import count, mean
-from rlgo.board import BLACK
-from rlgo.jit import inline, njit, random_unit
+from rlgo.base.jit import inline, njit, random_unit
+from rlgo.go.board import BLACK
 
 _VISITS_BEFORE_PRUNING = 50.0
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlgo.board import BORDER, EMPTY, PASS, in_atari, last_liberty, liberties_after, would_be_in_atari
-from rlgo.jit import njit
-from rlgo.rollout import neighbourhood
+from rlgo.base.jit import njit
+from rlgo.go.board import BORDER, EMPTY, PASS, in_atari, last_liberty, liberties_after, would_be_in_atari
+from rlgo.moves.rollout import neighbourhood
 
 # What each property of a move adds to x.
 _ANY_MOVE = -0.4

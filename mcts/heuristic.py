@@ -14,16 +14,16 @@ from mcts.handcrafted import judge
 from mcts.patterns import pattern_x, weigh_moves
 from mcts.settings import Heuristic
 from mcts.tree import add, count, find_edge, mean, statistic
-from rlgo.board import BLACK, PASS
-from rlgo.errors import RlgoError, shown
-from rlgo.incremental import reset_gains
-from rlgo.jit import compare_and_swap, inline, inline_once, njit
-from rlgo.patterns import Patterns, Strengths
-from rlgo.rollout import list_ataris, mogo_candidates
-from rlgo.settings import VALUES, Policy
-from rlgo.shapes import Table, make_features
-from rlgo.value import ValueFunction, gain_of, sigma, squash
-from rlgo.weights import Weights
+from rlgo.base.errors import RlgoError, shown
+from rlgo.base.jit import compare_and_swap, inline, inline_once, njit
+from rlgo.base.settings import VALUES, Policy
+from rlgo.features.incremental import reset_gains
+from rlgo.features.shapes import Table, make_features
+from rlgo.features.weights import Weights
+from rlgo.go.board import BLACK, PASS
+from rlgo.learning.value import ValueFunction, gain_of, sigma, squash
+from rlgo.moves.patterns import Patterns, Strengths
+from rlgo.moves.rollout import list_ataris, mogo_candidates
 
 
 class Knowledge(NamedTuple):

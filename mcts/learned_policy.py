@@ -6,10 +6,10 @@ chooses by the type.
 
 from __future__ import annotations
 
-from rlgo.board import PASS, play
-from rlgo.incremental import reset, update
-from rlgo.jit import by_type, inline, is_none
-from rlgo.policy import choose_move
+from rlgo.base.jit import by_type, inline, is_none
+from rlgo.features.incremental import reset, update
+from rlgo.go.board import PASS, play
+from rlgo.learning.policy import choose_move
 
 
 @inline

@@ -16,8 +16,8 @@ import numpy as np
 
 from mcts.search import FULL, NEEDS_PRIOR, SearchContext, Workspace, new_workspace, simulate
 from mcts.tree import MOST_VISITS, Tree, edges_of
-from rlgo.budget import SLICE_SECONDS
-from rlgo.threads import started
+from rlgo.base.budget import SLICE_SECONDS
+from rlgo.base.threads import started
 
 _SLICE = 256  # simulations: 5 to 10 ms on 9x9, up to 60 ms on 19x19
 _FIRST_SLICE = 32  # where slices follow the speed, which is not known yet

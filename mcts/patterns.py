@@ -1,7 +1,7 @@
 """Learned patterns as a heuristic: from the probability of a move to its value.
 
-Start reading at `weigh_moves`. The patterns themselves are in `rlgo/patterns.py`. A search without patterns compiles
-none of this: its `Knowledge` and its `Workspace` hold None in their places, and numba chooses by the type.
+Start reading at `weigh_moves`. The patterns themselves are in `rlgo/moves/patterns.py`. A search without patterns
+compiles none of this: its `Knowledge` and its `Workspace` hold None in their places, and numba chooses by the type.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.board import n_points
-from rlgo.jit import by_type, inline_once, is_none
-from rlgo.move_features import Study, new_study, study
-from rlgo.patterns import score_move
+from rlgo.base.jit import by_type, inline_once, is_none
+from rlgo.go.rules import n_points
+from rlgo.moves.move_features import Study, new_study, study
+from rlgo.moves.patterns import score_move
 
 # x = _SCALE log (n P(a)) - _SHIFT. Of n moves, a uniform choice would have n P(a) = 1. Handcrafted values, too, predict
 # the moves of games best if they are multiplied by some 2.5, and any move, there, costs as much as _SHIFT.
@@ -63,7 +63,7 @@ def weigh_moves(node, last_but_one, b, tree, strengths, scratch):
 
     last_but_one : the move before the one that led to the node, or PASS
     b : the position
-    strengths, scratch : `rlgo.patterns.Strengths` and `PatternScratch`; both None if the search has no patterns
+    strengths, scratch : `rlgo.moves.patterns.Strengths` and `PatternScratch`; both None if the search has no patterns
     """
     if scratch is not None:
         _weigh_moves(node, last_but_one, b, tree, strengths, scratch)

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import numpy as np
 
 from mcts.heuristic import knowledge_of
-from mcts.insight import tree_insight
 from mcts.parallel import SearchThreads, Task
 from mcts.prior import Prior, Priors, UserPrior, one_by_one
 from mcts.result import TreeResult, empty_maps, no_result, read_result, result_maps
@@ -28,6 +27,7 @@ from mcts.settings import (
     Resources,
     Settings,
 )
+from mcts.statistics import tree_statistics
 from mcts.tree import (
     MOST_VISITS,
     Tree,
@@ -41,22 +41,22 @@ from mcts.tree import (
     node_arrays,
     nodes_in,
 )
-from rlgo.board import PASS
-from rlgo.bounds import One, OrNone
-from rlgo.budget import Budget, check_budget
-from rlgo.coords import to_vertex
-from rlgo.errors import RlgoError, shown
-from rlgo.game import Game
-from rlgo.jit import compiling, seed_sequence
-from rlgo.memory import announce
-from rlgo.patterns import Patterns
-from rlgo.player import RESIGN, Candidate, Insight, Player, Seed, check_size, moves_to_try, won_by
-from rlgo.rollout import LEARNED, DefaultPolicy, is_hopeless, make_rules
-from rlgo.settings import DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, Policy, board_size
-from rlgo.shapes import Table
-from rlgo.td import check_max_moves
-from rlgo.td_search import TdSearch
-from rlgo.weights import Weights
+from rlgo.base.bounds import One, OrNone
+from rlgo.base.budget import Budget, check_budget
+from rlgo.base.errors import RlgoError, shown
+from rlgo.base.jit import compiling, seed_sequence
+from rlgo.base.ram import announce
+from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, Policy, board_size
+from rlgo.features.shapes import Table
+from rlgo.features.weights import Weights
+from rlgo.go.board import PASS
+from rlgo.go.coords import to_vertex
+from rlgo.go.game import Game
+from rlgo.go.rules import check_max_moves, make_rules
+from rlgo.moves.patterns import Patterns
+from rlgo.moves.rollout import LEARNED, DefaultPolicy, is_hopeless
+from rlgo.play.player import RESIGN, Candidate, Player, SearchStatistics, Seed, check_size, moves_to_try, won_by
+from rlgo.search.td_search import TdSearch
 
 # A low estimate, used to size the tree: nodes late in a game have 5 to 10 edges. (A node takes 13 bytes, an edge 23.)
 _EDGES_PER_NODE = 8
@@ -123,8 +123,8 @@ class TreeSearch(Player):
 
     >>> import numpy as np
     >>> from mcts.player import TreeSearch
-    >>> from rlgo.board import BLACK
-    >>> from rlgo.game import Game
+    >>> from rlgo.go.board import BLACK
+    >>> from rlgo.go.game import Game
     >>> def avoid_the_edge(board, moves):
     ...     rows, columns = np.divmod(moves, int(board.stride))  # 1 to 5 on this board, and 0 for a pass
     ...     is_inside = (rows > 1) & (rows < 5) & (columns > 1) & (columns < 5)
@@ -263,11 +263,11 @@ class TreeSearch(Player):
         columns = zip(result.moves, result.q, result.visits, lines, prior_q, strict=True)
         return [Candidate(int(p), float(q), int(n), line, float(h)) for p, q, n, line, h in columns if n > 0]
 
-    def insight(self, game: Game) -> Insight | None:
-        """Return the statistics of the root's moves; see `insight.tree_insight`. It may be called during a search."""
+    def statistics(self, game: Game) -> SearchStatistics | None:
+        """Return the statistics of the root's moves; it may be called during a search. See `statistics.py`."""
         if not self.root.is_at(game):
-            return super().insight(game)
-        return tree_insight(self._read_result(self.threads.simulations), self.threads, self.settings)
+            return super().statistics(game)
+        return tree_statistics(self._read_result(self.threads.simulations), self.threads, self.settings)
 
     def value_weights(self) -> Weights | None:
         """Return the weights that the search needs, if any."""
@@ -287,7 +287,7 @@ class TreeSearch(Player):
             self.threads.run(0, self._task(0.0))
             keep_subtree(0, self.trees[0])
             find_edge(0, PASS, self.trees[0])
-            tree_insight(self._read_result(0), self.threads, self.settings)
+            tree_statistics(self._read_result(0), self.threads, self.settings)
         self.root.forget()
         self._is_warm = True
 

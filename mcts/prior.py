@@ -13,9 +13,9 @@ import numpy as np
 from mcts.search import Workspace
 from mcts.settings import MOST_PRIOR
 from mcts.tree import Tree, statistic
-from rlgo.coords import to_vertex
-from rlgo.errors import RlgoError, shown
-from rlgo.jit import njit
+from rlgo.base.errors import RlgoError, shown
+from rlgo.base.jit import njit
+from rlgo.go.coords import to_vertex
 
 # (board record, moves) -> (H, C, C~). Moves are points or PASS, int64[n]; H, C and C~ are each float[n] or a number.
 Prior = Callable[[np.record, np.ndarray], Any]

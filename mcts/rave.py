@@ -11,8 +11,8 @@ import numpy as np
 
 from mcts.settings import ActionValue, RaveSchedule
 from mcts.tree import add, statistic
-from rlgo.board import BLACK, PASS
-from rlgo.jit import atomic_add, inline, inline_once
+from rlgo.base.jit import atomic_add, inline, inline_once
+from rlgo.go.board import BLACK, PASS
 
 
 @inline

@@ -11,8 +11,8 @@ import numpy as np
 
 from mcts.settings import ActionValue, Settings
 from mcts.tree import Tree, find_edge, most_visited_line, nodes_in
-from rlgo.board import BLACK, PASS
-from rlgo.coords import to_row_col
+from rlgo.go.board import BLACK, PASS
+from rlgo.go.coords import to_row_col
 
 _MAPS = ("value", "visits", "amaf", "prior")
 _MOST_MOVES = 200  # of a principal variation

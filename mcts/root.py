@@ -11,10 +11,10 @@ import numpy as np
 
 from mcts.settings import ActionValue, Settings
 from mcts.tree import NO_CHILD, Tree, add_root, edges_of, find_edge, keep_moves, keep_subtree
-from rlgo.board import PASS, new_board
-from rlgo.game import Game
-from rlgo.jit import copy_record
-from rlgo.player import position_of
+from rlgo.base.jit import copy_record
+from rlgo.go.board import PASS, new_board
+from rlgo.go.game import Game
+from rlgo.play.player import position_of
 
 
 class Root:

@@ -32,14 +32,13 @@ from mcts.tree import (
     visits_to_expand,
 )
 from mcts.uct import ucb1
-from rlgo.board import BLACK, board_dtype, new_boards, outcome, play
-from rlgo.incremental import reset_value, shapes_dtype
-from rlgo.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
-from rlgo.rollout import LEARNED, DefaultPolicy, Rules, begin_rollout, is_hopeless, rollout_dtype, step_rollout
-from rlgo.settings import LOGISTIC
-from rlgo.shapes import padded_points
-from rlgo.td import max_plies
-from rlgo.value import squash
+from rlgo.base.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
+from rlgo.base.settings import LOGISTIC
+from rlgo.features.incremental import reset_value, shapes_dtype
+from rlgo.go.board import BLACK, board_dtype, new_boards, outcome, play
+from rlgo.go.rules import Rules, max_plies, padded_points
+from rlgo.learning.value import squash
+from rlgo.moves.rollout import LEARNED, DefaultPolicy, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 
 DONE, NEEDS_PRIOR, FULL = 0, 1, 2  # why `simulate` returned
 _TWO_CACHE_LINES = 128  # bytes that a processor may move at once

@@ -9,8 +9,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
-from rlgo.bounds import Choice, Number, Whole, checked
-from rlgo.settings import AT_LEAST_0, COUNT, MOST, MOST_PLIES, POSITIVE, PROBABILITY, THREADS
+from rlgo.base.bounds import Choice, Number, Whole, checked
+from rlgo.base.settings import AT_LEAST_0, COUNT, MOST, MOST_PLIES, POSITIVE, PROBABILITY, THREADS
 
 NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
 MOST_MEMORY_MB = 50_000  # of a tree: beyond it, the indices of edges would not fit into 32 bits

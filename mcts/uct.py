@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from rlgo.jit import inline
+from rlgo.base.jit import inline
 
 
 @inline

@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from naive import NaiveBoard, Point, Stones, to_core
+from oracles.naive import NaiveBoard, Point, Stones, to_core
 
-from rlgo.board import BLACK, WHITE, new_board, play, zobrist
-from rlgo.game import Game
+from rlgo.go.board import BLACK, WHITE, new_board, play
+from rlgo.go.game import Game
+from rlgo.go.rules import zobrist
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from rlgo.weights import load_weights
+from rlgo.features.weights import load_weights
 from train.cli import main as cli
 from train.runs import run
 

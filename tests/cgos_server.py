@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rlgo.clock import TimeSettings
-from rlgo.coords import from_vertex, to_vertex
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.player import RESIGN, Player, RandomPlayer
-from rlgo.session import GameSession
+from rlgo.base.errors import RlgoError
+from rlgo.go.clock import TimeSettings
+from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.go.game import Game
+from rlgo.play.player import RESIGN, Player, RandomPlayer
+from rlgo.play.session import GameSession
 from train.play.cgos import CgosClient, CgosConfig
 
 PASSWORD = "s3cret-word"

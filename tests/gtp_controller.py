@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.board import PASS
-from rlgo.coords import from_vertex
-from rlgo.draw import board_text
-from rlgo.game import Game
-from rlgo.gtp import GtpEngine
-from rlgo.player import RESIGN, Candidate, Player
+from rlgo.go.board import PASS
+from rlgo.go.coords import from_vertex
+from rlgo.go.draw import board_text
+from rlgo.go.game import Game
+from rlgo.play.gtp import GtpEngine
+from rlgo.play.player import RESIGN, Candidate, Player
 
 
 class Scripted(Player):

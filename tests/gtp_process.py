@@ -1,4 +1,4 @@
-"""A program that speaks GTP, for storms: it shares no line with rlgo's own client. Start reading at `GtpProcess`."""
+"""A program that speaks GTP, for stress tests; it shares no code with rlgo's own client. See `GtpProcess`."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlgo.game import Game
-from rlgo.shapes import FeatureSet, make_features
-from rlgo.weights import Weights
+from rlgo.features.shapes import FeatureSet, make_features
+from rlgo.features.weights import Weights
+from rlgo.go.game import Game
 
 SIZE = 5
 

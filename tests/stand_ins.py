@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.board import PASS
-from rlgo.coords import from_row_col, from_vertex, to_row_col
-from rlgo.game import Game
-from rlgo.player import RESIGN, Player
+from rlgo.go.board import PASS
+from rlgo.go.coords import from_row_col, from_vertex, to_row_col
+from rlgo.go.game import Game
+from rlgo.play.player import RESIGN, Player
 
 TWO_STONES_SENT = "B1 A2 C2 B2 D1 E5 A1 C1"  # Black may not play B1: superko
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rlgo.budget import BATCH_SECONDS, SLICE_SECONDS
+from rlgo.base.budget import BATCH_SECONDS, SLICE_SECONDS
 from train.cli.main import main
 from train.experiments.findings import read_raw, scores_of
 from train.play.cgos import connection
@@ -20,7 +20,7 @@ from train.players.keys import PLAYERS
 from train.players.levels import LEVELS
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCS = ROOT / "docs"
+DOCS, RESULTS = ROOT / "docs", ROOT / "results"
 PAGES = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), ROOT / "checkpoints" / "README.md"]
 PAGE_OF_RESULTS = (DOCS / "results.md").read_text("utf-8")
 NOTEBOOKS = sorted((DOCS / "examples").glob("*.ipynb"))
@@ -162,7 +162,7 @@ def test_won_games_are_those_of_the_raw_results():
 
 def test_raw_results_name_no_folders_of_a_machine():
     """Files in specs and commands have relative paths."""
-    files = [*DOCS.glob("experiments/*.jsonl"), *DOCS.glob("results/**/*.json*")]
+    files = [*RESULTS.rglob("*.json*")]
     assert len(files) >= 50
     absolute = {path.name: re.findall(r"""(?<=[="' ])/\w[^"', ]*""", path.read_text("utf-8")) for path in files}
     assert {name: paths[:3] for name, paths in absolute.items() if paths} == {}
@@ -175,9 +175,9 @@ def test_the_table_of_all_players_names_them_all():
 
 
 def test_levels_are_those_that_were_measured():
-    raw = json.loads((DOCS / "results" / "strength.json").read_text("utf-8"))
+    raw = json.loads((RESULTS / "strength.json").read_text("utf-8"))
     assert {int(level): keys for level, keys in raw["levels"].items()} == LEVELS
-    counted = json.loads((DOCS / "results" / "rlgo_level_10_fade.json").read_text("utf-8"))
+    counted = json.loads((RESULTS / "rlgo_level_10_fade.json").read_text("utf-8"))
     assert counted["a"] == f"rlgo,sims={LEVELS[9]['simulations']}"
     for pair in raw["pairs"]:
         assert pair["won"] == pair["scores"].count("1"), pair["seed"]
@@ -191,8 +191,8 @@ def test_levels_are_those_that_were_measured():
 
 
 def test_generated_parts_are_fresh(monkeypatch):
-    """``python docs/generate.py`` would change nothing."""
-    monkeypatch.syspath_prepend(str(DOCS))
+    """``python tools/generate.py`` would change nothing."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
     from generate import generated_pages
 
     stale = [path.name for path, text in generated_pages().items() if path.read_text("utf-8") != text]

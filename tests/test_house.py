@@ -14,18 +14,21 @@ PACKAGES = ("rlgo", "mcts", "train")  # a package may import itself and those be
 FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 NAMES = [str(path.relative_to(ROOT)) for path in FILES]
 
-# Inside train, a room may import itself and those of a lower floor.
-FLOORS = (
-    ("stats", "seals", "provenance", "locks", "console", "plots", "ray_cluster"),
-    ("settings",),
-    ("config",),
-    ("players",),
-    ("arena", "play"),
-    ("runs", "knowledge"),
-    ("experiments", "bench"),
-    ("cli",),
-)
-FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+# Inside a package, a room may import itself and the rooms of lower floors.
+FLOORS = {
+    "rlgo": (("base",), ("go",), ("moves",), ("features",), ("learning",), ("play",), ("search",)),
+    "train": (
+        ("stats", "checksums", "provenance", "locks", "console", "plots", "ray_cluster"),
+        ("settings",),
+        ("config",),
+        ("players",),
+        ("arena", "play"),
+        ("runs", "knowledge"),
+        ("experiments", "bench"),
+        ("cli",),
+    ),
+}
+FLOOR_OF = {f"{package}.{room}": i for package in FLOORS for i, rooms in enumerate(FLOORS[package]) for room in rooms}
 ENTRY = "rlgo.__main__"  # `python -m rlgo` is the command line: it stands above everything
 CHILD = "train.runs.child"  # the entry module of child processes, which nobody imports
 
@@ -82,8 +85,11 @@ GRAPH = edges()
 
 
 def room_of(module: str) -> str:
-    """The room of a module of train: the second part of its name."""
-    return module.split(".")[1] if "." in module else ""
+    """The package and the room of a module: the first two parts of its name."""
+    return ".".join(module.split(".")[:2])
+
+
+IN_ROOMS = [name for name in MODULES if name.partition(".")[0] in FLOORS and "." in name and name != ENTRY]
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -97,15 +103,14 @@ def test_packages_import_one_way(module: str) -> None:
 
 
 def test_every_room_has_a_floor() -> None:
-    rooms = {room_of(module) for module in MODULES if module.startswith("train.")}
-    assert rooms == set(FLOOR_OF)
+    assert {room_of(module) for module in IN_ROOMS} == set(FLOOR_OF)
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("train.")])
+@pytest.mark.parametrize("module", IN_ROOMS)
 def test_rooms_import_downwards(module: str) -> None:
     room = room_of(module)
     for other in GRAPH[module]:
-        if other.startswith("train.") and room_of(other) != room:
+        if other in IN_ROOMS and other.partition(".")[0] == module.partition(".")[0] and room_of(other) != room:
             assert FLOOR_OF[room_of(other)] < FLOOR_OF[room], f"{module} imports {other}"
 
 
@@ -229,8 +234,8 @@ def test_only_jit_knows_how_numba_compiles() -> None:
     """One njit decorator for all: the cache and the options stand in one place, and `parts` is a part of it."""
     for path in FILES:
         source, name = path.read_text("utf-8"), path.relative_to(ROOT).as_posix()
-        assert name == "rlgo/jit.py" or ("numba.njit" not in source and "rlgo.parts" not in source), name
-        assert name in ("rlgo/jit.py", "rlgo/parts.py") or "from numba" not in source, name
+        assert name == "rlgo/base/jit.py" or ("numba.njit" not in source and "rlgo.base.parts" not in source), name
+        assert name in ("rlgo/base/jit.py", "rlgo/base/parts.py") or "from numba" not in source, name
 
 
 def test_git_sees_every_room() -> None:

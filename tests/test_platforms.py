@@ -20,7 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("train", "mcts", "rlgo", "numpy", "json", "random", "signal", "socket", "types")
 # What is optional, and what needs it.
 OPTIONAL = {
-    "matplotlib": (["experiment", "plot", "shape_frequency", "--results", str(ROOT / "docs" / "experiments")], "plot"),
+    "matplotlib": (
+        ["experiment", "plot", "shape_frequency", "--results", str(ROOT / "results" / "experiments")],
+        "plot",
+    ),
     "ray": (["train", "quick", "--set", "run.cluster=local"], "ray"),
     "pyspiel": (["match", "open_spiel", "random", "--games", "2", "--size", "5"], "open-spiel"),
     "starlette": (["web", "--no-browser"], "web"),
@@ -229,7 +232,7 @@ def test_a_home_and_a_cache_that_cannot_be_written(tmp_path):
     environment = {
         name: str(blocked / "below") for name in ("HOME", "XDG_CACHE_HOME", "RLGO_CACHE_DIR", "MPLCONFIGDIR")
     }
-    child = "import rlgo.jit; print(rlgo.jit.CACHE_DIR, flush=True)"
+    child = "import rlgo.base.jit; print(rlgo.base.jit.CACHE_DIR, flush=True)"
     code = f"{child}; import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
     done = run(sys.executable, "-c", code, env={**environment, "TMPDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr

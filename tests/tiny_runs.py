@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from rlgo.learner import Learner
+from rlgo.learning.learner import Learner
+from train.checksums import verify_text
 from train.config import Config, config_from_dict
-from train.seals import unseal_text
 
 TINY: dict[str, dict[str, Any]] = {
     "run": {"name": "tiny", "games": 300, "log_every": 50, "eval_every": 100, "eval_games": 40},
@@ -64,6 +64,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def edit(config: Path, old: str, new: str) -> None:
     """Edit a run's config as a person would, who also has to remove the checksum."""
-    text = unseal_text(config.read_text("utf-8"))
+    text = verify_text(config.read_text("utf-8"))
     assert old in text
     config.write_text(text.replace(old, new), "utf-8")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient, WebSocketTestSession
 
-from rlgo.game import Game
-from rlgo.player import Candidate, Player
+from rlgo.go.game import Game
+from rlgo.play.player import Candidate, Player
 from train.play.web import answers
 from train.play.web.app import create_app
 from train.play.web.options import Options

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from random_play import random_theta
 
-from rlgo.errors import RlgoError
-from rlgo.shapes import make_features
-from rlgo.weights import Weights, load_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights, load_weights
 
 PROVENANCE = {"seed": 12345678901234, "command": "rlgo train x --set run.name='ä'", "nested": {"a": [1, 2.5, None]}}
 

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from rlgo.errors import RlgoError
-from rlgo.settings import DEFAULT_KOMI
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import DEFAULT_KOMI
 from train.console import markdown
 from train.provenance import cpu_name, versions
 
@@ -90,7 +90,7 @@ make_learner(load_config("paper"), 1).play(1)
 # Make a player's first move, in a new interpreter.
 _FIRST_MOVE = """
 import sys
-from rlgo.game import Game
+from rlgo.go.game import Game
 from train.players.spec import make_player
 player = make_player(sys.argv[1], 9, 1)
 player.warm_up()
@@ -248,9 +248,10 @@ def _speedup(cpus: set[int], counts: Sequence[Callable[[], float]]) -> float:
 
 
 def _playouts(size: int, n: int, mogo: bool = False) -> Numbers:
-    from rlgo.board import new_boards
-    from rlgo.jit import make_rng
-    from rlgo.rollout import MOGO, UNIFORM, DefaultPolicy, make_rules, new_rollout, playouts
+    from rlgo.base.jit import make_rng
+    from rlgo.go.board import new_boards
+    from rlgo.go.rules import make_rules
+    from rlgo.moves.rollout import MOGO, UNIFORM, DefaultPolicy, new_rollout, playouts
 
     boards, rng, scratch = new_boards(2, size), make_rng(1), new_rollout(size)
     # Uniform playouts run to the end; MoGo's stop by the mercy rule, as in a search.
@@ -266,8 +267,8 @@ def _playouts(size: int, n: int, mogo: bool = False) -> Numbers:
 
 def _learner(workers: int = 1) -> Any:
     """Make a learner with the paper's settings and the weights of a long run."""
-    from rlgo.learner import Learner
-    from rlgo.weights import load_weights, shipped_weights
+    from rlgo.features.weights import load_weights, shipped_weights
+    from rlgo.learning.learner import Learner
     from train.config import load_config
     from train.runs.learners import make_learner
 
@@ -305,7 +306,7 @@ def _training(n: int) -> Numbers:
 
 def _td_searches(n: int) -> Numbers:
     """Measure simulations per second from the empty 9x9 board, with memories in their initial state."""
-    from rlgo.game import Game
+    from rlgo.go.game import Game
     from train.players.spec import make_player
 
     first6 = "learn=6"
@@ -331,9 +332,9 @@ def _td_searches(n: int) -> Numbers:
 
 def _alphabeta(n: int) -> Numbers:
     """Measure positions valued per second, inside the tree and at its leaves, from a middle game."""
-    from rlgo.budget import Budget
-    from rlgo.deepening import AlphaBetaSearch
-    from rlgo.weights import load_weights, shipped_weights
+    from rlgo.base.budget import Budget
+    from rlgo.features.weights import load_weights, shipped_weights
+    from rlgo.search.deepening import AlphaBetaSearch
 
     weights = load_weights(shipped_weights(9))
     table = weights.table(is_fused=True)
@@ -351,12 +352,12 @@ def _patterns(n: int) -> Numbers:
     """Measure candidate moves described per second, over a game repeated n times."""
     import numpy as np
 
-    from rlgo.board import new_board
-    from rlgo.decisions import GameTable, describe_games, new_decisions
-    from rlgo.move_features import new_study
-    from rlgo.nested_shapes import make_tree
-    from rlgo.patterns import load_patterns
-    from rlgo.resources import shipped_patterns
+    from rlgo.base.resources import shipped_patterns
+    from rlgo.go.board import new_board
+    from rlgo.moves.decisions import GameTable, describe_games, new_decisions
+    from rlgo.moves.move_features import new_study
+    from rlgo.moves.nested_shapes import make_tree
+    from rlgo.moves.patterns import load_patterns
 
     patterns = load_patterns(shipped_patterns(9))
     color, move = np.array(_middle_game().moves, np.int64).T
@@ -377,7 +378,7 @@ def _patterns(n: int) -> Numbers:
 def _tree_searches(size: int, n: int) -> Numbers:
     """Measure simulations per second from the empty board, and the bytes of each action that the tree stores."""
     from mcts.tree import edges_in, memory_of
-    from rlgo.game import Game
+    from rlgo.go.game import Game
     from train.players.spec import make_player
 
     searches = {
@@ -402,7 +403,7 @@ def _tree_searches(size: int, n: int) -> Numbers:
 
 def _middle_game() -> Any:
     """Return a 9x9 position after 24 moves of a greedy player that explores."""
-    from rlgo.game import Game
+    from rlgo.go.game import Game
     from train.players.spec import make_player
 
     game, player = Game(9), make_player("greedy,epsilon=0.3", 9, 2012)
@@ -435,9 +436,9 @@ def _scaling(n: int, cpus: set[int]) -> Numbers:
 
 def _search_scaling(n: int, depth: int, cpus: set[int]) -> Numbers:
     """Measure how much faster two threads search than one: simulations of TD search, Dyna-2 and MC-RAVE, and plies."""
-    from rlgo.alphabeta_player import AlphaBeta
-    from rlgo.game import Game
-    from rlgo.weights import load_weights, shipped_weights
+    from rlgo.features.weights import load_weights, shipped_weights
+    from rlgo.go.game import Game
+    from rlgo.search.alphabeta_player import AlphaBeta
     from train.players.spec import make_player
 
     if len(cpus) < 2:

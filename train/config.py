@@ -1,8 +1,8 @@
 """Configs: frozen dataclasses, read from TOML, with ``--set section.key=value`` on top.
 
 Start reading at `RunConfig` to `PolicyConfig`, the sections: each key with its meaning, default and allowed values.
-Defaults that belong to an algorithm are read from its own settings (`rlgo.settings`). TD stands for Silver, Sutton &
-Mueller 2012; settings, sections and equations refer to it.
+Defaults that belong to an algorithm are read from its own settings (`rlgo.base.settings`). TD stands for Silver, Sutton
+& Mueller 2012; settings, sections and equations refer to it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rlgo.bounds import bound, name_of
-from rlgo.errors import CLOSE, RlgoError
-from rlgo.resources import config_path
-from rlgo.settings import (
+from rlgo.base.bounds import bound, name_of
+from rlgo.base.errors import CLOSE, RlgoError
+from rlgo.base.resources import config_path
+from rlgo.base.settings import (
     BOARD_SIZE,
     DEFAULT_KOMI,
     DEFAULT_OPENING_PLIES,
@@ -174,7 +174,7 @@ class BoardConfig(Section):
 
 @section
 class FeaturesConfig(Section):
-    """Local shape features; see rlgo/shapes.py."""
+    """Local shape features; see rlgo/features/shapes.py."""
 
     prefix: ClassVar[str] = "features."
 
@@ -195,7 +195,7 @@ class FeaturesConfig(Section):
 
 @section
 class LearningConfig(Section):
-    """How weights change; see rlgo/td.py."""
+    """How weights change; see rlgo/learning/td.py."""
 
     prefix: ClassVar[str] = "learning."
 
@@ -240,7 +240,7 @@ class LearningConfig(Section):
     )
     averaging: Annotated[float, Within(bound(Learning, "averaging"))] = Field(
         default=_LEARNING.averaging,
-        description="The j-th weights count in the mean in proportion to j^averaging (rlgo/learner.py).",
+        description="The j-th weights count in the mean in proportion to j^averaging (rlgo/learning/learner.py).",
     )
 
     def __post_init__(self) -> None:
@@ -251,7 +251,7 @@ class LearningConfig(Section):
 
 @section
 class PolicyConfig(Section):
-    """How self-play chooses its moves; see rlgo/policy.py."""
+    """How self-play chooses its moves; see rlgo/learning/policy.py."""
 
     prefix: ClassVar[str] = "policy."
 
@@ -356,7 +356,7 @@ class TournamentConfig(Section):
         default=0, description="Plies after which a game is scored as it stands. 0: 3 * size * size."
     )
     time: Annotated[Line, Expected("a time")] = Field(
-        default="", description='Time of each side: "60", "60+30/5" or "60+3x10" (rlgo/clock.py). Empty: no clock.'
+        default="", description='Time of each side: "60", "60+30/5" or "60+3x10" (rlgo/go/clock.py). Empty: no clock.'
     )
     seed: Seed = Field(default=1, description="Seed of openings and pairings, and of players whose specs set none.")
     jobs: Annotated[int, Field(ge=1, le=1_000)] = Field(

@@ -25,11 +25,11 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
-from rlgo.errors import RlgoError
-from rlgo.files import unwritable
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import unwritable
 
 if TYPE_CHECKING:
-    from rlgo.player import Player
+    from rlgo.play.player import Player
 
 _T = TypeVar("_T")
 
@@ -157,7 +157,8 @@ def interruptible(player: Player, signals: Sequence[int] = (signal.SIGINT,)) -> 
 # ---------------------------------------------------------------------------------------------
 
 _SIGPIPE = 13  # Windows does not define it
-# Errors of files that do not name one: standard output. Files that rlgo writes raise an RlgoError, see `rlgo.files`.
+# Errors of files that do not name one: standard output. Files that rlgo writes raise an RlgoError, see
+# `rlgo.base.files`.
 _OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from rlgo.errors import RlgoError
-from rlgo.files import unwritable
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import unwritable
 
 
 @contextlib.contextmanager

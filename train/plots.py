@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rlgo.errors import RlgoError
-from rlgo.files import write_atomically
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import write_atomically
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito 2008), without yellow, which is too light for lines;
 # dark grey for lines and text of the frame.

@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rlgo.resources import version
+from rlgo.base.resources import version
+from rlgo.base.sources import sources_digest
 
 
 def versions(engines: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -98,7 +99,5 @@ def programs(files: Mapping[str, Path]) -> dict[str, Any]:
     -------
     "sources": the digest of rlgo's compiled sources; "files", if there are any: a digest for each file, by its name.
     """
-    from rlgo.jit import sources_digest  # imported late: it loads numba
-
     digests = {name: file_digest(path) for name, path in files.items()}
     return {"sources": sources_digest(), **({"files": digests} if digests else {})}

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from rlgo.errors import RlgoError
-from rlgo.jit import sources_digest
-from rlgo.resources import version
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import version
+from rlgo.base.sources import sources_digest
 
 _CONNECT_SECONDS = 5.0  # for a TCP connection to the head
 _MEBI = 2**20

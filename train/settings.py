@@ -35,9 +35,9 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
-from rlgo.bounds import HUGE, Number, words_of
-from rlgo.errors import RlgoError, cut, nearest, shown
-from rlgo.settings import EVEN_COUNT, FAST_GAMES, LIBERTY_WINDOWS, PAIRED_GAMES, SIZES, check_liberties
+from rlgo.base.bounds import HUGE, Number, words_of
+from rlgo.base.errors import RlgoError, cut, nearest, shown
+from rlgo.base.settings import EVEN_COUNT, FAST_GAMES, LIBERTY_WINDOWS, PAIRED_GAMES, SIZES, check_liberties
 
 # ---------------------------------------------------------------------------------------------
 # How values are written

@@ -14,9 +14,9 @@ from mcts.flat import choose_flat
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS
 from mcts.tree import statistic
-from rlgo.board import BLACK, WHITE
-from rlgo.game import Game
-from rlgo.jit import make_rng
+from rlgo.base.jit import make_rng
+from rlgo.go.board import BLACK, WHITE
+from rlgo.go.game import Game
 
 
 def test_pruning_drops_what_is_surely_worse():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from naive import neighbourhood as naive_neighbourhood
+from oracles.naive import neighbourhood as naive_neighbourhood
 from tree_tools import (
     SIZE,
     at,
@@ -19,10 +19,11 @@ from mcts.handcrafted import judge
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Heuristic
 from mcts.tree import edges_of
-from rlgo.board import BLACK
-from rlgo.game import Game
-from rlgo.rollout import mogo_patterns, neighbourhood
-from rlgo.value import ValueFunction, sigma
+from rlgo.go.board import BLACK
+from rlgo.go.game import Game
+from rlgo.go.mogo_patterns import mogo_patterns
+from rlgo.learning.value import ValueFunction, sigma
+from rlgo.moves.rollout import neighbourhood
 
 
 def judged(game: Game, vertex: str) -> float:

@@ -19,11 +19,11 @@ from mcts.heuristic import q_rlgo
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Heuristic, Resources
 from mcts.tree import Tree, edges_of, nodes_in
-from rlgo.budget import Budget
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.td_search import TdSearch
-from rlgo.value import ValueFunction
+from rlgo.base.budget import Budget
+from rlgo.base.errors import RlgoError
+from rlgo.go.game import Game
+from rlgo.learning.value import ValueFunction
+from rlgo.search.td_search import TdSearch
 
 
 def test_q_rlgo_is_the_value_after_each_move():

@@ -15,8 +15,8 @@ from tree_tools import (
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Resources
 from mcts.tree import edges_of, nodes_in
-from rlgo.budget import Budget
-from rlgo.game import Game
+from rlgo.base.budget import Budget
+from rlgo.go.game import Game
 
 
 @pytest.mark.slow

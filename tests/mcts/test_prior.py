@@ -18,11 +18,11 @@ from mcts.handcrafted import judge
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Heuristic, Resources
 from mcts.tree import edges_of, nodes_in
-from rlgo.board import BLACK
-from rlgo.budget import Budget
-from rlgo.errors import RlgoError
-from rlgo.rollout import mogo_patterns
-from rlgo.value import ValueFunction, sigma
+from rlgo.base.budget import Budget
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK
+from rlgo.go.mogo_patterns import mogo_patterns
+from rlgo.learning.value import ValueFunction, sigma
 
 
 def test_a_users_prior():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from naive import NaiveBoard, from_core, to_core
+from oracles.naive import NaiveBoard, from_core, to_core
 from tree_tools import (
     SIZE,
     TO_THE_END,
@@ -24,8 +24,8 @@ from mcts.rave import (
 )
 from mcts.settings import ALGORITHMS, RaveSchedule, Settings
 from mcts.tree import edges_of, nodes_in
-from rlgo.board import PASS
-from rlgo.game import Game
+from rlgo.go.board import PASS
+from rlgo.go.game import Game
 
 
 def test_the_hand_selected_schedule():

@@ -9,9 +9,9 @@ from tree_tools import SIZE, PatientSearch, game_after
 from mcts.result import no_result, principal_variation, result_maps
 from mcts.settings import ALGORITHMS
 from mcts.tree import edges_of, find_edge
-from rlgo.board import PASS
-from rlgo.coords import to_row_col
-from rlgo.game import Game
+from rlgo.go.board import PASS
+from rlgo.go.coords import to_row_col
+from rlgo.go.game import Game
 
 
 @pytest.fixture(scope="module")

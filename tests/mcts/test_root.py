@@ -13,8 +13,8 @@ from tree_tools import (
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Resources
 from mcts.tree import NO_CHILD, nodes_in
-from rlgo.board import BLACK, WHITE
-from rlgo.game import Game
+from rlgo.go.board import BLACK, WHITE
+from rlgo.go.game import Game
 
 
 def test_the_subtree_is_kept_from_move_to_move():

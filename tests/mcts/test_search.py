@@ -23,10 +23,10 @@ from tree_tools import (
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, ActionValue, RaveSchedule
 from mcts.tree import edges_of
-from rlgo.board import BLACK, PASS, WHITE
-from rlgo.rollout import LEARNED, DefaultPolicy
-from rlgo.value import ValueFunction
-from rlgo.weights import Weights
+from rlgo.features.weights import Weights
+from rlgo.go.board import BLACK, PASS, WHITE
+from rlgo.learning.value import ValueFunction
+from rlgo.moves.rollout import LEARNED, DefaultPolicy
 
 
 def test_each_algorithm_takes_the_best_action_by_its_own_value():

@@ -7,9 +7,9 @@ from board_data import from_diagram
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Settings
-from rlgo.board import BLACK, WHITE
-from rlgo.coords import from_vertex, to_vertex
-from rlgo.rollout import DefaultPolicy
+from rlgo.go.board import BLACK, WHITE
+from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.moves.rollout import DefaultPolicy
 
 # Only one question is open in each: everything else is stones, and single-point eyes that nobody fills.
 KO = """

@@ -10,17 +10,17 @@ import pytest
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Resources
-from rlgo.alphabeta_player import AlphaBeta
-from rlgo.board import BLACK, PASS, WHITE
-from rlgo.coords import from_vertex
-from rlgo.dyna2 import Dyna2
-from rlgo.game import Game
-from rlgo.player import RESIGN, GreedyPlayer, Player, position_of
-from rlgo.shapes import make_features
-from rlgo.td_search import TdSearch
-from rlgo.two_phase import TwoPhase
-from rlgo.value import ValueFunction
-from rlgo.weights import Weights
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights
+from rlgo.go.board import BLACK, PASS, WHITE
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
+from rlgo.learning.value import ValueFunction
+from rlgo.play.player import RESIGN, GreedyPlayer, Player, position_of
+from rlgo.search.alphabeta_player import AlphaBeta
+from rlgo.search.dyna2 import Dyna2
+from rlgo.search.td_search import TdSearch
+from rlgo.search.two_phase import TwoPhase
 
 LARGE = 10**8  # more simulations than there is ever time for
 

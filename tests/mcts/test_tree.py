@@ -29,10 +29,10 @@ from mcts.tree import (
     statistic,
     visits_to_expand,
 )
-from rlgo.board import BLACK, PASS, WHITE
-from rlgo.coords import from_vertex
-from rlgo.game import Game
-from rlgo.jit import atomic_add, compare_and_swap, njit
+from rlgo.base.jit import atomic_add, compare_and_swap, njit
+from rlgo.go.board import BLACK, PASS, WHITE
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
 
 
 def test_a_statistic_is_a_count_and_a_sum():

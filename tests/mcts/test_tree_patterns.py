@@ -7,21 +7,21 @@ from functools import cache
 
 import numpy as np
 import pytest
-from naive import NaiveBoard
-from naive_moves import features
+from oracles.moves import features
+from oracles.naive import NaiveBoard
 from tree_tools import SIZE, at, game_after, random_weights, replayed, set_root, value_index
 
 from mcts.handcrafted import judge
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Heuristic, Resources
 from mcts.tree import edges_of, nodes_in
-from rlgo.board import BLACK, PASS
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.move_features import FEATURES
-from rlgo.patterns import Patterns, find_patterns, load_patterns
-from rlgo.rollout import mogo_patterns
-from rlgo.value import ValueFunction
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, PASS
+from rlgo.go.game import Game
+from rlgo.go.mogo_patterns import mogo_patterns
+from rlgo.learning.value import ValueFunction
+from rlgo.moves.move_features import FEATURES
+from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
 
 SCALE, SHIFT = 0.4, 0.4
 GAMES = [("C3", "B2", "C2", "B3", "B4"), ("C3", "B2", "C2", "B3", "B4", "A2", "B1"), ("C3", "PASS")]

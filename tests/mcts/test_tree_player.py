@@ -12,13 +12,13 @@ from tree_tools import (
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS
-from rlgo.board import BLACK, PASS
-from rlgo.budget import Budget
-from rlgo.coords import from_vertex
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.player import RESIGN
-from rlgo.td_search import TdSearch
+from rlgo.base.budget import Budget
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, PASS
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
+from rlgo.play.player import RESIGN
+from rlgo.search.td_search import TdSearch
 
 
 def test_reproducible_from_the_seed():

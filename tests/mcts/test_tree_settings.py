@@ -7,7 +7,7 @@ from tree_tools import SIZE
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, ActionValue, Heuristic, RaveSchedule, Resources, Settings
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import numpy as np
 
 from mcts.player import TreeSearch
 from mcts.tree import Tree, add_root, edges_of, new_tree, nodes_in, statistic
-from rlgo.board import PASS
-from rlgo.coords import from_vertex
-from rlgo.game import Game
-from rlgo.rollout import UNIFORM, DefaultPolicy
-from rlgo.shapes import make_features
-from rlgo.weights import Weights
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights
+from rlgo.go.board import PASS
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
+from rlgo.moves.rollout import UNIFORM, DefaultPolicy
 
 SIZE = 5
 TO_THE_END = DefaultPolicy(UNIFORM, mercy=False)

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.bench import KEYS, main, markdown_table
 from train.cli.main import main as rlgo
 from train.cli.options import ENGINE

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlgo.errors import RlgoError
-from rlgo.resources import checkpoints_dir, config_path, list_configs
-from rlgo.settings import (
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import checkpoints_dir, config_path, list_configs
+from rlgo.base.settings import (
     MAX_SIZE,
     MIN_SIZE,
     NORMALISATIONS,

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train import console
 from train.console import (
     LogFile,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.locks import only_writer
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.plots import (
     FIRST,
     PALETTE,

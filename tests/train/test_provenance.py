@@ -11,8 +11,8 @@ import numba
 import numpy as np
 import pytest
 
-from rlgo.jit import sources_digest
-from rlgo.resources import version
+from rlgo.base.resources import version
+from rlgo.base.sources import sources_digest
 from train import provenance
 from train.knowledge.collect import origin
 

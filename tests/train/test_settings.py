@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.settings import (
     Count,
     EvenCount,

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train import console
 from train.stats import NORMAL_975, design_effect
 

@@ -1,7 +1,7 @@
 """Compiled matches between greedy and random players: thousands of games a second.
 
-Start reading at `play_weights`. Games are played by `rlgo.fast_games`, which takes two value functions on the same
-features; `on_common_features` brings any weights into that form.
+Start reading at `play_weights`. Games are played by `rlgo.learning.fast_games`, which takes two value functions on the
+same features; `on_common_features` brings any weights into that form.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from rlgo.errors import RlgoError
-from rlgo.fast_games import FastGames, joined, play_slices
-from rlgo.player import Player
-from rlgo.rewriting import extend, unshare
-from rlgo.settings import DEFAULT_OPENING_PLIES, SHARINGS, SIZES
-from rlgo.shapes import FeatureSet, make_features
-from rlgo.weights import Weights
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import DEFAULT_OPENING_PLIES, SHARINGS, SIZES
+from rlgo.features.rewriting import extend, unshare
+from rlgo.features.shapes import FeatureSet, make_features
+from rlgo.features.weights import Weights
+from rlgo.learning.fast_games import FastGames, joined, play_slices
+from rlgo.play.player import Player
 from train.players.keys import weights_for
 from train.players.spec import parse_spec
 
@@ -42,11 +42,11 @@ def play_weights(
     Parameters
     ----------
     a, b : weights for this board size, with any feature sets
-    size, games, seed, komi, opening_plies, max_moves : see `rlgo.fast_games.play_fast`
+    size, games, seed, komi, opening_plies, max_moves : see `rlgo.learning.fast_games.play_fast`
 
     Returns
     -------
-    an iterator over the games in order, see `rlgo.fast_games.play_slices`
+    an iterator over the games in order, see `rlgo.learning.fast_games.play_slices`
     """
     features, (theta_a, theta_b) = on_common_features([a, b], size)
     return play_slices(features, theta_a, theta_b, games, seed, komi, opening_plies, max_moves)

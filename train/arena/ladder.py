@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.archive import read_archive
-from rlgo.fast_games import play_fast
-from rlgo.jit import seed_sequence
-from rlgo.resources import checkpoints_dir
-from rlgo.settings import DEFAULT_KOMI
-from rlgo.shapes import make_features
-from rlgo.weights import Weights, load_weights
+from rlgo.base.archive import read_archive
+from rlgo.base.jit import seed_sequence
+from rlgo.base.resources import checkpoints_dir
+from rlgo.base.settings import DEFAULT_KOMI
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights, load_weights
+from rlgo.learning.fast_games import play_fast
 from train.arena.elo import PairResult, Rating, rate_new, widened
 from train.arena.fast import on_common_features
 from train.console import table

@@ -20,14 +20,11 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from rlgo.bounds import One, OrNone, Place, Switch, checked
-from rlgo.clock import TimeSettings
-from rlgo.errors import RlgoError
-from rlgo.fast_games import joined
-from rlgo.files import make_folder
-from rlgo.player import Player, check_player
-from rlgo.resources import version
-from rlgo.settings import (
+from rlgo.base.bounds import One, OrNone, Place, Switch, checked
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import make_folder
+from rlgo.base.resources import version
+from rlgo.base.settings import (
     BOARD_SIZE,
     COUNT,
     COUNT_OR_0,
@@ -38,8 +35,11 @@ from rlgo.settings import (
     PAIRED_GAMES,
     SEED,
     WORKERS,
-    most_moves,
 )
+from rlgo.go.clock import TimeSettings
+from rlgo.go.rules import most_moves
+from rlgo.learning.fast_games import joined
+from rlgo.play.player import Player, check_player
 from train import console
 from train.arena.fast import fast_weights, play_weights
 from train.arena.pool import GamePool, GameTask, make_pool

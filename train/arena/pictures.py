@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.arena.tournament import Standing
 from train.plots import FIRST, light_frame, make_figure, save_figure
 

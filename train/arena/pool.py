@@ -22,8 +22,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from rlgo.errors import RlgoError
-from rlgo.player import Player
+from rlgo.base.errors import RlgoError
+from rlgo.play.player import Player
 from train import console, ray_cluster
 from train.arena.referee import GameRecord, GameRules, play_game
 from train.players import make_player

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.player import Player, random_move
-from rlgo.resources import checkpoints_dir
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import checkpoints_dir
+from rlgo.go.game import Game
+from rlgo.play.player import Player, random_move
 from train import provenance
 from train.players import make_player
 from train.players.loading import files_loaded

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rlgo.board import BLACK, WHITE
-from rlgo.clock import Clock, TimeSettings
-from rlgo.coords import to_vertex
-from rlgo.errors import RlgoError
-from rlgo.game import COLOR_NAMES, Game
-from rlgo.player import RESIGN, Player
-from rlgo.sgf import write_sgf
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, WHITE
+from rlgo.go.clock import Clock, TimeSettings
+from rlgo.go.coords import to_vertex
+from rlgo.go.game import COLOR_NAMES, Game
+from rlgo.go.sgf import write_sgf
+from rlgo.play.player import RESIGN, Player
 from train import console
 from train.players.engines import EngineError
 

@@ -1,8 +1,8 @@
 """Results of games in a JSONL file, from which an interrupted match continues.
 
-Start reading at `open_results`. The first line describes what is being played; every other line is a game. Each has
-a checksum (`seals.seal`). A line that was being written when the process or the machine went down is dropped, and its
-game is played again.
+Start reading at `open_results`. The first line describes what is being played; every other line is a game. Each has a
+checksum (`checksums.add_checksum`). A line that was being written when the process or the machine went down is dropped,
+and its game is played again.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlgo.coords import from_vertex, to_vertex
-from rlgo.errors import RlgoError
-from rlgo.files import append, is_stream, read_file, write_atomically
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import append, is_stream, read_file, write_atomically
+from rlgo.go.coords import from_vertex, to_vertex
 from train import console
 from train.arena.pool import GamePool, GameTask
 from train.arena.referee import GameRecord
+from train.checksums import add_checksum, verify
 from train.locks import only_writer
-from train.seals import seal, unseal
 
 FORMAT = 2
 _LONG = 60  # characters of a value in an error
@@ -177,7 +177,7 @@ def read_results(path: Path, header: dict[str, Any], size: int, *, repair: bool 
     games = []
     for number, line in enumerate(lines, 2):
         try:
-            games.append(PlayedGame.from_json(unseal(json.loads(line)), size))
+            games.append(PlayedGame.from_json(verify(json.loads(line)), size))
         except (ValueError, KeyError, TypeError, AttributeError, RlgoError):
             raise RlgoError(f"{path}, line {number}: damaged, or not the result of a game") from None
     repeated = len(games) - len({game.number for game in games})
@@ -189,14 +189,14 @@ def read_results(path: Path, header: dict[str, Any], size: int, *, repair: bool 
 
 
 def _line(data: dict[str, Any]) -> bytes:
-    return f"{json.dumps(seal(data))}\n".encode()
+    return f"{json.dumps(add_checksum(data))}\n".encode()
 
 
 def _check_header(path: Path, data: bytes, header: dict[str, Any]) -> list[str]:
     """Compare the header of a results file; returns its other lines. RlgoError as in `open_results`."""
     try:
         first, *lines = data.decode("utf-8").split("\n")[:-1]
-        found = unseal(json.loads(first))
+        found = verify(json.loads(first))
     except ValueError:
         raise RlgoError(f"{path}: damaged, or not a results file of this version of rlgo") from None
     found = {**_ADDED, **found}
@@ -214,7 +214,7 @@ def read_versions(path: Path) -> dict[str, str]:
     """Return the versions of external engines that a results file names. RlgoError if it is not a results file."""
     try:
         with path.open(encoding="utf-8") as file:
-            versions: dict[str, str] = unseal(json.loads(file.readline()))["versions"]
+            versions: dict[str, str] = verify(json.loads(file.readline()))["versions"]
     except (ValueError, KeyError, TypeError):
         raise RlgoError(f"{path}: damaged, or not a results file of this version of rlgo") from None
     return versions

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlgo.bounds import Number
-from rlgo.errors import RlgoError
+from rlgo.base.bounds import Number
+from rlgo.base.errors import RlgoError
 from train.arena.elo import expected_score
 
 

@@ -33,12 +33,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.bounds import Number, One, OrNone
-from rlgo.clock import parse_time
-from rlgo.errors import RlgoError
-from rlgo.files import make_folder, read_file, write_atomically
-from rlgo.resources import config_path
-from rlgo.settings import WORKERS, most_moves
+from rlgo.base.bounds import Number, One, OrNone
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import make_folder, read_file, write_atomically
+from rlgo.base.resources import config_path
+from rlgo.base.settings import WORKERS
+from rlgo.go.clock import parse_time
+from rlgo.go.rules import most_moves
 from train import console
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.pool import GamePool, GameTask, make_pool

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from rlgo.errors import RlgoError
-from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from train.cli.options import (
     ENGINE,
     MOST_SEED,
@@ -215,7 +215,7 @@ def gtp(
     if all_alive and early_pass:
         raise RlgoError("--early-pass cannot be combined with --all-alive")
 
-    from rlgo.gtp import GtpEngine, run
+    from rlgo.play.gtp import GtpEngine, run
     from train.players.spec import make_player
 
     with contextlib.ExitStack() as stack:
@@ -286,7 +286,7 @@ def analyze(
     """
     check_outputs(json_file, png)
 
-    from rlgo.sgf import load_sgf, repetition_note
+    from rlgo.go.sgf import load_sgf, repetition_note
     from train.config import BoardConfig
     from train.play.analyze import Analysis
     from train.play.analyze import analyze as analyze_position

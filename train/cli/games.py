@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rlgo.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, DEFAULT_SIZE
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, DEFAULT_SIZE
 from train.cli.options import (
     MOST_GAMES,
     MOST_JOBS,
@@ -98,7 +98,7 @@ def match(
     checked = board(size, komi)
     _check_files(json_file, results, sgf)
 
-    from rlgo.clock import parse_time
+    from rlgo.go.clock import parse_time
     from train.arena.match import play_match
     from train.arena.sprt import parse_sprt
 

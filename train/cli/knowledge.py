@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from rlgo.errors import RlgoError, nearest
-from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from rlgo.base.errors import RlgoError, nearest
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from train.cli.options import (
     MOST_JOBS,
     Force,
@@ -177,7 +177,7 @@ def train(
 
     from dataclasses import replace
 
-    from rlgo.patterns import describe, save_patterns
+    from rlgo.moves.patterns import describe, save_patterns
     from train.knowledge import learning
     from train.knowledge.collect import origin_of
     from train.knowledge.shards import read_collection
@@ -207,7 +207,7 @@ def measure(
     """
     check_outputs(json_file, png)
 
-    from rlgo.patterns import find_patterns, load_patterns
+    from rlgo.moves.patterns import find_patterns, load_patterns
     from train.knowledge.learning import accuracy_table, compare
     from train.knowledge.shards import read_collection
 
@@ -256,7 +256,7 @@ def curve(
 @patterns_app.command("info")
 def patterns_info(file: _File) -> None:
     """Print the contents and provenance of a pattern file."""
-    from rlgo.patterns import describe, find_patterns, load_patterns
+    from rlgo.moves.patterns import describe, find_patterns, load_patterns
 
     print(describe(load_patterns(find_patterns(file))))
 
@@ -267,7 +267,7 @@ def show(
     top: Annotated[int, typer.Option("--top", parser=count(1), metavar="N", help="Shapes of each kind.")] = 10,
 ) -> None:
     """Draw the strongest and the weakest shapes, and list the features."""
-    from rlgo.patterns import find_patterns, load_patterns
-    from rlgo.patterns import show as show_text
+    from rlgo.moves.patterns import find_patterns, load_patterns
+    from rlgo.moves.patterns import show as show_text
 
     print(show_text(load_patterns(find_patterns(file)), top, unicode_output()))

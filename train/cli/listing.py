@@ -66,7 +66,7 @@ def configs(
 
 def _check_own(kind: str, path: Path) -> None:
     """Read a user's config as the command that takes it does; RlgoError if that cannot."""
-    from rlgo.resources import config_path, list_configs
+    from rlgo.base.resources import config_path, list_configs
 
     if path.stem in list_configs(kind) and path == config_path(path.stem, kind):
         return

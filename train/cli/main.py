@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.cli import bench, engine, experiments, games, knowledge, listing, playouts, training, weights
 from train.console import exit_status, prepare_process
 
@@ -42,7 +42,7 @@ app.add_typer(bench.app)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from rlgo.resources import version
+        from rlgo.base.resources import version
 
         print(f"rlgo {version()}")
         raise typer.Exit

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rlgo import files
-from rlgo.errors import RlgoError
+from rlgo.base import files
+from rlgo.base.errors import RlgoError
 from train.console import Progress, message
 
 if TYPE_CHECKING:
@@ -86,10 +86,10 @@ def one_of(*choices: str) -> dict[str, Any]:
 
 
 def shipped(kind: str = "") -> Callable[[], list[str]]:
-    """Make a function that lists the shipped configs of one kind, for completion; see `rlgo.resources.list_configs`."""
+    """Make a function that lists the shipped configs of one kind, for completion."""
 
     def names() -> list[str]:
-        from rlgo.resources import list_configs
+        from rlgo.base.resources import list_configs
 
         return list_configs(kind)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rlgo.errors import RlgoError
-from rlgo.settings import DEFAULT_KOMI
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import DEFAULT_KOMI
 from train.cli.options import (
     Force,
     JsonFile,
@@ -30,7 +30,7 @@ from train.console import message
 from train.knowledge.settings import PLAYOUT_METHODS, PlayoutSettings
 
 if TYPE_CHECKING:
-    from rlgo.softmax_policy import SoftmaxPolicy
+    from rlgo.moves.softmax_policy import SoftmaxPolicy
 
 app = typer.Typer(help="Learn the policy that plays simulations to the end.")
 
@@ -136,7 +136,7 @@ def train(
     numbers |= {"l2": l2, "iterations": iterations, "seed": seed}
     policy = _learn(sources, method, start, weights, numbers)
 
-    from rlgo.softmax_policy import describe, save_softmax_policy
+    from rlgo.moves.softmax_policy import describe, save_softmax_policy
 
     save_softmax_policy(out, policy)
     print(f"{out}: {describe(policy)}")
@@ -182,7 +182,7 @@ def measure(
     """
     check_writable(json_file)
 
-    from rlgo.softmax_policy import find_softmax_policy, load_softmax_policy
+    from rlgo.moves.softmax_policy import find_softmax_policy, load_softmax_policy
     from train.knowledge.playouts import balance_table, default_policies, measure_all
     from train.knowledge.targets import load_targets
 
@@ -200,6 +200,6 @@ def measure(
 @app.command("info")
 def info(file: Annotated[Path, typer.Argument(metavar="FILE", help="A softmax policy.")]) -> None:
     """Print the contents and provenance of a softmax policy."""
-    from rlgo.softmax_policy import describe, find_softmax_policy, load_softmax_policy
+    from rlgo.moves.softmax_policy import describe, find_softmax_policy, load_softmax_policy
 
     print(describe(load_softmax_policy(find_softmax_policy(file))))

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from rlgo.errors import RlgoError
-from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from train.cli.options import (
     MOST_GAMES,
     MOST_JOBS,

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rlgo.errors import RlgoError
-from rlgo.settings import DEFAULT_KOMI
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import DEFAULT_KOMI
 from train.cli.options import MOST_SHAPES, Force, Komi, Top, check_new, check_png, count, integer, one_of
 from train.console import unicode_output
 
@@ -30,8 +30,8 @@ def _out(default: str) -> typer.models.OptionInfo:
 @app.command("info")
 def info(file: _File) -> None:
     """Print the contents and provenance of a weight file."""
-    from rlgo.exchange import load_any
-    from rlgo.weights import describe
+    from rlgo.features.formats import load_any
+    from rlgo.features.weights import describe
 
     print(describe(load_any(file)))
 
@@ -48,11 +48,11 @@ def show(
     if png is not None:
         check_png(png)
 
-    from rlgo.draw import png as encode_png
-    from rlgo.exchange import load_any
-    from rlgo.files import write_atomically
-    from rlgo.weights import show as show_text
-    from rlgo.weights import show_image
+    from rlgo.base.files import write_atomically
+    from rlgo.features.formats import load_any
+    from rlgo.features.weights import show as show_text
+    from rlgo.features.weights import show_image
+    from rlgo.go.draw import png as encode_png
 
     weights = load_any(file)
     print(show_text(weights, top, unicode_output()))
@@ -84,8 +84,8 @@ def import_weights(
 
     komi = BoardConfig(komi=komi).komi
 
-    from rlgo.exchange import import_w
-    from rlgo.weights import save_weights
+    from rlgo.features.formats import import_w
+    from rlgo.features.weights import save_weights
 
     weights = import_w(file, size, komi, games, value)
     path = _new_file(out, f"{file.stem}.npz", force)
@@ -111,7 +111,7 @@ def export(
     The format does not record komi, number of games and kind of value. What `rlgo weights import` read is written back
     byte for byte.
     """
-    from rlgo.exchange import export_w, load_any, without_sharing
+    from rlgo.features.formats import export_w, load_any, without_sharing
 
     weights = load_any(file)
     path = _new_file(out, f"{file.stem}.w", force)
@@ -146,9 +146,9 @@ def convert(
     if size is None and sharing is None:
         raise RlgoError("weights convert: expected --size, --sharing, or both (see rlgo weights convert --help)")
     marks = [*([] if size is None else [f"{size}x{size}"]), *([sharing] if sharing else [])]
-    from rlgo.exchange import convert as convert_weights
-    from rlgo.exchange import load_any
-    from rlgo.weights import save_weights
+    from rlgo.features.formats import convert as convert_weights
+    from rlgo.features.formats import load_any
+    from rlgo.features.weights import save_weights
 
     old = load_any(file)
     path = _new_file(out, "-".join([file.stem, *marks]) + ".npz", force)
@@ -179,9 +179,9 @@ def diff(
     The exit status is 0 if all weights and the kind of value are equal, 1 if they are not, and 2 if the files cannot be
     compared.
     """
-    from rlgo.diff import describe_difference
-    from rlgo.diff import diff as compare
-    from rlgo.exchange import load_any
+    from rlgo.features.diff import describe_difference
+    from rlgo.features.diff import diff as compare
+    from rlgo.features.formats import load_any
 
     weights_a, weights_b = load_any(a), load_any(b)
     try:

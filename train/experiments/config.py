@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rlgo.bounds import Number
-from rlgo.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, DEFAULT_SIZE
+from rlgo.base.bounds import Number
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, DEFAULT_SIZE
 from train.config import BoardSize, ConfigName, Komi, OpeningPlies, Seed, Seeds
 from train.settings import EvenCount, Expected, Line, Name, OneOf, Section, SpecText, as_tuple, different, section
 

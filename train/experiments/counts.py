@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.errors import RlgoError
-from rlgo.settings import SIZES
-from rlgo.shapes import make_features
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import SIZES
+from rlgo.features.shapes import make_features
 from train.experiments.model import Experiment
 from train.experiments.training import train
 from train.runs.fleet import FAILED, RunStatus

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.errors import RlgoError
-from rlgo.fast_games import FastGames, compile_matches, play_slices
-from rlgo.files import make_folder
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import make_folder
+from rlgo.learning.fast_games import FastGames, compile_matches, play_slices
 from train.arena.fast import on_common_features, side_by_side
 from train.arena.match import play_match
 from train.console import Progress, message

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.arena.elo import PairResult, Ratings, rate
 from train.experiments.model import GNUGO_0, GNUGO_10, Claim
 from train.experiments.raw import RawResults, games_of, read_raw, run_point, scores_of

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rlgo.errors import RlgoError
-from rlgo.files import make_folder
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import make_folder
 from train.arena.match import play_match
 from train.arena.results import PlayedGame, read_results, read_versions
 from train.arena.tournament import RESULTS, Plan, run_tournament

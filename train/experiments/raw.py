@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlgo.errors import RlgoError
-from rlgo.files import make_folder, read_file, write_atomically
-from train.seals import seal, unseal
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import make_folder, read_file, write_atomically
+from train.checksums import add_checksum, verify
 
 FORMAT = "rlgo-experiment-1"
 
@@ -47,7 +47,7 @@ def write_raw(path: Path, raw: RawResults) -> None:
     """
     make_folder(path.parent)
     lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in raw.lines).encode()
-    header = seal({"format": FORMAT, **raw.header}, lines)
+    header = add_checksum({"format": FORMAT, **raw.header}, lines)
     write_atomically(path, f"{json.dumps(header)}\n".encode() + lines)
 
 
@@ -60,7 +60,7 @@ def read_raw(path: Path) -> RawResults | None:
         return None
     first, _, rest = read_file(path).partition(b"\n")
     try:
-        header = unseal(json.loads(first), rest)
+        header = verify(json.loads(first), rest)
         if header.pop("format") != FORMAT:
             raise ValueError
         return RawResults(header, [json.loads(line) for line in rest.decode().split("\n")[:-1]])

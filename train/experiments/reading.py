@@ -50,9 +50,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rlgo.errors import RlgoError
-from rlgo.resources import config_path, list_configs
-from rlgo.settings import EVEN_COUNT
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import config_path, list_configs
+from rlgo.base.settings import EVEN_COUNT
 from train.config import Config, base_of, change, flat, load_config, read_toml, section_from
 from train.experiments.config import SCALE, ExperimentConfig, SeriesConfig, StatedConfig, folder_of
 from train.experiments.model import GNUGO_0, GNUGO_10, LOGGING_KEYS, MEASURES, REFERENCE, Claim, Contestant, Experiment

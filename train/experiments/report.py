@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
 
-from rlgo.errors import RlgoError
-from rlgo.files import read_file, write_atomically
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import read_file, write_atomically
 from train.console import markdown, optional_picture, table
 from train.experiments.findings import (
     HELD,
@@ -450,14 +450,14 @@ SYSTEMS = (
 )  # fmt: skip
 
 
-def systems_table(results: Path, matches: Path, link: str = "") -> str:
+def systems_table(results: Path, matches: Path, page: Path) -> str:
     """Return the table of the papers' systems against GNU Go, in Markdown: the papers' figures and ours.
 
     Parameters
     ----------
-    results : folder of the experiments' raw results, docs/experiments
-    matches : folder of the matches' results, docs/results
-    link : prefix of links to these folders: "docs/" for a page one level above them
+    results : folder of the experiments' raw results, results/experiments
+    matches : folder of the matches' results, results
+    page : the page that the table is for: links are relative to its folder
 
     Raises RlgoError if results are missing.
     """
@@ -465,14 +465,14 @@ def systems_table(results: Path, matches: Path, link: str = "") -> str:
     for system in SYSTEMS:
         if system.match:
             file = matches / system.match
-            same = _won_of(_match_scores(file), file, link)
+            same = _won_of(_match_scores(file), file, page)
         else:
             file = results / f"{SCALE_EXPERIMENT}.jsonl"
-            same = _won_of(_scores_against(file, system.opponent, f"{system.label} #"), file, link)
+            same = _won_of(_scores_against(file, system.opponent, f"{system.label} #"), file, page)
         timed = "does not search"
         if system.equal_time:
             file = results / f"{system.equal_time[0]}.jsonl"
-            timed = _won_of(_scores_against(file, system.opponent, system.equal_time[1]), file, link)
+            timed = _won_of(_scores_against(file, system.opponent, system.equal_time[1]), file, page)
         rows.append((system.name, system.opponent.removeprefix("GNU Go "), system.paper, same, timed))
     return markdown(rows)
 
@@ -496,8 +496,8 @@ def _scores_against(file: Path, opponent: str, player: str) -> list[tuple[float,
     return [opening for of_pair in scores for opening in of_pair]
 
 
-def _won_of(scores: list[tuple[float, ...]], file: Path, link: str) -> str:
+def _won_of(scores: list[tuple[float, ...]], file: Path, page: Path) -> str:
     """Format the games won out of all games, with an interval and a link to the raw results."""
     won, games = sum(map(sum, scores)), sum(map(len, scores))
     win_rate = in_percent(won / games, clustered_interval(scores))
-    return f"{won:,.0f} of {games:,}: {win_rate} [raw]({link}{file.parent.name}/{file.name})"
+    return f"{won:,.0f} of {games:,}: {win_rate} [raw]({Path(os.path.relpath(file, page.parent)).as_posix()})"

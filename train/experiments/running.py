@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rlgo.bounds import One, OrNone, Place, Switch
-from rlgo.errors import RlgoError
-from rlgo.files import make_folder
-from rlgo.settings import WORKERS
+from rlgo.base.bounds import One, OrNone, Place, Switch
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import make_folder
+from rlgo.base.settings import WORKERS
 from train.experiments import counts, curves, games
 from train.experiments.model import Experiment
 from train.experiments.raw import RawResults, read_raw, write_raw

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.errors import RlgoError
-from rlgo.weights import Weights, load_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.weights import Weights, load_weights
 from train.experiments.model import LOGGING_KEYS, Experiment
 from train.experiments.raw import run_point
 from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, train_all

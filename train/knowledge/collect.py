@@ -15,11 +15,12 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from rlgo.bounds import One, OrNone, checked
-from rlgo.errors import RlgoError
-from rlgo.files import make_folder, write_atomically
-from rlgo.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, SEED, most_moves
-from rlgo.sgf import load_sgf, winner_of
+from rlgo.base.bounds import One, OrNone, checked
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import make_folder, write_atomically
+from rlgo.base.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, SEED
+from rlgo.go.rules import most_moves
+from rlgo.go.sgf import load_sgf, winner_of
 from train import console, provenance
 from train.arena.pool import GameTask, make_pool
 from train.arena.prepare import check_opening, make_openings, try_players

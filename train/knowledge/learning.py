@@ -13,16 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mcts.handcrafted import judge
-from rlgo import mm, softmax
-from rlgo.board import BLACK, new_board, play, zobrist
-from rlgo.decisions import Decisions, GameTable, begin_game, decisions_of, grow_tree, turn
-from rlgo.errors import RlgoError
-from rlgo.nested_shapes import known_shapes, make_tree
-from rlgo.patterns import Patterns
-from rlgo.resources import checkpoints_dir
-from rlgo.rollout import mogo_patterns
-from rlgo.value import ValueFunction
-from rlgo.weights import Weights, load_weights, shipped_weights
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import checkpoints_dir
+from rlgo.features.weights import Weights, load_weights, shipped_weights
+from rlgo.go.board import BLACK, new_board, play
+from rlgo.go.mogo_patterns import mogo_patterns
+from rlgo.go.rules import zobrist
+from rlgo.learning.value import ValueFunction
+from rlgo.moves import mm, softmax
+from rlgo.moves.decisions import Decisions, GameTable, begin_game, decisions_of, grow_tree, turn
+from rlgo.moves.nested_shapes import known_shapes, make_tree
+from rlgo.moves.patterns import Patterns
 from train.console import table
 from train.knowledge.settings import PATTERN_METHODS, PatternSettings
 from train.knowledge.shards import Collection, is_held_out, take_games

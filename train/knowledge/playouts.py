@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.balancing import add_simulations, add_two_plies, fit_games, mogo_weights, new_score, new_two_plies
-from rlgo.board import new_boards
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.jit import compiling, make_rng
-from rlgo.learner import averaging_rate
-from rlgo.rollout import MOGO, SOFTMAX, UNIFORM, DefaultPolicy, make_rules, new_rollout, playouts
-from rlgo.settings import VALUES
-from rlgo.softmax_policy import (
+from rlgo.base.errors import RlgoError
+from rlgo.base.jit import compiling, make_rng
+from rlgo.base.settings import VALUES
+from rlgo.features.weights import Weights, find_weights, load_weights
+from rlgo.go.board import new_boards
+from rlgo.go.game import Game
+from rlgo.go.rules import make_rules
+from rlgo.learning.balancing import add_simulations, add_two_plies, fit_games, mogo_weights, new_score, new_two_plies
+from rlgo.learning.learner import averaging_rate
+from rlgo.moves.rollout import MOGO, SOFTMAX, UNIFORM, DefaultPolicy, new_rollout, playouts
+from rlgo.moves.softmax_policy import (
     LEAST_SELF_ATARI,
     OTHERS,
     SoftmaxPolicy,
@@ -30,7 +32,6 @@ from rlgo.softmax_policy import (
     n_weights,
     policy_of,
 )
-from rlgo.weights import Weights, find_weights, load_weights
 from train import console
 from train.knowledge.collect import origin
 from train.knowledge.learning import game_table

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from rlgo.bounds import Choice, Whole, checked, name_of
-from rlgo.settings import AT_LEAST_0, COUNT, MOST_RINGS, POSITIVE, SEED
+from rlgo.base.bounds import Choice, Whole, checked, name_of
+from rlgo.base.settings import AT_LEAST_0, COUNT, MOST_RINGS, POSITIVE, SEED
 
 PATTERN_METHODS = {"softmax": 0, "mm": 1}
 

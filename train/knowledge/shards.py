@@ -1,8 +1,8 @@
 """Shards: files of games to learn from, each position with what a search thought of it.
 
-Start reading at `StudyGame`, then `ShardFolder`. A shard is an archive (see `rlgo.archive`) with a few hundred games of
-one board size. Its arrays hold one number after another: for each game, for each stone set up, for each move, and for
-each move that a search visited. Whole numbers are stored in the smallest unsigned type that holds them.
+Start reading at `StudyGame`, then `ShardFolder`. A shard is an archive (see `rlgo.base.archive`) with a few hundred
+games of one board size. Its arrays hold one number after another: for each game, for each stone set up, for each move,
+and for each move that a search visited. Whole numbers are stored in the smallest unsigned type that holds them.
 
 ========== ==================================================================================================
 game       `number`, `id`, `z` (NaN: not known), `n_setup`, `n_moves`
@@ -30,9 +30,9 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.archive import read_archive, write_archive
-from rlgo.errors import RlgoError
-from rlgo.files import make_folder
+from rlgo.base.archive import read_archive, write_archive
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import make_folder
 from train.arena.referee import Opinion
 from train.locks import only_writer
 

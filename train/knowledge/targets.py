@@ -1,7 +1,7 @@
 """Targets of default policies: positions from games, each with the value that a deep search gives it.
 
-Start reading at `Targets`, then `search_targets`. A file of targets is an archive (see `rlgo.archive`). Positions are
-the first moves of games, one position after another, and are held out with their game (see `shards.py`).
+Start reading at `Targets`, then `search_targets`. A file of targets is an archive (see `rlgo.base.archive`). Positions
+are the first moves of games, one position after another, and are held out with their game (see `shards.py`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.archive import read_archive, write_archive
-from rlgo.board import BLACK, PASS
-from rlgo.errors import RlgoError
-from rlgo.game import Game
+from rlgo.base.archive import read_archive, write_archive
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, PASS
+from rlgo.go.game import Game
 from train import console
 from train.arena.prepare import try_players
 from train.knowledge.collect import origin_of

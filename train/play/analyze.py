@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.board import BLACK
-from rlgo.bounds import One
-from rlgo.coords import from_row_col, to_vertex
-from rlgo.draw import board_text, values_text
-from rlgo.errors import RlgoError
-from rlgo.game import COLOR_NAMES, Game
-from rlgo.player import RESIGN, Player, check_player, name_of_move
-from rlgo.weights import Weights, show
+from rlgo.base.bounds import One
+from rlgo.base.errors import RlgoError
+from rlgo.features.weights import Weights, show
+from rlgo.go.board import BLACK
+from rlgo.go.coords import from_row_col, to_vertex
+from rlgo.go.draw import board_text, values_text
+from rlgo.go.game import COLOR_NAMES, Game
+from rlgo.play.player import RESIGN, Player, check_player, name_of_move
 
 _SHARES = {"visits": "share of the simulations that took each move"}  # maps of values other than P(Black wins)
 

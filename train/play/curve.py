@@ -9,9 +9,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rlgo.errors import RlgoError
-from rlgo.game import COLOR_NAMES, Game
-from rlgo.player import Player, name_of_move, won_by
+from rlgo.base.errors import RlgoError
+from rlgo.go.game import COLOR_NAMES, Game
+from rlgo.play.player import Player, name_of_move, won_by
 from train.console import Progress, StopRequest, table
 
 TURN = 0.1  # a move that loses at least this much of its side's chances is a turning point

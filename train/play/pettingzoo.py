@@ -11,14 +11,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rlgo.board import BLACK, PASS, WHITE
-from rlgo.bounds import OrNone
-from rlgo.coords import from_row_col, to_row_col
-from rlgo.draw import board_image, board_text, colors_of
-from rlgo.errors import RlgoError, shown
-from rlgo.game import Game
-from rlgo.player import RESIGN, Player
-from rlgo.settings import COUNT, DEFAULT_KOMI, DEFAULT_SIZE, most_moves
+from rlgo.base.bounds import OrNone
+from rlgo.base.errors import RlgoError, shown
+from rlgo.base.settings import COUNT, DEFAULT_KOMI, DEFAULT_SIZE
+from rlgo.go.board import BLACK, PASS, WHITE
+from rlgo.go.coords import from_row_col, to_row_col
+from rlgo.go.draw import board_image, board_text, colors_of
+from rlgo.go.game import Game
+from rlgo.go.rules import most_moves
+from rlgo.play.player import RESIGN, Player
 
 try:
     from gymnasium import spaces
@@ -67,7 +68,7 @@ def env(
 
 
 class raw_env(AECEnv):
-    """A game of Go between the agents ``black_0`` and ``white_0``, by the rules of `rlgo.game.Game`.
+    """A game of Go between the agents ``black_0`` and ``white_0``, by the rules of `rlgo.go.game.Game`.
 
     Actions are row * size + col, where row 0 is the board's row 1, the lowest in text and pictures, and col 0 is
     column A. The last action, size * size, is a pass.

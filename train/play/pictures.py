@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.board import BLACK, EMPTY, PASS
-from rlgo.coords import COLUMNS, from_row_col, star_points, to_row_col, to_vertex
-from rlgo.draw import colors_of, picture, shapes_image
-from rlgo.game import COLOR_NAMES
-from rlgo.player import RESIGN
-from rlgo.weights import strongest
+from rlgo.features.weights import strongest
+from rlgo.go.board import BLACK, EMPTY, PASS
+from rlgo.go.coords import COLUMNS, from_row_col, star_points, to_row_col, to_vertex
+from rlgo.go.draw import colors_of, picture, shapes_image
+from rlgo.go.game import COLOR_NAMES
+from rlgo.play.player import RESIGN
 from train.play.analyze import Analysis, describe_map
 from train.play.curve import Curve
 from train.plots import INK, light_frame, make_figure, percent, save_figure

@@ -17,17 +17,17 @@ from typing import NamedTuple, TextIO
 
 import numpy as np
 
-from rlgo.board import BLACK, EMPTY, PASS, WHITE
-from rlgo.clock import parse_time
-from rlgo.coords import from_vertex, to_vertex
-from rlgo.draw import board_ansi, board_narrow, board_text, values_narrow, values_text
-from rlgo.errors import RlgoError, nearest
-from rlgo.files import user_path, write_atomically
-from rlgo.game import COLOR_NAMES, Game
-from rlgo.ownership import PLAYOUTS, Ownership
-from rlgo.player import RESIGN, Candidate, name_of_move, won_by
-from rlgo.session import GameSession
-from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from rlgo.base.errors import RlgoError, nearest
+from rlgo.base.files import user_path, write_atomically
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from rlgo.go.board import BLACK, EMPTY, PASS, WHITE
+from rlgo.go.clock import parse_time
+from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.go.draw import board_ansi, board_narrow, board_text, values_narrow, values_text
+from rlgo.go.game import COLOR_NAMES, Game
+from rlgo.play.ownership import PLAYOUTS, Ownership
+from rlgo.play.player import RESIGN, Candidate, name_of_move, won_by
+from rlgo.play.session import GameSession
 from train.console import color_output, interruptible, unicode_output
 from train.play.analyze import describe_map
 from train.players.spec import make_player

@@ -17,12 +17,12 @@ import threading
 import time
 from typing import IO, NamedTuple, NoReturn
 
-from rlgo.clock import Clock, TimeSettings
-from rlgo.coords import from_vertex, to_vertex
-from rlgo.errors import RlgoError
-from rlgo.game import COLOR_NAMES, Game
-from rlgo.player import RESIGN, Player
-from rlgo.settings import DEFAULT_SIZE
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import DEFAULT_SIZE
+from rlgo.go.clock import Clock, TimeSettings
+from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.go.game import COLOR_NAMES, Game
+from rlgo.play.player import RESIGN, Player
 
 ANSWER_TIMEOUT = 60.0  # seconds that an engine may take for one answer
 GRACE_SECONDS = 5.0  # seconds that an engine may exceed its time before it is stopped; it has lost by then

@@ -15,16 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple,
 
 from pydantic import Field
 
-from rlgo import alphabeta, dyna2, table_search, td_search
-from rlgo.alphabeta_player import AlphaBeta
-from rlgo.board import new_board
-from rlgo.bounds import Choice, Number, bound, name_of
-from rlgo.errors import RlgoError
-from rlgo.exchange import load_any
-from rlgo.jit import seed_sequence
-from rlgo.player import GreedyPlayer, Player, RandomPlayer, Seed
-from rlgo.rollout import DEFAULT_POLICIES, SOFTMAX, TREE_DEFAULT_POLICIES, DefaultPolicy
-from rlgo.settings import (
+from rlgo.base.bounds import Choice, Number, bound, name_of
+from rlgo.base.errors import RlgoError
+from rlgo.base.jit import seed_sequence
+from rlgo.base.settings import (
     AT_LEAST_0,
     COUNT,
     COUNT_OR_0,
@@ -37,11 +31,17 @@ from rlgo.settings import (
     Learning,
     Policy,
 )
-from rlgo.softmax_policy import Tables, find_softmax_policy, load_softmax_policy
-from rlgo.td_search import ALL_PLIES, THROUGHOUT, Simulation, TdSearch
-from rlgo.two_phase import TwoPhase
-from rlgo.value import ValueFunction
-from rlgo.weights import Weights, find_weights
+from rlgo.features.formats import load_any
+from rlgo.features.weights import Weights, find_weights
+from rlgo.go.board import new_board
+from rlgo.learning.value import ValueFunction
+from rlgo.moves.rollout import DEFAULT_POLICIES, SOFTMAX, TREE_DEFAULT_POLICIES, DefaultPolicy
+from rlgo.moves.softmax_policy import Tables, find_softmax_policy, load_softmax_policy
+from rlgo.play.player import GreedyPlayer, Player, RandomPlayer, Seed
+from rlgo.search import alphabeta, dyna2, table_search, td_search
+from rlgo.search.alphabeta_player import AlphaBeta
+from rlgo.search.td_search import ALL_PLIES, THROUGHOUT, Simulation, TdSearch
+from rlgo.search.two_phase import TwoPhase
 from train import settings
 from train.players.loading import loaded
 from train.settings import Count, Liberties, OneOf, Section, Sizes, SizesOrNone, Within, section

@@ -1,7 +1,7 @@
 """The levels of strength of the player `rlgo`: what `strength=N` and `--strength N` stand for.
 
 Levels count simulations, so that a level plays alike on every machine. docs/engine.md says how strong they are, and
-docs/levels.py measured it.
+studies/levels.py measured it.
 """
 
 from __future__ import annotations

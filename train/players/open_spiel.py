@@ -1,7 +1,7 @@
 """OpenSpiel: rlgo's players as its bots, and its tree search as a player.
 
 Start reading at `PlayerBot`, then `OpenSpielSearch`. OpenSpiel's game "go" (Lanctot et al. 2019, arXiv:1908.09453)
-has the rules of `rlgo.board`: simple ko, no suicide, two passes, area score, all stones alive. There are two
+has the rules of `rlgo.go.board`: simple ko, no suicide, two passes, area score, all stones alive. There are two
 differences:
 
 * A stone that recreates an earlier whole-board position is legal there, and ends the game as a draw. In `Game` it is
@@ -13,14 +13,14 @@ Importing this module raises an RlgoError if OpenSpiel is missing; install it wi
 
 from __future__ import annotations
 
-from rlgo.board import PASS
-from rlgo.bounds import One
-from rlgo.coords import from_vertex
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.jit import seed_sequence
-from rlgo.player import RESIGN, Player, RandomPlayer, Seed, check_player, check_size
-from rlgo.settings import DEFAULT_SIZE
+from rlgo.base.bounds import One
+from rlgo.base.errors import RlgoError
+from rlgo.base.jit import seed_sequence
+from rlgo.base.settings import DEFAULT_SIZE
+from rlgo.go.board import PASS
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
+from rlgo.play.player import RESIGN, Player, RandomPlayer, Seed, check_player, check_size
 
 try:
     import pyspiel

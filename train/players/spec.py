@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.bounds import One
-from rlgo.errors import RlgoError, nearest, shown
-from rlgo.jit import seed_sequence
-from rlgo.player import Player, Seed
-from rlgo.resources import config_path
-from rlgo.settings import board_size
+from rlgo.base.bounds import One
+from rlgo.base.errors import RlgoError, nearest, shown
+from rlgo.base.jit import seed_sequence
+from rlgo.base.resources import config_path
+from rlgo.base.settings import board_size
+from rlgo.play.player import Player, Seed
 from train.config import read_toml
 from train.players.engines import GtpClient
 from train.players.keys import PLAYERS, Keys

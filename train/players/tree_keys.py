@@ -23,15 +23,15 @@ from mcts.settings import (
     Resources,
     Settings,
 )
-from rlgo.bounds import bound, name_of
-from rlgo.errors import RlgoError
-from rlgo.jit import seed_sequence
-from rlgo.patterns import Patterns, find_patterns, load_patterns
-from rlgo.player import Player, Seed
-from rlgo.rollout import TREE_DEFAULT_POLICIES
-from rlgo.settings import MAX_SIZE, MIN_SIZE
-from rlgo.td_search import TdSearch
-from rlgo.weights import Weights, shipped_weight_sizes
+from rlgo.base.bounds import bound, name_of
+from rlgo.base.errors import RlgoError
+from rlgo.base.jit import seed_sequence
+from rlgo.base.settings import MAX_SIZE, MIN_SIZE
+from rlgo.features.weights import Weights, shipped_weight_sizes
+from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
+from rlgo.moves.rollout import TREE_DEFAULT_POLICIES
+from rlgo.play.player import Player, Seed
+from rlgo.search.td_search import TdSearch
 from train import settings
 from train.players.keys import (
     BY_POLICY_FILE,

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.bounds import Whole
-from rlgo.fast_games import play_fast
-from rlgo.learner import Learner
-from rlgo.settings import BOARD_SIZE, DEFAULT_SIZE, FAST_GAMES, MOST, SEED, Learning, Policy
-from rlgo.shapes import make_features
-from rlgo.weights import Weights
+from rlgo.base.bounds import Whole
+from rlgo.base.settings import BOARD_SIZE, DEFAULT_SIZE, FAST_GAMES, MOST, SEED, Learning, Policy
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights
+from rlgo.learning.fast_games import play_fast
+from rlgo.learning.learner import Learner
 from train.arena.elo import PairResult, Rating, rate
 from train.arena.fast import on_common_features
 from train.arena.ladder import load_ladder

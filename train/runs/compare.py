@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rlgo.bounds import Place
-from rlgo.diff import settings
-from rlgo.errors import RlgoError
-from rlgo.exchange import load_any
-from rlgo.fast_games import joined
-from rlgo.settings import FAST_GAMES, SEED
-from rlgo.weights import Weights, load_weights
+from rlgo.base.bounds import Place
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import FAST_GAMES, SEED
+from rlgo.features.diff import settings
+from rlgo.features.formats import load_any
+from rlgo.features.weights import Weights, load_weights
+from rlgo.learning.fast_games import joined
 from train import console
 from train.arena.fast import play_weights
 from train.config import RunConfig

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.bounds import One, OrNone, Place
-from rlgo.errors import RlgoError
-from rlgo.fast_games import compile_matches, play_fast
-from rlgo.resources import version
-from rlgo.settings import EVEN_COUNT, FAST_GAMES, KOMI, SEED
-from rlgo.weights import Weights, load_weights
+from rlgo.base.bounds import One, OrNone, Place
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import version
+from rlgo.base.settings import EVEN_COUNT, FAST_GAMES, KOMI, SEED
+from rlgo.features.weights import Weights, load_weights
+from rlgo.learning.fast_games import compile_matches, play_fast
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.fast import on_common_features
 from train.arena.ladder import SCALE, Ladder, load_ladder

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rlgo.errors import RlgoError
-from rlgo.fast_games import compile_matches
-from rlgo.files import make_folder
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import make_folder
+from rlgo.learning.fast_games import compile_matches
 from train.config import Config, flat, load_config, overrides
 from train.console import Progress, message
 from train.provenance import processors

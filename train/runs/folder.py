@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.archive import read_archive, write_archive
-from rlgo.bounds import Place
-from rlgo.errors import RlgoError
-from rlgo.files import TEMPORARY, read_text, write_atomically
+from rlgo.base.archive import read_archive, write_archive
+from rlgo.base.bounds import Place
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import TEMPORARY, read_text, write_atomically
+from train.checksums import add_checksum, add_checksum_to_text, verify, verify_text
 from train.config import Config, load_config, to_toml
 from train.console import command
-from train.seals import seal, seal_text, unseal, unseal_text
 
 FORMAT, VERSION = "rlgo-run", 1
 IN_USE, EXISTS = "in use by another process", "already contains a run"  # in errors, after the folder
@@ -84,12 +84,12 @@ class RunFolder:
 
     def write_config(self, config: Config) -> None:
         """Write config.toml, with a checksum. Raises RlgoError if it cannot be written."""
-        write_atomically(self.config, seal_text(to_toml(config)).encode())
+        write_atomically(self.config, add_checksum_to_text(to_toml(config)).encode())
 
     def read_config(self) -> Config:
         """Read config.toml. Raises RlgoError if it is missing, damaged or no config."""
         try:
-            unseal_text(read_text(self.config))
+            verify_text(read_text(self.config))
         except ValueError:
             raise RlgoError(
                 f"{self.config}: damaged or edited: its checksum does not match (to edit it, remove its last line)"
@@ -98,13 +98,13 @@ class RunFolder:
 
     def write_about(self, about: dict[str, Any]) -> None:
         """Write run.json, with a checksum. Raises RlgoError if it cannot be written."""
-        write_atomically(self.run_json, f"{json.dumps(seal(about), indent=2)}\n".encode())
+        write_atomically(self.run_json, f"{json.dumps(add_checksum(about), indent=2)}\n".encode())
 
     def read_about(self) -> dict[str, Any]:
         """Read run.json. Raises RlgoError if it is missing or damaged."""
         text = read_text(self.run_json)
         try:
-            return unseal(json.loads(text))
+            return verify(json.loads(text))
         except ValueError:
             raise RlgoError(f"{self.run_json}: damaged: its checksum is missing or does not match") from None
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.errors import RlgoError
-from rlgo.weights import Weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.weights import Weights
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
 from train.runs.status import RunInfo, features_text, inspect

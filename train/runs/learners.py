@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from rlgo.jit import compiling
-from rlgo.learner import Learner
-from rlgo.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
-from rlgo.shapes import FeatureSet, make_features
+from rlgo.base.jit import compiling
+from rlgo.base.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
+from rlgo.features.shapes import FeatureSet, make_features
+from rlgo.learning.learner import Learner
 from train.config import Config
 from train.runs.strength import seeds
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.archive import write_archive
-from rlgo.bounds import Place
-from rlgo.fast_games import compile_matches, play_fast
-from rlgo.files import check_writable
-from rlgo.learner import Learner
-from rlgo.resources import checkpoints_dir
-from rlgo.settings import DEFAULT_KOMI, FAST_GAMES, MAX_SIZE, MIN_SIZE, PAIRED_GAMES, SEED, Learning, Policy
-from rlgo.shapes import make_features
-from rlgo.weights import Weights, load_weights
+from rlgo.base.archive import write_archive
+from rlgo.base.bounds import Place
+from rlgo.base.files import check_writable
+from rlgo.base.resources import checkpoints_dir
+from rlgo.base.settings import DEFAULT_KOMI, FAST_GAMES, MAX_SIZE, MIN_SIZE, PAIRED_GAMES, SEED, Learning, Policy
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights, load_weights
+from rlgo.learning.fast_games import compile_matches, play_fast
+from rlgo.learning.learner import Learner
 from train.arena.elo import PairResult, Ratings, pair_scatter, rate
 from train.arena.fast import on_common_features
 from train.arena.ladder import FILE, FORMAT, RANDOM, VERSION, small_rungs

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.board import new_board
-from rlgo.draw import png, values_image
-from rlgo.errors import RlgoError
-from rlgo.files import write_atomically
-from rlgo.value import ValueFunction
-from rlgo.weights import Weights, show_image
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import write_atomically
+from rlgo.features.weights import Weights, show_image
+from rlgo.go.board import new_board
+from rlgo.go.draw import png, values_image
+from rlgo.learning.value import ValueFunction
 
 # The first columns of TensorBoard's table of runs; other settings can be ticked there.
 COLUMNS = ("features.sizes", "learning.alpha", "policy.epsilon", "run.games", "run.seed")

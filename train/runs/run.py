@@ -21,14 +21,15 @@ from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
-from rlgo.bounds import One
-from rlgo.budget import BATCH_SECONDS
-from rlgo.errors import RlgoError
-from rlgo.exchange import load_any
-from rlgo.learner import Learner, mean_of
-from rlgo.shapes import FeatureSet
-from rlgo.td import check_max_moves, step_size
-from rlgo.weights import Weights, save_weights
+from rlgo.base.bounds import One
+from rlgo.base.budget import BATCH_SECONDS
+from rlgo.base.errors import RlgoError
+from rlgo.features.formats import load_any
+from rlgo.features.shapes import FeatureSet
+from rlgo.features.weights import Weights, save_weights
+from rlgo.go.rules import check_max_moves
+from rlgo.learning.learner import Learner, mean_of
+from rlgo.learning.td import step_size
 from train.arena.elo import Rating
 from train.arena.ladder import SCALE
 from train.config import Config, config_from_dict, flat, overrides, to_toml

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train import console
 from train.config import Config
 from train.runs.folder import RunFolder

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlgo.errors import RlgoError
-from rlgo.fast_games import play_fast
-from rlgo.player import GreedyPlayer
-from rlgo.rewriting import extend
-from rlgo.shapes import FeatureSet
-from rlgo.value import ValueFunction
-from rlgo.weights import Weights, load_weights, shipped_weight_sizes, shipped_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.rewriting import extend
+from rlgo.features.shapes import FeatureSet
+from rlgo.features.weights import Weights, load_weights, shipped_weight_sizes, shipped_weights
+from rlgo.learning.fast_games import play_fast
+from rlgo.learning.value import ValueFunction
+from rlgo.play.player import GreedyPlayer
 from train.arena.elo import Rating
 from train.arena.ladder import load_ladder
 from train.config import Config

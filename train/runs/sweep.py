@@ -33,13 +33,13 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.bounds import One, OrNone
-from rlgo.errors import RlgoError
-from rlgo.fast_games import FastGames, compile_matches, play_slices
-from rlgo.files import make_folder, read_file, write_atomically
-from rlgo.resources import config_path
-from rlgo.settings import WORKERS, check_liberties
-from rlgo.weights import Weights, load_weights, shipped_weight_sizes, shipped_weights
+from rlgo.base.bounds import One, OrNone
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import make_folder, read_file, write_atomically
+from rlgo.base.resources import config_path
+from rlgo.base.settings import WORKERS, check_liberties
+from rlgo.features.weights import Weights, load_weights, shipped_weight_sizes, shipped_weights
+from rlgo.learning.fast_games import FastGames, compile_matches, play_slices
 from train import console
 from train.arena.fast import on_common_features, side_by_side
 from train.config import Config, SweepConfig, base_of, canonical_key, change, flat, load_config, read_toml, section_from

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.errors import RlgoError
-from rlgo.jit import CACHE_DIR, make_rng, seed_sequence
-from rlgo.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
-from rlgo.settings import Learning, Policy
-from rlgo.shapes import make_features
-from rlgo.td import check_max_moves
+from rlgo.base.errors import RlgoError
+from rlgo.base.jit import CACHE_DIR, make_rng, seed_sequence
+from rlgo.base.settings import Learning, Policy
+from rlgo.features.shapes import make_features
+from rlgo.go.rules import check_max_moves
+from rlgo.learning.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
 from train.ray_cluster import check_fingerprint, cluster_setting, connect, fingerprint, short_error, was_killed
 
 JOIN_SECONDS = 60.0  # seconds to wait for more machines, if there are fewer CPUs than workers

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.arena.elo import (
     PairResult,
     Rating,

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from random_play import random_theta
 
-from rlgo.errors import RlgoError
-from rlgo.fast_games import FastGames, joined
-from rlgo.player import RandomPlayer
-from rlgo.shapes import make_features
-from rlgo.weights import Weights, load_weights, save_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights, load_weights, save_weights
+from rlgo.learning.fast_games import FastGames, joined
+from rlgo.play.player import RandomPlayer
 from train.arena import match as matches
 from train.arena.fast import fast_weights, on_common_features, play_weights, side_by_side
 from train.arena.match import play_match

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rlgo.archive import read_archive
-from rlgo.errors import RlgoError
-from rlgo.resources import checkpoints_dir
-from rlgo.settings import MAX_SIZE, MIN_SIZE
-from rlgo.shapes import make_features
-from rlgo.weights import Weights, load_weights, shipped_weights
+from rlgo.base.archive import read_archive
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import checkpoints_dir
+from rlgo.base.settings import MAX_SIZE, MIN_SIZE
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights, load_weights, shipped_weights
 from train.arena import ladder
 from train.arena.elo import PairResult, expected_score, pair_scatter, rate, rate_new, widened
 from train.arena.fast import on_common_features
@@ -134,7 +134,7 @@ def test_the_file_says_how_it_was_made_and_its_ratings_follow_from_its_games():
 
 
 def test_the_scale_is_that_of_the_experiments():
-    analysis = analyze(Path(__file__).parents[3] / "docs" / "experiments", "learning_runs")
+    analysis = analyze(Path(__file__).parents[3] / "results" / "experiments", "learning_runs")
     assert analysis is not None
     level_0 = analysis.elo(GNUGO_0)
     assert level_0 is not None

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from stand_ins import ENGINE, FakeValues, Scripted, first_legal, games_of, is_running, passer, resigner, write_engine
 
-from rlgo.board import PASS
-from rlgo.clock import TimeSettings
-from rlgo.errors import RlgoError
-from rlgo.fast_games import joined
-from rlgo.game import Game
-from rlgo.player import GreedyPlayer
-from rlgo.sgf import read_sgf
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import PASS
+from rlgo.go.clock import TimeSettings
+from rlgo.go.game import Game
+from rlgo.go.sgf import read_sgf
+from rlgo.learning.fast_games import joined
+from rlgo.play.player import GreedyPlayer
 from train.arena.fast import play_weights
 from train.arena.match import MatchResult, is_disputed, play_match
 from train.arena.pool import InProcess

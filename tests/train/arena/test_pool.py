@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from stand_ins import games_of
 
-from rlgo.errors import RlgoError
-from rlgo.player import RandomPlayer
-from rlgo.shapes import make_features
-from rlgo.weights import Weights, save_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights, save_weights
+from rlgo.play.player import RandomPlayer
 from train.arena.match import play_match
 from train.arena.pool import GamePool, GameTask, GameWorker, ProcessPool, WorkerDied
 from train.arena.referee import GameRecord, GameRules

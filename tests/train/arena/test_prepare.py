@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from stand_ins import FakeValues, write_engine
 
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.jit import sources_digest
-from rlgo.player import GreedyPlayer
-from rlgo.resources import checkpoints_dir, shipped_patterns
-from rlgo.weights import shipped_weights
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import checkpoints_dir, shipped_patterns
+from rlgo.base.sources import sources_digest
+from rlgo.features.weights import shipped_weights
+from rlgo.go.game import Game
+from rlgo.play.player import GreedyPlayer
 from train.arena.prepare import make_openings, random_opening, try_players
 from train.players import make_player
 from train.players.loading import files_loaded

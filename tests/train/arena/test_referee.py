@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from stand_ins import TWO_STONES_SENT, Scripted, first_legal, passer, resigner
 
-from rlgo.board import BLACK, PASS
-from rlgo.clock import Clock, TimeSettings
-from rlgo.coords import from_vertex
-from rlgo.game import Game
-from rlgo.player import RESIGN, Player
+from rlgo.go.board import BLACK, PASS
+from rlgo.go.clock import Clock, TimeSettings
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
+from rlgo.play.player import RESIGN, Player
 from train.arena.match import play_match
 from train.arena.referee import GameRules, _board_difference, play_game
 from train.console import StopRequest
@@ -205,9 +205,9 @@ def test_clocks_are_sent_in_whole_seconds(tmp_path: Path) -> None:
 # An engine that is our own, but with something wrong that its arguments name.
 WRONG = textwrap.dedent("""
     import sys, time
-    from rlgo.gtp import GtpEngine, run
-    from rlgo.gtp.protocol import COMMANDS
-    from rlgo.player import RandomPlayer
+    from rlgo.play.gtp import GtpEngine, run
+    from rlgo.play.gtp.protocol import COMMANDS
+    from rlgo.play.player import RandomPlayer
     wrong = sys.argv[1]
     engine = GtpEngine(RandomPlayer(1), 5)
     genmove = COMMANDS["genmove"].run

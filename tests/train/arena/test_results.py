@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from stand_ins import SMALL_ENGINE, games_of, write_gated_engine
 
-from rlgo.clock import TimeSettings
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
+from rlgo.go.clock import TimeSettings
 from train.arena.match import play_match
 from train.arena.results import FORMAT, _check_header, open_results
-from train.seals import seal, unseal
+from train.checksums import add_checksum, verify
 
 ROOT = Path(__file__).resolve().parents[3]
 FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
@@ -69,8 +69,8 @@ def test_a_game_that_was_being_written_is_played_again(tmp_path: Path, torn: byt
         ("{}\n", "damaged, or not a results file"),
         ("\x00\xff" * 40 + "\n", "damaged, or not a results file"),
         ('{"format": 1}\n', "damaged, or not a results file"),
-        (json.dumps(seal({"format": FORMAT})) + "\n", "results of other games: a is null, not"),
-        (json.dumps(seal({"format": 1})) + "\n", "results of other games: format is 1, not"),
+        (json.dumps(add_checksum({"format": FORMAT})) + "\n", "results of other games: a is null, not"),
+        (json.dumps(add_checksum({"format": 1})) + "\n", "results of other games: format is 1, not"),
     ],
 )
 def test_files_that_are_no_results(tmp_path: Path, content: str, message: str | None) -> None:
@@ -126,7 +126,7 @@ def test_results_of_another_match(tmp_path: Path, changes: dict[str, Any], messa
 )
 def test_what_differs_is_shown(was: object, now: object, message: str) -> None:
     """The place of the difference, however long the value and deep in it."""
-    data = (json.dumps(seal({"format": "some", "files": was})) + "\n").encode()
+    data = (json.dumps(add_checksum({"format": "some", "files": was})) + "\n").encode()
     with pytest.raises(RlgoError, match=re.escape(message)):
         _check_header(Path("r.jsonl"), data, {"format": "some", "files": now})
 
@@ -135,9 +135,9 @@ def test_results_that_say_nothing_of_scores_are_of_a_match_that_did_not_check_th
     path = tmp_path / "results.jsonl"
     play_match("random", "random", 2, results=path, **FIVE)
     header, *games = path.read_text().splitlines()
-    about = unseal(json.loads(header))
+    about = verify(json.loads(header))
     del about["check_scores"]
-    path.write_text("\n".join([json.dumps(seal(about)), *games]) + "\n")
+    path.write_text("\n".join([json.dumps(add_checksum(about)), *games]) + "\n")
     assert play_match("random", "random", 4, results=path, **FIVE).games == 4
     with pytest.raises(RlgoError, match="results of other games: check_scores is false, not true"):
         play_match("random", "random", 4, results=path, check_scores=True, **FIVE)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.arena.sprt import Sprt, judge, log_likelihood_ratios, parse_sprt
 
 

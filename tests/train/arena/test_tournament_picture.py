@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.arena.pictures import tournament_picture
 from train.arena.tournament import read_tournament, run_tournament
 from train.cli.main import main

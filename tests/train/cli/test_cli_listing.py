@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rlgo.resources import list_configs
+from rlgo.base.resources import list_configs
 from train.cli.main import main
 from train.players import PLAYERS
 

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import pytest
 import typer
 
-from rlgo.errors import RlgoError
-from rlgo.resources import version
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import version
 from train.cli.main import app, main
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.cli import options
 
 

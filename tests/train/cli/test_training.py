@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rlgo.resources import config_path
+from rlgo.base.resources import config_path
 from train.cli.main import main
 
 

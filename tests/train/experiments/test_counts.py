@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from experiment_files import on_the_same_runs
 
-from rlgo.shapes import make_features
+from rlgo.features.shapes import make_features
 from train.cli import main as cli
 from train.experiments.findings import Analysis
 from train.experiments.raw import read_raw

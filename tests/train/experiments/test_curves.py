@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_play import random_theta
 
-from rlgo.fast_games import play_fast
-from rlgo.settings import SHARINGS
-from rlgo.shapes import make_features
-from rlgo.weights import Weights, load_weights
+from rlgo.base.settings import SHARINGS
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights, load_weights
+from rlgo.learning.fast_games import play_fast
 from train.experiments import curves
 from train.experiments.curves import pairings
 from train.experiments.model import Experiment

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from experiment_files import PNG, curves_of, run_line
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.experiments.findings import Analysis, analyze
 from train.experiments.pictures import experiment_picture
 from train.experiments.raw import RawResults
 from train.experiments.reading import read_experiment
 from train.experiments.report import plot, show
 
-SHIPPED = Path(__file__).resolve().parents[3] / "docs" / "experiments"
+SHIPPED = Path(__file__).resolve().parents[3] / "results" / "experiments"
 
 
 @pytest.mark.parametrize("name", ["plies", "shape_frequency", "alphabeta_depth"])

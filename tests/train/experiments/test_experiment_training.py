@@ -14,8 +14,8 @@ import zlib
 import pytest
 from experiment_files import BASE, CURVES, ages, on_the_same_runs, write
 
-from rlgo.errors import RlgoError
-from rlgo.weights import load_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.weights import load_weights
 from train.experiments.reading import read_experiment
 from train.experiments.running import run_experiment
 
@@ -97,12 +97,12 @@ def test_runs_of_other_settings_and_damaged_runs_are_refused(ran, tmp_path):
     text = CURVES.partition("[runs.wild]")[0]
     e = on_the_same_runs(ran, tmp_path, text + "[run]\neval_games = 4\n")  # measurements make no run another one
     config = e.reference.folder.config
-    sealed = config.read_text("utf-8")
-    edited = sealed.replace("epsilon = 0.2", "epsilon = 0.3").splitlines()[:-1]  # without the checksum
+    whole = config.read_text("utf-8")
+    edited = whole.replace("epsilon = 0.2", "epsilon = 0.3").splitlines()[:-1]  # without the checksum
     config.write_text("\n".join(edited), "utf-8")
     with pytest.raises(RlgoError, match=r"base_seed-1: already contains a run with policy.epsilon = 0.3, expected 0.2"):
         run_experiment(e, tmp_path / "results", progress=False)
-    config.write_text(sealed, "utf-8")
+    config.write_text(whole, "utf-8")
     state = e.runs["b"][1].folder.state
     state.write_bytes(state.read_bytes()[:-9])
     with pytest.raises(RlgoError, match=rf"{re.escape(str(e.runs['b'][1].folder.path))}: .*state.npz"):

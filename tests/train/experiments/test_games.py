@@ -12,8 +12,8 @@ from itertools import combinations
 import pytest
 from experiment_files import GAMES, RIVALS, write
 
-from rlgo.errors import RlgoError
-from rlgo.weights import Weights, load_weights, save_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.weights import Weights, load_weights, save_weights
 from train.arena.match import play_match
 from train.cli import main as cli
 from train.config import load_config

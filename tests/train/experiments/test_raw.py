@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.experiments.raw import RawResults, pair_line, read_raw, scores_of, sum_of_lines, whole_openings, write_raw
 
 

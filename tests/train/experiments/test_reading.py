@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from experiment_files import CLAIM, CURVES, GAMES, RIVALS, ages, write
 
-from rlgo.errors import RlgoError
-from rlgo.resources import list_configs
-from rlgo.shapes import make_features
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import list_configs
+from rlgo.features.shapes import make_features
 from train.cli import main as cli
 from train.config import flat, load_config
 from train.experiments.counts import frequency

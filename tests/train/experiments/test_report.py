@@ -13,7 +13,7 @@ import pytest
 from experiment_files import PNG, curves_of, header, run_line
 from PIL import Image
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.experiments.findings import (
     HELD,
     NOT_HELD,
@@ -39,7 +39,7 @@ from train.experiments.report import (
 from train.stats import clustered_interval
 
 ROOT = Path(__file__).resolve().parents[3]
-RESULTS, MATCHES = ROOT / "docs" / "experiments", ROOT / "docs" / "results"
+RESULTS, MATCHES = ROOT / "results" / "experiments", ROOT / "results"
 
 
 def cells(line: str) -> list[str]:
@@ -288,11 +288,11 @@ def test_labels_that_came_later_are_shown():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not list((ROOT / "docs" / "experiments").glob("*.jsonl")), reason="no raw results here")
+@pytest.mark.skipif(not list((ROOT / "results" / "experiments").glob("*.jsonl")), reason="no raw results here")
 def test_the_shipped_report_is_that_of_the_shipped_results(monkeypatch):
     """Whoever adds raw results makes it anew: `rlgo experiment report`."""
     monkeypatch.chdir(ROOT)
-    text = report(Path("docs/experiments"), Path("docs/results.md"))
+    text = report(Path("results/experiments"), Path("docs/results.md"))
     assert Path("docs/results.md").read_text("utf-8") == text
     assert tables(text)
     for link in re.findall(r"\]\(([^#)]+)\)", text):
@@ -301,7 +301,7 @@ def test_the_shipped_report_is_that_of_the_shipped_results(monkeypatch):
 
 @pytest.mark.parametrize("name", [n for n in list_experiments() if read_experiment(n).has_picture])
 def test_the_shipped_pictures_are_those_of_the_shipped_results(name):
-    """Whoever adds raw results draws them anew: `rlgo experiment plot NAME --results docs/experiments`."""
+    """Whoever adds raw results draws them anew: `rlgo experiment plot NAME --results results/experiments`."""
     picture, analysis = RESULTS / f"{name}.png", analyze(RESULTS, name)
     assert picture.is_file() == (analysis is not None)
     if analysis is not None:
@@ -315,7 +315,7 @@ def test_the_shipped_pictures_are_those_of_the_shipped_results(name):
 
 def test_the_systems_are_those_of_the_raw_results():
     """Every score is counted again from the file that is linked next to it, and nothing is shown that has no file."""
-    (table,) = tables(systems_table(RESULTS, MATCHES, "docs/"))
+    (table,) = tables(systems_table(RESULTS, MATCHES, ROOT / "README.md"))
     assert table[0] == ["system", "against", "the paper", "rlgo, as many simulations", "rlgo, equal time"]
     systems = ("TD learning", "TD search", "Dyna-2", "two-phase", "UCT", "MC-RAVE", "heuristic MC-RAVE")
     assert all(any(row[0].startswith(system) for row in table[1:]) for system in systems)
@@ -354,23 +354,23 @@ def scores_in(path: Path, opponent: str, system: str) -> set[tuple[float, int]]:
 
 def test_the_systems_by_hand():
     """Portions of a match add up; the interval is that of all their openings."""
-    (table,) = tables(systems_table(RESULTS, MATCHES))
+    (table,) = tables(systems_table(RESULTS, MATCHES, ROOT / "docs" / "strength.md"))
     by_name = {row[0]: row for row in table}
     portions = json.loads((MATCHES / "uct_level_10.json").read_text("utf-8"))
     scores = [opening for portion in portions for opening in portion["scores"]]
     low, high = clustered_interval(scores)
-    expected = f"31 of 100: 31.0% ({low:.1%}-{high:.1%}) [raw](results/uct_level_10.json)"
+    expected = f"31 of 100: 31.0% ({low:.1%}-{high:.1%}) [raw](../results/uct_level_10.json)"
     assert by_name["UCT, 3,000"][:4] == ["UCT, 3,000", "level 10", "24 %", expected]
     assert by_name["TD learning, one ply"][3].startswith("46 of 800: 5.8% (")
-    assert "(experiments/learning_runs.jsonl)" in by_name["TD learning, one ply"][3]
+    assert "(../results/experiments/learning_runs.jsonl)" in by_name["TD learning, one ply"][3]
 
 
 def test_systems_without_results_are_refused(tmp_path):
     with pytest.raises(RlgoError, match=r"learning_runs.jsonl: no games of paper's settings # against GNU Go level 0"):
-        systems_table(tmp_path / "experiments", tmp_path / "results")
+        systems_table(tmp_path / "experiments", tmp_path / "results", tmp_path / "page.md")
     shutil.copytree(RESULTS, tmp_path / "experiments")
     with pytest.raises(RlgoError, match=r"td_search_10000.json: not the results of a match"):
-        systems_table(tmp_path / "experiments", tmp_path / "results")
+        systems_table(tmp_path / "experiments", tmp_path / "results", tmp_path / "page.md")
 
 
 def test_earlier_machines_are_named_once():

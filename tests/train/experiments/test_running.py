@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from experiment_files import CURVES, on_the_same_runs
 
-from rlgo.errors import RlgoError
-from rlgo.resources import config_path
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import config_path
 from train.cli import main as cli
 from train.experiments.model import GNUGO_0
 from train.experiments.raw import RawResults, pair_line, read_raw, write_raw
@@ -97,7 +97,7 @@ def test_games_against_gnu_go_stay(ran, tmp_path, monkeypatch):
 
 
 def test_list_says_what_has_run(tmp_path, capsys):
-    shutil.copy(ROOT / "docs" / "experiments" / "shape_counts.jsonl", tmp_path)
+    shutil.copy(ROOT / "results" / "experiments" / "shape_counts.jsonl", tmp_path)
     assert cli.main(["experiment", "list", "--results", str(tmp_path)]) == 0
     header, *lines = capsys.readouterr().out.splitlines()
     assert header.split() == ["experiment", "state", "about"]
@@ -142,7 +142,7 @@ def test_all_experiments_are_checked_first(tmp_path, monkeypatch, capsys):
 def test_where_results_go(tmp_path, monkeypatch, capsys):
     """Next to the experiment's runs, even in a source tree, whose published results stay as they are."""
     monkeypatch.chdir(tmp_path)
-    Path("docs/experiments").mkdir(parents=True)
+    Path("results/experiments").mkdir(parents=True)
     name = "shape_counts"
     for argv, path in (
         ([], "experiments/results"),
@@ -153,10 +153,10 @@ def test_where_results_go(tmp_path, monkeypatch, capsys):
         assert cli.main(["experiment", "run", name, *argv]) == 0
         assert Path(path, f"{name}.jsonl").is_file()
         Path(path, f"{name}.jsonl").unlink()
-    assert not any(Path("docs/experiments").iterdir())
-    assert cli.main(["experiment", "run", name, "--results", "docs/experiments"]) == 0
+    assert not any(Path("results/experiments").iterdir())
+    assert cli.main(["experiment", "run", name, "--results", "results/experiments"]) == 0
     capsys.readouterr()
-    assert cli.main(["experiment", "report", "--results", "docs/experiments"]) == 0
+    assert cli.main(["experiment", "report", "--results", "results/experiments"]) == 0
     assert capsys.readouterr().out == "docs/results.md\n"
     assert Path("docs/results.md").read_text("utf-8").startswith("# The papers, reproduced\n")
 
@@ -192,7 +192,7 @@ def test_plot_needs_results_and_something_to_draw(tmp_path, capsys):
     assert refused("plies") == (
         f"rlgo: error: {tmp_path}/plies.jsonl: no such file: plies has not run (rlgo experiment run plies)\n"
     )
-    shutil.copy(ROOT / "docs" / "experiments" / "shape_counts.jsonl", tmp_path)
+    shutil.copy(ROOT / "results" / "experiments" / "shape_counts.jsonl", tmp_path)
     assert refused("shape_counts") == "rlgo: error: shape_counts: has no picture\n"
     (tmp_path / "plies.jsonl").write_text('{"format": "another"}\n')
     assert refused("plies") == (

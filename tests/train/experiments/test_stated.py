@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from experiment_files import GAMES, curves_of, games_of, write
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.arena.elo import expected_score
 from train.experiments.config import StatedConfig
 from train.experiments.findings import Analysis

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.sgf import load_sgf, write_sgf
+from rlgo.base.errors import RlgoError
+from rlgo.go.game import Game
+from rlgo.go.sgf import load_sgf, write_sgf
 from train.arena.pool import InProcess
 from train.cli.main import main
 from train.knowledge.collect import GamesPlan, import_games, play_games

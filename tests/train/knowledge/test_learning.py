@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from random_play import SIZE, random_game, random_weights
 
-from rlgo.board import BLACK, WHITE
-from rlgo.coords import from_vertex
-from rlgo.decisions import decisions_of
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.patterns import load_patterns
-from rlgo.value import ValueFunction
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, WHITE
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
+from rlgo.learning.value import ValueFunction
+from rlgo.moves.decisions import decisions_of
+from rlgo.moves.patterns import load_patterns
 from train import console
 from train.arena.referee import Opinion
 from train.cli.main import main

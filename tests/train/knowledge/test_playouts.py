@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from random_play import SIZE, random_game, random_weights
 
-from rlgo.board import BLACK, PASS, new_boards
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.jit import make_rng
-from rlgo.resources import shipped_softmax_policy
-from rlgo.rollout import SOFTMAX, UNIFORM, DefaultPolicy, make_rules, new_rollout, playouts
-from rlgo.softmax_policy import (
+from rlgo.base.errors import RlgoError
+from rlgo.base.jit import make_rng
+from rlgo.base.resources import shipped_softmax_policy
+from rlgo.go.board import BLACK, PASS, new_boards
+from rlgo.go.game import Game
+from rlgo.go.rules import make_rules
+from rlgo.moves.rollout import SOFTMAX, UNIFORM, DefaultPolicy, new_rollout, playouts
+from rlgo.moves.softmax_policy import (
     LEAST_SELF_ATARI,
     kinds_of_shapes,
     load_softmax_policy,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rlgo.archive import write_archive
-from rlgo.errors import RlgoError
+from rlgo.base.archive import write_archive
+from rlgo.base.errors import RlgoError
 from train.arena.referee import Opinion
 from train.knowledge import shards
 from train.knowledge.shards import (

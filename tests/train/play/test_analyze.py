@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from random_play import random_weights
 
-from rlgo.board import BLACK
-from rlgo.coords import from_vertex
-from rlgo.draw import values_text
-from rlgo.dyna2 import Dyna2
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.player import RandomPlayer
-from rlgo.value import ValueFunction
-from rlgo.weights import Weights, save_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.weights import Weights, save_weights
+from rlgo.go.board import BLACK
+from rlgo.go.coords import from_vertex
+from rlgo.go.draw import values_text
+from rlgo.go.game import Game
+from rlgo.learning.value import ValueFunction
+from rlgo.play.player import RandomPlayer
+from rlgo.search.dyna2 import Dyna2
 from train.cli.main import main
 from train.play.analyze import Analysis, analyze
 from train.play.pictures import analysis_picture
@@ -61,7 +61,7 @@ def test_the_values_of_every_move_under_both_memories(weights):
 
 
 def _unshared(weights: Weights, sizes: tuple[int, ...]) -> np.ndarray:
-    from rlgo.rewriting import unshare
+    from rlgo.features.rewriting import unshare
 
     return unshare(weights.features, weights.theta, sizes)[1]
 

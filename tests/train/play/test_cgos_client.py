@@ -28,11 +28,11 @@ from cgos_server import (
     run_client,
 )
 
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.session import GameSession
-from rlgo.sgf import load_sgf
-from rlgo.weights import shipped_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.weights import shipped_weights
+from rlgo.go.game import Game
+from rlgo.go.sgf import load_sgf
+from rlgo.play.session import GameSession
 from train.play.cgos import CgosClient, run_cgos
 from train.play.cgos.connection import Connection, Log
 

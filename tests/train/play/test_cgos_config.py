@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from cgos_server import PASSWORD, USER
 
-from rlgo.errors import RlgoError
-from rlgo.resources import config_path
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import config_path
 from train.play.cgos import CgosConfig, load_cgos, main
 
 GOOD: dict[str, Any] = {"host": "cgos.invalid", "port": 6819, "user": USER, "password": PASSWORD, "player": "random"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cgos_server import PASSWORD, USER, Delays, Server, Talk, make_config, one_game, random_session, run_client
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.play.cgos import CgosClient
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rlgo.board import BLACK, PASS, WHITE
-from rlgo.coords import from_vertex
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.player import Candidate, Player, RandomPlayer
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, PASS, WHITE
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
+from rlgo.play.player import Candidate, Player, RandomPlayer
 from train.cli.main import main
 from train.play.curve import curve_of
 

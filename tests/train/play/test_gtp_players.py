@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rlgo.coords import to_vertex
-from rlgo.game import Game
-from rlgo.gtp import GtpEngine
-from rlgo.player import Player
+from rlgo.go.coords import to_vertex
+from rlgo.go.game import Game
+from rlgo.play.gtp import GtpEngine
+from rlgo.play.player import Player
 from train.players import make_player
 
 PLAYER = "mc_rave,sims=200,seed=1"

@@ -7,18 +7,18 @@ import pickle
 import subprocess
 import sys
 
-import naive
 import numpy as np
 import pytest
+from oracles import naive
 from pettingzoo.test import api_test, render_test, seed_test
 from stand_ins import TWO_STONES_SENT
 
-from rlgo.board import BLACK, PASS, WHITE
-from rlgo.coords import from_vertex, to_row_col
-from rlgo.draw import board_image, board_text, colors_of
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.player import RESIGN, Player, RandomPlayer
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, PASS, WHITE
+from rlgo.go.coords import from_vertex, to_row_col
+from rlgo.go.draw import board_image, board_text, colors_of
+from rlgo.go.game import Game
+from rlgo.play.player import RESIGN, Player, RandomPlayer
 from train.play.pettingzoo import action_of, env, raw_env, to_action, to_point
 from train.players.spec import make_player
 

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rlgo.board import BLACK, WHITE
-from rlgo.coords import from_vertex, to_vertex
-from rlgo.draw import board_ansi, board_text
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.player import RESIGN, Candidate, Player, RandomPlayer
-from rlgo.session import GameSession
-from rlgo.sgf import load_sgf, read_sgf
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, WHITE
+from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.go.draw import board_ansi, board_text
+from rlgo.go.game import Game
+from rlgo.go.sgf import load_sgf, read_sgf
+from rlgo.play.player import RESIGN, Candidate, Player, RandomPlayer
+from rlgo.play.session import GameSession
 from train.play.terminal import PLAIN, Style, TerminalGame, play_in_terminal, style_of
 from train.players.spec import make_player
 

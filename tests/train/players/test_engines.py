@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from stand_ins import is_running, write_engine
 
-from rlgo.board import PASS
-from rlgo.coords import from_vertex
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.player import RESIGN
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import PASS
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
+from rlgo.play.player import RESIGN
 from train.arena.match import play_match
 from train.players import engines
 from train.players.engines import EngineError, GtpClient

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlgo.errors import RlgoError
-from rlgo.game import Game
+from rlgo.base.errors import RlgoError
+from rlgo.go.game import Game
 from train.players import make_player
 from train.players.levels import LEVELS
 from train.players.spec import parse_spec

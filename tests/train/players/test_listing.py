@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rlgo.errors import RlgoError
-from rlgo.resources import list_configs
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import list_configs
 from train.arena.tournament import read_tournament
 from train.config import SECTIONS, TournamentConfig, config_from_dict, load_config
 from train.players import PLAYERS
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_document_of_players_is_up_to_date() -> None:
-    assert (ROOT / "docs" / "players.md").read_text("utf-8") == players_markdown(), "python docs/generate.py"
+    assert (ROOT / "docs" / "players.md").read_text("utf-8") == players_markdown(), "python tools/generate.py"
 
 
 def test_every_key_of_every_player_is_listed() -> None:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from stand_ins import TWO_STONES_SENT
 
-from rlgo.board import BLACK, PASS
-from rlgo.coords import from_vertex, to_row_col
-from rlgo.draw import colors_of
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.player import RESIGN, Player, RandomPlayer
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, PASS
+from rlgo.go.coords import from_vertex, to_row_col
+from rlgo.go.draw import colors_of
+from rlgo.go.game import Game
+from rlgo.play.player import RESIGN, Player, RandomPlayer
 from train.arena.match import play_match
 
 if sys.platform == "win32":  # where the test extra leaves it out

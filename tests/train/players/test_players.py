@@ -7,20 +7,20 @@ import pytest
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, ActionValue, Heuristic, RaveSchedule, Settings
-from rlgo.alphabeta import Options
-from rlgo.alphabeta_player import AlphaBeta
-from rlgo.deepening import AlphaBetaSearch
-from rlgo.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.resources import config_path, list_configs
-from rlgo.rollout import LEARNED, MOGO, DefaultPolicy
-from rlgo.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
-from rlgo.shapes import make_features
-from rlgo.table_search import TableSearch
-from rlgo.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch
-from rlgo.two_phase import TwoPhase
-from rlgo.weights import Weights, save_weights
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import config_path, list_configs
+from rlgo.base.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights, save_weights
+from rlgo.go.game import Game
+from rlgo.moves.rollout import LEARNED, MOGO, DefaultPolicy
+from rlgo.search.alphabeta import Options
+from rlgo.search.alphabeta_player import AlphaBeta
+from rlgo.search.deepening import AlphaBetaSearch
+from rlgo.search.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
+from rlgo.search.table_search import TableSearch
+from rlgo.search.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch
+from rlgo.search.two_phase import TwoPhase
 from train.players import PLAYERS, make_player
 from train.players.spec import parse_spec
 

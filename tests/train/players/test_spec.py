@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rlgo.coords import to_vertex
-from rlgo.errors import RlgoError
-from rlgo.game import Game
+from rlgo.base.errors import RlgoError
+from rlgo.go.coords import to_vertex
+from rlgo.go.game import Game
 from train.players import make_player
 from train.players.spec import parse_spec
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.resources import checkpoints_dir
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import checkpoints_dir
+from rlgo.go.game import Game
 from train.players import make_player
 from train.players.loading import files_loaded
 

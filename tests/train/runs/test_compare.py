@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rlgo.errors import RlgoError
-from rlgo.exchange import export_w
-from rlgo.fast_games import joined
-from rlgo.shapes import make_features
-from rlgo.weights import Weights, load_weights, save_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.formats import export_w
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights, load_weights, save_weights
+from rlgo.learning.fast_games import joined
 from train.arena.fast import on_common_features, play_weights
 from train.arena.match import play_match
 from train.cli import main as cli

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from tiny_runs import interrupt_before_the_first_game
 
-from rlgo.errors import RlgoError
-from rlgo.exchange import without_sharing
-from rlgo.shapes import make_features
-from rlgo.weights import Weights, load_weights, save_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.formats import without_sharing
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights, load_weights, save_weights
 from train.arena import ladder
 from train.arena.elo import expected_score
 from train.arena.ladder import Ladder, load_ladder

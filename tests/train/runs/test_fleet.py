@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from tiny_runs import contents, edit, metrics, tiny
 
-from rlgo.errors import RlgoError
-from rlgo.weights import load_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.weights import load_weights
 from train.config import to_toml
 from train.provenance import processors
 from train.runs import fleet

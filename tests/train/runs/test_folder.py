@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from broken_runs import flip
 
-from rlgo.errors import RlgoError
-from rlgo.files import TEMPORARY
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import TEMPORARY
 from train.runs.folder import RunFolder, next_checkpoint
 
 

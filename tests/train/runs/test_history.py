@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tiny_runs import tiny
 
-from rlgo.errors import RlgoError
-from rlgo.weights import load_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.weights import load_weights
 from train.runs import history
 from train.runs.folder import RunFolder
 from train.runs.history import RunHistory

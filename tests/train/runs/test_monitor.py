@@ -12,11 +12,11 @@ import pytest
 import tiny_runs
 from tiny_runs import BLOCKS, interrupt
 
-from rlgo.board import new_board
-from rlgo.draw import values_image
-from rlgo.shapes import make_features
-from rlgo.value import ValueFunction
-from rlgo.weights import Weights
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights
+from rlgo.go.board import new_board
+from rlgo.go.draw import values_image
+from rlgo.learning.value import ValueFunction
 from train.config import Config, flat
 from train.runs.learners import make_learner
 from train.runs.monitor import METRICS, Monitor

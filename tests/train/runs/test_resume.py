@@ -27,8 +27,8 @@ import pytest
 from broken_runs import GAMES, RESUME, RUN, Fault, attempt, config, flip, often, outcome
 from tiny_runs import edit
 
-from rlgo.archive import read_archive, write_archive
-from rlgo.learner import Learner
+from rlgo.base.archive import read_archive, write_archive
+from rlgo.learning.learner import Learner
 from train.cli import main as cli
 from train.config import to_toml
 from train.runs.folder import FORMAT, VERSION, RunFolder
@@ -181,7 +181,7 @@ def interrupted(_interrupted: Path, tmp_path: Path, monkeypatch: Any) -> RunFold
 
 
 # ---------------------------------------------------------------------------------------------
-# Storms
+# Stress tests
 # ---------------------------------------------------------------------------------------------
 
 # About as many calls, calls that write, and bytes, a run takes. What is to strike later does not strike.
@@ -214,7 +214,7 @@ STATUS = {
 }
 
 
-def storm(place: Path, counts: dict[str, int], workers: int, expected: dict[str, Any]) -> None:
+def disturb(place: Path, counts: dict[str, int], workers: int, expected: dict[str, Any]) -> None:
     """Break runs, one after the other, until this many faults of each kind have struck."""
     rng = np.random.default_rng(workers)
     todo = [kind for kind, n in counts.items() for _ in range(n)]
@@ -268,20 +268,20 @@ def resume_command(printed: str) -> list[str] | None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("workers", "n"), [(1, 8), (2, 3)])
-def test_a_storm_of_kills(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
-    storm(tmp_path, {"kill": n, "kill at a write": n}, workers, whole[workers])
+def test_kills(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
+    disturb(tmp_path, {"kill": n, "kill at a write": n}, workers, whole[workers])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("workers", "n"), [(1, 3), (2, 2)])
-def test_a_storm_of_signals(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
-    storm(tmp_path, {"Ctrl-C": n, "Ctrl-C thrice": n, "polite kill": n, "kill": n}, workers, whole[workers])
+def test_signals(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
+    disturb(tmp_path, {"Ctrl-C": n, "Ctrl-C thrice": n, "polite kill": n, "kill": n}, workers, whole[workers])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("workers", "n"), [(1, 4), (2, 2)])
-def test_a_storm_of_full_disks(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
-    storm(tmp_path, {"full disk": n, "failing disk": n, "kill at a write": n // 2}, workers, whole[workers])
+def test_full_disks(workers: int, n: int, whole: Any, tmp_path: Path) -> None:
+    disturb(tmp_path, {"full disk": n, "failing disk": n, "kill at a write": n // 2}, workers, whole[workers])
 
 
 @pytest.mark.slow

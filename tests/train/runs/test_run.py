@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 from tiny_runs import BLOCKS, contents, interrupt, metrics, tiny
 
-from rlgo.errors import RlgoError
-from rlgo.fast_games import play_fast
-from rlgo.learner import LearnWorker
-from rlgo.weights import load_weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.weights import load_weights
+from rlgo.learning.fast_games import play_fast
+from rlgo.learning.learner import LearnWorker
 from train.config import Config, load_config, to_toml
 from train.players.spec import parse_spec
 from train.runs import run as running

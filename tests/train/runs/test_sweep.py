@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rlgo.errors import RlgoError
-from rlgo.fast_games import play_fast
-from rlgo.learner import Learner
-from rlgo.resources import config_path, list_configs
-from rlgo.settings import Learning, Policy
-from rlgo.shapes import make_features
-from rlgo.weights import Weights, load_weights, save_weights
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import config_path, list_configs
+from rlgo.base.settings import Learning, Policy
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights, load_weights, save_weights
+from rlgo.learning.fast_games import play_fast
+from rlgo.learning.learner import Learner
 from train.arena.fast import on_common_features
 from train.cli import main as cli
 from train.config import flat, load_config
@@ -314,7 +314,7 @@ def test_runs_meet_the_shipped_weights(tmp_path, monkeypatch):
     learner.learn(300)
     ships.mkdir()
     save_weights(ships / "5x5-1M.npz", Weights(learner.features, learner.theta, 0.5, games=300))
-    monkeypatch.setattr("rlgo.weights.checkpoints_dir", lambda: ships)
+    monkeypatch.setattr("rlgo.features.weights.checkpoints_dir", lambda: ships)
     sweep = read_sweep(write(tmp_path, 'metric = "shipped"\nseeds = 2\n'))
     outcomes = run_sweep(sweep, jobs=2, progress=False)
     for outcome in outcomes:

@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 from tiny_runs import interrupt, metrics, tiny
 
-from rlgo.errors import RlgoError
-from rlgo.jit import make_rng
-from rlgo.learner import Learner, LearnWorker, merged
-from rlgo.settings import Learning, Policy
-from rlgo.shapes import make_features
+from rlgo.base.errors import RlgoError
+from rlgo.base.jit import make_rng
+from rlgo.base.settings import Learning, Policy
+from rlgo.features.shapes import make_features
+from rlgo.learning.learner import Learner, LearnWorker, merged
 from train import ray_cluster
 from train.arena import pool as arena_pool
 from train.arena.match import play_match

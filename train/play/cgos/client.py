@@ -14,11 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from rlgo.errors import RlgoError
-from rlgo.files import user_path, write_atomically
-from rlgo.resources import version
-from rlgo.session import GameSession
-from rlgo.settings import DEFAULT_KOMI
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import user_path, write_atomically
+from rlgo.base.resources import version
+from rlgo.base.settings import DEFAULT_KOMI
+from rlgo.play.session import GameSession
 from train.console import signals_to
 from train.play.cgos.config import CgosConfig, load_cgos
 from train.play.cgos.connection import Connection, Log

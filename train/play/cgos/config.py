@@ -14,9 +14,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from rlgo.errors import RlgoError
-from rlgo.files import user_path
-from rlgo.resources import config_path
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import user_path
+from rlgo.base.resources import config_path
 from train.config import BoardSize, check_keys, read_toml, section_from
 from train.players.spec import parse_spec
 from train.settings import Count, Expected, Line, Section, SpecText, expected, section

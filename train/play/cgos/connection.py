@@ -9,8 +9,8 @@ import sys
 import time
 from typing import TextIO
 
-from rlgo.errors import RlgoError
-from rlgo.files import user_path
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import user_path
 from train.play.cgos.messages import Lost
 
 CONNECT_TIMEOUT = 30.0  # seconds

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rlgo.board import BLACK, WHITE
-from rlgo.coords import from_vertex
-from rlgo.sgf import write_record
+from rlgo.go.board import BLACK, WHITE
+from rlgo.go.coords import from_vertex
+from rlgo.go.sgf import write_record
 from train.play.cgos.messages import ServerGame
 
 _POINTS = {"b": BLACK, "w": WHITE}

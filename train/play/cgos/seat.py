@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rlgo.board import BLACK, WHITE
-from rlgo.clock import TimeSettings
-from rlgo.coords import from_vertex, to_vertex
-from rlgo.errors import RlgoError
-from rlgo.player import RESIGN
-from rlgo.session import GameSession
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, WHITE
+from rlgo.go.clock import TimeSettings
+from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.play.player import RESIGN
+from rlgo.play.session import GameSession
 from train.play.cgos.messages import ServerGame
 
 _COLORS = {"b": BLACK, "w": WHITE}

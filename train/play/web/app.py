@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.play.web.endpoints import BusyError, Endpoints, RunSource
 from train.play.web.files import Records, WeightFiles
 from train.play.web.guard import Guard

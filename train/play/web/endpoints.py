@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from rlgo.errors import RlgoError
-from rlgo.weights import Weights
+from rlgo.base.errors import RlgoError
+from rlgo.features.weights import Weights
 from train.play.web import requests as ask
 from train.play.web.files import Records, WeightFiles
 from train.play.web.openapi import openapi

@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from rlgo.errors import RlgoError
-from rlgo.files import make_folder, write_atomically
-from rlgo.resources import checkpoints_dir
-from rlgo.sgf import read_sgf
-from rlgo.weights import Weights, load_weights, shipped_weights
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import make_folder, write_atomically
+from rlgo.base.resources import checkpoints_dir
+from rlgo.features.weights import Weights, load_weights, shipped_weights
+from rlgo.go.sgf import read_sgf
 
 _MOST_FILES = 1_000  # listed of a folder
 

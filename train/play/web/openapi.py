@@ -11,7 +11,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from rlgo.resources import version
+from rlgo.base.resources import version
 from train.play.web import answers
 from train.play.web import requests as ask
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rlgo.board import BLACK, EMPTY, WHITE
-from rlgo.coords import from_vertex, to_vertex
-from rlgo.errors import RlgoError
-from rlgo.game import Game
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, EMPTY, WHITE
+from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.go.game import Game
 from train.play.web.requests import Position
 
 COLORS = {"black": BLACK, "white": WHITE}

@@ -1,6 +1,6 @@
 """The value of a position, opened up: which windows make it, and what a move changes.
 
-Start reading at `probe`. The sums are `rlgo.contributions`'; here they are only written as JSON.
+Start reading at `probe`. The sums are `rlgo.learning.contributions`'; here they are only written as JSON.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.contributions import Change, Window, changes, contributions, logit_of, strongest, value_of
-from rlgo.coords import from_row_col, from_vertex, to_row_col, to_vertex
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.value import ValueFunction
-from rlgo.weights import Weights, shape_of
+from rlgo.base.errors import RlgoError
+from rlgo.features.weights import Weights, shape_of
+from rlgo.go.coords import from_row_col, from_vertex, to_row_col, to_vertex
+from rlgo.go.game import Game
+from rlgo.learning.contributions import Change, Window, changes, contributions, logit_of, strongest, value_of
+from rlgo.learning.value import ValueFunction
 from train.play.web.files import WeightFile
 
 _DIGITS = 6

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from rlgo.errors import RlgoError
-from rlgo.settings import DEFAULT_KOMI, DEFAULT_SIZE, MAX_SIZE, MIN_SIZE
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, MAX_SIZE, MIN_SIZE
 
 MOST_MOVES = 3_000
 

@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from rlgo.clock import TimeSettings
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.session import GameSession, print_bug
+from rlgo.base.errors import RlgoError
+from rlgo.go.clock import TimeSettings
+from rlgo.go.game import Game
+from rlgo.play.session import GameSession, print_bug
 from train.play.web.options import Limits
 from train.play.web.specs import Specs
 from train.play.web.threads import Workers

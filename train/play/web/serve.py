@@ -13,8 +13,8 @@ import threading
 import webbrowser
 from collections.abc import Iterator
 
-from rlgo.bounds import OrNone, Whole
-from rlgo.errors import RlgoError, shown
+from rlgo.base.bounds import OrNone, Whole
+from rlgo.base.errors import RlgoError, shown
 
 try:
     import starlette  # noqa: F401 - only tried

@@ -15,8 +15,8 @@ from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from rlgo.errors import RlgoError
-from rlgo.session import print_bug
+from rlgo.base.errors import RlgoError
+from rlgo.play.session import print_bug
 from train.play.web.requests import MalformedError, read_request
 from train.play.web.tab import Tab
 from train.play.web.threads import Workers

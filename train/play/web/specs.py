@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from rlgo.errors import RlgoError
-from rlgo.player import Player
-from rlgo.resources import list_shipped_patterns, shipped_softmax_policy
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import list_shipped_patterns, shipped_softmax_policy
+from rlgo.play.player import Player
 from train.play.web.files import WeightFiles
 from train.play.web.options import Options
 from train.players.keys import PLAYERS

@@ -13,16 +13,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from rlgo.board import BLACK, WHITE
-from rlgo.clock import TimeSettings, parse_time
-from rlgo.coords import from_vertex
-from rlgo.errors import RlgoError
-from rlgo.game import Game
-from rlgo.ownership import Ownership
-from rlgo.player import RESIGN
-from rlgo.resources import version
-from rlgo.settings import MAX_SIZE, MIN_SIZE
-from rlgo.sgf import read_sgf, write_sgf
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import version
+from rlgo.base.settings import MAX_SIZE, MIN_SIZE
+from rlgo.go.board import BLACK, WHITE
+from rlgo.go.clock import TimeSettings, parse_time
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
+from rlgo.go.sgf import read_sgf, write_sgf
+from rlgo.play.ownership import Ownership
+from rlgo.play.player import RESIGN
 from train.play.web import requests as ask
 from train.play.web.files import Records
 from train.play.web.options import Options

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.deepening import AlphaBetaResult, sigmoid
-from rlgo.game import Game
-from rlgo.player import Insight, Player, name_of_move
+from rlgo.go.game import Game
+from rlgo.play.player import Player, SearchStatistics, name_of_move
+from rlgo.search.deepening import AlphaBetaResult, sigmoid
 from train.play.web.positions import NAMES, vertices_of
 
 SEND_SECONDS = 0.1  # between two messages
@@ -31,7 +31,7 @@ _DIGITS = 4
 class Frame(NamedTuple):
     """What a search believed at one moment."""
 
-    insight: Insight
+    statistics: SearchStatistics
     seconds: float
 
 
@@ -75,10 +75,10 @@ class Watch:
         now = self._clock()
         if not self.is_on or now < self._due:
             return
-        insight = self._player.insight(self.subject.game)
+        statistics = self._player.statistics(self.subject.game)
         seconds = now - self._began
-        if insight is not None and insight.moves:
-            frame = Frame(_compact(insight), seconds)
+        if statistics is not None and statistics.moves:
+            frame = Frame(_compact(statistics), seconds)
             self._keep(frame)
             if seconds - self._sent >= SEND_SECONDS:
                 self._sent = seconds
@@ -88,8 +88,8 @@ class Watch:
 
     def finish(self, move: int) -> dict[str, Any]:
         """Take the last frame; return its message, with the move that was chosen."""
-        insight = self._player.insight(self.subject.game) or Insight("values", [], {}, [])
-        frame = Frame(_compact(insight), self._clock() - self._began)
+        statistics = self._player.statistics(self.subject.game) or SearchStatistics("values", [], {}, [])
+        frame = Frame(_compact(statistics), self._clock() - self._began)
         self.frames.append(frame)
         chosen = name_of_move(move, self.subject.game.size)
         return {**describe(self.subject, frame), "final": True, "chosen": chosen, "report": self._player.report()}
@@ -104,15 +104,15 @@ class Watch:
             self._every *= 2
 
 
-def _compact(insight: Insight) -> Insight:
-    """Copy an insight into little memory: hundreds are kept."""
-    columns = {name: column.astype(np.float32) for name, column in insight.columns.items()}
-    return insight._replace(columns=columns, lines=[line[:_LINE_MOVES] for line in insight.lines[:_LINES]])
+def _compact(statistics: SearchStatistics) -> SearchStatistics:
+    """Copy an statistics into little memory: hundreds are kept."""
+    columns = {name: column.astype(np.float32) for name, column in statistics.columns.items()}
+    return statistics._replace(columns=columns, lines=[line[:_LINE_MOVES] for line in statistics.lines[:_LINES]])
 
 
 def describe(subject: Subject, frame: Frame) -> dict[str, Any]:
     """Return a frame as a ``search`` message."""
-    game, insight = subject.game, frame.insight
+    game, statistics = subject.game, frame.statistics
     size = game.size
     return {
         "type": "search",
@@ -123,19 +123,19 @@ def describe(subject: Subject, frame: Frame) -> dict[str, Any]:
         "to_play": NAMES[game.to_play],
         "final": False,
         "chosen": None,
-        "kind": insight.kind,
-        "unit": insight.unit,
-        "count": insight.done,
+        "kind": statistics.kind,
+        "unit": statistics.unit,
+        "count": statistics.done,
         "seconds": round(frame.seconds, 4),
-        "per_second": round(insight.done / max(frame.seconds, 1e-3), 1),
-        "depth": insight.depth,
-        "size": insight.size,
-        "bytes": insight.n_bytes,
+        "per_second": round(statistics.done / max(frame.seconds, 1e-3), 1),
+        "depth": statistics.depth,
+        "size": statistics.size,
+        "bytes": statistics.n_bytes,
         "report": [],
-        "moves": vertices_of(insight.moves, size),
-        "columns": {name: _numbers(column, name in _COUNTS) for name, column in insight.columns.items()},
-        "lines": {name_of_move(line[0], size): vertices_of(line, size) for line in insight.lines if line},
-        "depths": [_describe_depth(result, size) for result in insight.depths],
+        "moves": vertices_of(statistics.moves, size),
+        "columns": {name: _numbers(column, name in _COUNTS) for name, column in statistics.columns.items()},
+        "lines": {name_of_move(line[0], size): vertices_of(line, size) for line in statistics.lines if line},
+        "depths": [_describe_depth(result, size) for result in statistics.depths],
     }
 
 
@@ -161,12 +161,14 @@ def _numbers(column: np.ndarray, is_count: bool) -> list[float | int | None]:
 
 def describe_curve(frames: list[Frame], size: int) -> list[dict[str, Any]]:
     """Return the value of the moves that are best in the end, at each frame, for the curve and the slider."""
-    best = frames[-1].insight.moves[:_BEST] if frames else []
+    best = frames[-1].statistics.moves[:_BEST] if frames else []
     curve = []
-    for insight, seconds in frames:
+    for statistics, seconds in frames:
         values = (
-            dict(zip(insight.moves, _numbers(insight.columns["value"], False), strict=True)) if insight.moves else {}
+            dict(zip(statistics.moves, _numbers(statistics.columns["value"], False), strict=True))
+            if statistics.moves
+            else {}
         )
         of_best = [[move, values.get(p)] for move, p in zip(vertices_of(best, size), best, strict=True)]
-        curve.append({"count": insight.done, "seconds": round(seconds, _DIGITS), "best": of_best})
+        curve.append({"count": statistics.done, "seconds": round(seconds, _DIGITS), "best": of_best})
     return curve

@@ -15,11 +15,11 @@ from stand_ins import Scripted
 from starlette.testclient import TestClient
 from web_tools import MESSAGES, SMALL, Endless, make_client, stand_in
 
-from rlgo.errors import RlgoError
-from rlgo.player import RESIGN
-from rlgo.resources import checkpoints_dir
-from rlgo.value import ValueFunction
-from rlgo.weights import load_weights, shape_of
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import checkpoints_dir
+from rlgo.features.weights import load_weights, shape_of
+from rlgo.learning.value import ValueFunction
+from rlgo.play.player import RESIGN
 from train.play.web import answers
 from train.play.web.openapi import GETS, POSTS
 from train.play.web.options import Limits

@@ -17,7 +17,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from rlgo.errors import RlgoError
+from rlgo.base.errors import RlgoError
 from train.cli.main import main
 from train.play.web.options import Limits, Options
 from train.play.web.serve import in_background, serve

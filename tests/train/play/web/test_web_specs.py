@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from web_tools import SMALL
 
-from rlgo.errors import RlgoError
-from rlgo.resources import checkpoints_dir
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import checkpoints_dir
 from train.play.web.answers import Players
 from train.play.web.files import Records, WeightFiles, confined, names_below
 from train.play.web.options import Options

@@ -11,11 +11,11 @@ from stand_ins import Scripted, first_legal, resigner
 from starlette.websockets import WebSocketDisconnect
 from web_tools import HOME, SESSION, SMALL, Endless, Page, make_client, open_page, stand_in
 
-from rlgo.board import PASS
-from rlgo.coords import from_vertex
-from rlgo.game import Game
-from rlgo.ownership import Ownership
-from rlgo.sgf import read_sgf
+from rlgo.go.board import PASS
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
+from rlgo.go.sgf import read_sgf
+from rlgo.play.ownership import Ownership
 from train.play.web.options import Limits
 from train.play.web.positions import game_of
 from train.play.web.requests import Position

@@ -8,8 +8,8 @@ import threading
 import numpy as np
 import pytest
 
-from rlgo.game import Game
-from rlgo.player import Insight, Player
+from rlgo.go.game import Game
+from rlgo.play.player import Player, SearchStatistics
 from train.play.web.answers import Search
 from train.play.web.threads import Workers
 from train.play.web.turns import Turn, Turns
@@ -102,13 +102,13 @@ class Seen(Player):
     def __init__(self, clock: Clock, cost: float = 0.0) -> None:
         self.clock, self.cost, self.looks = clock, cost, 0
 
-    def insight(self, game: Game) -> Insight:
+    def statistics(self, game: Game) -> SearchStatistics:
         self.looks += 1
         self.clock.now += self.cost
         p = game.legal_moves()
         value = np.array([0.123456, np.nan])
         visits = np.array([self.looks, 0.0])
-        return Insight("tree", p[:2], {"value": value, "visits": visits}, [[p[0], p[1]]], self.looks, depth=3)
+        return SearchStatistics("tree", p[:2], {"value": value, "visits": visits}, [[p[0], p[1]]], self.looks, depth=3)
 
 
 def made(cost: float = 0.0, most: int = 200) -> tuple[Watch, Clock, Seen, list[str]]:

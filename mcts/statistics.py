@@ -1,0 +1,74 @@
+"""What a tree search believes about the root's moves: every number of the tree policy, for people to watch.
+
+Start reading at `tree_statistics`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mcts.parallel import SearchThreads
+from mcts.rave import beta_of, combine, hand_selected_beta
+from mcts.result import TreeResult, principal_variation
+from mcts.settings import ActionValue, Heuristic, Settings
+from mcts.tree import memory_of
+from rlgo.base.jit import njit
+from rlgo.play.player import SearchStatistics
+
+_LINES = 10  # principal variations
+
+
+@njit
+def combine_values(statistics, settings, betas, values):
+    """Write beta and Q* of each of the root's m moves, as the tree policy computes them without a bonus, float64[m].
+
+    statistics : (n, n_amaf, q, q_amaf), float64[m], priors included; where there are no visits, q may be any number
+    Q* is NaN for a move without any statistics.
+    """
+    n, n_amaf, q, q_amaf = statistics
+    beta_s = hand_selected_beta(n.sum(), settings.rave_k)
+    for i in range(len(n)):
+        if settings.action_value == ActionValue.RAVE:
+            betas[i] = 1.0 if n_amaf[i] > 0 else 0.0
+        else:
+            betas[i] = beta_of(settings, beta_s, n[i], n_amaf[i], q_amaf[i])
+        values[i] = combine(q[i], q_amaf[i], betas[i]) if n[i] + n_amaf[i] > 0 else np.nan
+
+
+def tree_statistics(result: TreeResult, threads: SearchThreads, settings: Settings) -> SearchStatistics:
+    """Return the statistics of the root's moves, most visited first.
+
+    The columns are ``value`` Q* (Q combined with Q~ by beta), ``visits`` N, their ``share``, ``q`` Q, ``q_amaf`` Q~,
+    ``n_amaf`` N~, ``beta`` and ``prior`` H; see MC-RAVE paper, equation 12 and Section 5. Columns that the algorithm
+    does not have are left out. A bonus for exploration is not part of the value.
+
+    result : of the trees as they are now
+    """
+    visits = result.visits.astype(np.float64)
+    columns = {"value": result.q, "visits": visits, "share": visits / max(1.0, visits.sum()), "q": result.q}
+    if settings.action_value >= ActionValue.RAVE:
+        columns["value"], betas = _combined(result, settings, len(threads.trees))
+        columns |= {"q_amaf": result.q_amaf, "n_amaf": result.n_amaf.astype(np.float64), "beta": betas}
+    if settings.heuristic != Heuristic.NONE:
+        columns["prior"] = result.prior_q
+    lines = [principal_variation(threads.trees[0], int(p), settings.prior_n).tolist() for p in result.moves[:_LINES]]
+    return SearchStatistics(
+        "tree",
+        result.moves.tolist(),
+        columns,
+        lines,
+        done=result.simulations,
+        depth=max(int(workspace.tally.deepest) for workspace in threads.workspaces),
+        size=result.nodes,
+        n_bytes=sum(memory_of(tree) for tree in threads.trees),
+    )
+
+
+def _combined(result: TreeResult, settings: Settings, n_trees: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return Q* and beta of each move, float64[m]."""
+    n = (result.visits + settings.prior_n * n_trees).astype(np.float64)
+    q, q_amaf = np.nan_to_num(result.q), np.nan_to_num(result.q_amaf)
+    statistics = (n, result.n_amaf.astype(np.float64), q, q_amaf)
+    betas, values = np.zeros(len(n)), np.zeros(len(n))
+    combine_values(statistics, settings, betas, values)
+    return values, betas

@@ -1,0 +1,449 @@
+"""Everything about numba in one place: the decorators, the cache of machine code, and random numbers for kernels.
+
+Nothing here knows about Go; to learn the engine, start with `board.py`.
+
+How kernels are written
+-----------------------
+* *The cache.* numba's own cache checks only the file that defines a function. If a callee or a constant changes in
+  another file, it silently keeps stale machine code. Here the machine code of a module is kept in a folder named after
+  a digest of all sources that it depends on (`sources.py`). A change starts an empty folder for the modules that it
+  concerns, and all copies of the same sources share one.
+* *Arguments* travel in NamedTuples of arrays, records and numbers, nested as needed. They cost nothing: numba passes
+  their fields one by one, and reference counting is off (see `njit`). No kernel takes more than eight arguments.
+* *Indices* are wrapped in ``np.uint64(...)`` in hot code. A signed index may be negative, which means counting from the
+  end, so numba tests for that at every access; an unsigned one needs no test and leaves loops free to be vectorised.
+  Mixing signed and unsigned integers gives a float in numba, so arithmetic is done in int64 and only the finished
+  index is wrapped.
+* *Constants* that select an algorithm are plain integers. numba treats an `enum` member as another type, and would
+  compile every kernel that takes one again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import cgutils, types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.types.misc import unliteral
+from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array
+
+from rlgo.base.errors import RlgoError, shown
+from rlgo.base.parts import PartCompiler, rebuild_part, reduce_part
+from rlgo.base.sources import PACKAGES, ROOT, kernel_digest
+
+_COMPILED_FOLDERS = tuple(ROOT / package for package in PACKAGES)
+_VERSIONS_KEPT = 4  # of a folder of machine code, the newest
+_PREFIX = "kernels-"
+_compiled: set[str] = set()  # what this process need not announce any more
+
+
+def _cache_dir() -> Path:
+    """Make the folder of all machine code, and delete all but the latest few of other versions of numba or numpy.
+
+    Where nothing can be written, make a temporary folder. Child processes use it too.
+    """
+    base = os.environ.get("RLGO_CACHE_DIR") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rlgo"
+    )
+    # Environments share it, and numpy does not promise to read what another version has pickled.
+    name = f"{_PREFIX}numba-{numba.__version__}-numpy-{np.__version__}"
+    folder = Path(base) / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe-{os.getpid()}"
+        probe.touch()
+        probe.unlink(missing_ok=True)
+    except OSError:
+        os.environ["RLGO_CACHE_DIR"] = base = tempfile.mkdtemp(prefix="rlgo-cache-")
+        atexit.register(shutil.rmtree, base, ignore_errors=True)
+        folder = Path(base) / name
+        folder.mkdir()
+    _keep_latest(folder, _PREFIX)
+    return folder
+
+
+def _keep_latest(folder: Path, prefix: str) -> None:
+    """Mark a folder as the latest one, and delete all but the latest few beside it whose names start like this."""
+    with suppress(OSError):  # another process may be deleting the same ones
+        os.utime(folder)
+        others = sorted(folder.parent.glob(f"{prefix}*"), key=lambda p: p.stat().st_mtime, reverse=True)
+        for old in others[_VERSIONS_KEPT:]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+@cache
+def _folder_for(what: str, digest: str) -> Path:
+    """Return the folder of what was made from sources with this digest."""
+    folder = CACHE_DIR / f"{what}-{digest}"
+    if folder.is_dir():
+        with suppress(OSError):
+            os.utime(folder)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        _keep_latest(folder, f"{what}-")
+    return folder
+
+
+CACHE_DIR = _cache_dir()
+numba.config.CACHE_DIR = str(CACHE_DIR / f"others-{kernel_digest()}")  # of users' kernels, which call ours
+# Sums over short constant loops become vectors (off in numba by default): 18 ns against 83 ns for
+# `incremental._renew_strip`.
+numba.config.SLP_VECTORIZE = 1
+
+
+def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
+    """Compile a function with the options that all kernels share. Use as `@njit` or `@njit(fastmath=...)`.
+
+    Machine code is cached on disk, runs without the interpreter lock, and uses numpy's error model, which does not
+    test for zero divisors. References to arrays are not counted: numba would do so by an atomic operation each time an
+    array is taken out of a tuple, and callers of compiled code keep their arrays alive anyway (100,000 simulations/s of
+    UCT against 71,000).
+
+    Parameters
+    ----------
+    function : what to compile
+    allocates : the function makes arrays, or copies one onto another, and needs reference counting
+    options : further options of `numba.njit`
+    """
+    # Nothing here is called from C: without those wrappers, compiling takes a twenty-fifth less time.
+    options = {"nogil": True, "error_model": "numpy", "_nrt": allocates, "no_cfunc_wrapper": True} | options
+
+    def decorate(f: Any) -> Any:
+        dispatcher = numba.njit(**options)(f)
+        if numba.config.DISABLE_JIT:
+            return dispatcher  # a plain function
+        dispatcher._cache = _KernelCache(f)
+        return _as_parts(dispatcher, options)
+
+    return decorate if function is None else decorate(function)
+
+
+def _as_parts(dispatcher: Any, options: dict[str, Any]) -> Any:
+    """Let callers in compiled code have the function as a part of their own (`parts.py`); Python has it whole.
+
+    They also see one `int64` where they pass 0 or 1, and not another type for each constant. numba would compile the
+    function once for each, with all that it calls, and also for types that it only supposes on its way to the right
+    ones: 230 compilations for the default player's first move, not 184. LLVM still specialises what it inlines.
+    """
+
+    @cache
+    def part() -> Any:
+        compiled = numba.njit(**options, no_cpython_wrapper=True, pipeline_class=PartCompiler)(dispatcher.py_func)
+        compiled._compiling_counter = dispatcher._compiling_counter  # how numba knows that a function calls itself
+        if _CopiesShare.is_ours(dispatcher.py_func):
+            compiled._cache = _PartCache(dispatcher.py_func)
+        return compiled
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return part().get_call_template([unliteral(a) for a in args], {k: unliteral(a) for k, a in kws.items()})
+
+    dispatcher.get_call_template = get_call_template
+    dispatcher.get_overload = lambda signature: part().get_overload(signature)
+    return dispatcher
+
+
+class _CopiesShare(_CacheLocator):
+    """Where numba keeps the machine code of our sources: the same place for every copy of them, installed or not.
+
+    numba's own locators name the folder after the path of the source, and each copy would compile everything again.
+    They also try whether it can be written, once for each kernel at each start.
+    """
+
+    subfolder = ""
+
+    @staticmethod
+    def is_ours(function: Any) -> bool:
+        """Return whether the name of the cache folder says what the function's source is."""
+        file = Path(function.__code__.co_filename).resolve()
+        return any(folder in file.parents for folder in _COMPILED_FOLDERS)
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> _CopiesShare | None:
+        """Return the place of one of our functions, and None for others."""
+        return cls(function, file) if cls.is_ours(function) else None
+
+    def __init__(self, function: Any, file: str) -> None:
+        self._py_file = file  # numba reads it to warn of what cannot be cached
+        module = ".".join(Path(file).resolve().relative_to(ROOT).with_suffix("").parts)
+        self._digest = kernel_digest(module)
+        self._path = _folder_for(module, self._digest) / self.subfolder
+        self._path.mkdir(parents=True, exist_ok=True)
+        self._line = function.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(self._path)
+
+    def get_source_stamp(self) -> str:
+        return self._digest
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _KernelPlaces(CompileResultCacheImpl):
+    """numba's cache of compiled functions, with our place for our own; a test's or a user's are where numba wants."""
+
+    _locator_classes = [_CopiesShare, *CompileResultCacheImpl._locator_classes]  # noqa: RUF012  # as in numba
+
+
+class _PartsShare(_CopiesShare):
+    """Where parts are kept, which have the names of the functions that Python calls."""
+
+    subfolder = "parts"
+
+
+class _PartPlaces(CompileResultCacheImpl):
+    """numba's cache of compiled functions, for parts."""
+
+    _locator_classes = [_PartsShare]  # noqa: RUF012  # as in numba
+
+    def reduce(self, result: Any) -> tuple[Any, ...]:
+        return reduce_part(result)
+
+    def rebuild(self, target_context: Any, data: tuple[Any, ...]) -> Any:
+        return rebuild_part(target_context, data)
+
+    def check_cachable(self, result: Any) -> bool:
+        return not result.library.has_dynamic_globals  # addresses of this process; its callers may do without them
+
+
+class _KernelCache(FunctionCache):
+    """numba's cache of one function, for programs that go on where machine code cannot be kept, as on a full disk."""
+
+    _impl_class = _KernelPlaces
+
+    def save_overload(self, signature: Any, code: Any) -> None:
+        try:
+            super().save_overload(signature, code)
+        except OSError as error:
+            _say_what_is_lost(error.strerror)
+
+
+class _PartCache(_KernelCache):
+    _impl_class = _PartPlaces
+
+
+@cache
+def _say_what_is_lost(reason: str | None) -> None:
+    text = f"rlgo: {CACHE_DIR}: machine code cannot be kept, and is compiled again next time: {reason}"
+    print(text, file=sys.stderr, flush=True)
+
+
+def inline(function: Any) -> Any:
+    """Compile a small function used in hot loops, and always inline it into its callers."""
+    return njit(function, forceinline=True)
+
+
+def inline_once(function: Any) -> Any:
+    """Compile a part of a larger kernel, with one caller in each, as part of that caller.
+
+    numba copies the body into the caller before it compiles it; with `inline`, LLVM would optimise each part twice. For
+    the parts of `mcts.search.simulate` this saves 18 of 48 seconds of compiling. It also saves the call, which would
+    pass tuples by value: a tree, a context and a workspace are hundreds of numbers.
+    """
+    return njit(function, inline="always")
+
+
+@contextmanager
+def compiling(what: str) -> Iterator[None]:
+    """Report on stderr that something is being compiled, unless this version of it was compiled before.
+
+    Parameters
+    ----------
+    what : its name for users, for instance ``"self-play, 9x9"``
+    """
+    marker = _folder_for("done", kernel_digest()) / "".join(c if c.isalnum() else "-" for c in what)
+    if what in _compiled or marker.exists() or numba.config.DISABLE_JIT:
+        _compiled.add(what)  # the marker may go: newer sources delete what older ones left
+        yield
+        return
+    print(f"compiling {what} (first use only) ...", end=" ", file=sys.stderr, flush=True)
+    start = time.perf_counter()
+    try:
+        yield
+    except BaseException:
+        print(file=sys.stderr)
+        raise
+    print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    _compiled.add(what)
+    with suppress(OSError):
+        marker.parent.mkdir(exist_ok=True)  # newer sources may have deleted it
+        marker.touch()
+
+
+# ---------------------------------------------------------------------------------------------
+# Random numbers: SplitMix64 (Steele, Lea & Flood 2014). The state is an array of one uint64, which is passed to every
+# function that draws from it.
+# ---------------------------------------------------------------------------------------------
+
+
+def seed_sequence(seed: Any) -> np.random.SeedSequence:
+    """Return the `SeedSequence` of a seed; None gives a different one each time.
+
+    A sequence is copied as it was before it spawned anything, so that who else uses it does not matter.
+
+    All random numbers descend from these. Several generators of one kind get a child each. Compiled code's and numpy's
+    have nothing in common and may start from the same sequence.
+    `RlgoError` for anything but a SeedSequence, an integer of at least 0, or None.
+    """
+    if isinstance(seed, np.random.SeedSequence):
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0):
+        raise RlgoError(f"seed = {shown(seed)}: expected an integer of at least 0, or None")
+    return np.random.SeedSequence(None if seed is None else int(seed))
+
+
+def make_rng(seed: int | np.random.SeedSequence | None) -> np.ndarray:
+    """Make the random state that compiled code draws from: uint64[1]."""
+    return seed_sequence(seed).generate_state(1, np.uint64)
+
+
+@inline
+def random_u64(rng):
+    """Draw 64 random bits; `rng` is uint64[1]."""
+    rng[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = rng[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@inline
+def random_below(rng, n):
+    """Draw a uniform integer in [0, n), for 0 < n < 2^31; the bias is below n / 2^32."""
+    return np.int64(((random_u64(rng) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+@inline
+def random_unit(rng):
+    """Draw a uniform float in [0, 1) with 53 random bits."""
+    return np.float64(random_u64(rng) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+# ---------------------------------------------------------------------------------------------
+# Copying records. LLVM sees `array[i] = array[j]` as a copy byte by byte, which takes seconds to compile for records
+# of some kilobytes. This is one memcpy.
+# ---------------------------------------------------------------------------------------------
+
+
+def copy_record(source, target):
+    """Copy one record onto another of the same type."""
+    for name in source.dtype.names:
+        target[name] = source[name]
+
+
+@intrinsic
+def _copy_record(typing_context, source, target):  # noqa: ARG001  # numba's signature
+    if source != target or not isinstance(source, types.Record):
+        return None
+
+    def codegen(context, builder, signature, arguments):  # noqa: ARG001  # numba's signature
+        to, origin = (builder.bitcast(a, cgutils.voidptr_t) for a in (arguments[1], arguments[0]))
+        cgutils.raw_memcpy(builder, to, origin, context.get_constant(types.intp, source.size), 1)
+        return context.get_dummy_value()
+
+    return types.void(source, target), codegen
+
+
+@overload(copy_record)
+def _overload_copy_record(source, target):  # noqa: ARG001  # numba matches names
+    return lambda source, target: _copy_record(source, target)
+
+
+# ---------------------------------------------------------------------------------------------
+# Questions answered at compile time
+# ---------------------------------------------------------------------------------------------
+
+
+def has_field(record, name):
+    """Return whether records of this type have a field of this name: a compile-time constant, so that it is free."""
+    return name in record.dtype.names
+
+
+def by_type(function: Any) -> Any:
+    """Decorate what chooses the implementation of a function by the numba types of its arguments."""
+    # Else the implementation and all that it calls inherit "forceinline" from an inlined caller: minutes of compiling.
+    return overload(function, jit_options={"error_model": "numpy", "_nrt": False, "forceinline": False})
+
+
+def is_none(kind: Any) -> bool:
+    """Return whether a numba type is that of None, for functions under `by_type`."""
+    return kind == types.none
+
+
+@overload(has_field, prefer_literal=True)
+def _overload_has_field(record, name):
+    known = name.literal_value in record.fields
+    return lambda record, name: known  # noqa: ARG005  # numba matches names
+
+
+# ---------------------------------------------------------------------------------------------
+# Atomic additions and exchanges on elements of integer arrays, which numba lacks for CPUs. A thread that sees their
+# result also sees everything written before them. The interpreted forms are for a single thread.
+# ---------------------------------------------------------------------------------------------
+
+
+def atomic_add(array, i, value):
+    """Add `value` to array[i] atomically, and return the old value."""
+    before = array[i]
+    array[i] = before + value
+    return before
+
+
+def compare_and_swap(array, i, expected, value):
+    """Replace array[i] by `value` if it equals `expected`, atomically; return whether it did."""
+    if array[i] != expected:
+        return False
+    array[i] = value
+    return True
+
+
+def _pointer(context, builder, array_type, array, i):
+    struct = make_array(array_type)(context, builder, value=array)
+    return cgutils.get_item_pointer(context, builder, array_type, struct, [i], wraparound=False)
+
+
+@intrinsic
+def _atomic_add(typing_context, array, i, value):  # noqa: ARG001  # numba's signature
+    def codegen(context, builder, signature, arguments):
+        element = signature.args[0].dtype
+        pointer = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        added = context.cast(builder, arguments[2], signature.args[2], element)
+        return builder.atomic_rmw("add", pointer, added, "acq_rel")
+
+    return array.dtype(array, types.intp, value), codegen
+
+
+@intrinsic
+def _compare_and_swap(typing_context, array, i, expected, value):  # noqa: ARG001  # numba's signature
+    def codegen(context, builder, signature, arguments):
+        element = signature.args[0].dtype
+        pointer = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        old, new = (context.cast(builder, arguments[k], signature.args[k], element) for k in (2, 3))
+        return builder.extract_value(builder.cmpxchg(pointer, old, new, "acq_rel", "monotonic"), 1)
+
+    return types.boolean(array, types.intp, expected, value), codegen
+
+
+@overload(atomic_add)
+def _overload_atomic_add(array, i, value):  # noqa: ARG001  # numba matches names
+    return lambda array, i, value: _atomic_add(array, i, value)
+
+
+@overload(compare_and_swap)
+def _overload_compare_and_swap(array, i, expected, value):  # noqa: ARG001  # numba matches names
+    return lambda array, i, expected, value: _compare_and_swap(array, i, expected, value)

@@ -1,0 +1,103 @@
+"""Files that ship with rlgo (configs and reference weights), and its version.
+
+In an installed wheel both folders are inside the package. In a source tree, even one installed in editable mode, they
+are at the root, next to the package.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.resources
+from collections.abc import Mapping
+from pathlib import Path
+
+from rlgo.base.bounds import Place
+from rlgo.base.errors import RlgoError, nearest, shown
+
+
+def version() -> str:
+    """Return the version of the installed distribution; ``unknown`` in a source tree that was never installed."""
+    try:
+        return importlib.metadata.version("rlgo")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _folder(name: str) -> Path:
+    package = Path(str(importlib.resources.files("rlgo")))
+    for folder in (package / name, package.parent / name):
+        if folder.is_dir():
+            return folder
+    raise RlgoError(f"{name}: expected this folder of shipped files in {package} or next to it")
+
+
+def checkpoints_dir() -> Path:
+    """Return the folder of the shipped reference weights."""
+    return _folder("checkpoints")
+
+
+def list_shipped_patterns() -> dict[str, Path]:
+    """List the shipped pattern files by name, such as ``9x9``."""
+    return {path.stem: path for path in sorted((checkpoints_dir() / "patterns").glob("*x*.npz"))}
+
+
+def shipped_patterns(size: int) -> Path:
+    """Find the shipped pattern file for a board size, or for the nearest size that has one."""
+    files = {int(name.partition("x")[0]): path for name, path in list_shipped_patterns().items()}
+    return files[min(files, key=lambda n: (abs(n - size), n))]
+
+
+def shipped_softmax_policy() -> Path:
+    """Find the shipped softmax policy, which plays on boards of any size."""
+    path = checkpoints_dir() / "playouts" / "9x9.npz"
+    if not path.is_file():
+        raise RlgoError("no shipped softmax policy: expected the file of one")
+    return path
+
+
+def list_configs(kind: str = "") -> list[str]:
+    """List the names of the shipped configs, without ``.toml``.
+
+    kind : "" for those of runs, or the name of a subfolder, for instance ``sweeps``
+    """
+    return sorted(path.stem for path in (_folder("configs") / kind).glob("*.toml"))
+
+
+def config_path(name: str | Path, kind: str = "") -> Path:
+    """Find the config file that a user names; see `find_file`.
+
+    name : ``quick``, ``quick.toml``, ``configs/quick.toml``, or any other path
+    kind : see `list_configs`
+    """
+    Place().check("path", name)
+    folder = Path("configs", kind)
+    shipped = {stem: _folder("configs") / kind / f"{stem}.toml" for stem in list_configs(kind)}
+    return find_file(name, shipped, folder, "config file", "configs")
+
+
+def find_file(name: str | Path, shipped: Mapping[str, Path], folder: Path, what: str, all_of_them: str) -> Path:
+    """Find the file that a user names: any path, or the name of a shipped file, with its ending and folder or without.
+
+    The form with the folder lets the same command line work in a source tree and anywhere else.
+
+    Parameters
+    ----------
+    shipped : the shipped files by name, without endings
+    folder : where they are in a source tree: ``checkpoints``
+    what, all_of_them : what they are, for the error: a ``weight file``; shipped ``weights``
+
+    Raises
+    ------
+    RlgoError : if there is no such file
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    stem = path.stem if path.suffix in (".npz", ".toml") else path.name
+    if stem in shipped and path.parent in (Path(), folder):
+        return shipped[stem]
+    problem = f"no such {what}"
+    if path.exists():
+        problem = f"expected a {what}, found a {'folder' if path.is_dir() else 'device or a pipe'}"
+    hint = nearest(stem, shipped, f"shipped {all_of_them}: {', '.join(shipped)}")
+    raise RlgoError(f"{str(name) or shown('')}: {problem}; {hint}")

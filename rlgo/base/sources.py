@@ -1,0 +1,79 @@
+"""Digests of rlgo's own sources: which program this is, and which machine code a change makes stale.
+
+Start reading at `kernel_digest`. Nothing here imports numba.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("rlgo", "mcts")  # those that hold compiled code
+
+_IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) import (\([^)]*|.*)|import (.*))", re.MULTILINE)
+_DECORATORS = "rlgo.base.jit"  # a module that imports it may hold kernels
+
+
+@cache
+def sources() -> Mapping[str, str]:
+    """Return the sources of all modules that compiled code may come from, by the names of the modules."""
+    return read_sources(ROOT)
+
+
+def read_sources(root: Path) -> Mapping[str, str]:
+    """Read the sources below a folder: of `PACKAGES`, by the names of the modules."""
+    files = sorted(path for package in PACKAGES for path in (root / package).rglob("*.py"))
+    return {".".join(f.relative_to(root).with_suffix("").parts): f.read_text("utf-8") for f in files}
+
+
+@cache
+def sources_digest() -> str:
+    """Return a digest of all these sources, as the version of the program that played or learned."""
+    return _digest(sources())
+
+
+@cache
+def kernel_digest(module: str | None = None) -> str:
+    """Return a digest of all that the compiled code of a module depends on; None: of every module with compiled code.
+
+    Machine code holds what its callees do and the constants that it reads, so it depends on every module that its own
+    imports, directly or not: `mcts.search` on `rlgo.go.board`, but neither of them on `rlgo.play.session`.
+    """
+    return digest_of_kernels(sources(), module)
+
+
+def digest_of_kernels(texts: Mapping[str, str], module: str | None = None) -> str:
+    """Return the digest that `kernel_digest` would return for these sources."""
+    graph = {name: _imports(text, texts) for name, text in texts.items()}
+    starts = [name for name, others in graph.items() if _DECORATORS in others] if module is None else [module]
+    return _digest({name: texts[name] for name in _reachable(starts, graph)})
+
+
+def _imports(text: str, known: Mapping[str, str]) -> set[str]:
+    """Return the known modules that a source imports anywhere; one too many does no harm."""
+    found = set()
+    for base, names, plain in _IMPORT.findall(text):
+        found |= {base, *(f"{base}.{name}" for name in re.findall(r"\w+", names)), *re.findall(r"[\w.]+", plain)}
+    return found & known.keys()
+
+
+def _reachable(starts: Iterable[str], graph: Mapping[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    todo = list(starts)
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += graph[name]
+    return seen
+
+
+def _digest(texts: Mapping[str, str]) -> str:
+    digest = hashlib.sha256()
+    for name, text in sorted(texts.items()):
+        digest.update(f"{name}\0{text}\0".encode())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""Local shape features: windows, shapes, their bookkeeping during a game, and weight files."""

@@ -1,0 +1,496 @@
+"""Local shape features: all configurations of all windows of some kinds, and how they share weights.
+
+Start reading at `make_features`. TD paper, Sections 3.1.2 and 3.1.3, Table 1.
+
+A *shape* is a configuration at a window (see `windows.py`). In any position exactly one shape of each window is active,
+so that phi(s) has one entry a window. Shapes that are related by a symmetry share one weight, theta_i, with a sign:
+
+============  ======================================================================  =================
+block         symmetries                                                              9x9, k = 1, 2, 3
+============  ======================================================================  =================
+LI            rotation, reflection, colour inversion, translation                     1, 8, 1418
+LD            rotation and reflection of the whole board, colour inversion            15, 344, 61517
+inversion     colour inversion                                                        81, 2560, 482209
+none          none                                                                    162, 5120, 964418
+============  ======================================================================  =================
+
+Colour inversion flips the sign. A shape that some symmetry maps onto its own inversion is *neutral*: its weight would
+be its own negative. Neutral shapes are removed, and so are all-empty shapes, under any sharing. The weights of a block
+are numbered by ascending canonical index, which is the smallest raw index in the class. The raw index is
+anchor * 3^(k*k) + configuration, where the anchor counts from A1 along the rows, and the digit of the cell (row j,
+column i) of a window is worth 3^(j*k + i). (This is the numbering of the original RLGO.) Windows of several forms,
+which share no weights, are ordered by form first; the digits of their cells count row by row.
+
+Layout for compiled code
+------------------------
+A `Table` is theta written out for look-up: the weight of every shape, with its sign, so that the value of a
+shape is `table[ld_base[window] + configuration] + table[li_base[window] + configuration]`: its
+location-dependent and its location-independent weight (absent blocks read zeros).
+
+Under LI and LD, windows that a symmetry of the board maps onto each other read the same part of the table: each window
+lists its cells in the order of the *canonical* window of its orbit, so that its configuration is an index into the
+canonical window's part. On 9x9 that leaves 10 parts of 3^9 instead of 49, which fit into the second-level cache.
+"""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlgo.base.errors import RlgoError, shown
+from rlgo.base.settings import LIBERTY_WINDOWS, SHARINGS, SIZES, board_size, check_liberties
+from rlgo.features.windows import (
+    KINDS,
+    LIBERTY_FORMS,
+    Form,
+    Kind,
+    inside,
+    move_cell,
+    move_point,
+    move_window,
+    window_classes,
+    windows_of,
+)
+from rlgo.go.coords import from_row_col
+from rlgo.go.rules import padded_points
+
+WINDOWS_OVER_POINT = 14  # windows over one point: 1 + 4 + 9
+GROUP = 4  # places of a weight are listed in groups of this size, so that branches in loops over them predict well
+OVER_ORBITS = ("LI+LD", "LI", "LD")  # the kinds of sharing over rotations and reflections
+_PAD = 2 * 3**9  # tables end in zeros: cells that hold a stone are looked up too, and ignored
+
+
+def max_windows(size: int, sees_liberties: bool = False) -> int:
+    """Count the windows that records reserve room for: of all sizes, and of one kind for each liberty window."""
+    plain = sum((size - k + 1) ** 2 for k in SIZES)
+    return plain + (_max_liberty_windows(size) if sees_liberties else 0)
+
+
+def _max_liberty_windows(size: int) -> int:
+    return sum(len(list(windows_of(KINDS[name], size))) for name in LIBERTY_WINDOWS["atari"])
+
+
+class Block(NamedTuple):
+    """The weights of one kind of window under one kind of sharing: theta[start:stop]."""
+
+    name: str  # for instance "3x3-LD"
+    size: int | str  # name of the kind of window: k for k x k
+    kind: str  # "LI", "LD", "inversion" or "none"
+    start: int
+    stop: int
+
+
+@cache
+def geometry_dtype(size: int, one_table: bool = False, sees_liberties: bool = False) -> np.dtype:
+    """Return the record type that describes the windows to compiled code (W windows, P padded points).
+
+    Fields
+    ------
+    n_windows : windows in use; n_cells[W] : cells of each
+    cell_point[W, 9] : the point of each cell, in digit order
+    cell_slot[W, 9] : the window's place in `Shapes.part`: slot at that point * P + point
+    n_slots[P] : windows over each point; slot_window[P, 14] : which
+    slot_power[P, 14] : 3^digit of the point in each
+    near[P], near_rows[P] : first point, and number of rows, of the square of points that share a window
+    ld_base[W], li_base[W] : where each window's two tables start
+    one_table : an empty field that exists only if the features have no LI block, so that `li_base` need not be read
+
+    Only with windows that see liberties, which follow the others (Q cells of all of them, at most):
+    n_classes : liberty classes, C
+    n_plain : windows that see no liberties
+    two_tables : whether the others have two tables each
+    slots_at[P] : where the windows that see liberties and lie over each point start in the next two, and end
+    window_at[Q], power_at[Q] : which, and n_states^digit of the point in each
+    around_at[P], around[25 * P] : the same for the points that share such a window with each point
+    """
+    windows = max_windows(size, sees_liberties)
+    points = padded_points(size)
+    cells = sum(len(form.cells) * 2 * size * size for form in LIBERTY_FORMS.values())
+    liberties = [
+        ("n_classes", np.int32),
+        ("n_plain", np.int32),
+        ("two_tables", np.int32),
+        ("slots_at", np.int32, (points + 1,)),
+        ("around_at", np.int32, (points + 1,)),
+        ("power_at", np.int32, (cells,)),
+        ("window_at", np.uint16, (cells,)),
+        ("around", np.uint16, (25 * points,)),
+    ]
+    # It comes first, because numba mistakes a record that only has more fields at its end for the shorter one.
+    fields = [
+        *([("one_table", np.int64)] if one_table else []),
+        *(liberties if sees_liberties else []),
+        ("n_windows", np.int32),
+        ("n_cells", np.int32, (windows,)),
+        ("ld_base", np.int32, (windows,)),
+        ("li_base", np.int32, (windows,)),
+        ("near", np.int32, (points,)),
+        ("near_rows", np.int32, (points,)),
+        ("n_slots", np.int32, (points,)),
+        ("slot_power", np.int32, (points, WINDOWS_OVER_POINT)),
+        ("slot_window", np.uint16, (points, WINDOWS_OVER_POINT)),
+        ("cell_point", np.uint16, (windows, 9)),
+        ("cell_slot", np.uint16, (windows, 9)),
+    ]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+class Classes(NamedTuple):
+    """Which shapes share each weight, in the form that learning needs; n weights, K places in the table.
+
+    theta is stored from index 1 on. Neutral and absent shapes point to theta[0], which is not a weight.
+    """
+
+    classes: np.ndarray  # int32[K]: sign * index into theta
+    start: np.ndarray  # int32[n + 2]: the places of weight i are members[start[i]:start[i + 1]] ...
+    members: np.ndarray  # int32: ... as place, or ~place where the sign is -1, in groups of GROUP
+
+
+class Table(NamedTuple):
+    """A value function as compiled code reads it: the weight of every shape, written out by window.
+
+    The two players of a game may have different weights; usually both fields are the same array.
+    """
+
+    g: np.record  # `geometry_dtype`: where each window reads
+    black: np.ndarray  # float32[K]: the weights by which Black chooses
+    white: np.ndarray  # float32[K]: the weights by which White chooses
+
+
+class Part(NamedTuple):
+    """The table of one canonical window (kind "LD", for all sharings but LI), or of all windows of a form ("LI")."""
+
+    start: int
+    name: int | str
+    kind: str
+    form: Form
+    row: int
+    col: int
+
+
+class FeatureSet:
+    """The local shape features of one board size: windows, shared weights, and their numbering.
+
+    Attributes
+    ----------
+    size : board size N
+    sizes : window sizes, for instance (1, 2, 3)
+    sharing : a key of `SHARINGS`
+    liberties : names of the kinds of windows that see liberties, see `KINDS`; () for none
+    liberty_sharing : how those share weights, a key of `SHARINGS`
+    blocks : the `Block`s, in order
+    n_weights : unique weights (theta without its index 0)
+    n_features : raw features, the configurations of all windows
+    windows : list of (k, row, col), the anchor of every window, in order; for k, windows that see liberties have the
+        name of their kind, and their anchor is the lowest, leftmost corner of the rectangle around their cells
+    forms : the `Form` of every window
+    geometry : `geometry_dtype(size)` record, for `incremental.py`
+    parts : the `Part`s of the table, in order
+    class_of : int32[K], by place in the table: sign * index into theta; 0 for neutral shapes
+    classes : `Classes`, for learning shared weights (made on first use)
+    """
+
+    def __init__(
+        self,
+        size: int,
+        sizes: tuple[int, ...],
+        sharing: str,
+        liberties: tuple[str, ...] = (),
+        liberty_sharing: str = "LI",
+    ):
+        self.size, self.sizes, self.sharing = size, sizes, sharing
+        self.liberties, self.liberty_sharing = liberties, liberty_sharing
+        self._kinds = [*(KINDS[k] for k in sizes), *(KINDS[name] for name in liberties)]
+        placed = [(kind.name, *window) for kind in self._kinds for window in windows_of(kind, size)]
+        self.windows = [(name, row, col) for name, _, row, col in placed]
+        self.forms = [form for _, form, _, _ in placed]
+        self.n_features = sum(KINDS[name].span(form) for name, form, _, _ in placed)
+        self.blocks: list[Block] = []
+        one_table = all("LI" not in SHARINGS[self._sharing_of(k)] or self._has_one_table(k) for k in self._kinds)
+        self.geometry = np.zeros(1, geometry_dtype(size, one_table, self.sees_liberties))[0]
+        self.parts: list[Part] = []
+        self._place_windows()
+        self.class_of = self._number_weights()
+        self.n_weights = self.blocks[-1].stop - 1
+        self._list_slots()
+        if self.sees_liberties:
+            self._list_liberty_slots()
+
+    def __repr__(self) -> str:
+        return f"<FeatureSet {self.name}: {self.n_weights:,} weights of {self.n_features:,} shapes>"
+
+    @property
+    def name(self) -> str:
+        """The name for users and files, for instance ``9x9 1x1+2x2+3x3 LI+LD, atari 2x2 + atari plus LI``."""
+        plain = f"{self.size}x{self.size} " + "+".join(f"{k}x{k}" for k in self.sizes) + f" {self.sharing}"
+        return plain + (f", {' + '.join(self.liberties)} {self.liberty_sharing}" if self.liberties else "")
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The arguments of `make_features`."""
+        return self.size, self.sizes, self.sharing, self.liberties, self.liberty_sharing
+
+    @property
+    def kernels(self) -> str:
+        """What compiled code depends on, for messages about compiling, for instance ``9x9``."""
+        return f"{self.size}x{self.size}" + (" with liberties" if self.liberties else "")
+
+    @property
+    def sees_liberties(self) -> bool:
+        """Whether some windows see liberties."""
+        return bool(self.liberties)
+
+    def _sharing_of(self, kind: Kind) -> str:
+        return self.sharing if kind.n_classes == 1 else self.liberty_sharing
+
+    def _has_one_table(self, kind: Kind) -> bool:
+        """Whether windows of a kind read one table only; squares without liberties always have a place for LI."""
+        return kind.n_classes > 1 and len(SHARINGS[self._sharing_of(kind)]) == 1
+
+    def expand(self, theta: np.ndarray) -> np.ndarray:
+        """Write theta, float32[n_weights + 1] (index 0 is unused), out by shape: float32[K].
+
+        `RlgoError` if it is of another shape.
+        """
+        self.check(theta)
+        theta = theta.astype(np.float32)
+        theta[0] = 0.0
+        weights = theta[np.abs(self.class_of)]
+        np.negative(weights, where=self.class_of < 0, out=weights)
+        return weights
+
+    def check(self, theta: Any, name: str = "theta") -> None:
+        """Raise `RlgoError` unless theta is an array of n_weights + 1 floats."""
+        if not isinstance(theta, np.ndarray) or theta.dtype.kind != "f" or theta.ndim != 1:
+            raise RlgoError(f"{name} = {shown(theta)}: expected a row of n_weights + 1 = {self.n_weights + 1} floats")
+        if len(theta) != self.n_weights + 1:
+            found = max(0, len(theta) - 1)  # theta[0] is unused
+            raise RlgoError(f"{name}: {found} weights, expected {self.n_weights} of the feature set {self.name}")
+
+    def table(self, theta: np.ndarray) -> Table:
+        """Return the look-up table of theta, float32[n_weights + 1], the same for both colours."""
+        return self.table_of(self.expand(theta))
+
+    def table_of(self, weights: np.ndarray) -> Table:
+        """Return the look-up table of weights that are written out already, float32[K]; they are not copied."""
+        return Table(self.geometry, weights, weights)
+
+    @cached_property
+    def classes(self) -> Classes:
+        """The places of each weight's shapes in the table."""
+        return _list_members(self.class_of)
+
+    def _place_windows(self) -> None:
+        """Lay out which part of the table each window reads, and the order of its cells: first LD, then LI parts."""
+        n, g = self.size, self.geometry
+        start: dict[tuple[int | str, Form, int, int], int] = {}
+        g.n_windows = len(self.windows)
+        end = 0
+        canonical = []
+        for w, ((name, row, col), form) in enumerate(zip(self.windows, self.forms, strict=True)):
+            kind = KINDS[name]
+            shares_orbits = self._sharing_of(kind) in OVER_ORBITS
+            images = [move_window(i, form, row, col, n) for i in (range(8) if shares_orbits else range(1))]
+            symmetry = min(range(len(images)), key=lambda i: images[i])
+            key = (name, *images[symmetry])
+            canonical.append(key)
+            if key not in start and not (self._has_one_table(kind) and self._sharing_of(kind) == "LI"):
+                start[key] = end
+                self.parts.append(Part(end, name, "LD", *images[symmetry]))
+                end += kind.span(form)
+            g.ld_base[w] = start.get(key, 0)
+            g.n_cells[w] = len(form.cells)
+            for j, i in form.cells:
+                moved = move_cell(symmetry, j, i, form)
+                g.cell_point[w, images[symmetry][0].cells.index(moved)] = from_row_col(row + j, col + i, n)
+        # They are followed by the location-independent tables, one for each form.
+        anywhere: dict[tuple[int | str, Form], int] = {}
+        for name, form, _, _ in canonical:
+            has_part = KINDS[name].n_classes == 1 or "LI" in SHARINGS[self._sharing_of(KINDS[name])]
+            if has_part and (name, form) not in anywhere:
+                anywhere[name, form] = end
+                self.parts.append(Part(end, name, "LI", form, 0, 0))
+                end += KINDS[name].span(form)
+        self._end = end
+        for w, (name, form, _, _) in enumerate(canonical):
+            own = anywhere.get((name, form), end)  # behind the end there are zeros
+            g.li_base[w] = own
+            if self._has_one_table(KINDS[name]) and self._sharing_of(KINDS[name]) == "LI":
+                g.ld_base[w], g.li_base[w] = own, end
+
+    def _number_weights(self) -> np.ndarray:
+        """Assign numbers to the classes, block by block, and return `class_of`."""
+        classes = np.zeros(self._end + max(_PAD, *(kind.span(kind.form) for kind in self._kinds)), np.int32)
+        n_theta = 1
+        for kind in self._kinds:
+            for sharing in SHARINGS[self._sharing_of(kind)]:
+                start = n_theta
+                is_li = sharing == "LI"
+                parts = [p for p in self.parts if p.name == kind.name and (p.kind == "LI") == is_li]
+                for part in sorted(parts, key=lambda p: (p.form, p.row, p.col)):
+                    own, n_classes = window_classes(sharing, kind.n_states, part.form, part.row, part.col, self.size)
+                    classes[part.start : part.start + len(own)] = _offset(own, n_theta)
+                    n_theta += n_classes
+                name = kind.name if isinstance(kind.name, str) else f"{kind.name}x{kind.name}"
+                self.blocks.append(Block(f"{name}-{sharing}", kind.name, sharing, start, n_theta))
+        return classes
+
+    def _list_slots(self) -> None:
+        """List the windows over each point.
+
+        Slots are ordered as seen from the point's canonical image, so that sums over the slots of
+        symmetric points run in the same order: equal values are equal to the last bit.
+        """
+        n, g = self.size, self.geometry
+        index_of = {window: w for w, window in enumerate(self.windows)}
+        reach = max(self.sizes) - 1
+        for row in range(n):
+            for col in range(n):
+                p = from_row_col(row, col, n)
+                symmetry = min(range(8), key=lambda i: move_point(i, row, col, n))
+                over = [
+                    (k, r, c)
+                    for k in self.sizes
+                    for r in range(max(0, row - k + 1), min(row, n - k) + 1)
+                    for c in range(max(0, col - k + 1), min(col, n - k) + 1)
+                ]
+                over.sort(key=lambda v: (v[0], move_window(symmetry, KINDS[v[0]].form, v[1], v[2], n)))
+                g.n_slots[p] = len(over)
+                for slot, window in enumerate(over):
+                    w = index_of[window]
+                    digit = int(np.flatnonzero(g.cell_point[w, : g.n_cells[w]] == p)[0])
+                    g.slot_window[p, slot] = w
+                    g.slot_power[p, slot] = 3**digit
+                    g.cell_slot[w, digit] = slot * padded_points(n) + p
+                g.near[p] = from_row_col(max(0, row - reach), max(0, col - reach), n)
+                g.near_rows[p] = min(n - 1, row + reach) - max(0, row - reach) + 1
+
+    def _list_liberty_slots(self) -> None:
+        """List the windows that see liberties over each point, and the points around it."""
+        n, g = self.size, self.geometry
+        g.n_classes = KINDS[self.liberties[0]].n_classes
+        g.n_plain = next(w for w, window in enumerate(self.windows) if window[0] in self.liberties)
+        g.two_tables = len(SHARINGS[self.liberty_sharing]) == 2
+        n_slots = n_around = 0
+        over: dict[int, list[tuple[int, int]]] = {p: [] for p in range(padded_points(n))}
+        for w in range(int(g.n_plain), len(self.windows)):
+            for d, p in enumerate(g.cell_point[w, : g.n_cells[w]]):
+                over[int(p)].append((w, KINDS[self.windows[w][0]].n_states ** d))
+        for p, slots in over.items():
+            g.slots_at[p], g.around_at[p] = n_slots, n_around
+            near = {int(q) for w, _ in slots for q in g.cell_point[w, : g.n_cells[w]]}
+            for w, power in slots:
+                g.window_at[n_slots], g.power_at[n_slots] = w, power
+                n_slots += 1
+            for q in sorted(near):
+                g.around[n_around] = q
+                n_around += 1
+        g.slots_at[len(over)], g.around_at[len(over)] = n_slots, n_around
+
+    @cached_property
+    def _canonical(self) -> np.ndarray:
+        """The place of each weight's canonical shape: its first place with a positive sign."""
+        names, places = np.unique(self.class_of, return_index=True)
+        return places[names >= 0] if names[names >= 0][0] == 0 else np.append(0, places[names >= 0])
+
+    def shape_of(self, weight: int) -> tuple[Block, int, int, np.ndarray]:
+        """Return the canonical shape of a weight, 1 <= weight <= n_weights.
+
+        Returns (block, row, col, states): the window's anchor (0, 0 for LI) and the states of its cells, uint8[height,
+        width] with rows from the bottom of the board: EMPTY, BLACK or WHITE for a window that sees no liberties, see
+        `Kind`; 255 for what does not belong to the window, or hangs over the edge. Only LI shapes show rows and columns
+        over the edge.
+        """
+        block = next(b for b in self.blocks if b.start <= weight < b.stop)
+        place = int(self._canonical[weight])
+        part = max((p for p in self.parts if p.start <= place), key=lambda p: p.start)
+        form, n_states = part.form, KINDS[part.name].n_states
+        states = np.full((form.height, form.width), 255, np.uint8)
+        for d, (j, i) in enumerate(form.cells):
+            states[j, i] = (place - part.start) // n_states**d % n_states
+        return (block, 0, 0, states) if part.kind == "LI" else (block, *inside(part.row, part.col, states, self.size))
+
+
+def make_features(
+    size: int,
+    sizes: tuple[int, ...] = SIZES,
+    sharing: str = "LI+LD",
+    liberties: tuple[str, ...] = (),
+    liberty_sharing: str = "LI",
+) -> FeatureSet:
+    """Make the feature set of a board size. The result is cached; making it takes well under a second on 9x9.
+
+    Parameters
+    ----------
+    size : board size, 5 to 19
+    sizes : window sizes, an ascending subset of (1, 2, 3)
+    sharing : "LI+LD", "LI", "LD", "inversion" or "none"
+    liberties : kinds of windows that see liberties, with the same liberty classes: some of "atari 2x2", "atari 2x3",
+        "atari plus" in this order, or of "liberties 2x2", "liberties plus"
+    liberty_sharing : how those share weights
+
+    Raises
+    ------
+    RlgoError : for other sizes, another sharing or other windows
+    """
+    liberties, liberty_sharing = check_liberties(liberties), check_sharing(liberty_sharing, "liberty_sharing")
+    plain = board_size(size), check_sizes(sizes), check_sharing(sharing)
+    return _cached_features(*plain, liberties, liberty_sharing if liberties else "LI")
+
+
+def check_sizes(sizes: Any) -> tuple[int, ...]:
+    """Return window sizes as plain integers. `RlgoError` for anything but an ascending subset of (1, 2, 3)."""
+    if not isinstance(sizes, tuple | list) or not sizes or list(sizes) != [k for k in SIZES if k in sizes]:
+        raise RlgoError(f"sizes = {shown(sizes)}: expected an ascending subset of [1, 2, 3]")
+    return tuple(int(k) for k in sizes)
+
+
+def check_sharing(sharing: Any, key: str = "sharing") -> str:
+    """Return the name of a kind of weight sharing. `RlgoError` for any other."""
+    if not isinstance(sharing, str) or sharing not in SHARINGS:
+        raise RlgoError(f"{key} = {shown(sharing)}: expected one of {', '.join(SHARINGS)}")
+    return sharing
+
+
+@cache
+def _cached_features(*arguments: Any) -> FeatureSet:
+    return FeatureSet(*arguments)
+
+
+def count_weights(size: int, sizes: tuple[int, ...], sharing: str) -> int:
+    """Return `n_weights` of a feature set without liberties, without making it."""
+    total = 0
+    for k in sizes:
+        form = KINDS[k].form
+        anchors = [(row, col) for _, row, col in windows_of(KINDS[k], size)]
+        for kind in SHARINGS[sharing]:
+            if kind == "LI":
+                total += window_classes(kind, 3, form, 0, 0, size)[1]
+            elif kind == "LD":
+                canonical = {min(move_window(i, form, row, col, size) for i in range(8)) for row, col in anchors}
+                total += sum(window_classes(kind, 3, *window, size)[1] for window in canonical)
+            else:
+                total += len(anchors) * window_classes(kind, 3, form, 0, 0, size)[1]
+    return total
+
+
+def _list_members(classes: np.ndarray) -> Classes:
+    """List the places of each weight, padded to whole groups by repeating the last."""
+    owner = np.abs(classes)
+    order = np.argsort(owner, kind="stable").astype(np.int32)
+    count = np.bincount(owner)
+    first = np.cumsum(count) - count
+    groups = -(-count // GROUP)
+    groups[0] = 0  # theta[0] has no places
+    start = np.append(0, np.cumsum(groups)) * GROUP
+    weight = np.repeat(np.arange(count.size), groups * GROUP)
+    rank = np.minimum(np.arange(weight.size) - start[weight], count[weight] - 1)
+    place = order[first[weight] + rank]
+    return Classes(classes, start.astype(np.int32), np.where(classes[place] < 0, ~place, place))
+
+
+def _offset(classes: np.ndarray, start: int) -> np.ndarray:
+    """Renumber classes 1, 2, ... as indices into theta from `start` on, keeping the signs."""
+    return np.where(classes == 0, 0, np.sign(classes) * (np.abs(classes) + start - 1)).astype(np.int32)

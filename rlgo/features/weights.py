@@ -1,0 +1,286 @@
+"""Weights: a learned value function, its file, and pictures of its shapes.
+
+Start reading at `Weights`, then `save_weights`. A weight file is an archive (see `archive.py`) of two arrays:
+
+* ``theta``: float32[n], the weights, block after block (see `shapes.py` for the numbering);
+* ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, provenance; since
+  version 2, for windows that see liberties, also liberties and liberty_sharing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlgo.base.archive import read_archive, write_archive
+from rlgo.base.bounds import Choice, One, Place, Whole
+from rlgo.base.errors import RlgoError, shown
+from rlgo.base.resources import checkpoints_dir, find_file
+from rlgo.base.settings import ANY_KOMI, DEFAULT_KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
+from rlgo.features.rewriting import fuse, unshare
+from rlgo.features.shapes import Block, FeatureSet, Table, make_features
+from rlgo.features.windows import KINDS, colors_of
+from rlgo.go.board import BLACK, BORDER, EMPTY, WHITE
+from rlgo.go.coords import from_row_col, to_vertex
+from rlgo.go.draw import shapes_image, shapes_text
+
+FORMAT, VERSION = "rlgo-weights", 2
+
+
+@dataclass(frozen=True, eq=False)  # by identity: arrays are not equal or unequal as wholes
+class Weights:
+    """A learned value function.
+
+    Attributes
+    ----------
+    features : the `FeatureSet` (board size, window sizes, sharing)
+    theta : float32[n_weights + 1]; theta[0] is unused and 0
+    komi : points for White in the training games
+    value : "logistic" or "linear"
+    games : number of self-play games it was trained on
+    provenance : how it was made: seed, command, versions and so on (JSON)
+    """
+
+    features: FeatureSet
+    theta: np.ndarray
+    komi: float = DEFAULT_KOMI
+    value: str = "logistic"
+    games: int = 0
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise `RlgoError` for weights that do not fit the features, and for metadata out of range."""
+        One(FeatureSet).check("features", self.features).check(self.theta)
+        if self.theta.dtype != np.float32:
+            raise RlgoError(f"theta: {self.theta.dtype} weights, expected float32")
+        if not np.isfinite(self.theta).all():
+            raise RlgoError("theta: expected finite weights, found NaN or infinity")
+        if not isinstance(self.value, str) or self.value not in VALUES:
+            raise RlgoError(f"value = {shown(self.value)}: expected {Choice(VALUES).words}")
+        for name, kind in (("komi", ANY_KOMI), ("games", Whole(ge=0))):
+            object.__setattr__(self, name, kind.check(name, getattr(self, name)))
+        One(dict).check("provenance", self.provenance)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Weights {self.features.name}: {self.features.n_weights:,} weights, {self.value}, "
+            f"komi {self.komi:g}, {self.games:,} games>"
+        )
+
+    def table(
+        self,
+        unshared: tuple[int, ...] | None = None,
+        liberties: tuple[str, ...] | None = None,
+        *,
+        is_fused: bool = False,
+    ) -> Table:
+        """Return the look-up table that compiled code values positions by.
+
+        Parameters
+        ----------
+        unshared : write the weights out without sharing, over windows of these sizes, which must include those of the
+            features; None: over the features as they are
+        liberties : where they are written out, the windows that see liberties; None: those of the features
+        is_fused : fuse all window sizes into 3x3 windows, for searches with constant weights (`rewriting.fuse`)
+        """
+        if is_fused:
+            return self._fused_table
+        if unshared is None:
+            return self._table
+        whole, theta = unshare(self.features, self.theta, unshared, liberties)
+        return whole.table_of(whole.expand(theta))
+
+    @cached_property
+    def _table(self) -> Table:
+        return self.features.table(self.theta)
+
+    @cached_property
+    def _fused_table(self) -> Table:
+        return fuse(self.features, self.table().black)
+
+    def for_board(self, size: int, name: str) -> Weights:
+        """Return these weights if they are for boards of this size; otherwise raise `RlgoError` about `name`."""
+        own = self.features.size
+        if own != size:
+            raise RlgoError(f"{name}: expected weights for {size}x{size}, found weights for {own}x{own}")
+        return self
+
+    def block(self, block: Block) -> np.ndarray:
+        """Return the weights of one block, float32, a view."""
+        return self.theta[block.start : block.stop]
+
+    def meta(self) -> dict[str, Any]:
+        """Return the metadata of the file: everything but the weights, as JSON."""
+        f = self.features
+        return {
+            "format": FORMAT,
+            "version": VERSION if f.liberties else 1,
+            "size": f.size,
+            "komi": self.komi,
+            "sizes": list(f.sizes),
+            "sharing": f.sharing,
+            **({"liberties": list(f.liberties), "liberty_sharing": f.liberty_sharing} if f.liberties else {}),
+            "value": self.value,
+            "games": self.games,
+            "blocks": {b.name: b.stop - b.start for b in f.blocks},
+            "provenance": self.provenance,
+        }
+
+
+def save_weights(path: str | Path, weights: Weights) -> None:
+    """Write a weight file, atomically. Raises RlgoError if the folder cannot be written."""
+    One(Weights).check("weights", weights)
+    Place().check("path", path)
+    write_archive(path, weights.meta(), {"theta": weights.theta[1:]})
+
+
+def load_weights(path: str | Path, size: int | None = None) -> Weights:
+    """Read a weight file.
+
+    Parameters
+    ----------
+    path : the file
+    size : the required board size; None accepts any
+
+    Raises
+    ------
+    RlgoError : if the file is missing, damaged, not a weight file, of a newer version, or of another board size
+    """
+    Place().check("path", path)
+    meta, arrays = read_archive(path, "weight file", FORMAT, VERSION)
+    try:
+        return _weights(meta, np.concatenate([np.zeros(1, np.float32), arrays["theta"]]), size)
+    except KeyError as error:
+        raise RlgoError(f"{path}: damaged: expected {error.args[0]!r} in its metadata") from None
+    except (RlgoError, TypeError, ValueError) as error:
+        raise RlgoError(f"{path}: {error}") from None
+
+
+def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
+    """Make weights from a file's content. Raises RlgoError, or KeyError for missing metadata."""
+    if size is not None and meta["size"] != size:
+        raise RlgoError(f"expected weights for {size}x{size}, found weights for {meta['size']}x{meta['size']}")
+    if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
+        raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not supported by this version of rlgo")
+    liberties, liberty_sharing = tuple(meta.get("liberties", ())), meta.get("liberty_sharing", "LI")
+    features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"], liberties, liberty_sharing)
+    return Weights(features, theta, meta["komi"], meta["value"], meta["games"], meta["provenance"])
+
+
+def shipped_weight_sizes() -> list[int]:
+    """List the board sizes that there are shipped weights for."""
+    names = (re.fullmatch(r"([0-9]+)x\1-.+", path.stem) for path in checkpoints_dir().glob("*.npz"))
+    return sorted({int(name[1]) for name in names if name})
+
+
+def shipped_weights(size: int) -> Path:
+    """Find the shipped weight file for a board size; if there are several, the one trained on the most games.
+
+    Raises RlgoError if there is none.
+    """
+    size = board_size(size)
+    shipped = [(load_weights(p).games, p) for p in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
+    if not shipped:
+        others = " or ".join(f"{n}x{n}" for n in shipped_weight_sizes())
+        raise RlgoError(f"no shipped weights for board size {size}: expected {others}, or a weight file")
+    return max(shipped)[1]
+
+
+def find_weights(name: str | Path, size: int | None = None) -> Path:
+    """Find the weight file that a user names.
+
+    Parameters
+    ----------
+    name : a path, or the name of shipped weights: ``9x9-1M``, ``9x9-1M.npz`` or ``checkpoints/9x9-1M.npz``. A file of
+        that name comes first. Empty: the best shipped weights for boards of this `size`
+
+    Raises
+    ------
+    RlgoError : if there is no such file
+    """
+    if not str(name) and size is not None:
+        return shipped_weights(size)
+    shipped = {found.stem: found for found in sorted(checkpoints_dir().glob("*x*-*.npz"))}
+    return find_file(name, shipped, Path("checkpoints"), "weight file", "weights")
+
+
+def describe(weights: Weights) -> str:
+    """Describe what a weight file holds, in lines of text."""
+    f = weights.features
+    lines = [
+        f"board      {f.size}x{f.size}, komi {weights.komi:g}",
+        f"features   {f.name}: {f.n_weights:,} weights of {f.n_features:,} shapes",
+        f"value      {weights.value}",
+        f"games      {weights.games:,}",
+        "",
+        f"{'block':14s}{'weights':>9s}{'in use':>9s}{'|theta|':>10s}{'largest':>10s}",
+    ]
+    for block in f.blocks:
+        w = weights.block(block)
+        norm, largest = float(np.linalg.norm(w)), float(np.abs(w).max(initial=0))
+        lines.append(f"{block.name:14s}{w.size:9,d}{np.count_nonzero(w):9,d}{norm:10.3f}{largest:10.4f}")
+    if weights.provenance:
+        lines.append("")
+        rest = {key: value for key, value in weights.provenance.items() if key != "config"}
+        lines += [f"{key:10s} {value}" for key, value in sorted(rest.items())]
+        lines += ["", weights.provenance.get("config", "")]
+    return "\n".join(lines).rstrip()
+
+
+class Shape(NamedTuple):
+    """A learned shape as people see it: colours are exchanged where that makes the weight positive.
+
+    Without weight sharing they are not, because there the other colour is another shape.
+    """
+
+    weight: float  # for Black
+    cells: np.ndarray  # uint8[k, k], rows from the bottom; BORDER where a window has no cell, or one over the edge
+    row: int  # the anchor of its canonical window
+    col: int
+
+
+def shape_of(weights: Weights, i: int) -> Shape:
+    """Return the shape of theta[i], 1 <= i <= n_weights."""
+    block, row, col, states = weights.features.shape_of(i)
+    cells = colors_of(states, KINDS[block.size])
+    weight = float(weights.theta[i])
+    if weight < 0 and block.kind != "none":
+        weight, cells = -weight, np.array([EMPTY, WHITE, BLACK, BORDER], np.uint8)[cells]
+    return Shape(weight, cells, row, col)
+
+
+def strongest(weights: Weights, block: Block, top: int) -> list[Shape]:
+    """Find the `top` shapes of a block with the largest |theta|, leaving out weights of 0."""
+    w = weights.block(block)
+    order = np.argsort(-np.abs(w), kind="stable")[: min(top, np.count_nonzero(w))]
+    return [shape_of(weights, block.start + int(i)) for i in order]
+
+
+def show(weights: Weights, top: int = 10, unicode: bool = True) -> str:
+    """Draw the strongest shapes of each block as text, from Black's side; LD shapes with their lowest vertex."""
+    size = weights.features.size
+    parts = []
+    for block in weights.features.blocks:
+        shapes, captions = [], []
+        for weight, cells, row, col in strongest(weights, block, top):
+            shapes.append(cells)
+            place = "" if block.kind == "LI" else " " + to_vertex(from_row_col(row, col, size), size)
+            captions.append(f"{weight:+.3f}{place}")
+        parts.append(f"{block.name}\n\n{shapes_text(shapes, captions, unicode) or 'all 0'}")
+    return "\n\n\n".join(parts)
+
+
+def show_image(weights: Weights, top: int = 10) -> np.ndarray:
+    """Draw the strongest shapes of each block as a row of a picture, uint8[height, width, 3], redder if stronger."""
+    rows = []
+    for block in weights.features.blocks:
+        shapes = strongest(weights, block, top)
+        largest = max((abs(w) for w, *_ in shapes), default=1.0)
+        rows.append(shapes_image([s for _, s, *_ in shapes], [w / largest for w, *_ in shapes], columns=top))
+    width = max(row.shape[1] for row in rows)
+    return np.concatenate([np.pad(r, ((0, 0), (0, width - r.shape[1]), (0, 0)), constant_values=255) for r in rows])

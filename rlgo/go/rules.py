@@ -1,0 +1,68 @@
+"""The sizes of boards and games, and the rules with the constant tables that kernels need to play by them.
+
+Start reading at `Rules`. Nothing here imports numba.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rlgo.base.bounds import Whole
+from rlgo.go.mogo_patterns import mogo_patterns
+
+STRIP = 8  # points of a board array that kernels handle at once: one vector of float32
+
+
+def n_points(size: int) -> int:
+    """Return the length of a padded board array."""
+    return (size + 1) * (size + 2) + 1
+
+
+def padded_points(size: int) -> int:
+    """Return the points of a board array, with room for strips and whole vectors."""
+    return (n_points(size) + STRIP + 31) // 32 * 32
+
+
+def most_moves(size: int) -> int:
+    """Return the number of moves after which a game is cut off unless something else is asked for: 3 * size * size."""
+    return 3 * size * size
+
+
+def max_plies(size: int) -> int:
+    """Return the length of the longest episode that a record can hold: 4 * size * size."""
+    return 4 * size * size
+
+
+def check_max_moves(max_moves: int, size: int, key: str = "max_moves") -> int:
+    """Return the cap on a game's moves: `max_moves`, or `most_moves` for 0.
+
+    Raises `RlgoError`, naming `key`, if a record cannot hold that many: 4 * size * size.
+    """
+    return Whole(ge=0, le=max_plies(size)).check(key, max_moves) or most_moves(size)
+
+
+@cache
+def zobrist(size: int) -> np.ndarray:
+    """Return the Zobrist keys by colour and point, uint64[3, P]; they never change, so hashes may be stored."""
+    keys = np.random.Generator(np.random.PCG64(20120521)).integers(
+        1, 2**64 - 1, (3, n_points(size)), np.uint64, endpoint=True
+    )
+    keys[0] = 0  # of empty points
+    keys.flags.writeable = False
+    return keys
+
+
+class Rules(NamedTuple):
+    """The rules of the game, with the constant tables that playing by them needs."""
+
+    komi: float
+    patterns: np.ndarray  # uint8[65536], `mogo_patterns()`
+    zobrist: np.ndarray  # uint64[3, P], `zobrist(size)`
+
+
+def make_rules(size: int, komi: float) -> Rules:
+    """Make the rules for one board size; komi in points."""
+    return Rules(float(komi), mogo_patterns(), zobrist(size))

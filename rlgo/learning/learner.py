@@ -1,0 +1,364 @@
+"""Learning by self-play, a batch of games at a time, with one or several workers.
+
+Start reading at `Learner.learn`. Several workers play and learn on threads, each with its own weights, scratch and
+random numbers, and merge their weights every few games (`merged`). The mean of the weights over time, `theta_mean`,
+plays better than the last weights (`averaging_rate`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import NamedTuple
+
+import numpy as np
+
+from rlgo.base.bounds import One
+from rlgo.base.budget import BATCH_SECONDS, Budget
+from rlgo.base.jit import compiling, njit, seed_sequence
+from rlgo.base.ram import announce, bytes_of
+from rlgo.base.settings import COUNT, COUNT_OR_0, DEFAULT_KOMI, KOMI, WORKERS, Learning, Policy
+from rlgo.base.threads import started
+from rlgo.features.incremental import reset
+from rlgo.features.rewriting import fuse
+from rlgo.features.shapes import FeatureSet, Table
+from rlgo.go.rules import check_max_moves, make_rules
+from rlgo.learning.scratch import clear_tally, make_scratch
+from rlgo.learning.selfplay import Tally, learn_episodes, play_episodes, tally_dtype
+from rlgo.learning.td import make_memory, write_through
+
+_LOOK_SECONDS = 0.5  # between two looks for a signal while threads work
+
+
+def averaging_rate(k: int, averaging: float) -> float:
+    """Return how far the mean moves towards the k-th weights (from 1): (averaging + 1) / (k + averaging).
+
+    This is polynomial-decay averaging (Shamir & Zhang 2013, Section 4): the j-th of k weights counts roughly in
+    proportion to j^averaging, so that early weights are forgotten, whenever the run ends. 0 is the plain mean.
+    """
+    return (averaging + 1) / (k + averaging)
+
+
+def merged(theta: np.ndarray, thetas: Sequence[np.ndarray]) -> np.ndarray:
+    """Merge what several workers learned from the same `theta` into one set of weights, float32[n + 1].
+
+    Each weight moves by the MEAN of the changes of those workers that changed it at all. The sum would overshoot: in a
+    few hundred games the weights of common shapes reach their equilibrium in every worker, and n workers would go n
+    times as far. A rare shape that only one worker saw keeps its whole change. Averaging the weights of independent
+    workers is local SGD (Stich 2019).
+    """
+    total, n_changed = np.zeros_like(theta), np.zeros(theta.shape, np.float32)
+    for own in thetas:
+        change = own - theta
+        total += change
+        n_changed += change != 0
+    return theta + total / np.maximum(n_changed, 1)
+
+
+class WorkerArguments(NamedTuple):
+    """The arguments of a `LearnWorker`; see `Learner`."""
+
+    features: FeatureSet
+    learning: Learning
+    policy: Policy
+    komi: float
+    max_moves: int
+    seed: int | np.random.SeedSequence
+    theta: np.ndarray | None = None
+
+
+class LearnWorker:
+    """One stream of self-play with private weights, scratch and random numbers; see `WorkerArguments`.
+
+    Attributes
+    ----------
+    memory : the weights, float32[n + 1] as `theta` and written out by shape (`td.Memory`)
+    episode : the last game (`td.episode_dtype`)
+    rng : uint64[1], the state of the random numbers
+    occurrences : int64[n + 1], how often each weight's shapes occurred, see `td.UpdateScratch`
+    stopped : set from another thread, it ends `learn` and `play` within a tenth of a second
+    """
+
+    stopped = False
+
+    def __init__(
+        self,
+        features: FeatureSet,
+        learning: Learning,
+        policy: Policy,
+        komi: float,
+        max_moves: int,
+        seed: int | np.random.SeedSequence,
+        theta: np.ndarray | None = None,
+    ):
+        self.features, self.learning, self.policy = features, learning, policy
+        self.max_moves = check_max_moves(max_moves, features.size, "policy.max_moves")
+        self.memory = make_memory(features, theta)
+        self.theta = self.memory.theta
+        self.occurrences = self.memory.scratch.occurrences
+        self._rules = make_rules(features.size, komi)
+        self._scratch = make_scratch(features.size, tally_dtype(), seed, sees_liberties=features.sees_liberties)
+        self.episode, self.rng = self._scratch.episode, self._scratch.rng
+
+    def _start(self, table: Table) -> None:
+        reset(self._scratch.boards[0], self._scratch.shapes[0], table)
+
+    def compile(self) -> None:
+        """Compile what `learn` needs, by learning from no games."""
+        with compiling(f"self-play and learning, {self.features.kernels}"):
+            self.learn(0, 0)
+
+    def learn(self, games: int, first: int) -> np.record:
+        """Play and learn from this many games, the first of which has the number `first`; return their tally."""
+        clear_tally(self._scratch.tally)
+        self._start(self.memory.table)
+        for n in self._slices(games):
+            learn_episodes(
+                n, first, self._scratch, self.memory, self.policy, self.learning, self._rules, self.max_moves
+            )
+            first += n
+        return self._scratch.tally.copy()
+
+    def play(self, games: int) -> np.record:
+        """Play this many games without learning; return their tally."""
+        clear_tally(self._scratch.tally)
+        table = fuse(self.features, self.memory.table.black)  # a fifth faster than the table that learns
+        self._start(table)
+        for n in self._slices(games):
+            play_episodes(n, self._scratch, table, self.policy, self._rules, self.max_moves)
+        return self._scratch.tally.copy()
+
+    def _slices(self, games: int) -> Iterator[int]:
+        """Cut games into slices, between which Python sees Ctrl-C. Results do not depend on them."""
+        return Budget(games, stop=lambda: self.stopped).slices(seconds=BATCH_SECONDS)
+
+    def adopt(self, theta: np.ndarray) -> None:
+        """Replace the weights by these, float32[n + 1]."""
+        _adopt(theta, self.memory)
+
+
+@njit
+def _adopt(source, memory):
+    theta, touched = memory.theta, memory.scratch.touched
+    n = 0
+    for i in range(1, len(theta)):
+        if source[i] != theta[i]:
+            theta[i] = source[i]
+            touched[n] = i
+            n += 1
+    write_through(n, touched, memory)
+
+
+def _log(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+class LearnWorkers:
+    """Workers that learn on threads of this process and merge their weights.
+
+    Attributes
+    ----------
+    theta : float32[n + 1], the merged weights
+    log : receives messages, one line each; `train.runs.workers` reports lost workers here
+    """
+
+    theta: np.ndarray
+    log: Callable[[str], None] = staticmethod(_log)
+
+    def __init__(self, workers: Sequence[LearnWorker]):
+        self.workers = workers
+        self.theta = workers[0].theta if len(workers) == 1 else workers[0].theta.copy()
+        self._threads = ThreadPoolExecutor(len(workers)) if len(workers) > 1 else None
+
+    def learn(self, games: int, first: int) -> np.record:
+        """Share out this many games, merge what the workers learn from them, and return their tally."""
+        self.compile()  # here, where Ctrl-C is seen, and not on a thread
+        if self._threads is None:
+            return self.workers[0].learn(games, first)
+        shares = share_out(games, first, len(self.workers))
+
+        def stop() -> None:  # Ctrl-C: in the middle of a round, there is nothing to merge
+            for worker in self.workers:
+                worker.stopped = True
+
+        calls = [(worker.learn, *share) for worker, share in zip(self.workers, shares, strict=True)]
+        with started(self._threads, calls, stop) as jobs:
+            while wait(jobs, _LOOK_SECONDS).not_done:
+                pass  # in short steps: a signal that one of the threads takes does not wake this one
+            tallies = [job.result() for job in jobs]
+        self.theta = merged(self.theta, [worker.theta for worker in self.workers])
+        list(self._threads.map(lambda worker: worker.adopt(self.theta), self.workers))
+        return add_up(tallies)
+
+    def compile(self) -> None:
+        """Compile what `learn` needs."""
+        self.workers[0].compile()
+
+    def play(self, games: int) -> np.record:
+        """Play this many games without learning, by the first worker; return their tally."""
+        return self.workers[0].play(games)
+
+    def occurrences(self) -> np.ndarray:
+        """Count the occurrences over all workers, int64[n + 1]; see `td.UpdateScratch`."""
+        return np.sum([worker.occurrences for worker in self.workers], axis=0)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return everything that `restore` needs to continue as if nothing had happened."""
+        return {
+            "theta": self.theta.copy(),
+            "occurrences": self.occurrences(),
+            "rng": np.concatenate([worker.rng for worker in self.workers]),
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Continue from what `state` returned."""
+        for worker in self.workers:
+            worker.stopped = False
+        self.theta[:] = state["theta"]
+        for i, worker in enumerate(self.workers):
+            worker.theta[:] = self.theta
+            worker.memory.table.black[:] = worker.features.expand(self.theta)
+            worker.rng[0] = state["rng"][i]
+            worker.occurrences[:] = state["occurrences"] if i == 0 else 0
+
+    def close(self) -> None:
+        """Stop the workers."""
+        if self._threads is not None:
+            self._threads.shutdown()
+
+
+def share_out(games: int, first: int, workers: int) -> list[tuple[int, int]]:
+    """Divide games among workers as equally as possible: (games, number of the first one) for each."""
+    ends = [first + games * (i + 1) // workers for i in range(workers)]
+    return [(end - start, start) for start, end in zip([first, *ends], ends, strict=False)]
+
+
+def add_up(tallies: Sequence[np.record]) -> np.record:
+    """Add up several tallies."""
+    total = np.zeros(1, np.dtype((Tally, tallies[0].dtype if tallies else tally_dtype())))[0]
+    for name in total.dtype.names:
+        total[name] = sum(tally[name] for tally in tallies)
+    return total
+
+
+def mean_of(theta: np.ndarray, theta_mean: np.ndarray, games: int, games_a_round: int) -> np.ndarray:
+    """Return the mean of the weights so far, float32[n_weights + 1]; before the first round has ended, theta itself."""
+    return (theta_mean if games >= games_a_round else theta).astype(np.float32)
+
+
+class Learner:
+    """Learning by self-play from the empty board.
+
+    With one worker, the games and therefore the weights depend on the seed alone, not on how the games are divided into
+    calls. With several, they also depend on the number of workers, on `merge_every`, and on the division into calls,
+    since every call ends with a merge. They never depend on timing.
+
+    Parameters
+    ----------
+    features : `shapes.FeatureSet`
+    learning : `settings.Learning`
+    policy : `settings.Policy`; its V is that of `learning`, whatever its own `value`
+    komi : points
+    max_moves : plies; a longer game is discarded; 0 is 3 * size * size
+    seed : an int or a `numpy.random.SeedSequence`
+    theta : weights to start from, copied; None: zeros
+    workers : threads that play and learn
+    merge_every : games of each worker between two merges, or, with one worker, two updates of the mean
+
+    Attributes
+    ----------
+    games : games played so far, discarded ones included
+    lost : further games, lost with workers that died (`train.runs.workers`; threads do not die)
+    pool : `LearnWorkers`, the workers
+    theta_mean : float64[n_weights + 1], the mean of theta over time (`averaging_rate`), as of the last full round
+        (`workers * merge_every` games)
+    """
+
+    def __init__(
+        self,
+        features: FeatureSet,
+        learning: Learning,
+        policy: Policy,
+        komi: float = DEFAULT_KOMI,
+        max_moves: int = 0,
+        seed: int | np.random.SeedSequence = 1,
+        *,
+        theta: np.ndarray | None = None,
+        workers: int = 1,
+        merge_every: int = 1_000,
+    ):
+        One(FeatureSet).check("features", features)
+        One(Learning).check("learning", learning)
+        policy = One(Policy).check("policy", policy)._replace(value=learning.value)
+        workers, merge_every = WORKERS.check("workers", workers), COUNT.check("merge_every", merge_every)
+        # One worker draws from the seed itself.
+        seeds = [seed] if workers == 1 else seed_sequence(seed).spawn(workers)
+        self.features, self.learning, self.policy = features, learning, policy
+        self.komi = KOMI.check("komi", komi)
+        self.round = workers * merge_every
+        arguments = WorkerArguments(features, learning, policy, self.komi, max_moves, seeds[0], theta)
+        self.pool = self._spawn([arguments._replace(seed=seed) for seed in seeds])
+        self.theta_mean = self.theta.astype(np.float64)
+        self.games = self.lost = 0
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.features.name}, komi {self.komi:g}: {self.games:,} games>"
+
+    def _spawn(self, per_worker: Sequence[WorkerArguments]) -> LearnWorkers:
+        """Start the workers: here on threads."""
+        first, *others = per_worker
+        workers = [LearnWorker(*first)]
+        announce(f"run.workers = {len(per_worker)}", len(per_worker) * bytes_of(workers[0].memory))
+        return LearnWorkers([*workers, *(LearnWorker(*arguments) for arguments in others)])
+
+    @property
+    def theta(self) -> np.ndarray:
+        """float32[n_weights + 1], the weights as last updated (index 0 unused)."""
+        return self.pool.theta
+
+    def compile(self) -> None:
+        """Compile all that `learn` needs, which else its first call does."""
+        self.pool.compile()
+
+    def learn(self, games: int) -> np.record:
+        """Play and learn from this many games; return their tally (`selfplay.tally_dtype`).
+
+        KeyboardInterrupt within a tenth of a second of Ctrl-C. It leaves the round that was being played unfinished: to
+        learn on, `restore` a state.
+        """
+        end, tallies = self.games + COUNT_OR_0.check("games", games), []
+        while self.games < end:
+            wanted = min(end - self.games, self.round - self.games % self.round)
+            tally = self.pool.learn(wanted, self.games)
+            tallies.append(tally)
+            played = int(tally.games + tally.discarded)
+            self.games += played
+            self.lost += wanted - played
+            if self.games % self.round == 0:
+                rate = averaging_rate(self.games // self.round, self.learning.averaging)
+                self.theta_mean += rate * (self.theta - self.theta_mean)
+        return add_up(tallies)
+
+    def mean(self) -> np.ndarray:
+        """Return the mean weights, float32[n_weights + 1]; before the first round has ended, theta itself."""
+        return mean_of(self.theta, self.theta_mean, self.games, self.round)
+
+    def play(self, games: int) -> np.record:
+        """Play this many games without learning; return their tally. They do not count as games played."""
+        return add_up([self.pool.play(COUNT_OR_0.check("games", games))])
+
+    def close(self) -> None:
+        """Stop the workers for good."""
+        self.pool.close()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return everything that `restore` needs to continue as if nothing had happened: arrays by name."""
+        numbers = {"games": np.array(self.games), "lost": np.array(self.lost)}
+        return {**self.pool.state(), "theta_mean": self.theta_mean.copy(), **numbers}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Continue from what `state` returned, in a learner made with the same arguments."""
+        self.pool.restore(state)
+        self.theta_mean[:] = state["theta_mean"]
+        self.games, self.lost = int(state["games"]), int(state.get("lost", 0))

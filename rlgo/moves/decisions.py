@@ -1,0 +1,170 @@
+"""Decisions: the moves of games as choices among described candidates, which patterns are learned from.
+
+Start reading at `describe_games`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rlgo.base.jit import compiling, njit
+from rlgo.go.board import PASS, clear, new_board, play
+from rlgo.moves.move_features import N_GROUPS, features_of, list_candidates, new_study, study
+from rlgo.moves.nested_shapes import GrowingTree, ShapeTree, new_growing_tree, see_shape, shape_at
+
+_GAMES_AT_ONCE = 200
+
+
+class GameTable(NamedTuple):
+    """Games for compiled code; G games, S stones set up and T moves, one after another.
+
+    Attributes
+    ----------
+    first_setup, first_move : int64[G + 1], where each game's begin
+    setup_color, setup_point : int64[S]
+    color, move : int64[T]; points or PASS
+    is_learned : uint8[T], whether the choice of a move is to be learned from
+    """
+
+    first_setup: np.ndarray
+    first_move: np.ndarray
+    setup_color: np.ndarray
+    setup_point: np.ndarray
+    color: np.ndarray
+    move: np.ndarray
+    is_learned: np.ndarray
+
+
+class Decisions(NamedTuple):
+    """D decisions among N candidates in all.
+
+    Attributes
+    ----------
+    starts : int64[D + 1], where the candidates of each decision begin
+    chosen : int64[D], which candidate was played, counted from the decision's first
+    game, ply : int64[D], the game and the number of moves before
+    move : uint16[N], the candidates: points, or PASS
+    features : uint8[N, N_GROUPS], see `move_features.FEATURES`
+    shape : int32[N], the largest known shape
+    """
+
+    starts: np.ndarray
+    chosen: np.ndarray
+    game: np.ndarray
+    ply: np.ndarray
+    move: np.ndarray
+    features: np.ndarray
+    shape: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+
+def new_decisions(decisions: int, candidates: int) -> Decisions:
+    """Make room for decisions."""
+    chosen, game, ply = (np.zeros(decisions, np.int64) for _ in range(3))
+    move, shape = np.zeros(candidates, np.uint16), np.zeros(candidates, np.int32)
+    features = np.zeros((candidates, N_GROUPS), np.uint8)
+    return Decisions(np.zeros(decisions + 1, np.int64), chosen, game, ply, move, features, shape)
+
+
+@njit
+def begin_game(b, games, g, zobrist):
+    """Set up the first position of game g."""
+    clear(b, b.board_size)
+    for i in range(games.first_setup[g], games.first_setup[g + 1]):
+        b.to_play = games.setup_color[i]
+        b.ko = 0
+        play(b, games.setup_point[i], zobrist)
+    b.n_changed = b.n_passes = b.ko = 0
+
+
+@njit
+def turn(b, color):
+    """Let a colour play, whoever played last."""
+    if b.to_play != color:
+        b.to_play = color
+        b.ko = 0
+
+
+@njit(allocates=True)
+def describe_games(games, first, stop, tree, s, b, out):
+    """Describe all candidates of the moves to be learned from in games first to stop - 1.
+
+    tree, s, b : `ShapeTree`, `Study` and a board record, of the games' board size
+    out : `Decisions` with enough room
+
+    Returns the number of decisions. Moves that are not candidates, such as filling one's own eye, make none.
+    """
+    moves = np.empty(b.empties.shape[0] + 1, np.int64)
+    n_decisions, n_all = 0, 0
+    for g in range(first, stop):
+        begin_game(b, games, g, s.zobrist)
+        last_but_one, last = np.int64(PASS), np.int64(PASS)
+        for t in range(games.first_move[g], games.first_move[g + 1]):
+            turn(b, games.color[t])
+            if games.is_learned[t]:
+                study(b, s)
+                n = list_candidates(b, moves)
+                chosen = -1
+                for i in range(n):
+                    p = moves[i]
+                    chosen = i if p == games.move[t] else chosen
+                    features_of(b, p, last_but_one, s)
+                    out.move[n_all + i] = p
+                    out.features[n_all + i] = s.features
+                    out.shape[n_all + i] = 0 if p == PASS else shape_at(p, s.near, s.far, tree)
+                if chosen >= 0:
+                    out.chosen[n_decisions], out.game[n_decisions] = chosen, g
+                    out.ply[n_decisions] = t - games.first_move[g]
+                    n_all += n
+                    n_decisions += 1
+                    out.starts[n_decisions] = n_all
+            play(b, games.move[t], s.zobrist)
+            last_but_one, last = last, games.move[t]
+    return n_decisions
+
+
+@njit(allocates=True)
+def see_games(games, growing, often, rings, s, b):
+    """Count the shapes around all candidates of the moves to be learned from; see `nested_shapes.see_shape`."""
+    moves = np.empty(b.empties.shape[0] + 1, np.int64)
+    for g in range(len(games.first_move) - 1):
+        begin_game(b, games, g, s.zobrist)
+        for t in range(games.first_move[g], games.first_move[g + 1]):
+            turn(b, games.color[t])
+            if games.is_learned[t]:
+                study(b, s)
+                for i in range(list_candidates(b, moves) - 1):
+                    see_shape(moves[i], s.near, s.far, growing, often, rings)
+            play(b, games.move[t], s.zobrist)
+
+
+def grow_tree(games: GameTable, size: int, often: int, rings: int, room: int) -> GrowingTree:
+    """Find the shapes that were seen `often`, of up to so many rings; `room` limits the shapes that are counted."""
+    growing = new_growing_tree(size, room)
+    with compiling(f"patterns, {size}x{size}"):
+        see_games(games, growing, often, rings, new_study(size), new_board(size))
+    return growing
+
+
+def decisions_of(games: GameTable, size: int, tree: ShapeTree) -> Decisions:
+    """Describe the candidates of all moves to be learned from."""
+    s, b = new_study(size), new_board(size)
+    parts: list[Decisions] = []
+    n_games = len(games.first_move) - 1
+    for first in range(0, n_games, _GAMES_AT_ONCE):
+        stop = min(first + _GAMES_AT_ONCE, n_games)
+        most = int(games.first_move[stop] - games.first_move[first])
+        out = new_decisions(most, most * (size * size + 1))
+        n = describe_games(games, first, stop, tree, s, b, out)
+        end = out.starts[n]
+        by_decision, by_candidate = [a[:n].copy() for a in out[1:4]], [a[:end].copy() for a in out[4:]]
+        parts.append(Decisions(out.starts[: n + 1], *by_decision, *by_candidate))
+    starts = [np.zeros(1, np.int64)]
+    for part in parts:
+        starts.append(part.starts[1:] + starts[-1][-1])
+    columns = zip(*(part[1:] for part in parts), strict=True)
+    return Decisions(np.concatenate(starts), *(np.concatenate(column) for column in columns))

@@ -1,0 +1,235 @@
+"""Liberties of chains, and ladders read out.
+
+Start reading at `escapes`. A board record knows only whether a chain is in atari; `liberties_of` finds the liberties
+themselves. Ladders are read on a stack of board copies, because compiled code never undoes a move.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rlgo.base.jit import copy_record, njit
+from rlgo.go.board import EMPTY, is_legal, last_liberty, new_boards, play_stone
+
+MOST_NODES = 60  # positions that are read for a ladder; one with more of them counts as escaped
+_STEPS = 62  # moves of each side in the longest ladder
+_MOST_REPLIES = 8
+# Columns of `LadderScratch.steps`.
+_N_REPLIES, _REPLY, _ATTACK, _FIRST, _SECOND = range(5)
+_NEXT_REPLY = 2  # as an attack: the reply has failed
+
+
+class LadderScratch(NamedTuple):
+    """What ladders are read on; numba cannot cache recursive functions, so this is the stack of one.
+
+    Attributes
+    ----------
+    boards : board records: [2 i] has the owner of the chain to play in step i, [2 i + 1] its enemy
+    replies : int64[_STEPS, 8], the owner's moves in each step
+    steps : int64[_STEPS, 5], their number, the one being tried, the enemy's attack being tried against it (0 or 1), and
+        the two liberties that it may attack from
+    nodes : int64[1], positions that may still be read
+    """
+
+    boards: np.ndarray
+    replies: np.ndarray
+    steps: np.ndarray
+    nodes: np.ndarray
+
+
+def new_ladder_scratch(size: int) -> LadderScratch:
+    """Make the scratch for one board size."""
+    replies, steps = np.zeros((_STEPS, _MOST_REPLIES), np.int64), np.zeros((_STEPS, 5), np.int64)
+    return LadderScratch(new_boards(2 * _STEPS + 1, size), replies, steps, np.zeros(1, np.int64))
+
+
+@njit
+def liberties_of(b, stone):
+    """Return (n, first, second): the number of liberties of a stone's chain, 3 for more, and two of them, or 0."""
+    stride = b.stride
+    first, second = 0, 0
+    s = np.int64(stone)
+    while True:
+        for q in (s - stride, s - 1, s + 1, s + stride):
+            if (b.color[np.uint64(q)] == EMPTY) & (q != first) & (q != second):
+                if first == 0:
+                    first = q
+                elif second == 0:
+                    second = q
+                else:
+                    return 3, first, second
+        s = np.int64(b.next[np.uint64(s)])
+        if s == stone:
+            return np.int64(first != 0) + np.int64(second != 0), first, second
+
+
+@njit
+def liberties_with(b, p, color):
+    """Return the liberties, 3 for more, of the chain that a stone of `color` at empty point p would make.
+
+    Captures are not played out: the stones they would take off still stand.
+    """
+    stride = b.stride
+    first, second = 0, 0
+    for q in (p - stride, p - 1, p + 1, p + stride):
+        s = np.int64(q)
+        while True:
+            # A neighbour that is empty is a liberty; one that is a stone brings the liberties of its chain.
+            for r in (s - stride, s - 1, s + 1, s + stride) if b.color[np.uint64(q)] == color else (q, q, q, q):
+                if (b.color[np.uint64(r)] == EMPTY) & (r != p) & (r != first) & (r != second):
+                    if first == 0:
+                        first = r
+                    elif second == 0:
+                        second = r
+                    else:
+                        return 3
+            s = np.int64(b.next[np.uint64(s)]) if b.color[np.uint64(q)] == color else q
+            if s == q:
+                break
+    return np.int64(first != 0) + np.int64(second != 0)
+
+
+@njit
+def weakest_neighbour(b, stone, n_liberties):
+    """Return the fewest liberties of the enemy chains that touch a stone's chain; 3 if there is none.
+
+    n_liberties : of each chain at its representative, 3 for more
+    """
+    stride = b.stride
+    enemy = 3 - np.int64(b.color[np.uint64(stone)])
+    fewest = 3
+    s = np.int64(stone)
+    while True:
+        for q in (s - stride, s - 1, s + 1, s + stride):
+            if b.color[np.uint64(q)] == enemy:
+                fewest = min(fewest, np.int64(n_liberties[np.uint64(b.chain[np.uint64(q)])]))
+        s = np.int64(b.next[np.uint64(s)])
+        if s == stone:
+            return fewest
+
+
+@njit
+def escapes(scratch, stone, only, zobrist):
+    """Return whether the chain at `stone`, in atari and its owner to play on boards[0], gets out of the ladder.
+
+    The owner extends, or captures a chain in atari next to its own; the enemy then gives atari again. Three liberties
+    are an escape, one is not. Ko is played by the rules of the board.
+
+    only : the one move that the owner may try first; 0 for any
+    """
+    steps = scratch.steps
+    i = _begin_step(scratch, 0, stone, only)
+    while True:
+        answer = -1  # whether the owner of step i escapes; not known yet
+        if steps[i, _ATTACK] == _NEXT_REPLY:
+            answer = _try_reply(scratch, i, stone, zobrist)
+        else:
+            scratch.nodes[0] -= 1
+            if scratch.nodes[0] < 0:
+                return True
+            if _try_attack(scratch, i, zobrist):
+                i = _begin_step(scratch, i + 1, stone, 0)
+            else:
+                steps[i, _ATTACK] += 1
+                answer = 1 if steps[i, _ATTACK] == 2 else -1
+        while answer >= 0:
+            if i == 0:
+                return answer == 1
+            i -= 1
+            if answer == 0:  # the attack works
+                steps[i, _ATTACK] = _NEXT_REPLY
+                answer = -1
+            else:
+                steps[i, _ATTACK] += 1
+                answer = 1 if steps[i, _ATTACK] == 2 else -1
+
+
+@njit
+def _begin_step(scratch, i, stone, only):
+    """List the owner's replies in step i, and return i."""
+    scratch.replies[i, 0] = only
+    n = 1 if only else _list_replies(scratch.boards[2 * i], stone, scratch.replies[i])
+    scratch.steps[i, _N_REPLIES], scratch.steps[i, _REPLY], scratch.steps[i, _ATTACK] = n, -1, _NEXT_REPLY
+    return i
+
+
+@njit
+def _try_reply(scratch, i, stone, zobrist):
+    """Play the next reply of step i; return 1 if it escapes, 0 if there is none left, and otherwise -1."""
+    step, boards = scratch.steps[i], scratch.boards
+    step[_REPLY] += 1
+    if step[_REPLY] == step[_N_REPLIES]:
+        return 0
+    copy_record(boards[2 * i], boards[2 * i + 1])
+    play_stone(boards[2 * i + 1], scratch.replies[i, step[_REPLY]], zobrist)
+    n, step[_FIRST], step[_SECOND] = liberties_of(boards[2 * i + 1], stone)
+    if n == 2:
+        step[_ATTACK] = 0
+    return 1 if n == 3 else -1
+
+
+@njit
+def _try_attack(scratch, i, zobrist):
+    """Play the enemy's attack in step i; return whether the owner is to answer, which is step i + 1."""
+    p = scratch.steps[i, _FIRST + scratch.steps[i, _ATTACK]]
+    if i + 1 == _STEPS or not is_legal(scratch.boards[2 * i + 1], p):
+        return False
+    copy_record(scratch.boards[2 * i + 1], scratch.boards[2 * i + 2])
+    play_stone(scratch.boards[2 * i + 2], p, zobrist)
+    return True
+
+
+@njit
+def _list_replies(b, stone, replies):
+    """List what the owner of a chain in atari may try, and return how many moves there are."""
+    n = 0
+    p = last_liberty(b, np.int64(b.chain[np.uint64(stone)]))
+    if is_legal(b, p):
+        replies[0] = p
+        n = 1
+    stride = b.stride
+    enemy = 3 - np.int64(b.color[np.uint64(stone)])
+    s = np.int64(stone)
+    while True:
+        for q in (s - stride, s - 1, s + 1, s + stride):
+            if b.color[np.uint64(q)] == enemy:
+                p = last_liberty(b, np.int64(b.chain[np.uint64(q)]))
+                if p != 0 and n < _MOST_REPLIES and is_legal(b, p):
+                    is_new = True
+                    for i in range(n):
+                        is_new &= replies[i] != p
+                    if is_new:
+                        replies[n] = p
+                        n += 1
+        s = np.int64(b.next[np.uint64(s)])
+        if s == stone:
+            return n
+
+
+@njit
+def escapes_by(b, stone, p, scratch, zobrist):
+    """Return whether a chain in atari would escape if its owner played at p, a legal move; p = 0: by any move."""
+    _set_up(b, np.int64(b.color[np.uint64(stone)]), scratch)
+    return escapes(scratch, stone, p, zobrist)
+
+
+@njit
+def is_caught_by(b, stone, p, scratch, zobrist):
+    """Return whether an enemy move at p, a liberty of a chain with two, catches the chain in a ladder."""
+    _set_up(b, 3 - np.int64(b.color[np.uint64(stone)]), scratch)
+    if not is_legal(scratch.boards[0], p):
+        return False
+    play_stone(scratch.boards[0], p, zobrist)
+    return not escapes(scratch, stone, 0, zobrist)
+
+
+@njit
+def _set_up(b, color, scratch):
+    copy_record(b, scratch.boards[0])
+    root = scratch.boards[0]
+    if root.to_play != color:
+        root.to_play = color
+        root.ko = 0
+    scratch.nodes[0] = MOST_NODES

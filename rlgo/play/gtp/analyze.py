@@ -1,0 +1,90 @@
+"""``lz-analyze`` and its relatives, for Sabaki and Lizzie: the candidates of a search, reported while it runs.
+
+The form follows Leela Zero's.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Sequence
+
+from rlgo.base.errors import RlgoError
+from rlgo.go.coords import COLORS, to_vertex
+from rlgo.go.game import Game
+from rlgo.play.gtp.arguments import vertices
+from rlgo.play.gtp.commands import move_text
+from rlgo.play.gtp.protocol import Stream, command
+from rlgo.play.player import Candidate, won_by
+from rlgo.play.session import REPORT_SECONDS, GameSession, Report
+
+LINE_MOVES = 12  # length of a reported principal variation
+
+_POLL_SECONDS = 0.01
+
+
+@command("analyze", "lz-analyze", streams=True)
+def analyze(session: GameSession, args: list[str], stream: Stream) -> None:
+    """Search without playing, and report the candidates until another command arrives."""
+    color, every = parse_arguments(args, session.game.to_play)
+    stream.write()
+    session.analyze(_info_writer(stream), every, color, stream.is_over)
+    while not stream.is_over():  # the search is complete
+        time.sleep(_POLL_SECONDS)
+
+
+@command("genmove_analyze", "lz-genmove_analyze", streams=True)
+def genmove_analyze(session: GameSession, args: list[str], stream: Stream) -> None:
+    """Choose a move and play it, and report what the search finds."""
+    color, every = parse_arguments(args, session.game.to_play)
+    stream.write()
+    p = session.genmove(color, _info_writer(stream), every)
+    stream.write(f"play {move_text(p, session.game.size)}")
+
+
+def _info_writer(stream: Stream) -> Report:
+    return lambda candidates, game: stream.write(info_line(candidates, game))
+
+
+def parse_arguments(args: list[str], to_play: int) -> tuple[int, float]:
+    """Read ``[COLOR] [[interval] CENTISECONDS] [minmoves N] ...``: the colour, and the seconds between two reports."""
+    rest = [text.lower() for text in args]
+    color = COLORS[rest.pop(0)] if rest and rest[0] in COLORS else to_play
+    every = REPORT_SECONDS
+    while rest:
+        word = rest.pop(0)
+        if word in ("minmoves", "maxmoves") and rest:  # all moves are reported anyway
+            rest.pop(0)
+            continue
+        if word == "interval" and rest:
+            word = rest.pop(0)
+        if not re.fullmatch("[0-9]{1,6}", word):
+            raise RlgoError("syntax error: expected [COLOR] [CENTISECONDS]")
+        every = int(word) / 100
+    return color, max(every, _POLL_SECONDS)
+
+
+def info_line(candidates: Sequence[Candidate], game: Game) -> str:
+    """Format candidates: ``info move D4 visits 321 winrate 5312 prior 900 lcb 4766 order 0 pv D4 E5 info move ...``.
+
+    winrate, prior and lcb are in 1/10,000, for the side to play. The prior is H, a win rate; Leela Zero's is the
+    probability of playing the move. lcb is the lower end of the 95 % interval if the value is a mean of `visits` games,
+    as in a tree search; for other players it says little.
+    """
+    return " ".join(_info(c, order, game) for order, c in enumerate(candidates))
+
+
+def _info(candidate: Candidate, order: int, game: Game) -> str:
+    mine = min(1.0, max(0.0, won_by(game.to_play, candidate.value)))  # a linear value has no bounds
+    low = max(0.0, mine - 1.96 * math.sqrt(mine * (1 - mine) / candidate.visits))
+    name = to_vertex(candidate.move, game.size)
+    parts = [f"info move {name} visits {candidate.visits} winrate {_per_10_000(mine)}"]
+    if not math.isnan(candidate.prior):
+        parts.append(f"prior {_per_10_000(won_by(game.to_play, candidate.prior))}")
+    line = vertices(candidate.line[:LINE_MOVES], game.size)
+    return " ".join([*parts, f"lcb {_per_10_000(low)} order {order} pv {line}"])
+
+
+def _per_10_000(p: float) -> int:
+    return round(10_000 * p)

@@ -1,0 +1,71 @@
+"""Arguments of GTP commands: from text to points, colours and numbers.
+
+Start reading at `take`. A parser takes a word and raises ValueError if it cannot parse it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import ANY_KOMI
+from rlgo.go.coords import COLORS, to_vertex
+
+
+def take(args: list[str], names: str, *parsers: Callable[[str], Any]) -> list[Any]:
+    """Parse the leading arguments, one with each parser. Extra arguments are ignored, as in GNU Go.
+
+    names : the arguments' names, for the error message: ``COLOR VERTEX``
+
+    Raises
+    ------
+    RlgoError : if an argument is missing, or a parser raises ValueError.
+    """
+    if len(args) >= len(parsers):
+        with contextlib.suppress(ValueError):
+            return [parse(text) for parse, text in zip(parsers, args, strict=False)]
+    raise RlgoError(f"syntax error: expected {names}")
+
+
+def parse_color(text: str) -> int:
+    """Read ``b``, ``black``, ``w`` or ``white``, in upper or lower case."""
+    if text.lower() not in COLORS:
+        raise ValueError
+    return COLORS[text.lower()]
+
+
+def parse_integer(text: str) -> int:
+    """Read an integer of up to nine digits."""
+    if not re.fullmatch("-?[0-9]{1,9}", text):
+        raise ValueError
+    return int(text)
+
+
+def parse_count(text: str) -> int:
+    """Read an integer of at least 0."""
+    n = parse_integer(text)
+    if n < 0:
+        raise ValueError
+    return n
+
+
+def parse_number(text: str) -> float:
+    """Read a komi: plain digits, since `float` also accepts nan, 1_0 and the digits of other scripts."""
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text) or not ANY_KOMI.admits(float(text)):
+        raise ValueError
+    return float(text)
+
+
+def parse_seconds(text: str) -> float:
+    """Read a time of at least 0. The standard has whole seconds; some controllers send fractions."""
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
+        raise ValueError
+    return float(text)
+
+
+def vertices(points: Iterable[int], size: int) -> str:
+    """Format points as GTP vertices, separated by spaces."""
+    return " ".join(to_vertex(p, size) for p in points)

@@ -1,0 +1,323 @@
+"""Dyna-2: a long-term memory from training and a short-term memory from simulation. TD paper, Section 5, Algorithm 3.
+
+Start reading at `Dyna2`. The value of a position is V-bar(s) = sigma(phi . theta + phi-bar . theta-bar). Theta, the
+long-term memory, holds the weights of a file. Theta-bar, the short-term memory, is cleared at the start of each game
+and learns from simulations alone. Without a long-term memory this is TD search; without a short-term memory it is the
+greedy player.
+
+Two ways to hold the memories
+-----------------------------
+*Together*: the short-term memory shares no weights between shapes, so that both memories fit into one table by shape,
+sign_LI * theta_LI + sign_LD * theta_LD + theta-bar[shape]. Searching is then TD search from a table that starts as the
+long-term memory (theta-bar <- theta in Section 5.4 of the paper). Window sizes may differ: windows that the short-term
+memory lacks do not learn.
+
+*Apart*: for a short-term memory that shares weights. Each memory is updated separately during the simulation, at about
+a quarter of the speed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlgo.base.bounds import One, OrNone, Place, Switch
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import check_writable
+from rlgo.base.jit import copy_record, njit
+from rlgo.base.settings import (
+    CONSTANT,
+    DEFAULT_SIZE,
+    GAME,
+    LINEAR,
+    LOGISTIC,
+    PROBABILITY,
+    SOFTMAX,
+    VALUES,
+    Learning,
+    board_size,
+)
+from rlgo.features.incremental import new_shapes, reset, reweigh, update_value
+from rlgo.features.rewriting import fuse, unshare
+from rlgo.features.shapes import FeatureSet, Table, check_sharing, check_sizes, make_features
+from rlgo.features.weights import Weights, load_weights, save_weights
+from rlgo.go.game import Game
+from rlgo.go.rules import make_rules, max_plies
+from rlgo.learning.td import begin_episode, episode_dtype, learn_game, make_memory, record_move, step_size
+from rlgo.learning.value import ValueFunction, all_afterstates, squash
+from rlgo.play.player import SearchStatistics, Seed, random_move
+from rlgo.search.td_search import LongTerm, TdSearch, count, play_simulation
+
+# How the long-term memory keeps learning from the games that are played.
+LONG_LEARNING = Learning(alpha=0.1)
+# How the short-term memory learns: small steps correct a long-term memory best (docs/results.md, step_lambda).
+SHORT_LEARNING = Learning(alpha=0.1, alpha_half=1_000.0, games=10_000)
+
+
+class Dyna2(TdSearch):
+    """Dyna-2 as a player.
+
+    Parameters
+    ----------
+    size : board size
+    long_term : weights of any sharing; None for no long-term memory, which leaves TD search
+    sizes : window sizes of the short-term memory; None for those of the long-term memory; () for no short-term
+        memory, which leaves the greedy player
+    sharing : of the short-term memory; anything but "none" keeps the memories apart
+    apart : keep the memories apart in any case
+    long_learning : how the long-term memory learns from each real game that ends (`end_game`), with a constant alpha
+        of its own; None: it stays as it is
+    long_epsilon : the probability of a random real move (Algorithm 3 acts epsilon-greedily)
+    long_save : a weight file to write the long-term memory to after each game that it learned from
+    learning, others : see `TdSearch`; they concern the short-term memory. V is what the long-term memory's is, if there
+        is one, whatever `learning.value`
+
+    Attributes
+    ----------
+    long_term : the `Weights` as they are now
+    long_table : float32[K], the long-term memory laid out like `theta_bar`; zeros where it is kept apart
+    long_learning, long_epsilon, long_save : as given
+    theta_bar : float32[K], both memories combined if they are held together, else the short-term memory alone
+
+    Raises
+    ------
+    RlgoError : for a setting out of range, and for settings that cannot be combined
+    """
+
+    def __init__(
+        self,
+        size: int = DEFAULT_SIZE,
+        long_term: Weights | None = None,
+        sizes: tuple[int, ...] | None = None,
+        sharing: str = "none",
+        *,
+        apart: bool = False,
+        long_learning: Learning | None = None,
+        long_epsilon: float = 0.0,
+        long_save: str | Path | None = None,
+        learning: Learning = SHORT_LEARNING,
+        seed: Seed = None,
+        name: str = "dyna2",
+        **others: Any,
+    ):
+        size = board_size(size)
+        if long_term is not None:
+            One(Weights).check("long_term", long_term).for_board(size, "long-term memory")
+        if long_learning is not None:
+            check_long_learning(long_learning)
+        apart, sharing = Switch().check("apart", apart), check_sharing(sharing)
+        if sizes is not None and not (isinstance(sizes, tuple | list) and not sizes):
+            sizes = check_sizes(sizes)
+        if long_term is None and (apart or sharing != "none"):
+            raise RlgoError("sharing and apart cannot be used without a long-term memory (long=FILE)")
+        if long_term is None and sizes == ():
+            raise RlgoError("sizes, long: expected a short-term memory, or a long-term memory, or both")
+        if long_term is None and long_learning is not None:
+            raise RlgoError("long_learning: expected a long-term memory that learns (long=FILE)")
+        if long_save is not None:
+            _check_save(long_save, size)
+        if long_save is not None and long_learning is None:
+            raise RlgoError("long_save: expected a long-term memory that learns (long_learn=on)")
+        if sizes is None:
+            sizes = (1, 2) if long_term is None else long_term.features.sizes
+        self.long_term = long_term
+        self._written_out: Weights | None = None  # whose weights `long_table` holds
+        self._sharing = sharing
+        self._apart = apart or sharing != "none"
+        self.long_learning, self.long_save = long_learning, long_save
+        self.long_epsilon = PROBABILITY.check("long_epsilon", long_epsilon)
+        if long_term is not None:
+            learning = One(Learning).check("learning", learning)._replace(value=VALUES[long_term.value])
+        super().__init__(size, sizes, learning=learning, seed=seed, name=name, **others)
+        if self._apart:
+            if self.workers > 1 or self.policy.kind == SOFTMAX or self.delay or not sizes:
+                raise RlgoError(
+                    "memories kept apart cannot be combined with several workers, softmax, delay, or no sizes"
+                )
+            self._memory = make_memory(self.features)
+            self._theta, self.theta_bar = self._memory.theta, self._memory.table.black
+            assert long_term is not None
+            self._long_shapes = new_shapes(2, size, long_term.features.sees_liberties)
+
+    def _features(self, size: int, sizes: tuple[int, ...], liberties: tuple[str, ...]) -> FeatureSet:
+        if self._apart:
+            return make_features(size, sizes, self._sharing, liberties, self._sharing)
+        if self.long_term is not None:
+            sizes = tuple(sorted({*sizes, *self.long_term.features.sizes}))
+            liberties = tuple(sorted({*liberties, *self.long_term.features.liberties}))
+        return make_features(size, sizes, "none", liberties, "none")
+
+    def _fresh_memory(self) -> np.ndarray:
+        if self._apart or self.long_term is None:
+            self.long_table = super()._fresh_memory()
+        elif self._written_out is not self.long_term:  # it takes a tenth of a second
+            table = self.long_term.table(self.features.sizes, self.features.liberties)
+            self.long_table, self._written_out = table.black, self.long_term
+        return self.long_table.copy()
+
+    def _forget(self) -> None:
+        super()._forget()
+        if self._apart:
+            self._theta[:] = 0
+
+    def explore(self, game: Game, move: int) -> int:
+        """Return a random sensible move with probability long_epsilon, else `move`, the best one."""
+        if self.long_epsilon > 0 and self._choice.random() < self.long_epsilon:
+            return random_move(game, self._choice)
+        return move
+
+    def end_game(self, game: Game, outcome: float) -> None:
+        """Let the long-term memory learn from a finished real game; its own values are the targets (Algorithm 3)."""
+        if self.long_term is not None and self.long_learning is not None and game.is_over():
+            self.long_term = learn_from_game(self.long_term, game, outcome, self.long_learning)
+            if self.long_save is not None:
+                _check_save(self.long_save, game.size)
+                save_weights(self.long_save, self.long_term)
+
+    def analyses(self) -> dict[str, np.ndarray]:
+        """Return maps of V after each legal move: ``value`` by both memories, ``long-term`` by that memory alone."""
+        return {**super().analyses(), "long-term": self._long_values[:-1].reshape(self.features.size, -1)}
+
+    def keep_values(self, game: Game, memory: np.ndarray) -> None:
+        """Keep V after each move by both memories, and by the long-term one alone; see `TdSearch.keep_values`."""
+        super().keep_values(game, memory)
+        if self.long_term is not None:
+            self._long_values = ValueFunction(self.long_term).afterstates(game.board)
+
+    def _forget_values(self) -> None:
+        super()._forget_values()
+        self._long_values = np.full_like(self.values, np.nan)
+
+    def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
+        """Return V-bar after each move in the position of `game`; see `TdSearch.evaluate`."""
+        if not self._apart:
+            return super().evaluate(game, theta_bar)
+        assert self.long_term is not None
+        short_term = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
+        x = np.zeros(game.size * game.size + 1)
+        values = np.empty_like(x)
+        memories = (self._shapes, short_term), (self._long_shapes[1], self.long_term.table())
+        for sh, table in memories:
+            reset(game.board, sh, table)
+            all_afterstates(game.board, sh, table, LINEAR, values)
+            x += values - 0.5  # a linear V is 1/2 + x
+        return 1 / (1 + np.exp(-x)) if self.learning.value == LOGISTIC else 0.5 + x
+
+    def statistics(self, game: Game) -> SearchStatistics:
+        """Return V of the moves by both memories, and by each alone; see `TdSearch.statistics`."""
+        short_term = self.theta_bar if self._apart else self.theta_bar - self.long_table
+        parts = {"short_term": super().evaluate(game, short_term)}
+        if self.long_term is not None:
+            parts["long_term"] = ValueFunction(self.long_term).afterstates(game.board)
+        return self._statistics(game, short_term, parts)
+
+    def fused_table(self, theta_bar: np.ndarray | None = None) -> Table:
+        """Return both memories in one table; see `TdSearch.fused_table`. Apart, they are always those of now."""
+        if not self._apart:
+            return super().fused_table(theta_bar)
+        both = self.value_weights()
+        return fuse(both.features, both.table().black)
+
+    @property
+    def sees_liberties(self) -> bool:
+        """Whether any window of either memory sees liberties."""
+        return super().sees_liberties or (self.long_term is not None and self.long_term.features.sees_liberties)
+
+    def value_weights(self) -> Weights:
+        """Return both memories together, the weights that moves are chosen by."""
+        if not self._apart:
+            return super().value_weights()
+        assert self.long_term is not None
+        sizes = tuple(sorted({*self.features.sizes, *self.long_term.features.sizes}))
+        liberties = tuple(sorted({*self.features.liberties, *self.long_term.features.liberties}))
+        whole, theta = unshare(self.features, self._theta, sizes, liberties)
+        theta += unshare(self.long_term.features, self.long_term.theta, sizes, liberties)[1]
+        return Weights(whole, theta, value=self.long_term.value)
+
+    def memory(self) -> Weights:
+        """Return the short-term memory alone: what was learned from this game's simulations."""
+        whole = super().memory()
+        if self._apart:
+            return replace(whole, theta=self._theta.copy())
+        long_term = np.zeros_like(whole.theta)
+        long_term[self.features.class_of] = self.long_table
+        return replace(whole, theta=whole.theta - long_term)
+
+    # --- the memories apart ---
+
+    def begin(self, game: Game) -> None:
+        """Prepare for simulations from the position of `game`."""
+        super().begin(game)
+        if self._apart:
+            assert self.long_term is not None
+            reset(self.scratch[0].boards[0], self._long_shapes[0], self.long_term.table())
+
+    def simulate(self, worker: int, komi: float, work: np.ndarray) -> bool:
+        """Run simulations with the memories together or apart; see `TdSearch.simulate`."""
+        if not self._apart:
+            return super().simulate(worker, komi, work)
+        assert self.long_term is not None
+        long_term, rules = LongTerm(self._long_shapes, self.long_term.table()), make_rules(self.features.size, komi)
+        simulate_apart(work, self.scratch[worker], self._memory, long_term, self._settings, rules)
+        return False
+
+
+@njit
+def simulate_apart(work, scratch, memory, long_term, settings, rules):
+    """Run simulations with the memories apart: the short-term one learns as in training, with shared weights.
+
+    As `td_search.simulate`; memory : `td.Memory`; long_term : `LongTerm`, whose shapes[0] must match boards[0].
+    """
+    for number in range(work[0], work[1]):
+        copy_record(scratch.boards[0], scratch.boards[1])
+        copy_record(scratch.shapes[0], scratch.shapes[1])
+        copy_record(long_term.shapes[0], long_term.shapes[1])
+        reweigh(scratch.shapes[1], memory.table)
+        finished, z = play_simulation(scratch, memory.table, settings, rules, long_term)
+        if finished:
+            learn_game(scratch.episode, z, step_size(settings.learning, number), settings.learning, memory)
+        count(scratch.tally, finished, z)
+
+
+def check_long_learning(learning: Learning) -> None:
+    """Raise an RlgoError for what `learn_from_game` cannot do: a falling alpha, or updates after each move."""
+    One(Learning).check("long_learning", learning)
+    if learning.schedule != CONSTANT or learning.update != GAME:
+        raise RlgoError('long_learning: expected schedule = "constant" and update = "game"')
+
+
+def learn_from_game(weights: Weights, game: Game, outcome: float, learning: Learning) -> Weights:
+    """Return the weights after NTD(lambda) on the positions of a real game that is over (TD paper, Algorithm 3).
+
+    The algorithm changes theta after every real move. Here it stays the same during a game, and learns from all of it
+    at the end, as in training.
+
+    outcome : of the game, z
+    """
+    check_long_learning(learning)
+    features, value = weights.features, VALUES[weights.value]
+    memory = make_memory(features, weights.theta)
+    sees = features.sees_liberties
+    sh, episode = new_shapes(1, features.size, sees)[0], np.zeros(1, episode_dtype(features.size, sees))[0]
+    replay = Game(game.size, game.komi)
+    if game.setup:
+        replay.set_up(game.setup)
+    reset(replay.board, sh, memory.table)
+    begin_episode(episode, sh, features.geometry, squash(value, sh.x[0]))
+    for color, p in game.moves[: max_plies(features.size)]:
+        replay.play(p, color, may_repeat=True)
+        update_value(replay.board, sh, memory.table)
+        record_move(episode, sh, p, squash(value, sh.x[0]))
+    learn_game(episode, outcome, learning.alpha, learning._replace(value=value), memory)
+    return replace(weights, theta=memory.theta, games=weights.games + 1)
+
+
+def _check_save(path: str | Path, size: int) -> None:
+    """Raise an RlgoError if the long-term memory cannot be written here, or would replace one of another board size."""
+    OrNone(Place()).check("long_save", path)
+    check_writable(path, "long_save = ")
+    if Path(path).exists():
+        load_weights(path).for_board(size, f"long_save = {str(path)!r}")

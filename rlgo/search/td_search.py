@@ -1,0 +1,558 @@
+"""TD search: TD learning in the game that starts from the current position. TD paper, Section 4, Algorithm 2.
+
+Start reading at `play_simulation` and `simulate`, then `TdSearch`. Each simulation starts at the root, plays T plies
+of the learned policy and continues by the default policy; then the value function learns from it. Features share no
+weights (simulations from one position break the symmetries of the board), so that theta-bar, the short-term memory,
+is its own look-up table. It is kept from move to move.
+
+The other end of the paper's spectrum (Section 4.3), table look-up instead of shapes, is in `table_search.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from rlgo.base.bounds import One, OrNone, Switch, Whole, checked
+from rlgo.base.budget import SLICE_SECONDS, Budget, check_budget, shorter
+from rlgo.base.errors import RlgoError
+from rlgo.base.jit import atomic_add, compiling, copy_record, inline, inline_once, njit, seed_sequence
+from rlgo.base.ram import announce
+from rlgo.base.settings import (
+    COUNT,
+    COUNT_OR_0,
+    DEFAULT_SIZE,
+    EPSILON_GREEDY,
+    GAME,
+    HARMONIC,
+    LINEAR,
+    MOST,
+    MOST_PLIES,
+    PROBABILITY,
+    THREADS,
+    Learning,
+    Policy,
+    board_size,
+)
+from rlgo.base.threads import started
+from rlgo.features.incremental import new_shapes, reset, reweigh, update, update_value
+from rlgo.features.rewriting import fuse
+from rlgo.features.shapes import FeatureSet, Table, make_features
+from rlgo.features.weights import Weights
+from rlgo.go.board import BLACK, PASS, outcome, play
+from rlgo.go.clock import seconds_for
+from rlgo.go.game import Game
+from rlgo.go.rules import check_max_moves, make_rules
+from rlgo.learning.change_log import ChangeLog, catch_up, clear, exchange, make_change_logs
+from rlgo.learning.learner import add_up
+from rlgo.learning.policy import choose_move, choose_move_by_both
+from rlgo.learning.scratch import Scratch, clear_tally, make_scratch
+from rlgo.learning.td import begin_episode, learn_game_unshared, record_move, step_size
+from rlgo.learning.value import all_afterstates, squash
+from rlgo.moves.rollout import DefaultPolicy, begin_rollout, check_kind, is_decided, is_hopeless, playout, step_rollout
+from rlgo.play.player import (
+    RESIGN,
+    Candidate,
+    Player,
+    SearchStatistics,
+    Seed,
+    check_size,
+    greedy_move,
+    moves_to_try,
+    places_of,
+    ranked,
+    won_by,
+)
+
+_CERTAIN = 1e-6  # values are no closer to 0 or 1 than this where they become logits
+_WAIT_SECONDS = 1e-4  # of a thread that is too far ahead of another
+THROUGHOUT = ALL_PLIES = MOST  # T: the learned policy to the end; learn_plies: learn from all states
+
+
+@checked
+class Simulation(NamedTuple):
+    """How to simulate. Raises `RlgoError` for a value out of range."""
+
+    plies: Annotated[int, COUNT_OR_0] = 6  # T: plies from the root, by both colours, before the default policy
+    learn_plies: Annotated[int, COUNT] = ALL_PLIES  # states to learn from; the last `learning.plies` of them target z
+    max_moves: Annotated[int, MOST_PLIES] = 0  # a longer simulation is abandoned; 0: 3 * size * size
+
+
+DELAY = Whole(ge=0, le=1_000)  # own moves; each takes the memory of a value function
+
+# The defaults of `TdSearch`, with MoGo's policy in place of Fuego's. The paper has epsilon = 0.1 (Section 4.4) and a
+# constant alpha = 0.1; docs/results.md: tdsearch_policy, tdsearch_alpha, step_lambda.
+POLICY = Policy(EPSILON_GREEDY, epsilon=0.3)
+LEARNING = Learning(alpha=1.0, schedule=HARMONIC, alpha_half=1_000.0, games=10_000)
+
+
+@checked
+class SearchSettings(NamedTuple):
+    """The settings of simulations; see `Policy`, `Learning`, `Simulation` and `DefaultPolicy`."""
+
+    policy: Policy = POLICY
+    learning: Learning = LEARNING
+    simulation: Simulation = Simulation()
+    default: DefaultPolicy = DefaultPolicy()
+
+
+class LongTerm(NamedTuple):
+    """A long-term memory that is kept apart from the short-term one (see `dyna2.py`)."""
+
+    shapes: np.ndarray  # `shapes_dtype`: shapes[0] matches the root, shapes[1] the simulation
+    table: Table
+
+
+@cache
+def tally_dtype() -> np.dtype:
+    """Return the record type of the totals of simulations: learned from, abandoned, and the sum of z."""
+    return np.dtype((np.record, np.dtype([("simulations", "i8"), ("abandoned", "i8"), ("wins", "f8")])))
+
+
+@inline_once
+def play_simulation(scratch, table, settings, rules, long_term):
+    """Simulate once on scratch.boards[1], which scratch.shapes[1] must match; scratch.episode records it.
+
+    long_term : `LongTerm` where it is kept apart; None without one, or where `table` holds both memories
+    Returns (finished, z).
+    """
+    b, sh, episode, rng = scratch.boards[1], scratch.shapes[1], scratch.episode, scratch.rng
+    simulation, default = settings.simulation, settings.default
+    begin_episode(episode, sh, table.g, _value(settings, sh, long_term))
+    t = 0
+    finished = False
+    # T plies of the learned policy ...
+    while t < simulation.plies and t < simulation.max_moves and not finished:
+        if long_term is None:
+            p, _ = choose_move(b, sh, table, settings.policy, rng)
+        else:
+            p = choose_move_by_both(b, sh, table, long_term.shapes[1], long_term.table, settings.policy, rng)
+        play(b, p, rules.zobrist)
+        if t < simulation.learn_plies or t + 1 < simulation.plies:
+            update(b, sh, table)
+            if long_term is not None:
+                update(b, long_term.shapes[1], long_term.table)
+        if t < simulation.learn_plies:
+            record_move(episode, sh, p, _value(settings, sh, long_term))
+        finished = is_decided(b, default, rules)
+        t += 1
+    # ... then the default policy, while there is something to learn from it ...
+    if t < simulation.learn_plies and not finished:
+        begin_rollout(b, default, scratch.rollout)
+    while t < simulation.learn_plies and t < simulation.max_moves and not finished:
+        p = step_rollout(b, default, scratch.rollout, rules, rng)
+        update_value(b, sh, table)
+        if long_term is not None:
+            update_value(b, long_term.shapes[1], long_term.table)
+        record_move(episode, sh, p, _value(settings, sh, long_term))
+        finished = is_decided(b, default, rules)
+        t += 1
+    # ... and to the end.
+    if not finished:
+        z = playout(b, default, scratch.rollout, rules, simulation.max_moves - t, rng)
+        return is_decided(b, default, rules), z
+    return True, outcome(b, rules.komi)
+
+
+@inline
+def _value(settings, sh, long_term):
+    """Return V; with a long-term memory apart, V-bar = sigma(phi . theta + phi-bar . theta-bar) (Section 5.2)."""
+    if long_term is None:
+        return squash(settings.learning.value, sh.x[0])
+    return squash(settings.learning.value, sh.x[0] + long_term.shapes[1].x[0])
+
+
+@njit
+def simulate(work, scratch, table, learns, settings, rules, change_log):
+    """Run simulations from boards[0], which shapes[0] must match.
+
+    work : int64[2], shared by all threads: the number of the next simulation, and of the first that is not to be run.
+        Setting the second to 0 ends the search
+    table : this thread's own; it learns in the windows that `learns` marks (see `td.learn_game_unshared`)
+    change_log : this thread's `ChangeLog`; None if there is only one thread
+    scratch.tally is added to. Returns whether simulations are left: the thread is too far ahead of another.
+    """
+    done = 0
+    while True:
+        if change_log is not None:
+            if done % change_log.every == 0 and not exchange(change_log, table.black):
+                return atomic_add(work, 0, 0) < work[1]
+            done += 1
+        number = atomic_add(work, 0, 1)
+        if number >= work[1]:
+            break
+        copy_record(scratch.boards[0], scratch.boards[1])
+        copy_record(scratch.shapes[0], scratch.shapes[1])
+        reweigh(scratch.shapes[1], table)
+        finished, z = play_simulation(scratch, table, settings, rules, None)
+        if finished:
+            alpha = step_size(settings.learning, number)
+            learn_game_unshared(scratch.episode, z, alpha, settings.learning, table, learns, change_log)
+        count(scratch.tally, finished, z)
+    if change_log is not None:
+        exchange(change_log, table.black)
+    return False
+
+
+@inline
+def count(tally, finished, z):
+    """Add one simulation to a tally."""
+    if finished:
+        tally.simulations += 1
+        tally.wins += z
+    else:
+        tally.abandoned += 1
+
+
+class TdSearch(Player):
+    """TD search as a player.
+
+    Parameters
+    ----------
+    size : board size
+    sizes : window sizes of the short-term memory
+    liberties : its windows that see liberties, see `shapes.make_features`
+    simulations, seconds : limits for each move; the first one reached ends the search, as does `Player.limit`
+    policy, learning, simulation, default : see `SearchSettings`. `learning.games` are the simulations of one move that
+        its schedule spans; `learning.averaging` has no effect. The policy's V is that of `learning`
+    reset : forget what was learned before each move (Figure 9b)
+    delay : move by the value function of this many own moves ago (Figure 9a)
+    workers : number of threads, each of which learns in a copy of the memory and hears every few simulations what the
+        others have learned (`change_log.py`). With several, the result depends on their timing
+    resign : resign if P(win) of the best move is below this
+    seed : seed of all random numbers; None draws a fresh one each time
+
+    Attributes
+    ----------
+    features : the `FeatureSet`, without sharing
+    theta_bar : float32[K], the short-term memory: the weights of the features, written out by shape (see `shapes.py`)
+    values : float64[points + 1], V after each move in the position where the player last moved, the pass last; NaN for
+        illegal moves
+    tally : totals of the last search, see `tally_dtype`
+    scratch : a `Scratch` for each worker; scratch.episode is the last simulation
+    copies : float32[K] for each worker; the first is theta_bar itself. When a search is over, the first holds what all
+        have learned
+
+    Raises
+    ------
+    RlgoError : for a setting out of range
+    """
+
+    def __init__(
+        self,
+        size: int = DEFAULT_SIZE,
+        sizes: tuple[int, ...] = (1, 2),
+        simulations: int | None = 1_000,
+        seconds: float | None = None,
+        *,
+        policy: Policy = POLICY,
+        learning: Learning = LEARNING,
+        simulation: Simulation = Simulation(),
+        default: DefaultPolicy = DefaultPolicy(),
+        liberties: tuple[str, ...] = (),
+        reset: bool = False,
+        delay: int = 0,
+        workers: int = 1,
+        resign: float = 0.0,
+        seed: Seed = None,
+        name: str = "td_search",
+    ):
+        size = board_size(size)
+        self.simulations, self.seconds = check_budget(simulations, seconds)
+        SearchSettings(policy, learning, simulation, default)  # which checks their types
+        check_kind(default)
+        if learning.update != GAME:
+            raise RlgoError('learning.update = "step": expected "game"; a search learns from whole simulations')
+        self.name, self.sizes, self.resign = name, (size,), PROBABILITY.check("resign", resign)
+        self.reset, self.delay = Switch().check("reset", reset), DELAY.check("delay", delay)
+        self.policy, self.learning, self.default = policy._replace(value=learning.value), learning, default
+        self.simulation = simulation._replace(max_moves=check_max_moves(simulation.max_moves, size))
+        self.workers = THREADS.check("workers", workers)
+        self.features = self._features(size, sizes, liberties)
+        self.theta_bar = self._fresh_memory()
+        # Windows of other sizes may belong to a long-term memory, which simulations do not change.
+        self._learns = np.array([k in (*sizes, *liberties) for k, _, _ in self.features.windows], np.uint8)
+        # Memories, each with the number of moves played before: the oldest one acts, see `acting_memory`.
+        self._older: deque[tuple[int, np.ndarray]] = deque(maxlen=delay + 1)
+
+        sees = self.features.sees_liberties
+        choice, *own = seed_sequence(seed).spawn(1 + self.workers)
+        self._choice = np.random.default_rng(choice)
+        self.scratch = [make_scratch(size, tally_dtype(), child, sees_liberties=sees) for child in own]
+        self._shapes = new_shapes(1, size, sees)[0]  # of `evaluate`, while others simulate
+        self._make_room()
+        self.tally = self.scratch[0].tally
+        self._forget_values()
+
+    def _make_room(self) -> None:
+        """Make the copies that the threads learn in, and the change logs by which they exchange what they learn."""
+        n, size, features = self.workers, self.features.size, self.features
+        older = min(self.delay + 1, 2 * size * size) if self.delay else 0  # a game has few more moves than that
+        events = len(self.scratch[0].episode.event_window)
+        usual = size * size * int(features.geometry.n_slots.max())
+        most = events + len(features.windows)
+        self._change_logs: list[ChangeLog] = make_change_logs(n, self.learning.alpha, usual, most) if n > 1 else []
+        needed = (n + older) * self.theta_bar.nbytes + sum(
+            change_log.changes[0].nbytes for change_log in self._change_logs
+        )
+        announce(f"workers = {n}, delay = {self.delay}", needed)
+        # A single worker learns in theta_bar itself.
+        self.copies = [self.theta_bar, *(self.theta_bar.copy() for _ in range(1, n))]
+        self._threads = ThreadPoolExecutor(n, "td-search") if n > 1 else None
+
+    def _features(self, size: int, sizes: tuple[int, ...], liberties: tuple[str, ...]) -> FeatureSet:
+        return make_features(size, sizes, "none", liberties, "none")
+
+    def _fresh_memory(self) -> np.ndarray:
+        """Return a memory for the start of a game."""
+        return np.zeros(len(self.features.class_of), np.float32)
+
+    # --- the player ---
+
+    def new_game(self) -> None:
+        """Forget what was learned in the last game."""
+        self._forget()
+        self._older.clear()
+        self._forget_values()
+        for scratch in self.scratch:
+            clear_tally(scratch.tally)
+        self.tally = self.scratch[0].tally
+
+    def genmove(self, game: Game) -> int:
+        """Search, and choose the best move by the value function; see `Player.genmove`."""
+        self.search(game)
+        return self.act(game, self.acting_memory(game))
+
+    def act(self, game: Game, memory: np.ndarray) -> int:
+        """Return the best move by a memory, float32[K], or what the player does instead: RESIGN, or exploration."""
+        self.keep_values(game, memory)
+        move = greedy_move(game, self.values, self._choice)
+        return self.settle(game, move, ranked(game, self.values)[0].value)
+
+    def keep_values(self, game: Game, memory: np.ndarray) -> None:
+        """Keep V after each move by a memory, float32[K], for `analyses`."""
+        self.values = self.evaluate(game, memory)
+
+    def _forget_values(self) -> None:
+        self.values = np.full(self.features.size * self.features.size + 1, np.nan)
+
+    def settle(self, game: Game, move: int, value: float) -> int:
+        """Return what to do if `move` is the best: play it, explore instead (Dyna-2), or RESIGN.
+
+        value : P(Black wins) after the move. A pass that wins has no value of its own
+        """
+        if move != PASS and won_by(game.to_play, value) < self.resign:
+            return RESIGN
+        return self.explore(game, move)
+
+    def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
+        """Simulate from this position until `stop` returns True; see `Player.ponder`."""
+        if self._learns.any() and not self.reset:
+            self.search(game, Budget(stop=stop))
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        """Rank the moves by V; see `Player.candidates`."""
+        check_size(self, game)
+        simulations = sum(int(scratch.tally.simulations) for scratch in self.scratch)
+        return ranked(game, self.evaluate(game), max(1, simulations))
+
+    def statistics(self, game: Game) -> SearchStatistics:
+        """Return V of the moves by the memories together, and by each alone."""
+        return self._statistics(game, self.theta_bar, {"short_term": self.evaluate(game)})
+
+    def _statistics(self, game: Game, short_term: np.ndarray, parts: dict[str, np.ndarray]) -> SearchStatistics:
+        """Return the statistics of a memory, float32[K], given V after each move by parts of what the player knows."""
+        candidates = self.candidates(game)
+        places = places_of([c.move for c in candidates], self.features.size)
+        columns = {"value": np.array([c.value for c in candidates])}
+        return SearchStatistics(
+            "memory",
+            [c.move for c in candidates],
+            columns | {name: values[places] for name, values in parts.items()},
+            [],
+            done=sum(int(scratch.tally.simulations) for scratch in self.scratch),
+            depth=min(self.simulation.plies, self.simulation.max_moves),
+            size=int(np.count_nonzero(short_term)),
+            n_bytes=short_term.nbytes,
+        )
+
+    def acting_memory(self, game: Game) -> np.ndarray:
+        """Return the memory to move by: that of `delay` own moves ago, or the oldest so far."""
+        if not self.delay:
+            return self.theta_bar
+        while self._older and self._older[-1][0] >= len(game.moves):  # a move that was taken back, or not played
+            self._older.pop()
+        self._older.append((len(game.moves), self.theta_bar.copy()))
+        return self._older[0][1]
+
+    def explore(self, game: Game, move: int) -> int:  # noqa: ARG002  # Dyna-2 needs it
+        """Return the move to play if `move` is the best: `move` itself, unless Dyna-2 explores in real games."""
+        return move
+
+    def _forget(self) -> None:
+        self.theta_bar[:] = self._fresh_memory()
+
+    def analyses(self) -> dict[str, np.ndarray]:
+        """Return one map, ``value``: V after each legal move, P(Black wins)."""
+        size = self.features.size
+        return {"value": self.values[:-1].reshape(size, size)}
+
+    def report(self) -> list[str]:
+        """Describe the last search in one line: how many simulations, and how often Black won."""
+        n, abandoned = int(self.tally.simulations), int(self.tally.abandoned)
+        if not n:
+            return [f"all {abandoned:,} simulations exceeded max_moves"] if abandoned else []
+        won = f"Black won {self.tally.wins / n:.1%} of {n:,} simulations"
+        return [won + (f"; {abandoned:,} more exceeded max_moves" if abandoned else "")]
+
+    def memory(self) -> Weights:
+        """Return the short-term memory: what was learned from this game's simulations."""
+        return self._as_weights()
+
+    @property
+    def sees_liberties(self) -> bool:
+        """Whether any window of the value function sees liberties."""
+        return self.features.sees_liberties
+
+    def value_weights(self) -> Weights:
+        """Return all memories together, the weights that moves are chosen by."""
+        return self._as_weights()
+
+    def _as_weights(self) -> Weights:
+        """Return theta_bar as weights."""
+        theta = np.zeros(self.features.n_weights + 1, np.float32)
+        theta[self.features.class_of] = self.theta_bar
+        theta[0] = 0
+        return Weights(self.features, theta, value="linear" if self.learning.value == LINEAR else "logistic")
+
+    # --- the search ---
+
+    def budget_for(self, game: Game) -> Budget:
+        """Return the budget of a move in the position of `game`: `own_budget`, fitted to how hard the move is.
+
+        Time is saved where there is nothing to decide, and from half of the clock's time on where one move is clearly
+        best. Any further simulation can change the values of moves and their order, so that nothing else is certain.
+        """
+        budget = self.own_budget()
+        moves = moves_to_try(game)
+        if budget.seconds is not None and len(moves) < 2:
+            budget.seconds = min(budget.seconds, SLICE_SECONDS)
+        elif self.limit is not None and self.spare > 0:
+            places, limit = places_of(moves, game.size), self.limit
+
+            def review() -> float:
+                v = np.clip(self.evaluate(game)[places], _CERTAIN, 1 - _CERTAIN)
+                x = np.sort(np.log(v / (1 - v)))
+                gap = x[-1] - x[-2] if game.to_play == BLACK else x[1] - x[0]
+                return min(seconds_for(limit, self.spare, float(gap)), self.seconds or np.inf)
+
+            budget.review = review
+        return budget
+
+    def search(self, game: Game, budget: Budget | None = None) -> None:
+        """Simulate from the position of `game` until the budget ends; what was learned is kept.
+
+        If the game is over, the search looks at how it might continue.
+
+        budget : by default `budget_for`
+        """
+        check_size(self, game)
+        budget = OrNone(One(Budget)).check("budget", budget)
+        if self.reset:
+            self._forget()
+        self._warm_up(game)
+        budget = budget or self.budget_for(game)
+        if self._learns.any() and self._threads is not None:
+            self._run_threads(game.komi, budget, self._threads)
+        elif self._learns.any():
+            for n in budget.slices():
+                self.run(game.komi, budget.done, n)
+        self.tally = add_up([scratch.tally for scratch in self.scratch])
+        if budget.review is not None:
+            self.limit = budget.seconds
+
+    def warm_up(self) -> None:
+        """Compile what a search needs, so that compiling costs no clock time."""
+        game = Game(self.features.size)
+        self._warm_up(game)
+        self.keep_values(game, self.theta_bar)
+        self._forget_values()
+
+    def _warm_up(self, game: Game) -> None:
+        with compiling(f"{self.name}, {game.size}x{game.size}, {self.features.name}"):
+            self.begin(game)
+            self.run(game.komi, 0, 0)
+
+    def begin(self, game: Game) -> None:
+        """Prepare for simulations from the position of `game`."""
+        for copy in self.copies[1:]:
+            copy[:] = self.theta_bar
+        clear(self._change_logs)
+        # If one side is already hopeless, mercy would end every simulation at once.
+        default = self.default._replace(mercy=self.default.mercy and not is_hopeless(game.board, game.komi))
+        self._settings = SearchSettings(self.policy, self.learning, self.simulation, default)
+        for scratch in self.scratch:
+            stand_on(scratch, game, self.features.table_of(self.theta_bar))
+
+    def run(self, komi: float, first: int, n: int) -> None:
+        """Run simulations number `first` to `first + n` in this thread."""
+        self.simulate(0, komi, np.array([first, first + n], np.int64))
+
+    def _run_threads(self, komi: float, budget: Budget, threads: ThreadPoolExecutor) -> None:
+        """Run all threads until the budget ends, without slices: waking them every 10 ms would cost simulations."""
+        work = np.array([budget.done, MOST if budget.simulations is None else budget.simulations], np.int64)
+
+        def stop() -> None:
+            work[1] = 0
+
+        calls = [(self._take_part, worker, komi, work) for worker in range(self.workers)]
+        with started(threads, calls, stop) as jobs:
+            while wait(jobs, shorter(SLICE_SECONDS, budget.seconds_left())).not_done:
+                if budget.ends():
+                    stop()
+        catch_up(self._change_logs[0], self.theta_bar)
+        budget.done += sum(int(scratch.tally.simulations + scratch.tally.abandoned) for scratch in self.scratch)
+
+    def _take_part(self, worker: int, komi: float, work: np.ndarray) -> None:
+        """Simulate as this worker until no simulations are left."""
+        while self.simulate(worker, komi, work):
+            time.sleep(_WAIT_SECONDS)  # lends the core to a thread that is behind
+
+    def simulate(self, worker: int, komi: float, work: np.ndarray) -> bool:
+        """Run simulations as this worker; see the function `simulate`."""
+        table = self.features.table_of(self.copies[worker])
+        rules = make_rules(self.features.size, komi)
+        change_log = self._change_logs[worker] if self._change_logs else None
+        return bool(simulate(work, self.scratch[worker], table, self._learns, self._settings, rules, change_log))
+
+    def fused_table(self, theta_bar: np.ndarray | None = None) -> Table:
+        """Return the value function as the table that other searches read (`rewriting.fuse`).
+
+        theta_bar : another memory to write it from, float32[K]
+        """
+        return fuse(self.features, self.theta_bar if theta_bar is None else theta_bar)
+
+    def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
+        """Return V after each move in the position of `game`, as `ValueFunction.afterstates` does.
+
+        theta_bar : another memory to evaluate with, float32[K]
+        """
+        table = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
+        reset(game.board, self._shapes, table)
+        values = np.empty(game.size * game.size + 1)
+        all_afterstates(game.board, self._shapes, table, self.learning.value, values)
+        return values
+
+
+def stand_on(scratch: Scratch, game: Game, table: Table) -> None:
+    """Make the position of `game` the one that simulations start from, and clear the tally."""
+    scratch.boards[0] = game.board
+    scratch.boards[0].n_passes = 0  # the search assumes that the game continues, even after two passes
+    reset(scratch.boards[0], scratch.shapes[0], table)
+    clear_tally(scratch.tally)

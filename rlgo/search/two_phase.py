@@ -1,0 +1,131 @@
+"""Two-phase search: TD search or Dyna-2, then alpha-beta on the value function that it learned. TD paper, Section 6.1.
+
+Start reading at `TwoPhase.genmove`. For Monte-Carlo tree search as the second phase, see mcts/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rlgo.base.bounds import One
+from rlgo.base.budget import Budget, shorter
+from rlgo.features.weights import Weights
+from rlgo.go.game import Game
+from rlgo.play.player import Candidate, Player, SearchStatistics, Seed, position_of
+from rlgo.search.alphabeta import DEFAULT_DEPTH, DEFAULT_TABLE_BITS, Options
+from rlgo.search.deepening import AlphaBetaResult, AlphaBetaSearch, best_first, check_limits, describe, sigmoid
+from rlgo.search.td_search import TdSearch
+
+
+class TwoPhase(Player):
+    """A simulation-based search followed by alpha-beta, as a player.
+
+    Parameters
+    ----------
+    first : the first phase, a player with its own budget and seed
+    depth : maximum depth of alpha-beta
+    seconds : time per move, shared evenly: the first phase takes at most half, and alpha-beta gets the rest, up to
+        `depth`. None leaves it to the first phase's budget and `depth`
+    options, table_bits, workers, seed : see `AlphaBetaSearch`. The first phase has workers of its own
+
+    Attributes
+    ----------
+    first, second : the search of each phase
+    result : result of the last alpha-beta search, or None
+
+    Raises
+    ------
+    RlgoError : for limits out of range
+    """
+
+    def __init__(
+        self,
+        first: TdSearch,
+        depth: int | None = DEFAULT_DEPTH,
+        seconds: float | None = None,
+        options: Options = Options(),
+        table_bits: int = DEFAULT_TABLE_BITS,
+        workers: int = 1,
+        seed: Seed = None,
+        name: str = "two_phase",
+    ):
+        self.depth, self.seconds = check_limits(depth, seconds)
+        self.first = One(TdSearch).check("first", first)
+        assert first.sizes is not None
+        self.name, self.sizes = name, first.sizes
+        if self.seconds is not None:
+            first.seconds = self.seconds / 2
+        self.result: AlphaBetaResult | None = None
+        self._position: tuple[int, ...] = ()  # whose result it is
+        self._is_warm = False
+        self.second = AlphaBetaSearch(first.sizes[0], options, table_bits, workers, seed)
+
+    def genmove(self, game: Game) -> int:
+        """Learn, then search; see `Player.genmove`."""
+        if not self._is_warm:  # else the first move of a game would compile in its own time
+            self.warm_up()
+        both = Budget(seconds=shorter(self.seconds, self.limit))
+        self.result, self._position = None, ()
+        self.first.stop, self.first.spare = self.stop, self.spare / 2
+        self.first.limit = None if self.limit is None else self.limit / 2
+        budget = self.first.budget_for(game)
+        self.first.search(game, budget)
+        if budget.review is not None and budget.seconds is not None:
+            both.seconds = self.limit = 2 * budget.seconds
+        memory = self.first.acting_memory(game)
+        left = both.seconds_left()
+        if left == 0.0:  # making the table alone takes up to 80 ms on 19x19
+            return self.first.act(game, memory)
+        table = self.first.fused_table(memory)
+        self.first.keep_values(game, memory)
+        seconds = None if left is None else max(1e-3, left)
+        self._position = position_of(game)
+        self.result = self.second.search(game, table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
+        return self.first.settle(game, self.result.move, sigmoid(self.result.x))
+
+    def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
+        """Let the first phase learn ahead of time; the second one will search with it."""
+        self.first.ponder(game, stop)
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        """Rank the moves by the value that was learned; alpha-beta's move comes first, with what it found."""
+        return best_first(self.first.candidates(game), self.result if self._position == position_of(game) else None)
+
+    def statistics(self, game: Game) -> SearchStatistics | None:
+        """Return the numbers of the phase that runs, or of the second one after a search."""
+        if self._position != position_of(game):
+            return self.first.statistics(game)
+        return self.second.search_statistics(self.first.candidates(game), game.to_play)
+
+    def value_weights(self) -> Weights:
+        """Return the weights that the first phase moves by."""
+        return self.first.value_weights()
+
+    def warm_up(self) -> None:
+        """Compile what both phases need, so that compiling costs no clock time."""
+        self.first.warm_up()
+        self.second.warm_up(self.first.value_weights().table(is_fused=True))
+        self._is_warm = True
+
+    def new_game(self) -> None:
+        """Forget the last game."""
+        self.first.new_game()
+        self.result, self._position = None, ()
+
+    def end_game(self, game: Game, outcome: float) -> None:
+        """Let the first phase learn from the game; see `Player.end_game`."""
+        self.first.end_game(game, outcome)
+
+    def report(self) -> list[str]:
+        """Describe each phase in one line."""
+        return self.first.report() + ([] if self.result is None else [describe(self.result, self.first.features.size)])
+
+    def memory(self) -> Weights:
+        """Return what the first phase has learned in this game."""
+        return self.first.memory()
+
+    def analyses(self) -> dict[str, np.ndarray]:
+        """Return the maps of the first phase."""
+        return self.first.analyses()

@@ -1,0 +1,114 @@
+"""What a tree search tells about the root's moves, against its own selection and the trees' counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tree_tools import SIZE, PatientSearch, game_after
+
+from mcts.settings import ALGORITHMS, Heuristic, RaveSchedule, Resources
+from mcts.tree import edges_of, find_edge, memory_of, nodes_in
+from rlgo.go.game import Game
+
+SETTINGS = {
+    "mc_rave": ALGORITHMS["mc_rave"],
+    "exact": ALGORITHMS["mc_rave"]._replace(schedule=RaveSchedule.MINIMUM_MSE_EXACT),
+    "hand_selected": ALGORITHMS["mc_rave"]._replace(schedule=RaveSchedule.HAND_SELECTED, rave_k=100.0),
+    "by action": ALGORITHMS["mc_rave"]._replace(schedule=RaveSchedule.HAND_SELECTED_ACTION, rave_k=100.0),
+    "prior": ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.MOGO, prior_n=5),
+    "rave": ALGORITHMS["rave"],
+    "uct": ALGORITHMS["uct"],
+}
+
+
+def searched(name: str, n: int = 300) -> tuple[PatientSearch, Game]:
+    player, game = PatientSearch(SIZE, SETTINGS[name], n, seed=1), game_after("C3", "D3")
+    player.search(game)
+    return player, game
+
+
+def beta(name: str, n: float, n_amaf: float, n_s: float, q_amaf: float) -> float:
+    """Equations 19, 46 and 47, written out."""
+    s = SETTINGS[name]
+    if n_amaf == 0:
+        return 0.0
+    if n == 0 or name == "rave":
+        return 1.0
+    if s.schedule == RaveSchedule.HAND_SELECTED:
+        return (s.rave_k / (3 * n_s + s.rave_k)) ** 0.5
+    if s.schedule == RaveSchedule.HAND_SELECTED_ACTION:
+        return (s.rave_k / (3 * n + s.rave_k)) ** 0.5
+    mu = (q_amaf * n_amaf + 1) / (n_amaf + 2)
+    variance = mu * (1 - mu) if s.schedule == RaveSchedule.MINIMUM_MSE_EXACT else 1 / 4
+    return n_amaf / (n + n_amaf + n * n_amaf * s.rave_bias**2 / variance)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_numbers_are_those_of_the_tree(name):
+    player, game = searched(name)
+    told = player.statistics(game)
+    root = edges_of(player.trees[0], 0)
+    assert told.kind == "tree"
+    assert (told.done, told.size, told.n_bytes) == (300, nodes_in(player.trees[0]), memory_of(player.trees[0]))
+    assert told.moves == player.result.moves.tolist()
+    columns = told.columns
+    assert columns["share"].sum() == pytest.approx(1.0)
+    for i, p in enumerate(told.moves):
+        e = root[root.move == p][0]
+        assert columns["visits"][i] == e.n - SETTINGS[name].prior_n
+        q = e.w / e.n if e.n else np.nan
+        np.testing.assert_allclose(columns["q"][i], q)
+        if name == "uct":
+            np.testing.assert_allclose(columns["value"][i], q)
+            continue
+        q_amaf = e.w_amaf / e.n_amaf if e.n_amaf else np.nan
+        np.testing.assert_allclose([columns["q_amaf"][i], columns["n_amaf"][i]], [q_amaf, e.n_amaf])
+        b = beta(name, e.n, e.n_amaf, root.n.sum(), q_amaf)
+        assert columns["beta"][i] == pytest.approx(b)
+        expected = q if b == 0 else q_amaf if b == 1 else (1 - b) * q + b * q_amaf
+        np.testing.assert_allclose(columns["value"][i], expected)
+
+
+def test_columns_that_an_algorithm_lacks_are_left_out():
+    assert set(searched("uct")[0].statistics(game_after("C3", "D3")).columns) == {"value", "visits", "share", "q"}
+    assert "prior" not in searched("mc_rave")[0].statistics(game_after("C3", "D3")).columns
+    assert "prior" in searched("prior")[0].statistics(game_after("C3", "D3")).columns
+
+
+def test_lines_and_depth():
+    player, game = searched("mc_rave")
+    told = player.statistics(game)
+    assert told.lines[0] == player.result.line.tolist()
+    assert [line[0] for line in told.lines] == told.moves[: len(told.lines)]
+    longest, stack = 0, [(0, 1)]
+    while stack:
+        node, depth = stack.pop()
+        longest = max(longest, depth)
+        stack += [(int(e.child), depth + 1) for e in edges_of(player.trees[0], node) if e.child >= 0]
+    assert told.depth in (longest, longest - 1)  # the last new node may not have had a move in it
+    tree, p = player.trees[0], told.moves[1]
+    assert tree.move[find_edge(0, p, tree)] == told.lines[1][0]
+
+
+def test_it_may_be_asked_for_during_a_search():
+    player, game = PatientSearch(SIZE, SETTINGS["mc_rave"], 1_000, seed=1), game_after("C3", "D3")
+    counts = []
+
+    def stop() -> bool:
+        counts.append(player.statistics(game).done)
+        return False
+
+    player.stop = stop
+    player.search(game)
+    assert counts == sorted(counts)
+    assert 0 < counts[0] < 1_000
+    assert player.statistics(game_after("C3")) is None  # another position
+
+
+def test_trees_of_several_threads_are_added_up():
+    resources = Resources(workers=2, root_parallel=True)
+    player, game = PatientSearch(SIZE, SETTINGS["mc_rave"], 200, resources=resources, seed=1), game_after("C3", "D3")
+    player.search(game)
+    told = player.statistics(game)
+    assert told.columns["visits"].sum() == 200
+    assert told.size == sum(map(nodes_in, player.trees))

@@ -1,0 +1,143 @@
+"""Where machine code is kept, and what is left alone."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from rlgo.base import jit
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
+    for i in range(6):
+        for name in (f"kernels-{i}", f"photos-{i}"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "file").touch()
+            os.utime(tmp_path / name, (i, i))
+    now = jit._cache_dir()
+    assert {path.name for path in tmp_path.glob("kernels-*")} == {"kernels-3", "kernels-4", "kernels-5", now.name}
+    assert len([*tmp_path.glob("photos-*/file")]) == 6
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_compiling_is_told_once(tmp_path: Path, monkeypatch, capsys) -> None:
+    """To each process once, and to none as long as the machine code is kept."""
+    monkeypatch.setattr(jit, "CACHE_DIR", tmp_path)
+
+    def told() -> str:
+        with jit.compiling("a game, 9x9"):
+            pass
+        return capsys.readouterr().err
+
+    def another_process() -> None:
+        monkeypatch.setattr(jit, "_compiled", set())
+
+    another_process()
+    assert re.fullmatch(r"compiling a game, 9x9 \(first use only\) \.\.\. \d+ s\n", told())
+    another_process()
+    assert told() == ""
+    shutil.rmtree(tmp_path)  # newer sources delete what older ones left
+    assert told() == ""
+    another_process()
+    assert told() != ""
+    assert told() == ""
+
+
+def test_another_numpy_has_machine_code_of_its_own(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
+    here = jit._cache_dir()
+    assert jit._cache_dir() == here
+    monkeypatch.setattr("numpy.__version__", "9.9")
+    assert jit._cache_dir() != here
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_full_disk_costs_the_machine_code_alone(monkeypatch, capsys) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.Cache._save_overload", full)
+
+    @jit.njit
+    def double(x):
+        return 2 * x
+
+    assert (double(2), double(2.5)) == (4, 5.0)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("machine code cannot be kept, and is compiled again next time: No space left on device")
+
+
+@pytest.mark.process
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_copies_of_the_same_sources_share_machine_code(tmp_path: Path) -> None:
+    program = (
+        "from rlgo.base.jit import make_rng, random_below; random_below(make_rng(1), 5);"
+        "print(sum(random_below.stats.cache_misses.values()), sum(random_below.stats.cache_hits.values()))"
+    )
+
+    def misses_and_hits(root: Path) -> str:
+        environment = os.environ | {"PYTHONPATH": str(root), "RLGO_CACHE_DIR": str(tmp_path / "cache")}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, cwd=root, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    copy, changed = tmp_path / "copy", tmp_path / "changed"
+    for root in (copy, changed):
+        for package in ("rlgo", "mcts"):
+            shutil.copytree(ROOT / package, root / package)
+    with (changed / "mcts" / "tree.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert misses_and_hits(copy) == "1 0"
+    assert misses_and_hits(ROOT) == "0 1"
+    assert misses_and_hits(changed) == "1 0"
+
+
+@pytest.mark.process
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_what_kernels_call_is_compiled_once_for_all_of_them(tmp_path: Path) -> None:
+    environment = os.environ | {"RLGO_CACHE_DIR": str(tmp_path), "NUMBA_DEBUG_CACHE": "1"}
+
+    def call(kernel: str) -> str:
+        program = (
+            f"from rlgo.base.jit import *; rng = make_rng(1); {kernel}; print('signatures', random_u64.signatures)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
+        )
+        assert "signatures []" in done.stdout  # only what Python calls has any
+        return "\n".join(line for line in done.stdout.splitlines() if "jit.random_u64" in line)
+
+    assert "data saved" in call("random_unit(rng)")
+    assert "data loaded" in (said := call("random_below(rng, 5)"))
+    assert "data saved" not in said
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_functions_of_users_can_be_called_by_their_kernels_and_by_python() -> None:
+    @jit.njit
+    def power(x, n):
+        return x if n == 1 else x * power(x, n - 1)
+
+    @jit.njit
+    def cubes(xs):
+        total = 0
+        for x in xs:
+            total += power(x, 3)
+        return total
+
+    assert cubes(np.arange(4)) == 36
+    assert not power.nopython_signatures
+    assert power(2, 10) == 1024

@@ -1,0 +1,41 @@
+"""Memory: much of it is announced, and more than there is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlgo.base import ram as memory
+from rlgo.base.errors import RlgoError
+from rlgo.base.ram import announce, bytes_of
+
+
+def test_little_is_taken_without_a_word(capsys) -> None:
+    announce("a search", 9e8)
+    assert capsys.readouterr().err == ""
+
+
+def test_much_is_announced(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(memory, "machine_bytes", lambda: 16e9)
+    monkeypatch.setattr(memory, "_said", set())
+    for _ in range(2):
+        announce("memory_mb = 6_600", 6.6e9)
+    assert capsys.readouterr().err == "rlgo: memory_mb = 6_600: needs up to 6.6 GB of memory\n"
+
+
+def test_more_than_there_is_is_refused(monkeypatch) -> None:
+    monkeypatch.setattr(memory, "machine_bytes", lambda: 16e9)
+    with pytest.raises(RlgoError, match=r"takes 20\.0 GB: expected at most the 16\.0 GB of this machine"):
+        announce("table_bits = 28", 2e10)
+
+
+def test_a_container_may_have_less(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(memory, "_LIMIT", tmp_path / "memory.max")
+    whole = memory.machine_bytes()
+    for text, expected in (("max\n", whole), ("1000000\n", 1e6)):
+        (tmp_path / "memory.max").write_text(text)
+        assert memory.machine_bytes() == expected
+
+
+def test_the_bytes_of_arrays() -> None:
+    assert bytes_of((np.zeros(4, np.float32), (np.zeros((2, 3), np.int64),)), np.zeros(1, np.uint8)) == 16 + 48 + 1

@@ -1,0 +1,275 @@
+"""Windows that see liberties: their weights against every symmetry tried, and the value function against recounts."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from oracles import liberties as naive_liberties
+from oracles import naive
+from oracles.naive import NaiveBoard, from_core
+from random_play import random_theta
+
+from rlgo.base.errors import RlgoError
+from rlgo.base.jit import copy_record, make_rng, njit, random_unit
+from rlgo.base.settings import ACTIVE, Learning, Policy
+from rlgo.features.incremental import new_shapes, reset, update, x_of
+from rlgo.features.liberties import renew_gains
+from rlgo.features.rewriting import fuse, unshare
+from rlgo.features.shapes import FeatureSet, Table, make_features
+from rlgo.features.weights import Weights
+from rlgo.features.windows import KINDS
+from rlgo.go.board import PASS, is_legal, new_board, new_boards, play, random_move
+from rlgo.go.rules import zobrist
+from rlgo.learning.learner import LearnWorker
+from rlgo.learning.value import ValueFunction, best_afterstate, gain_of
+
+ATARI = ("atari 2x2", "atari plus")
+ALL = ("liberties 2x2", "liberties plus")
+
+
+def random_board(size: int, moves: int, seed: int) -> tuple[np.record, NaiveBoard]:
+    """The same random position twice."""
+    b, board, rng = new_board(size), NaiveBoard(size), make_rng(seed)
+    for _ in range(moves):
+        p = random_move(b, rng)
+        play(b, p, zobrist(size))
+        board.play(from_core(size, p))
+    return b, board
+
+
+# ---------------------------------------------------------------------------------------------
+# Weights
+# ---------------------------------------------------------------------------------------------
+
+
+def test_counts():
+    # Without an edge, 2x2: 5^4 = 625 shapes; by Burnside's lemma over the 16 symmetries, half of those that are not
+    # neutral. They must not depend on the board, nor on the sharing of the other windows.
+    for size, sharing in product((5, 9), ("LI+LD", "none")):
+        features = make_features(size, (1,), sharing, ("atari 2x2", "atari 2x3", "atari plus"))
+        assert [b.stop - b.start for b in features.blocks[-3:]] == [54, 2028, 516]
+    assert make_features(9, liberties=ALL).n_weights == 63_303 + 192 + 2190
+    assert make_features(9, liberties=()) is make_features(9)
+
+
+@pytest.mark.parametrize(
+    ("liberties", "sharing"),
+    [
+        (ATARI, "LI"),
+        (ALL, "LI+LD"),
+        (("atari 2x3",), "LI+LD"),
+        (("atari 2x2", "atari 2x3", "atari plus"), "LD"),
+        (ATARI, "inversion"),
+        (("liberties plus",), "none"),
+    ],
+)
+def test_classes_equal_trying_every_symmetry(liberties, sharing):
+    features = make_features(5, (1,), "LI", liberties, sharing)
+    name_of, index_of = {}, {}
+    for seed in range(60):
+        _, board = random_board(5, seed % 30 + 1, seed)
+        for _, weights in naive_liberties.places(board.stones, features):
+            for kind, own, shape, index in weights:
+                sign, name = naive_liberties.canonical(shape, 5, own)
+                assert (sign == 0) == (index == 0)
+                if sign:  # always the same name for an index and the same index for a name, with the same signs
+                    known = name_of.setdefault(abs(index), (kind, own, name, sign * index > 0))
+                    assert known == (kind, own, name, sign * index > 0)
+                    assert index_of.setdefault((kind, own, name), abs(index)) == abs(index)
+    assert len(index_of) > 150
+
+
+def test_shape_of_a_weight():
+    features = make_features(5, (1,), "LI+LD", ATARI, "LI+LD")
+    for block in features.blocks[-4:]:
+        for weight in range(block.start, block.stop, 97):
+            found, row, col, states = features.shape_of(weight)
+            assert found == block
+            cells = [(row + j, col + i, int(s)) for (j, i), s in np.ndenumerate(states) if s != 255]
+            n_stones = sum(s > 0 for *_, s in cells)
+            assert 0 < n_stones <= len(cells) <= len(KINDS[block.size].form.cells)
+            assert block.kind == "LI" or all(0 <= r < 5 and 0 <= c < 5 for r, c, _ in cells)
+
+
+@pytest.mark.parametrize(
+    "liberties", [("atari",), ("atari 3x3",), ("atari plus", "atari 2x2"), ("atari 2x2", "liberties plus")]
+)
+def test_windows_that_are_none(liberties):
+    with pytest.raises(RlgoError, match=r"^liberties = .*expected some of atari 2x2, .*in this order"):
+        make_features(5, liberties=liberties)
+
+
+# ---------------------------------------------------------------------------------------------
+# The value function
+# ---------------------------------------------------------------------------------------------
+
+
+@njit
+def count_mistakes(boards, shapes, table, games, zobrist, rng, mistakes):
+    """Random games; after each move compare the record with a fresh `reset`, and every move with playing it."""
+    b, sh, fresh, after = boards[1], shapes[1], shapes[2], boards[2]
+    for _ in range(games):
+        copy_record(boards[0], b)
+        copy_record(shapes[0], sh)
+        for _move in range(3 * b.board_size * b.board_size):
+            if b.n_passes >= 2:
+                break
+            p = random_move(b, rng)
+            if random_unit(rng) < 0.02:
+                p = PASS
+            elif random_unit(rng) < 0.5:
+                p = best_afterstate(b, sh, table, rng)[0]
+            play(b, p, zobrist)
+            update(b, sh, table)
+            reset(b, fresh, table)
+            c = b.to_play - 1
+            own = table if c == 0 else Table(table.g, table.white, table.black)
+            for w in range(table.g.n_windows):
+                mistakes[0] += sh.configuration[w] != fresh.configuration[w]
+            for q in range(sh.count.shape[0]):
+                mistakes[1] += sh.count[q] != fresh.count[q] or sh.state[q] != fresh.state[q]
+            mistakes[2] += abs(sh.x[c] - x_of(fresh.configuration, own)) > 1e-3
+            if random_unit(rng) < 0.7:  # gains may be stale for several moves
+                renew_gains(b, sh, table)
+                renew_gains(b, fresh, table)
+                for i in range(b.n_empty):
+                    q = np.int64(b.empties[i])
+                    if sh.mask[c, q] == 0:
+                        mistakes[3] += abs(sh.total[c, q] - fresh.total[c, q]) > 1e-5
+            for i in range(b.n_empty):
+                q = np.int64(b.empties[i])
+                if is_legal(b, q):
+                    copy_record(b, after)
+                    play(after, q, zobrist)
+                    reset(after, fresh, table)
+                    gain = x_of(fresh.configuration, own) - sh.x[c]
+                    gain = gain if c == 0 else -gain
+                    mistakes[4] += abs(gain - gain_of(b, sh, table, q)) > 1e-3
+                    mistakes[5] -= after.n_changed > 1  # not a mistake: captures, as a check of the test
+
+
+def check_incremental(liberties: tuple[str, ...], liberty_sharing: str, games: int, size: int = 5) -> None:
+    features = make_features(size, (1, 2), "LI+LD", liberties, liberty_sharing)
+    table = Table(features.geometry, *(features.expand(random_theta(features, seed)) for seed in (1, 2)))
+    boards, shapes = new_boards(3, size), new_shapes(3, size, True)
+    reset(boards[0], shapes[0], table)
+    mistakes = np.zeros(6, np.int64)
+    count_mistakes(boards, shapes, table, games, zobrist(size), make_rng(size), mistakes)
+    assert mistakes[:5].tolist() == [0] * 5
+    assert mistakes[5] < -games
+
+
+@pytest.mark.parametrize(
+    ("liberties", "liberty_sharing"),
+    [(ATARI, "LI"), (ALL, "LI+LD"), (("atari plus",), "LD"), (("atari 2x2", "atari 2x3"), "LI")],
+)
+def test_incremental_equals_recount(liberties, liberty_sharing):
+    check_incremental(liberties, liberty_sharing, 100)
+
+
+@pytest.mark.interpreted
+@pytest.mark.boundscheck
+def test_one_game_equals_recount():
+    check_incremental(ALL, "LI", 2)
+
+
+@pytest.mark.parametrize(("liberties", "sharing"), [(ATARI, "LI"), (ALL, "LI+LD")])
+def test_values_equal_dense_phi_theta(liberties, sharing):
+    features = make_features(5, (1, 2), "LI+LD", liberties, sharing)
+    weights = Weights(features, random_theta(features, 3, 0.2))
+    v = ValueFunction(weights)
+
+    def dense(stones: naive.Stones) -> float:
+        plain = naive.phi(naive.active_shapes(stones, 5, features.sizes, features.sharing))
+        x = sum(n * float(weights.theta[naive.to_index(features, name)]) for name, n in plain.items())
+        for _, found in naive_liberties.places(stones, features):
+            x += sum(np.sign(index) * float(weights.theta[abs(index)]) for *_, index in found)
+        return 1 / (1 + np.exp(-x))
+
+    n_captures = 0
+    for seed in range(12):
+        b, board = random_board(5, 5 + 5 * seed, seed)
+        assert v.value(b) == pytest.approx(dense(board.stones), abs=2e-6)
+        values = v.afterstates(b)
+        for p in board.legal_points():
+            stones, dead = board.result_of(p)
+            n_captures += bool(dead)
+            assert values[p[0] * 5 + p[1]] == pytest.approx(dense(stones), abs=2e-6)
+    assert n_captures > 0
+
+
+def test_plain_features_are_a_special_case_without_liberty_windows():
+    # With liberty weights of 0 the value, and every choice, is that of the plain features.
+    plain, larger = make_features(5), make_features(5, liberties=ATARI)
+    theta = random_theta(plain, 1)
+    own = np.zeros(larger.n_weights + 1, np.float32)
+    own[: len(theta)] = theta
+    a, b = ValueFunction(Weights(plain, theta)), ValueFunction(Weights(larger, own))
+    for seed in range(5):
+        board, _ = random_board(5, 4 * seed, seed)
+        np.testing.assert_array_equal(a.afterstates(board), b.afterstates(board))
+
+
+@pytest.mark.parametrize("liberties", [ATARI, ("atari 2x3",)], ids=str)
+@pytest.mark.parametrize("sharing", ["LI", "LI+LD"])
+def test_values_without_sharing_and_fused(sharing, liberties):
+    features = make_features(5, (1, 2, 3), "LI+LD", liberties, sharing)
+    weights = Weights(features, random_theta(features, 5, 0.2))
+    whole, theta = unshare(features, weights.theta)
+    assert whole.liberty_sharing == "none"
+    sh = new_shapes(1, 5, True)[0]
+    for seed in range(4):
+        board, _ = random_board(5, 6 * seed, seed)
+        value = ValueFunction(weights).value(board)
+        reset(board, sh, weights.table())
+        fused = weights.table(is_fused=True), fuse(whole, whole.expand(theta))
+        for table in (whole.table(theta), weights.table((1, 2, 3)), *fused):
+            configuration = new_shapes(1, 5, True)[0]
+            reset(board, configuration, table)
+            assert x_of(configuration.configuration, table) == pytest.approx(sh.x[0], abs=1e-4)
+            assert 1 / (1 + np.exp(-float(configuration.x[0]))) == pytest.approx(value, abs=1e-4)
+
+
+# ---------------------------------------------------------------------------------------------
+# Learning
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("update", [0, 1], ids=["game", "step"])
+def test_learning_equals_the_paper_term_by_term(update):
+    features = make_features(5, (1, 2), "LI+LD", ATARI, "LI+LD")
+    learning = Learning(alpha=0.5, update=update, normalise=ACTIVE, games=10)
+    worker = LearnWorker(features, learning, Policy(), 0.5, 0, 7, random_theta(features, 1, 0.1))
+    index_of: dict = {}
+    for game in range(3):
+        before = worker.theta.copy()
+        worker.learn(1, game)
+        episode, board = worker.episode, NaiveBoard(5)
+        states, theta = [naive_liberties.active_shapes(board.stones, features)], {}
+        _name(board, features, index_of)
+        for t in range(episode.n):
+            board.play(from_core(5, int(episode.moves[t])))
+            states.append(naive_liberties.active_shapes(board.stones, features))
+            _name(board, features, index_of)
+        for name, index in index_of.items():
+            theta[name] = float(before[abs(index)]) * np.sign(index)
+        z = float(board.area_score() > 0.5)
+        settings = {"alpha": 0.5, "lambda_": 0.0, "plies": 2, "value_kind": "logistic", "normalise": "active"}
+        naive.learn(theta, states, z, update=["game", "step"][update], **settings)
+        for name, index in index_of.items():
+            assert worker.theta[abs(index)] * np.sign(index) == pytest.approx(theta[name], abs=2e-5)
+    assert any(isinstance(name[0], str) for name in index_of)
+
+
+def _name(board: NaiveBoard, features: FeatureSet, index_of: dict) -> None:
+    """Learn the index, with its sign, of each weight that is active."""
+    for weights in naive.active_shapes(board.stones, 5, features.sizes, features.sharing):
+        for name in weights:
+            index_of[name] = naive.to_index(features, name)
+    for _, found in naive_liberties.places(board.stones, features):
+        for kind, sharing, shape, index in found:
+            sign, name = naive_liberties.canonical(shape, 5, sharing)
+            if sign:
+                index_of[kind, sharing, name] = sign * index

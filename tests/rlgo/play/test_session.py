@@ -1,0 +1,407 @@
+"""Game sessions: what GTP, the terminal and CGOS have in common, without their words."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from board_data import SETTLED, from_diagram
+from gtp_controller import Scripted, Thinker
+
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, PASS, WHITE
+from rlgo.go.clock import Clock, TimeSettings
+from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.go.game import Game
+from rlgo.go.sgf import load_sgf, read_sgf
+from rlgo.play.player import RESIGN, Candidate, Player, RandomPlayer
+from rlgo.play.session import GameSession
+
+
+def at(vertex: str, size: int = 9) -> int:
+    return from_vertex(vertex, size)
+
+
+def moves(session: GameSession) -> str:
+    return " ".join(f"{'?BW'[color]}:{to_vertex(p, session.game.size)}" for color, p in session.game.moves)
+
+
+def test_moves_of_both_sides() -> None:
+    session = GameSession(Scripted("C3 E5 resign"))
+    session.play(at("D4"))
+    assert session.genmove() == at("C3")
+    session.play(at("D5"), WHITE)  # out of turn
+    assert session.genmove(BLACK) == at("E5")
+    assert moves(session) == "B:D4 W:C3 W:D5 B:E5"
+    assert session.genmove() == RESIGN
+    assert not session.game.is_over()  # that is for the caller to say
+    session.undo(2)
+    assert moves(session) == "B:D4 W:C3"
+
+
+@pytest.mark.parametrize("name", ["play", "undo", "new_game", "load", "genmove", "play_all"])
+def test_what_fails_changes_nothing(name: str, tmp_path: Path) -> None:
+    small = tmp_path / "small.sgf"
+    small.write_text("(;SZ[7])")
+    session = GameSession(Scripted("D4", sizes=(9,)))
+    session.play(at("D4"))
+    fail: dict[str, Callable[[], object]] = {
+        "play": lambda: session.play(at("D4")),
+        "undo": lambda: session.undo(2),
+        "new_game": lambda: session.new_game(19),
+        "load": lambda: session.load(small),
+        "genmove": session.genmove,  # to an occupied point
+        "play_all": lambda: session.play_all([(WHITE, at("A1")), (BLACK, at("D4"))]),
+    }
+    with pytest.raises(RlgoError):
+        fail[name]()
+    assert moves(session) == "B:D4"
+    assert session.game.size == 9
+
+
+def test_several_moves_at_once() -> None:
+    session = GameSession(Scripted())
+    session.play_all((color, at(v)) for color, v in ((BLACK, "D4"), (WHITE, "pass"), (WHITE, "C3")))
+    assert moves(session) == "B:D4 W:pass W:C3"
+
+
+def test_a_suggestion_is_not_played_and_costs_no_time() -> None:
+    session = GameSession(Scripted("C3 G7"), time_settings=TimeSettings(60))
+    assert session.suggest() == at("C3")
+    assert session.suggest(WHITE) == at("G7")
+    assert session.game.moves == []
+    assert session.clock.left(BLACK) == session.clock.left(WHITE) == (60, 0)
+
+
+def test_a_new_game_keeps_size_and_komi_unless_they_are_given() -> None:
+    player = Scripted()
+    session = GameSession(player, 7, 5.5)
+    session.play(at("D4", 7))
+    session.new_game()
+    assert (session.game.size, session.game.komi, session.game.moves) == (7, 5.5, [])
+    session.new_game(9, 6.5)
+    assert (session.game.size, session.game.komi, player.games) == (9, 6.5, 3)
+
+
+def test_the_last_search_is_kept() -> None:
+    session = GameSession(Thinker())
+    assert session.last_search is None
+    p = session.genmove()
+    assert session.last_search is not None
+    assert session.last_search.game.moves == []
+    assert session.last_search.candidates[0].move == p
+    session.new_game()
+    assert session.last_search is None
+
+
+def test_a_player_that_cannot_start_a_game_leaves_the_last_one() -> None:
+    player = Scripted()
+    session = GameSession(player)
+    session.play(at("D4"))
+    player.new_game = lambda: 1 // 0  # type: ignore[method-assign, assignment]
+    with pytest.raises(RlgoError, match="internal error: ZeroDivisionError"):
+        session.new_game()
+    assert moves(session) == "B:D4"
+
+
+class Crashing(RandomPlayer):
+    """Its hooks are all bugs."""
+
+    def genmove(self, _game: Game) -> int:
+        raise ZeroDivisionError("no reason")
+
+    def end_game(self, _game: Game, _outcome: float) -> None:
+        raise ZeroDivisionError("no reason")
+
+    def ponder(self, _game: Game, _stop: Callable[[], bool]) -> None:
+        raise ZeroDivisionError("no reason")
+
+
+def test_a_bug_in_the_player_is_an_error_with_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    session = GameSession(Crashing(1), ponders=True)
+    with pytest.raises(RlgoError, match="internal error: ZeroDivisionError: no reason"):
+        session.genmove()
+    assert "Traceback" in capsys.readouterr().err
+    session.play(PASS)
+    session.play(PASS)
+    assert session.game.is_over()
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["ponder", "candidates"])
+def test_a_bug_in_an_analysis_is_an_error_with_its_traceback(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    player = RandomPlayer(1)
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("nought")
+
+    setattr(player, name, fail)
+    with pytest.raises(RlgoError, match="internal error: ZeroDivisionError: nought"):
+        GameSession(player).analyze(lambda _candidates, _game: None)
+    assert "in fail" in capsys.readouterr().err
+
+
+def test_an_early_pass_needs_dead_stones() -> None:
+    with pytest.raises(RlgoError, match="early_pass cannot be combined with all_alive"):
+        GameSession(RandomPlayer(1), all_alive=True, early_pass=True)
+
+
+def test_a_bug_while_pondering_ends_the_pondering(capsys: pytest.CaptureFixture[str]) -> None:
+    lines: list[str] = []
+    session = GameSession(Crashing(1), ponders=True, log=lines.append)
+    session.player.genmove = lambda _game: at("D4")  # type: ignore[method-assign]
+    session.genmove()
+    for _ in range(3):
+        session.ponder(lambda: True)
+    assert capsys.readouterr().err.count("ZeroDivisionError: no reason") == 1
+    assert lines[-1] == "pondering: no reason"
+
+
+class Patient(Player):
+    """Searches until it is stopped, and says when it has begun."""
+
+    name = "patient"
+
+    def __init__(self) -> None:
+        self.searching = threading.Event()
+
+    def genmove(self, game: Game) -> int:
+        self.searching.set()
+        while not self.stop():
+            pass
+        self.searching.clear()
+        return game.legal_moves()[0]
+
+
+def test_any_thread_may_interrupt_a_search() -> None:
+    player = Patient()
+    session = GameSession(player)
+    for n in (1, 2):  # an interrupt is for one search
+        thread = threading.Thread(target=session.genmove)
+        thread.start()
+        assert player.searching.wait(60)
+        assert thread.is_alive()
+        session.interrupt()
+        thread.join(60)
+        assert len(session.game.moves) == n
+
+
+def test_a_face_may_stop_searches_in_its_own_way() -> None:
+    session = GameSession(Patient())
+    session.stop = lambda: True
+    session.genmove()
+    assert len(session.game.moves) == 1
+
+
+def test_reports_come_during_a_search_and_at_its_end() -> None:
+    """Of the position that is searched, before and after the move is played."""
+    reports: list[tuple[list[Candidate], Game]] = []
+
+    def report(candidates: list[Candidate], game: Game) -> None:
+        reports.append((candidates, game.copy()))
+
+    player = Thinker()
+    session = GameSession(player)
+    session.analyze(report, every=0.0)
+    assert player.steps == 10_000
+    assert len(reports) == 10_001
+    assert session.game.moves == []
+    reports.clear()
+    session.analyze(report, every=1e9, color=WHITE, stop=lambda: True)
+    assert [game.to_play for _, game in reports] == [WHITE]
+    reports.clear()
+    session.genmove(report=report, every=0.0)
+    assert len(reports) > 2
+    assert all(game.moves == [] for _, game in reports)
+    assert len(session.game.moves) == 1
+
+
+def test_players_without_an_opinion_report_nothing() -> None:
+    session = GameSession(RandomPlayer(1))
+    session.analyze(lambda *_: pytest.fail("reported"))
+    session.genmove(report=lambda *_: pytest.fail("reported"))
+
+
+def test_the_clock_runs_during_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("rlgo.play.session.time.monotonic", lambda: now[0])
+    player = Scripted("D4 C3")
+    play = player.genmove
+
+    def slow(game: Game) -> int:
+        now[0] += 20
+        return play(game)
+
+    player.genmove = slow  # type: ignore[method-assign]
+    session = GameSession(player, time_settings=TimeSettings(60))
+    session.genmove()
+    assert session.clock.left(BLACK) == (40, 0)
+    session.set_left(WHITE, 30)
+    assert session.clock.left(WHITE) == (30, 0)
+    session.new_game()
+    assert session.clock.left(BLACK) == (60, 0)
+    session.set_time(None)
+    assert session.clock.budget(BLACK, 9) is None
+
+
+def test_dead_stones_and_the_result() -> None:
+    session = GameSession(Scripted(), komi=0.5)
+    session.game = from_diagram(SETTLED, BLACK, 0.5)
+    assert session.dead() == [[at("B2")]]
+    assert session.result() == f"B+{session.game.score() + 13:g}"
+    assert session.ownership().map.shape == (9, 9)
+    session.all_alive = True
+    assert session.dead() == []
+    assert session.result() == session.game.result
+
+
+@pytest.mark.parametrize("early_pass", [False, True])
+def test_cleaning_up_does_not_pass(early_pass: bool) -> None:
+    session = GameSession(Scripted("pass"), komi=0.5, early_pass=early_pass)
+    session.game = from_diagram(SETTLED, WHITE, 0.5)
+    session.play(PASS)
+    assert session.clean_up() not in (PASS, RESIGN)
+
+
+def test_an_early_pass_needs_no_search() -> None:
+    player, said = Scripted("C1"), list[str]()
+    session = GameSession(player, komi=0.5, early_pass=True, log=said.append)
+    session.game = from_diagram(SETTLED, WHITE, 0.5)
+    session.play(PASS)
+    assert session.genmove() == PASS
+    assert player.asked == []
+    assert session.last_search is None
+    assert said == ["Black passes: the game is won"]
+    session.undo()
+    assert session.suggest_among([at("C1")]) == at("C1")  # who asks for one of some moves does not want a pass
+    assert len(player.asked) == 1
+
+
+def test_who_would_lose_does_not_pass_early() -> None:
+    player = Scripted("pass")
+    session = GameSession(player, komi=0.5, early_pass=True)
+    session.game = from_diagram(SETTLED, BLACK, 0.5)  # Black is far ahead
+    session.play(PASS)
+    session.genmove()
+    assert len(player.asked) == 1
+
+
+def test_records(tmp_path: Path) -> None:
+    session = GameSession(Scripted("C3"))
+    session.play(at("D4"))
+    session.genmove()
+    data = session.to_sgf("somebody", BLACK, "B+R", {2: "an answer"})
+    assert b"PB[somebody]" in data
+    assert b"PW[scripted]" in data
+    assert b"RE[B+R]" in data
+    assert b"C[an answer]" in data
+    assert b"PW[somebody]" in session.to_sgf("somebody", WHITE)
+    assert read_sgf(data).moves == session.game.moves
+    file = tmp_path / "a.sgf"
+    file.write_bytes(data)
+    session.load(file, 1)
+    assert moves(session) == "B:D4"
+    assert load_sgf(file).moves[:1] == session.game.moves
+
+
+def test_the_end_is_announced_once_a_game() -> None:
+    class Learner(RandomPlayer):
+        def __init__(self) -> None:
+            super().__init__(1)
+            self.ends: list[int] = []
+            self.outcomes: list[float] = []
+
+        def end_game(self, game: Game, outcome: float) -> None:
+            self.ends.append(len(game.moves))
+            self.outcomes.append(outcome)
+
+    player = Learner()
+    session = GameSession(player)
+    for _ in range(2):
+        session.play(PASS)
+    session.undo()
+    session.play(PASS)
+    assert player.ends == [2]
+    session.new_game()
+    session.play_all([(BLACK, PASS), (WHITE, PASS)])
+    assert player.ends == [2, 2]
+    for names in ("pass pass", "pass", "pass pass", "D4 pass pass", "", "D4 pass pass"):
+        game = Game(9)
+        for name in names.split():
+            game.play(at(name))
+        session.follow(game)
+    assert player.ends == [2, 2, 3, 3]
+    session.new_game()
+    session.resign(BLACK)
+    assert player.outcomes == [0.0, 0.0, 1.0, 1.0, 0.0]
+    session.new_game()
+    player.genmove = lambda _game: RESIGN  # type: ignore[method-assign]
+    assert session.genmove(WHITE) == RESIGN
+    assert player.outcomes[5:] == [1.0]
+    assert not session.game.is_over()  # it is not played
+
+
+def test_the_outcome_is_that_without_dead_stones() -> None:
+    """White's stone in Black's corner is in atari. If it counts as alive, Black has 12 points and White 11 + 2.5."""
+    outcomes: list[float] = []
+    player = RandomPlayer(1)
+    player.end_game = lambda _game, outcome: outcomes.append(outcome)  # type: ignore[method-assign]
+    for all_alive in (False, True):
+        session = GameSession(player, 5, 2.5, all_alive=all_alive)
+        black, white = "A3 B3 C3 D3 E3 C4 C5 A4", "A2 B2 C2 D2 E2 C1 A5"
+        stones = [(color, at(name, 5)) for color, names in ((BLACK, black), (WHITE, white)) for name in names.split()]
+        session.set_up(stones, BLACK)
+        session.play(PASS)
+        session.play(PASS)
+    assert outcomes == [1.0, 0.0]
+
+
+def test_a_player_takes_its_time_from_the_clock_by_its_own_rule() -> None:
+    """As in a match: both hooks are called, with the settings that hold."""
+
+    class Timed(RandomPlayer):
+        told: ClassVar[list[object]] = []
+
+        def start_clock(self, settings: TimeSettings | None) -> None:
+            super().start_clock(settings)
+            self.told.append(settings)
+
+        def read_clock(self, clock: Clock, color: int, size: int) -> float | None:
+            self.told.append((color, size, clock.left(color)))
+            self.limit = 0.125
+            return self.limit
+
+    settings = TimeSettings(60.0)
+    session = GameSession(Timed(1), 5)
+    session.set_time(settings)
+    session.new_game()
+    session.genmove()
+    assert Timed.told == [None, settings, settings, (BLACK, 5, (60.0, 0))]
+    assert session.player.limit == 0.125
+
+
+def test_a_session_says_what_it_is() -> None:
+    session = GameSession(RandomPlayer(1), 7)
+    session.play(at("C3", 7))
+    assert repr(session) == (
+        "<GameSession of <RandomPlayer 'random', any board>: <Game 7x7, komi 7.5, 1 move, White to play>>"
+    )
+
+
+def test_a_session_follows_a_game_that_is_kept_elsewhere() -> None:
+    session, game = GameSession(Scripted("D5", sizes=(9,))), Game(9, 6.5)
+    for name in ("D4", "E5"):
+        game.play(at(name))
+    session.follow(game)
+    assert session.genmove() == at("D5")
+    assert moves(session) == "B:D4 W:E5 B:D5"
+    assert session.game.komi == 6.5
+    assert len(game.moves) == 2  # it went on in a copy
+    session.follow(Game(9))
+    assert moves(session) == ""
+    with pytest.raises(RlgoError, match="unacceptable size: scripted plays on 9x9"):
+        session.follow(Game(5))
+    assert session.game.size == 9

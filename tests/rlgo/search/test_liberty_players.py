@@ -1,0 +1,130 @@
+"""Searches whose value function sees liberties; each compiles its kernels for such features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from random_play import random_game, random_theta
+
+from mcts.player import TreeSearch
+from mcts.settings import ALGORITHMS
+from mcts.tree import edges_of
+from rlgo.features.liberties import sees_liberties
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights
+from rlgo.go.board import BLACK
+from rlgo.go.game import Game
+from rlgo.learning.value import ValueFunction
+from rlgo.play.player import GreedyPlayer
+from rlgo.search.alphabeta_player import AlphaBeta
+from rlgo.search.dyna2 import Dyna2
+from rlgo.search.td_search import TdSearch
+
+pytestmark = pytest.mark.slow
+ATARI = ("atari 2x2", "atari plus")
+
+
+def random_weights(sharing: str = "LI") -> Weights:
+    features = make_features(5, (1, 2), "LI+LD", ATARI, sharing)
+    return Weights(features, random_theta(features, 1, 0.3))
+
+
+def best_two_plies(weights: Weights, game: Game) -> float:
+    """V after the best of two plies, by playing them."""
+    sign, replies = (1 if game.to_play == BLACK else -1), []
+    for p in game.sensible_moves():
+        after = Game(5, game.komi)
+        for color, q in [*game.moves, (game.to_play, p)]:
+            after.play(q, color)
+        values = moves_of(ValueFunction(weights), after) or [ValueFunction(weights).value(after.board)]
+        replies.append(min(sign * v for v in values))
+    return sign * max(replies)
+
+
+def moves_of(v: ValueFunction, game: Game) -> list[float]:
+    values = v.afterstates(game.board)
+    return [float(values[(p // 6 - 1) * 5 + p % 6 - 1]) for p in game.sensible_moves()]
+
+
+def test_alpha_beta_equals_playing_both_plies():
+    for sharing in ("LI", "LI+LD"):
+        weights = random_weights(sharing)
+        for seed in range(4):
+            game = random_game(6 + 2 * seed, seed)
+            player = AlphaBeta(weights, depth=2, seed=1)
+            player.genmove(game)
+            assert 1 / (1 + np.exp(-player.result.x)) == pytest.approx(best_two_plies(weights, game), abs=1e-4)
+
+
+def test_q_rlgo_is_the_value_after_each_move():
+    weights = random_weights()
+    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=3, prior_n_amaf=40)
+    game = random_game(9, 1)
+    search = TreeSearch(5, settings, 30, weights=weights, seed=1)
+    search.genmove(game)
+    values = ValueFunction(weights).afterstates(game.board)
+    for e in edges_of(search.trees[0], 0):
+        prior = values[25 if e.move == 0 else (e.move // 6 - 1) * 5 + e.move % 6 - 1]
+        assert e.prior_q == pytest.approx(prior, abs=0.003)
+
+
+def test_td_search_learns_liberties():
+    def search() -> TdSearch:
+        player = TdSearch(5, (1,), 60, liberties=ATARI, seed=3)
+        player.genmove(random_game(8, 2))
+        return player
+
+    player = search()
+    np.testing.assert_array_equal(player.theta_bar, search().theta_bar)
+    memory = player.memory()
+    assert memory.features.liberties == ATARI
+    assert [np.any(memory.block(block)) for block in memory.features.blocks] == [True] * 3
+    game = random_game(8, 2)
+    np.testing.assert_allclose(player.evaluate(game), ValueFunction(memory).afterstates(game.board), atol=1e-6)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_dyna2_starts_from_a_long_term_memory_that_sees_liberties(apart):
+    weights, game = random_weights("LI+LD"), random_game(8, 3)
+    player = Dyna2(5, weights, (1, 2), simulations=1, apart=apart, liberties=() if apart else ATARI, seed=1)
+    before = player.evaluate(game).copy()
+    np.testing.assert_allclose(before, ValueFunction(weights).afterstates(game.board), atol=1e-5)
+    player.search(game)
+    after = player.evaluate(game)
+    assert np.nanmax(np.abs(after - before)) > 1e-4
+    both = ValueFunction(player.value_weights()).afterstates(game.board)
+    np.testing.assert_allclose(after, both, atol=1e-5)
+
+
+def test_greedy_player():
+    weights = random_weights()
+    for seed in range(4):
+        game = random_game(7, seed)
+        move = GreedyPlayer(ValueFunction(weights), 1).genmove(game)
+        values = dict(zip(game.sensible_moves(), moves_of(ValueFunction(weights), game), strict=True))
+        assert values[move] == (max if game.to_play == BLACK else min)(values.values())
+
+
+def test_a_first_phase_whose_long_term_memory_alone_sees_liberties():
+    first = Dyna2(5, random_weights(), (1,), simulations=20, apart=True, seed=1)
+    assert not first.features.sees_liberties
+    search = TreeSearch(5, ALGORITHMS["heuristic_mc_rave"], 20, prior_search=first, seed=1)
+    game = random_game(4, 1)
+    assert search.search(game).simulations == 20
+    values = ValueFunction(first.value_weights()).afterstates(game.board)
+    for e in edges_of(search.trees[0], 0):
+        prior = values[25 if e.move == 0 else (e.move // 6 - 1) * 5 + e.move % 6 - 1]
+        assert e.prior_q == pytest.approx(prior, abs=0.003)
+
+
+def test_a_first_phase_that_sees_liberties_leaves_nothing_to_compile(monkeypatch):
+    """The kernels of the tree search are compiled for the tables that it will search with."""
+    first = TdSearch(5, (1, 2), 20, liberties=ATARI, seed=1)
+    search = TreeSearch(5, ALGORITHMS["heuristic_mc_rave"], 20, prior_search=first, seed=1)
+    used = []
+    task = search._task
+    monkeypatch.setattr(search, "_task", lambda komi: (used.append(search.knowledge.table), task(komi))[1])
+    search.warm_up()
+    assert search.search(random_game(4, 1)).simulations == 20
+    assert len(used) > 1
+    assert all(sees_liberties(table.g) for table in used)

@@ -1,0 +1,188 @@
+"""Rewrite the generated parts of the documentation: `python tools/generate.py`.
+
+They stand between ``<!-- NAME -->`` and ``<!-- /NAME -->`` and come from the raw results in `results` and
+`results/experiments`. `docs/players.md` is generated whole. A test runs this with ``--check``: nothing may change.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from train.arena.elo import PairResult
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS, RESULTS = ROOT / "docs", ROOT / "results"
+
+
+class Strength(NamedTuple):
+    """A row of `strength_table`: a player, and where its games against GNU Go are."""
+
+    player: str
+    budget: str  # a move, on one core
+    speed: str = ""  # the measure in bench.json; "" if there is none: the simulations of the games in their time
+    level: int = 0  # of GNU Go
+    source: str = ""  # raw results of a match or an experiment
+    point: str = ""  # the player's name in the experiment
+
+
+_TD, _MC = "results/experiments/equal_time_td.jsonl", "results/experiments/equal_time_mc.jsonl"
+_DEPTH = "results/experiments/alphabeta_depth.jsonl"
+STRENGTHS = (
+    Strength("`rlgo`", "1 s", "rlgo"),
+    Strength("`rlgo`", "0.3 s", "rlgo", 10, "results/rlgo_level_10_fade_third.json"),
+    Strength("`rlgo`", "3,000 simulations", "rlgo", 10, "results/rlgo_level_10_fade.json"),
+    Strength("`heuristic_mc_rave`", "0.3 s", "heuristic_mcrave_mogo", 10, _MC, "heuristic MC-RAVE 0.3"),
+    Strength("`mc_rave`", "0.3 s", "mcrave_mogo", 10, _MC, "MC-RAVE 0.3"),
+    Strength("`uct,c=0.4`", "0.3 s", "uct_mogo", 10, _MC, "UCT 0.3"),
+    Strength("`two_phase,depth=6`", "1 s", "", 0, _TD, "two-phase, depth 6 1"),
+    Strength("`two_phase,depth=6`", "0.25 s", "", 0, _TD, "two-phase, depth 6 0.25"),
+    Strength("`two_phase,depth=9,reductions=on`", "0.25 s", "", 10, "results/two_phase_level_10.json"),
+    Strength("`two_phase,depth=9,reductions=on`", "0.25 s", "", 0, _TD, "two-phase, depth 9, late moves reduced 0.25"),
+    Strength("`dyna2`, falling step", "1 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2, falling step 1"),
+    Strength("`dyna2`", "0.25 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2 0.25"),
+    Strength("`dyna2`, falling step", "0.25 s", "dyna2_T6_mogo_3x3", 0, _TD, "Dyna-2, falling step 0.25"),
+    Strength("`td_search`", "1 s", "tdsearch_T6_mogo_2x2", 0, _TD, "TD search 1"),
+    Strength("`td_search`", "0.25 s", "tdsearch_T6_mogo_2x2", 0, _TD, "TD search 0.25"),
+    Strength("`alphabeta,weights=9x9-1M`", "6 plies", "", 0, _DEPTH, "depth 6"),
+    Strength("`alphabeta,weights=9x9-1M`", "5 plies", "", 0, _DEPTH, "depth 5"),
+    Strength("`greedy,weights=9x9-liberties-5M`", "1 ply", "", 0, "results/liberties-5M-gnugo0.json"),
+    Strength("`greedy`", "1 ply", "", 0, "results/9x9-100M-gnugo0.json"),
+    Strength("`mc`, `mcts_greedy`, `rave`, `uct_rave`, `table_search`, `open_spiel`, `random`", "any"),
+)  # fmt: skip
+
+
+def generated_pages() -> dict[Path, str]:
+    """Return the text of every page that holds something generated, as it should be."""
+    from train.bench import markdown_table
+    from train.experiments.report import systems_table
+    from train.players.listing import players_markdown
+
+    bench = json.loads((RESULTS / "bench.json").read_text("utf-8"))
+    blocks = {
+        ROOT / "README.md": {"systems": systems_table(RESULTS / "experiments", RESULTS, ROOT / "README.md")},
+        DOCS / "strength.md": {
+            "players": strength_table(bench),
+            "systems": systems_table(RESULTS / "experiments", RESULTS, DOCS / "strength.md"),
+        },
+        DOCS / "benchmarks.md": {"bench": markdown_table(bench)},
+        DOCS / "engine.md": {"levels": levels_table(RESULTS / "strength.json")},
+        DOCS / "reliability.md": {"stress": stress_table(RESULTS / "stress")},
+    }
+    pages = {path: fill(path.read_text("utf-8"), tables) for path, tables in blocks.items()}
+    return {**pages, DOCS / "players.md": players_markdown()}
+
+
+def strength_table(bench: dict[str, Any]) -> str:
+    """Return the table of all players against GNU Go, each rated by its own games; `bench` is that of `rlgo bench`."""
+    from train.arena.elo import rate
+    from train.console import markdown
+    from train.experiments.findings import ANCHOR, LINK_EXPERIMENT, analyze
+    from train.stats import in_percent
+
+    links = analyze(RESULTS / "experiments", LINK_EXPERIMENT).pairs
+    rows = [["player", "a move", "simulations a second", "GNU Go", "won", "Elo", "games"]]
+    for s in STRENGTHS:
+        result, interval, speed = _against_gnugo(s)
+        speed = bench[f"{s.speed}_sims_per_s"] if s.speed else speed
+        row = [s.player, s.budget, f"{speed:,.0f}" if speed else ""]
+        if result is None:
+            rows.append([*row, "", "no games", "", ""])
+            continue
+        rating = rate([result, *links], ANCHOR)[result.a]
+        low, high = rating.ci95
+        won = f"{result.score:,.0f} of {result.games:,}: {in_percent(result.score / result.games, interval)}"
+        elo = f"{rating.elo:,.0f} ({low:,.0f} to {high:,.0f})"
+        rows.append([*row, f"level {s.level}", won, elo, f"[raw](../{s.source})"])
+    return markdown(rows)
+
+
+def _against_gnugo(s: Strength) -> tuple[PairResult | None, tuple[float, float], float | None]:
+    """Return a player's games against GNU Go, if any, the interval of its share, and its simulations a second."""
+    from train.arena.elo import PairResult
+    from train.experiments.findings import analyze
+
+    opponent, file = f"GNU Go level {s.level}", ROOT / s.source
+    if s.source and not s.point:
+        match = json.loads(file.read_text("utf-8"))
+        if "scores" in match:  # an early match has its total alone
+            result = PairResult.of_openings(s.player, opponent, match["scores"])
+        else:
+            result = PairResult(s.player, opponent, match["wins"], match["games"])
+        return result, tuple(match["ci95"]), None
+    analysis = analyze(file.parent, file.stem) if s.point else None
+    won = analysis.won(s.point, opponent) if analysis else None
+    if won is None:
+        return None, (0.0, 1.0), None
+    scores = analysis.scores(s.point, opponent)
+    return PairResult.of_openings(s.player, opponent, scores), (won.low, won.high), analysis.speeds.get(s.point)
+
+
+def stress_table(folder: Path) -> str:
+    """Return the table of all stress tests from their records; see `tests/stress/harness.py`."""
+    from train.console import markdown
+
+    rows = []
+    for path in sorted(folder.glob("*.json")):
+        r = json.loads(path.read_text("utf-8"))
+        tried = (
+            f"{r['count']:,} {r['unit']}"
+            if r["count"] >= r["wanted"]
+            else f"{r['count']:,} of {r['wanted']:,} {r['unit']}"
+        )
+        command = f"`python tests/stress/{r['stress_test']}.py`"
+        hours = f"{r['machine_seconds'] / 3600:.2f}"
+        rows.append([r["subject"], r["promise"], tried, f"{r['failures']:,}", hours, command])
+    return markdown([["what", "promised", "tried", "failures", "hours", "command"], *rows], align="lllrrl")
+
+
+def levels_table(path: Path) -> str:
+    """Return the table of the levels of strength from their matches; see `levels.py`."""
+    from train.arena.elo import PairResult, rate
+    from train.console import markdown
+
+    raw = json.loads(path.read_text("utf-8"))
+    results = []
+    for pair in raw["pairs"]:
+        scores = [[int(game) for game in opening] for opening in pair["scores"].split()]
+        results.append(PairResult.of_openings(pair["a"], pair["b"], scores))
+    ratings = rate(results, {"GNU Go level 10": 1800.0})
+    below = {r.b: f"{r.games - r.score:g} of {r.games}" for r in results}
+    rows = []
+    for level, keys in raw["levels"].items():
+        as_rlgo = "as `rlgo`, without values of leaves" if keys.get("leaf_value") == 0 else "as `rlgo`"
+        knowledge = "none" if "heuristic" in keys else as_rlgo
+        elo, (low, high) = ratings[level].elo, ratings[level].ci95
+        rating = [f"{elo:,.0f}", f"{low:,.0f} to {high:,.0f}"]
+        times = [f"{raw['seconds_a_move'][size][level]:.2g} s" for size in ("9", "19")]
+        rows.append([level, f"{keys['simulations']:,}", knowledge, below.get(level, ""), *rating, *times])
+    columns = ["level", "simulations", "knowledge", "won against the level below", "Elo", "95 %", "a move", "on 19x19"]
+    return markdown([columns, *rows], align="rrlrrrrr")
+
+
+def fill(text: str, blocks: dict[str, str]) -> str:
+    """Fill in the marked blocks of a page. Raises ValueError where a mark is missing."""
+    for name, block in blocks.items():
+        mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        if not mark.search(text):
+            raise ValueError(f"expected <!-- {name} --> and <!-- /{name} -->")
+        text = mark.sub(lambda match, block=block: f"{match[1]}\n{block.strip()}\n\n{match[2]}", text)
+    return text
+
+
+def main() -> int:
+    """Write the pages; with --check, only name those that differ, and return 1 if there are any."""
+    stale = [path for path, text in generated_pages().items() if not path.exists() or path.read_text("utf-8") != text]
+    for path in stale:
+        print(path.relative_to(ROOT))
+        if "--check" not in sys.argv[1:]:
+            path.write_text(generated_pages()[path], "utf-8")
+    return int("--check" in sys.argv[1:] and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
