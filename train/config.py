@@ -235,6 +235,11 @@ class LearningConfig(Section):
         description="What alpha is divided by: active, the non-neutral windows (as in TD); slots, their weights (as "
         "the original program does; the best of the three, see docs/defaults.md); norm2, ||phi||^2; or nothing.",
     )
+    optimiser: Annotated[Line, Field(min_length=1), Expected("a learning rule")] = Field(
+        default="normalised",
+        description="The learning rule: normalised, that of TD; idbd, with a step size for each weight; or one of your "
+        "own, FILE.py:NAME (docs/learning_rules.md).",
+    )
     output: Annotated[str, OneOf("mean", "last")] = Field(
         default="mean", description="Which weights are measured and saved: their mean over time, or the last ones."
     )

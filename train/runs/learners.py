@@ -65,6 +65,7 @@ def make_learner(
         p.max_moves,
         seed,
         theta=theta,
+        optimiser=le.optimiser,
         workers=run.workers,
         merge_every=run.merge_every,
     )
