@@ -188,7 +188,12 @@ def draw_mc_rave(game: rlgo.Game) -> None:
         right.plot([long[m] for m in long], [short[m] for m in long], line_style(i)["marker"], ms=4, label=label,
                    color=line_style(i)["color"], alpha=0.8)  # fmt: skip
     right.axline((0.4, 0.4), slope=1, color=INK, lw=0.8)
-    right.set(xlabel="Q after 3,000 simulations of each move", title="all moves of one position", ylim=(-0.05, 1.25))
+    right.set(
+        xlabel="Q after 3,000 simulations of each move",
+        title="all moves of one position",
+        ylim=(-0.05, 1.25),
+        yticks=np.linspace(0, 1, 6),
+    )
     for ax in (left, right):
         ax.legend(fontsize=8, frameon=False)
         light_frame(ax)
