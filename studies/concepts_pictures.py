@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/concepts.md into docs/concepts: `python docs/concepts_pictures.py`.
+"""Draw the pictures of docs/concepts.md into docs/concepts: `python studies/concepts_pictures.py`.
 
 Start reading at the end. Needs matplotlib; takes some ten seconds once everything is compiled. All seeds are fixed.
 """
@@ -17,9 +17,9 @@ from PIL import Image
 import rlgo
 from mcts import ALGORITHMS, Heuristic, TreeSearch
 from mcts.rave import hand_selected_beta, minimum_mse_beta
-from rlgo.contributions import contributions
-from rlgo.coords import COLUMNS, from_row_col, star_points, to_row_col, to_vertex
-from rlgo.draw import colors_of, picture
+from rlgo.learning.contributions import contributions
+from rlgo.go.coords import COLUMNS, from_row_col, star_points, to_row_col, to_vertex
+from rlgo.go.draw import colors_of, picture
 from train.plots import FIRST, INK, SECOND, light_frame, line_style, percent
 
 DOCS = Path(__file__).resolve().parent
