@@ -113,7 +113,7 @@ def rule(state: int, **parameters: float) -> Callable[[Callable[..., float]], Le
     return decorate
 
 
-@rule(state=2, meta=0.1)
+@rule(state=2, meta=100.0)
 def idbd(gradient, curvature, state, alpha, p):
     """Adapt a step size for each weight: IDBD (Sutton 1992), with TD errors as in TIDBD (Kearney et al. 2018).
 
