@@ -258,10 +258,10 @@ def inline_once(function: Any) -> Any:
     return njit(function, inline="always")
 
 
-def callback(signature: Any, function: Any) -> Any:
+def callback(signature: str, function: Any) -> Any:
     """Compile a function that kernels call through a pointer: they stay as they are, whichever function it is.
 
-    signature : a numba signature, ``types.float64(types.float64)``
+    signature : as numba writes it, ``float64(float64, float32[::1])``
     """
     return numba.cfunc(signature, error_model="numpy")(function)
 

@@ -21,13 +21,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
 from rlgo.base.errors import RlgoError, nearest, shown
 from rlgo.base.jit import callback, inline, njit
 
-_FLOATS = types.Array(types.float32, 1, "C")
-_SIGNATURE = types.float64(types.float64, types.float64, _FLOATS, types.float64, types.Array(types.float64, 1, "C"))
+_SIGNATURE = "float64(float64, float64, float32[::1], float64, float64[::1])"  # of a rule, see `rule`
 
 
 class Optimiser(NamedTuple):
