@@ -115,7 +115,7 @@ class RunConfig(Section):
         default="",
         description="A weight file with the same features to start from. Empty: all weights are 0, as in the paper.",
     )
-    games: Count = group(Learning(), "games")
+    games: Count = group(Learning(), "games", games={"name": "games", "aliases": ""})
     out: Folder = Field(default="runs", description="The folder that contains the run folders.")
     log_every: Annotated[Count, Field(ge=1)] = Field(
         default=10_000, description="Games between two points in the logs."

@@ -366,13 +366,19 @@ def _field(default: Any, key: Key) -> Any:
     return Field(default=default, description=key.meaning, json_schema_extra={"key": key})  # type: ignore[dict-item]
 
 
+def note_of(field: FieldInfo) -> Key:
+    """Return what is declared about a field beside its type; for one that is no player's key, its meaning alone."""
+    extra: Any = field.json_schema_extra or {"key": Key(str(field.description))}
+    return extra["key"]
+
+
 def _as_key(default: Any, kind: Any, key: Key) -> tuple[Any, Any]:
     """Return the type of a key and its field."""
     hint: Any
     if isinstance(kind, Choice):
         hint, default = Annotated[str, OneOf(*kind.codes)], name_of(default, kind.codes)
     elif isinstance(kind, OrWord):
-        hint = Annotated[int, BeforeValidator(_whole), Within(kind.kind)] | Literal[kind.word]  # type: ignore[name-defined]
+        hint = Annotated[int, BeforeValidator(_whole), Within(kind.kind)] | Literal[kind.word]
         default = kind.word if default == kind.code else default
     elif isinstance(kind, Whole):
         hint = Annotated[int, BeforeValidator(_whole), Within(kind)]
@@ -464,10 +470,10 @@ def section(cls: SectionType) -> SectionType:
         defer_build=True,  # until the first instance: most commands need few of the sections
     )
     made: Any = pydantic.dataclasses.dataclass(frozen=True, config=config)(cls)
-    notes = {name: extra["key"] for name, field in made.fields().items() if (extra := field.json_schema_extra)}
+    notes = {name: note_of(field) for name, field in made.fields().items()}
     spellings = {spelled(name): name for name in made.fields() if spelled(name) != name}
     made.aliases = spellings | {alias: name for name, key in notes.items() for alias in key.aliases.split()}
-    made.implied = {name: key.implies for name, key in notes.items() if key.implies} | vars(cls).get("implied", {})
+    made.implied = {**cls.implied, **{name: key.implies for name, key in notes.items() if key.implies}}
     return made
 
 

@@ -23,10 +23,7 @@ SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("
 # Windows that see liberties (windows.py), by what they tell apart: atari; or one, two, or more liberties. (2x3 with
 # more than atari has too many configurations for 16 bits.)
 LIBERTY_CLASSES = {"atari": 2, "liberties": 3}
-LIBERTY_WINDOWS = {
-    "atari": ("atari 2x2", "atari 2x3", "atari plus"),
-    "liberties": ("liberties 2x2", "liberties plus"),
-}
+LIBERTY_WINDOWS = {"atari": ("atari 2x2", "atari 2x3", "atari plus"), "liberties": ("liberties 2x2", "liberties plus")}
 
 LOGISTIC, LINEAR = 0, 1
 VALUES = {"logistic": LOGISTIC, "linear": LINEAR}
@@ -95,7 +92,7 @@ class Learning(NamedTuple):
         float,
         POSITIVE,
         Key(
-            "Step size before normalisation (TD: 0.1). Larger is better if the mean of the weights plays.",
+            "Step size before normalisation (TD: 0.1); larger is better in training, where the mean of the weights plays.",
             "tdsearch_alpha step_lambda",
             implies={"schedule": "constant"},
         ),
@@ -130,12 +127,15 @@ class Learning(NamedTuple):
     games: Annotated[
         int,
         Whole(ge=1, le=HUGE),
-        Key("Games of self-play (TD: a million), or simulations, that the schedule of alpha spans.", needs=_HAS_AN_END),
+        Key(
+            "Games of self-play (TD: a million), or simulations of a search; the schedule of alpha spans them.",
+            name="schedule_games",
+            aliases="span",
+            needs=_HAS_AN_END,
+        ),
     ] = 1_000_000
     lambda_: Annotated[
-        float,
-        PROBABILITY,
-        Key("Trace decay: 0 is TD(0), as in TD; 1 is Monte-Carlo.", "tdsearch_lambda step_lambda"),
+        float, PROBABILITY, Key("Trace decay: 0 is TD(0), as in TD; 1 is Monte-Carlo.", "tdsearch_lambda step_lambda")
     ] = 0.0
     plies: Annotated[
         int,
@@ -143,9 +143,7 @@ class Learning(NamedTuple):
         Key("Plies between the two positions of an update (TD, equation 10: 2; the same colour is to play)."),
     ] = 2
     value: Annotated[
-        int,
-        Choice(VALUES),
-        Key("The value function: sigma(phi . theta) (TD, equation 9), or 1/2 + phi . theta."),
+        int, Choice(VALUES), Key("The value function: sigma(phi . theta) (TD, equation 9), or 1/2 + phi . theta.")
     ] = LOGISTIC
     update: Annotated[
         int,
