@@ -50,8 +50,7 @@ POSITIVE = Number(gt=0)
 AT_LEAST_0 = Number(ge=0)
 PROBABILITY = Number(ge=0, le=1)
 BOARD_SIZE = Whole(ge=MIN_SIZE, le=MAX_SIZE)
-KOMI = Number(ge=-361, le=361)  # of training and matches
-ANY_KOMI = Number(ge=-10_000, le=10_000)  # of a single game, where some programs write handicaps as komi
+KOMI = Number(ge=-10_000, le=10_000)  # beyond any score: some programs write handicaps as komi
 THREADS = Whole(ge=1, le=64)
 WORKERS = Whole(ge=1, le=1_000)  # of training, which may be processes on a cluster
 SIMULATIONS, SECONDS = OrNone(COUNT), OrNone(POSITIVE)
@@ -92,7 +91,7 @@ class Learning(NamedTuple):
         float,
         POSITIVE,
         Key(
-            "Step size before normalisation (TD: 0.1); larger is better in training, where the mean of the weights plays.",
+            "Step size before normalisation (TD: 0.1); larger is better in training, where the mean of weights plays.",
             "tdsearch_alpha step_lambda",
             implies={"schedule": "constant"},
         ),
@@ -192,4 +191,3 @@ class Policy(NamedTuple):
         POSITIVE,
         Key("For softmax, in units of V: a move's probability is proportional to exp(V / temperature)."),
     ] = 0.1
-    value: Annotated[int, Choice(VALUES)] = LOGISTIC  # which V the softmax weighs

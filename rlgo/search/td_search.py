@@ -146,7 +146,7 @@ def play_simulation(scratch, table, settings, rules, long_term):
     # T plies of the learned policy ...
     while t < simulation.plies and t < simulation.max_moves and not finished:
         if long_term is None:
-            p, _ = choose_move(b, sh, table, settings.policy, rng)
+            p, _ = choose_move(b, sh, table, settings.policy, settings.learning.value, rng)
         else:
             p = choose_move_by_both(b, sh, table, long_term.shapes[1], long_term.table, settings.policy, rng)
         play(b, p, rules.zobrist)
@@ -287,7 +287,7 @@ class TdSearch(Player):
             raise RlgoError('learning.update = "step": expected "game"; a search learns from whole simulations')
         self.name, self.sizes, self.resign = name, (size,), PROBABILITY.check("resign", resign)
         self.reset, self.delay = Switch().check("reset", reset), DELAY.check("delay", delay)
-        self.policy, self.learning, self.default = policy._replace(value=learning.value), learning, default
+        self.policy, self.learning, self.default = policy, learning, default
         self.simulation = simulation._replace(max_moves=check_max_moves(simulation.max_moves, size))
         self.workers = THREADS.check("workers", workers)
         self.features = self._features(size, sizes, liberties)
