@@ -68,6 +68,9 @@ _FLAT = (ActionValue.FLAT,)
 _TREE = (ActionValue.MC, ActionValue.RAVE, ActionValue.MC_RAVE)
 _AMAF = (ActionValue.RAVE, ActionValue.MC_RAVE)
 _COMBINED = (ActionValue.MC_RAVE,)
+_BY_K = needs("schedule", "hand_selected", "hand_selected_action")
+_BY_BIAS = needs("schedule", "minimum_mse", "minimum_mse_exact")
+_HAND_SELECTED = {"schedule": "hand_selected"}
 _HEURISTIC = Needs("a heuristic", lambda keys: keys.heuristic != "none")
 _PATTERNS = Needs(
     "a heuristic with learned patterns and no prior_search",
@@ -109,30 +112,15 @@ class Settings(NamedTuple):
     rave_k: Annotated[
         float,
         POSITIVE,
-        Key(
-            "k, the equivalence parameter.",
-            "rave_k",
-            aliases="k",
-            needs=needs("schedule", "hand_selected", "hand_selected_action"),
-            implies={"schedule": "hand_selected"},
-            of=_COMBINED,
-        ),
+        Key("k, the equivalence parameter.", "rave_k", aliases="k", needs=_BY_K, implies=_HAND_SELECTED, of=_COMBINED),
     ] = 10_000.0
     rave_bias: Annotated[
-        float,
-        AT_LEAST_0,
-        Key(
-            "b, the bias of AMAF values.",
-            "rave_bias",
-            aliases="bias",
-            needs=needs("schedule", "minimum_mse", "minimum_mse_exact"),
-            of=_COMBINED,
-        ),
+        float, AT_LEAST_0, Key("b, the bias of AMAF values.", "rave_bias", aliases="bias", needs=_BY_BIAS, of=_COMBINED)
     ] = 0.02
     amaf_own: Annotated[
         bool,
         Key(
-            "All moves as first as in Algorithm 2: earlier plays by the other player do not exclude a point.",
+            "AMAF as in Algorithm 2: only a player's own earlier play at a point excludes it.",
             "rave_readings",
             of=_AMAF,
         ),
@@ -152,12 +140,7 @@ class Settings(NamedTuple):
     patterns_after: Annotated[  # see `search.without_patterns`
         int,
         COUNT,
-        Key(
-            "Visits of a node before its prior has learned patterns; until then they are replaced by handcrafted "
-            "values.",
-            needs=_PATTERNS,
-            of=_TREE,
-        ),
+        Key("Visits of a node before learned patterns replace handcrafted values in H.", needs=_PATTERNS, of=_TREE),
     ] = 1
     prior_n: Annotated[
         int,
@@ -167,13 +150,7 @@ class Settings(NamedTuple):
     prior_n_amaf: Annotated[
         int,
         _PRIOR_COUNT,
-        Key(
-            "M (C~), the confidence in H as an AMAF value, in visits.",
-            "heuristics",
-            aliases="M",
-            needs=_HEURISTIC,
-            of=_AMAF,
-        ),
+        Key("M (C~), the same for H as an AMAF value.", "heuristics", aliases="M", needs=_HEURISTIC, of=_AMAF),
     ] = 50
     temperature: Annotated[  # see `flat.choose_flat`
         float, AT_LEAST_0, Key("Simulate moves in proportion to exp(Q / temperature); 0: all equally often.", of=_FLAT)
@@ -181,11 +158,7 @@ class Settings(NamedTuple):
     pruning: Annotated[  # see `flat.choose_flat`
         float,
         AT_LEAST_0,
-        Key(
-            "Progressive pruning: drop a move if its value is this many standard errors of both below the best; 0: "
-            "none.",
-            of=_FLAT,
-        ),
+        Key("Progressive pruning: drop moves this many standard errors of both below the best; 0: none.", of=_FLAT),
     ] = 0.0
     truncate: Annotated[
         int,
@@ -195,10 +168,7 @@ class Settings(NamedTuple):
     leaf_value: Annotated[  # see `search.leaf_share`
         float,
         PROBABILITY,
-        Key(
-            "The share of V, by the weights, of the position where the tree ends, in the outcome of each simulation.",
-            of=_TREE,
-        ),
+        Key("The share of V of the position where the tree ends in the outcome of each simulation.", of=_TREE),
     ] = 0.0
     leaf_fade: Annotated[
         float,

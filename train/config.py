@@ -53,7 +53,6 @@ from train.settings import (
     shorten,
     spelled,
     to_toml_value,
-    tuple_of,
     unknown_key,
 )
 
@@ -200,7 +199,7 @@ class LearningConfig(GroupedSection):
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be combined."""
-        tuple_of(self, "rule")
+        _ = self.rule
 
 
 @section

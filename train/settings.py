@@ -313,8 +313,8 @@ def _types_of(kind: _Type) -> set[type]:
 # ---------------------------------------------------------------------------------------------
 
 
-class _Group:
-    """Fields of a NamedTuple that are keys of a section, and what each is called there."""
+class Group:
+    """Fields of a NamedTuple that are keys of a section, and what each is called there; see `group`."""
 
     def __init__(self, start: Any, keys: Mapping[str, Key]):
         bounds = dict(bounds_of(type(start)))
@@ -324,8 +324,12 @@ class _Group:
             for field, key in keys.items()
         }
 
+    def __get__(self, section: Section | None, owner: type) -> Any:
+        """Return the NamedTuple of a section's values, where it is an attribute of a section."""
+        return self if section is None else self.read(section)
+
     def read(self, section: Section, **others: Any) -> Any:
-        """Return the NamedTuple of a section's values; see `tuple_of`."""
+        """Return the NamedTuple of a section's values, and of further fields that are no keys."""
         try:
             return self.start._replace(**{field: getattr(section, key) for field, key in self.keys.items()}, **others)
         except RlgoError as error:  # about several fields, by their own names
@@ -347,14 +351,9 @@ def group(start: Any, *fields: str, without: Iterable[str] = (), **changes: Mapp
     changes : attributes of the `Key` of a field that are others in this section, such as its name
     """
     keys = {field: key for field, key in keys_of(type(start)).items() if field in (fields or start._fields)}
-    return _Group(
+    return Group(
         start, {f: dataclasses.replace(key, **changes.get(f, {})) for f, key in keys.items() if f not in without}
     )
-
-
-def tuple_of(section: Section, name: str, **others: Any) -> Any:
-    """Return the NamedTuple of a group of a section, with further fields that are no keys."""
-    return type(section).groups[name].read(section, **others)
 
 
 def key(default: Any, meaning: str, experiments: str = "", **others: Any) -> Any:
@@ -388,19 +387,16 @@ def _as_key(default: Any, kind: Any, key: Key) -> tuple[Any, Any]:
 
 
 def _expand(cls: type[Section]) -> None:
-    """Put the keys of each group in its place among the annotations of a section, and its NamedTuple on the section."""
+    """Put the keys of each group in its place among the annotations of a section."""
     annotations: dict[str, Any] = {}
     for name, hint in vars(cls).get("__annotations__", {}).items():
-        group = vars(cls).get(name)
-        if not isinstance(group, _Group):
+        found = vars(cls).get(name)
+        if not isinstance(found, Group):
             annotations[name] = hint
             continue
-        for key, (kind, field) in group.declared.items():
+        for key, (kind, field) in found.declared.items():
             annotations[key] = kind
             setattr(cls, key, field)
-        if name not in group.declared:
-            cls.groups = {**cls.groups, name: group}
-            setattr(cls, name, property(group.read))
     cls.__annotations__ = annotations
 
 
@@ -429,13 +425,11 @@ class Section(metaclass=_Checked):
     prefix : prefix of keys in error messages, such as ``learning.``
     aliases : other spellings of keys, mapped to the keys
     implied : if the first key is given, the others take these values instead of their defaults
-    groups : by the names of their attributes, see `group`
     """
 
     prefix: ClassVar[str] = ""
     aliases: ClassVar[Mapping[str, str]] = {}
     implied: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    groups: ClassVar[Mapping[str, _Group]] = {}
 
     @classmethod
     def fields(cls) -> dict[str, FieldInfo]:

@@ -304,10 +304,8 @@ def bounds_of(cls: type) -> Iterator[tuple[str, Any]]:
 def keys_of(cls: type) -> dict[str, Key]:
     """Return the `Key` of each field of a NamedTuple that people may set."""
     hints = get_type_hints(cls, include_extras=True).items()
-    notes = {
-        name: [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Key)] for name, hint in hints
-    }
-    return {name: keys[0] for name, keys in notes.items() if keys}
+    notes = ((name, note) for name, hint in hints for note in getattr(hint, "__metadata__", ()))
+    return {name: note for name, note in notes if isinstance(note, Key)}
 
 
 def name_of(code: int, codes: Mapping[str, int]) -> str:

@@ -7,7 +7,6 @@ Start reading at `Keys`, then `TdSearchKeys`. Keys are declared by the algorithm
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -41,20 +40,12 @@ from train.settings import (
     group,
     key,
     section,
-    tuple_of,
 )
 
 
 def default_of(function: Callable[..., Any], argument: str) -> Any:
     """Return the default of a function's or a class's argument."""
     return inspect.signature(function).parameters[argument].default
-
-
-def with_default(kind: type[Keys], name: str, default: Any) -> Any:
-    """Copy a key of a parent class, with another default."""
-    changed = copy.copy(kind.fields()[name])
-    changed.default = default
-    return changed
 
 
 # ---------------------------------------------------------------------------------------------
@@ -110,7 +101,7 @@ Workers = Annotated[int, Within(THREADS)]
 Probability = Annotated[float, Within(PROBABILITY)]
 Seconds = Annotated[float, Within(AT_LEAST_0)]
 
-SECONDS = key(0.0, "Seconds per move; 0: only the other limits apply.")
+SECONDS = "Seconds per move; 0: only the other limits apply."
 SIMULATIONS = "Simulations per move; none: as many as the time allows, which is the default if `seconds` is given."
 POLICY_FILE = key(
     "",
@@ -126,10 +117,11 @@ RESIGN = "Resign if the best move's probability of winning is below this."
 def default_policy_of(keys: Any) -> DefaultPolicy:
     """Return the default policy that a player's keys describe; RlgoError for a bad file."""
     if keys.default_policy == "softmax":
-        return tuple_of(keys, "rollout", softmax=loaded(_load_tables, find_softmax_policy(keys.policy_file)))
+        tables = loaded(_load_tables, find_softmax_policy(keys.policy_file))
+        return type(keys).rollout.read(keys, softmax=tables)
     if keys.policy_file:
         raise RlgoError(f"policy_file cannot be combined with default_policy = {keys.default_policy}")
-    return tuple_of(keys, "rollout")
+    return keys.rollout
 
 
 def _load_tables(file: Path) -> Tables:
@@ -193,7 +185,7 @@ class TdSearchKeys(Keys):
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
 
     simulations: CountOrNone = key(default_of(TdSearch, "simulations"), SIMULATIONS, aliases="sims")
-    seconds: Seconds = SECONDS
+    seconds: Seconds = key(0.0, SECONDS)
     sizes: Sizes = key(
         default_of(TdSearch, "sizes"), "Window sizes of the local shape features, such as 1+2.", "tdsearch_shapes"
     )
@@ -248,12 +240,7 @@ class TableSearchKeys(Keys):
     def make(self, size: int, seed: Seed) -> Player:
         """Make the table search."""
         return table_search.TableSearch(
-            size,
-            self.simulations,
-            self.policy,
-            self.learning,
-            default_policy_of(self),
-            seed=seed,
+            size, self.simulations, self.policy, self.learning, default_policy_of(self), seed=seed
         )
 
 
@@ -355,7 +342,7 @@ class AlphaBetaKeys(AlphaBetaPhase):
     limits: ClassVar[tuple[str, ...]] = ("depth", "seconds")
 
     weights: settings.Shipped = WEIGHTS
-    seconds: Seconds = SECONDS
+    seconds: Seconds = key(0.0, SECONDS)
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the alpha-beta player."""

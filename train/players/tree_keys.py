@@ -38,7 +38,6 @@ from train.players.keys import (
     register,
     seconds_or_none,
     weights_for,
-    with_default,
 )
 from train.players.levels import LEVELS
 from train.players.loading import loaded
@@ -63,7 +62,7 @@ class SimulationKeys(Keys):
     best_weights: ClassVar[dict[int, str]] = {}  # by board size, where they are not those of the best greedy player
 
     simulations: CountOrNone = key(default_of(TreeSearch, "simulations"), SIMULATIONS, aliases="sims")
-    seconds: Seconds = SECONDS
+    seconds: Seconds = key(0.0, SECONDS)
     rollout: DefaultPolicy = group(DefaultPolicy())
     policy_file: settings.Path = POLICY_FILE
     epsilon: Probability = key(
@@ -173,8 +172,8 @@ class EngineKeys(TreeKeys):
         for size in sorted(set(range(MIN_SIZE, MAX_SIZE + 1)) - set(shipped_weight_sizes()))
     }
 
-    simulations: CountOrNone = with_default(SimulationKeys, "simulations", "none")
-    seconds: Seconds = with_default(SimulationKeys, "seconds", 1.0)
+    simulations: CountOrNone = key("none", SIMULATIONS, aliases="sims")
+    seconds: Seconds = key(1.0, SECONDS)
     strength: Annotated[int, Field(ge=min(LEVELS), le=max(LEVELS))] | None = key(
         None, "A level of strength, in place of simulations and seconds: 1 is a beginner, 10 the strongest."
     )
