@@ -100,8 +100,8 @@ class Learning(NamedTuple):
         int,
         Choice(STEP_SCHEDULES),
         Key(
-            "How alpha falls from game to game, or from simulation to simulation of a search: harmonic, "
-            "alpha * half / (half + game); linear and exponential, to `alpha_final` at the last game.",
+            "How alpha falls from game to game, or with the simulations of a search: harmonic, alpha * half / (half + "
+            "game); linear and exponential, to `alpha_final` at the last one.",
             "tdsearch_alpha step_lambda",
         ),
     ] = CONSTANT

@@ -41,7 +41,6 @@ UNIFORM, MOGO, LEARNED, SOFTMAX = 0, 1, 2, 3
 DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO, "softmax": SOFTMAX}
 TREE_DEFAULT_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}  # tree searches can also play by a value function
 
-
 # MoGo's rules are also in use where a tree search has them as its heuristic.
 _MOGO = Needs("default_policy = mogo", lambda keys: "mogo" in (keys.default_policy, getattr(keys, "heuristic", "")))
 
@@ -64,11 +63,7 @@ class DefaultPolicy(NamedTuple):
         ),
     ] = MOGO
     save: Annotated[
-        bool,
-        Key(
-            "MoGo's rule: save stones that were just put into atari, by capture or by extension to two liberties.",
-            needs=_MOGO,
-        ),
+        bool, Key("MoGo's rule: save stones just put into atari, by capture or to two liberties.", needs=_MOGO)
     ] = True
     pattern: Annotated[bool, Key("MoGo's rule: 3x3 patterns around the last move.", needs=_MOGO)] = True
     capture: Annotated[bool, Key("MoGo's rule: capture anything in atari.", needs=_MOGO)] = True

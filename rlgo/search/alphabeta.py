@@ -62,8 +62,8 @@ class Options(NamedTuple):
     reductions: Annotated[
         bool,
         Key(
-            "Late move reductions: late moves are searched less deeply first, which gives three plies more in the same "
-            "time. They may change the result."
+            "Late move reductions: late moves are searched less deeply first, for three plies more in the same time. "
+            "They may change the result."
         ),
     ] = False
 

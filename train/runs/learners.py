@@ -42,19 +42,8 @@ def make_learner(
     learning, policy = config.learning.rule._replace(games=config.run.games), config.policy.rule
     if config.policy.kind != "epsilon_greedy":
         policy = policy._replace(epsilon=0.0)
-    features = features_of(config)
-    run = config.run
-    return kind(
-        features,
-        learning,
-        policy,
-        config.board.komi,
-        config.policy.max_moves,
-        seed,
-        theta=theta,
-        workers=run.workers,
-        merge_every=run.merge_every,
-    )
+    arguments = features_of(config), learning, policy, config.board.komi, config.policy.max_moves, seed
+    return kind(*arguments, theta=theta, workers=config.run.workers, merge_every=config.run.merge_every)
 
 
 @contextlib.contextmanager
