@@ -193,6 +193,11 @@ class LearningConfig(GroupedSection):
     prefix: ClassVar[str] = "learning."
 
     rule: Learning = group(Learning(), without=("games",), schedule={"name": "alpha_schedule"})
+    optimiser: Annotated[Line, Field(min_length=1), Expected("a learning rule")] = Field(
+        default="normalised",
+        description="The learning rule: normalised, that of TD; idbd, with a step size for each weight; or one of your "
+        "own, FILE.py:NAME (docs/learning_rules.md).",
+    )
     output: Annotated[str, OneOf("mean", "last")] = Field(
         default="mean", description="Which weights are measured and saved: their mean over time, or the last ones."
     )

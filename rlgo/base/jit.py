@@ -258,6 +258,14 @@ def inline_once(function: Any) -> Any:
     return njit(function, inline="always")
 
 
+def callback(signature: Any, function: Any) -> Any:
+    """Compile a function that kernels call through a pointer: they stay as they are, whichever function it is.
+
+    signature : a numba signature, ``types.float64(types.float64)``
+    """
+    return numba.cfunc(signature, error_model="numpy")(function)
+
+
 @contextmanager
 def compiling(what: str) -> Iterator[None]:
     """Report on stderr that something is being compiled, unless this version of it was compiled before.

@@ -24,6 +24,7 @@ from rlgo.features.incremental import reset
 from rlgo.features.rewriting import fuse
 from rlgo.features.shapes import FeatureSet, Table
 from rlgo.go.rules import check_max_moves, make_rules
+from rlgo.learning.optimisers import find_rule, state_of
 from rlgo.learning.scratch import clear_tally, make_scratch
 from rlgo.learning.selfplay import Tally, learn_episodes, play_episodes, tally_dtype
 from rlgo.learning.td import make_memory, write_through
@@ -66,6 +67,7 @@ class WorkerArguments(NamedTuple):
     max_moves: int
     seed: int | np.random.SeedSequence
     theta: np.ndarray | None = None
+    optimiser: str = "normalised"
 
 
 class LearnWorker:
@@ -74,6 +76,7 @@ class LearnWorker:
     Attributes
     ----------
     memory : the weights, float32[n + 1] as `theta` and written out by shape (`td.Memory`)
+    state : float32[n + 1, k], what the learning rule keeps for each weight
     episode : the last game (`td.episode_dtype`)
     rng : uint64[1], the state of the random numbers
     occurrences : int64[n + 1], how often each weight's shapes occurred, see `td.UpdateScratch`
@@ -91,11 +94,12 @@ class LearnWorker:
         max_moves: int,
         seed: int | np.random.SeedSequence,
         theta: np.ndarray | None = None,
+        optimiser: str = "normalised",
     ):
         self.features, self.learning, self.policy = features, learning, policy
         self.max_moves = check_max_moves(max_moves, features.size, "policy.max_moves")
-        self.memory = make_memory(features, theta)
-        self.theta = self.memory.theta
+        self.memory = make_memory(features, learning, theta, find_rule(optimiser))
+        self.theta, self.state = self.memory.theta, state_of(self.memory.optimiser)
         self.occurrences = self.memory.scratch.occurrences
         self._rules = make_rules(features.size, komi)
         self._scratch = make_scratch(features.size, tally_dtype(), seed, sees_liberties=features.sees_liberties)
@@ -133,9 +137,10 @@ class LearnWorker:
         """Cut games into slices, between which Python sees Ctrl-C. Results do not depend on them."""
         return Budget(games, stop=lambda: self.stopped).slices(seconds=BATCH_SECONDS)
 
-    def adopt(self, theta: np.ndarray) -> None:
-        """Replace the weights by these, float32[n + 1]."""
+    def adopt(self, theta: np.ndarray, state: np.ndarray) -> None:
+        """Replace the weights and what the learning rule keeps of them, float32[n + 1] and float32[n + 1, k]."""
         _adopt(theta, self.memory)
+        self.state[:] = state
 
 
 @njit
@@ -160,15 +165,19 @@ class LearnWorkers:
     Attributes
     ----------
     theta : float32[n + 1], the merged weights
+    optimiser : float32[n + 1, k], what the learning rule keeps for each weight, merged like the weights
     log : receives messages, one line each; `train.runs.workers` reports lost workers here
     """
 
     theta: np.ndarray
+    optimiser: np.ndarray
     log: Callable[[str], None] = staticmethod(_log)
 
     def __init__(self, workers: Sequence[LearnWorker]):
         self.workers = workers
-        self.theta = workers[0].theta if len(workers) == 1 else workers[0].theta.copy()
+        self.theta, self.optimiser = workers[0].theta, workers[0].state
+        if len(workers) > 1:
+            self.theta, self.optimiser = self.theta.copy(), self.optimiser.copy()
         self._threads = ThreadPoolExecutor(len(workers)) if len(workers) > 1 else None
 
     def learn(self, games: int, first: int) -> np.record:
@@ -188,7 +197,8 @@ class LearnWorkers:
                 pass  # in short steps: a signal that one of the threads takes does not wake this one
             tallies = [job.result() for job in jobs]
         self.theta = merged(self.theta, [worker.theta for worker in self.workers])
-        list(self._threads.map(lambda worker: worker.adopt(self.theta), self.workers))
+        self.optimiser = merged(self.optimiser, [worker.state for worker in self.workers])
+        list(self._threads.map(lambda worker: worker.adopt(self.theta, self.optimiser), self.workers))
         return add_up(tallies)
 
     def compile(self) -> None:
@@ -207,6 +217,7 @@ class LearnWorkers:
         """Return everything that `restore` needs to continue as if nothing had happened."""
         return {
             "theta": self.theta.copy(),
+            "optimiser": self.optimiser.copy(),
             "occurrences": self.occurrences(),
             "rng": np.concatenate([worker.rng for worker in self.workers]),
         }
@@ -216,8 +227,9 @@ class LearnWorkers:
         for worker in self.workers:
             worker.stopped = False
         self.theta[:] = state["theta"]
+        self.optimiser[:] = state.get("optimiser", 0)  # in states from before there were learning rules
         for i, worker in enumerate(self.workers):
-            worker.theta[:] = self.theta
+            worker.theta[:], worker.state[:] = self.theta, self.optimiser
             worker.memory.table.black[:] = worker.features.expand(self.theta)
             worker.rng[0] = state["rng"][i]
             worker.occurrences[:] = state["occurrences"] if i == 0 else 0
@@ -263,6 +275,7 @@ class Learner:
     max_moves : plies; a longer game is discarded; 0 is 3 * size * size
     seed : an int or a `numpy.random.SeedSequence`
     theta : weights to start from, copied; None: zeros
+    optimiser : the learning rule by name, see `optimisers.find_rule`
     workers : threads that play and learn
     merge_every : games of each worker between two merges, or, with one worker, two updates of the mean
 
@@ -285,6 +298,7 @@ class Learner:
         seed: int | np.random.SeedSequence = 1,
         *,
         theta: np.ndarray | None = None,
+        optimiser: str = "normalised",
         workers: int = 1,
         merge_every: int = 1_000,
     ):
@@ -297,7 +311,7 @@ class Learner:
         self.features, self.learning, self.policy = features, learning, policy
         self.komi = KOMI.check("komi", komi)
         self.round = workers * merge_every
-        arguments = WorkerArguments(features, learning, policy, self.komi, max_moves, seeds[0], theta)
+        arguments = WorkerArguments(features, learning, policy, self.komi, max_moves, seeds[0], theta, optimiser)
         self.pool = self._spawn([arguments._replace(seed=seed) for seed in seeds])
         self.theta_mean = self.theta.astype(np.float64)
         self.games = self.lost = 0

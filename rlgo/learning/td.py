@@ -1,6 +1,7 @@
 """The TD update: logistic or linear, one- or two-ply, TD(0) or TD(lambda), normalised.
 
-Start reading at `learn_game`. TD paper, Sections 2.3, 2.4, 3.2 and 3.3.4.
+Start reading at `learn_game`. TD paper, Sections 2.3, 2.4, 3.2 and 3.3.4. Other rules than the papers' are in
+`optimisers.py`.
 
 The standard update is normalised, two-ply, logistic TD(0), called NTD2(0) (TD paper, equation 10):
 
@@ -31,12 +32,13 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.base.jit import inline, njit
-from rlgo.base.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS
+from rlgo.base.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS, STEP, Learning
 from rlgo.features.incremental import x_of
 from rlgo.features.liberties import has_two_weights
 from rlgo.features.shapes import GROUP, WINDOWS_OVER_POINT, Classes, FeatureSet, Table, max_windows
 from rlgo.go.rules import max_plies
-from rlgo.learning.change_log import log_change
+from rlgo.learning.change_log import ChangeLog, log_change
+from rlgo.learning.optimisers import LearningRule, Optimiser, change_of, take_step
 from rlgo.learning.value import squash
 
 # ---------------------------------------------------------------------------------------------
@@ -128,6 +130,7 @@ def episode_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
     n_events, event_window, event_configuration : changes of windows, in order, with the new configuration
     event_end[T + 1] : events up to and including move t - 1, those that led to s_t
     e[T] : the errors e_t; rate[T + 1] : prefix sums, over t, of alpha * e_t / ||phi(s_t)||^2
+    mass[T + 1] : prefix sums of 1 / ||phi(s_t)||^2, for optimisers
     since[W], ld[W], li[W] : scratch of `learn_game`: the first state of each window's shape, and its classes
     """
     windows = max_windows(size, sees_liberties)
@@ -139,6 +142,7 @@ def episode_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
         ("n_events", np.int32),
         ("v", np.float64, (plies + 1,)),
         ("rate", np.float64, (plies + 1,)),
+        ("mass", np.float64, (plies + 1,)),
         ("e", np.float64, (plies + 1,)),
         ("event_end", np.int32, (plies + 1,)),
         ("since", np.int32, (windows,)),
@@ -153,7 +157,10 @@ def episode_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
 
 
 class UpdateScratch(NamedTuple):
-    """What the update needs in addition to the weights, one per worker; n weights, W windows."""
+    """What the update needs in addition to the weights, one per worker; n weights, W windows.
+
+    Arrays that the settings do not need are empty: those for NORM2, and those for STEP.
+    """
 
     touched: np.ndarray  # int32[n + 2]: weights changed by this update ...
     is_touched: np.ndarray  # uint8[n + 1]: ... and whether a weight is among them
@@ -173,26 +180,34 @@ class Memory(NamedTuple):
     table: Table  # theta written out by shape, the same array for both colours
     classes: Classes
     scratch: UpdateScratch
+    optimiser: Optimiser | None  # of another rule than the papers'
 
 
-def make_memory(features: FeatureSet, theta: np.ndarray | None = None) -> Memory:
-    """Make a memory that starts with these weights, float32[n + 1], copied; None: zeros."""
+def make_memory(
+    features: FeatureSet, learning: Learning, theta: np.ndarray | None = None, rule: LearningRule | None = None
+) -> Memory:
+    """Make a memory that starts with these weights, float32[n + 1], copied; None: zeros.
+
+    rule : the learning rule; None: that of the papers
+    """
     own = np.zeros(features.n_weights + 1, np.float32)
     if theta is not None:
         features.check(theta)
         own[:] = theta
-    return Memory(own, features.table(own), features.classes, _make_scratch(features.n_weights, len(features.windows)))
+    scratch = _make_scratch(features.n_weights + 1, len(features.windows), learning)
+    optimiser = None if rule is None else rule.make(features.n_weights)
+    return Memory(own, features.table(own), features.classes, scratch, optimiser)
 
 
-def _make_scratch(n_weights: int, n_windows: int) -> UpdateScratch:
-    n = n_weights + 1
+def _make_scratch(n: int, n_windows: int, learning: Learning) -> UpdateScratch:
+    n_counts, n_traces = n if learning.normalise == NORM2 else 0, n if learning.update == STEP else 0
     return UpdateScratch(
         np.zeros(n + 1, np.int32),
         np.zeros(n, np.uint8),
-        np.zeros(n, np.int32),
-        np.zeros((2, n), np.float32),
-        np.zeros((2, n), np.int32),
-        np.zeros((2, n), np.uint8),
+        np.zeros(n_counts, np.int32),
+        np.zeros((2, n_traces), np.float32),
+        np.zeros((2, n_traces), np.int32),
+        np.zeros((2, n_traces), np.uint8),
         np.zeros(2, np.int64),
         np.zeros((3, n_windows), np.uint16),
         np.zeros(n, np.int64),
@@ -232,6 +247,15 @@ def record_move(episode, sh, p, v):
 # ---------------------------------------------------------------------------------------------
 
 
+class Accumulator(NamedTuple):
+    """Where `add_gradient` adds the parts of a gradient, one for each shape and its life (n weights)."""
+
+    weights: np.ndarray  # float32[n + 1]: the weights themselves, or the gradient that an optimiser will apply
+    scratch: UpdateScratch | None  # None without weight sharing, where `weights` is the table
+    optimiser: Optimiser | None
+    change_log: ChangeLog | None  # where every change is noted for other threads
+
+
 @njit
 def learn_game(episode, z, alpha, learning, memory):
     """Apply NTD(lambda) for a whole game with outcome z, by the values in `episode.v`.
@@ -239,10 +263,20 @@ def learn_game(episode, z, alpha, learning, memory):
     `memory` (`Memory`) is updated in place. Returns the sum of |delta V_t|.
     """
     total = errors(episode, z, learning)
-    table, classes, theta, scratch = memory.table, memory.classes.classes, memory.theta, memory.scratch
-    n_touched = _sweep(episode, alpha, learning.normalise, table.g, classes, theta, scratch, None)
-    write_through(n_touched, scratch.touched, memory)
+    weights, scale = _receiver(memory.theta, memory.optimiser, alpha)
+    to = Accumulator(weights, memory.scratch, memory.optimiser, None)
+    n_touched = add_gradient(episode, scale, learning.normalise, memory.table.g, memory.classes.classes, to, 0)
+    take_step(n_touched, memory.scratch.touched, alpha, memory.theta, memory.optimiser)
+    write_through(n_touched, memory.scratch.touched, memory)
     return total
+
+
+@inline
+def _receiver(theta, optimiser, alpha):
+    """Return what the parts of the gradient are added to, and their factor: theta and alpha without an optimiser."""
+    if optimiser is None:
+        return theta, alpha
+    return optimiser.gradient, 1.0
 
 
 @njit
@@ -254,7 +288,12 @@ def learn_game_unshared(episode, z, alpha, learning, table, learns, change_log):
     change_log : a `ChangeLog` in which every change is noted; None for a single thread
     """
     total = errors(episode, z, learning)
-    _sweep(episode, alpha, learning.normalise, table.g, learns, table.black, None, change_log)
+    to = Accumulator(table.black, None, None, change_log)
+    if change_log is None:
+        add_gradient(episode, alpha, learning.normalise, table.g, learns, to, 0)
+    else:
+        n = add_gradient(episode, alpha, learning.normalise, table.g, learns, to, change_log.written[0])
+        change_log.written[0] = n
     table.black[0] = 0.0
     return total
 
@@ -277,58 +316,62 @@ def errors(episode, z, learning):
 
 
 @njit
-def _sweep(episode, alpha, normalise, g, classes, theta, scratch, change_log):
-    """Sweep forward: each shape's weights get the sum of alpha e_t / ||phi(s_t)||^2 over the shape's life.
+def add_gradient(episode, scale, normalise, g, classes, to, n_touched):
+    """Sweep forward: each shape's weights get the sum of scale e_t / ||phi(s_t)||^2 over the shape's life.
 
-    scratch : `UpdateScratch`; None without weight sharing, where `classes` is `learns` and `theta` the table
-    change_log : see `learn_game_unshared`
-    Returns the number of weights touched, which scratch.touched lists. (Counting the occurrences costs 5 % of the
-    games a second.)
+    scale : alpha where the weights themselves receive it, else 1
+    classes : of the shapes; without weight sharing, `learns` of `learn_game_unshared`
+    to : `Accumulator`
+    Returns n_touched, increased by the number of weights touched, which to.scratch.touched lists, or of changes noted.
+    (Counting the occurrences costs 5 % of the games a second.)
     """
-    n_touched = np.int64(0) if change_log is None else change_log.written[0]
     norm = np.int64(0)
     for w in range(g.n_windows):
         configuration = np.int64(episode.first[np.uint64(w)])
-        ld, li = _classes_at(g, classes, scratch, w, configuration)
-        norm += norm_change(ld, li, 1, normalise, scratch)
+        ld, li = _classes_at(g, classes, to.scratch, w, configuration)
+        norm += norm_change(ld, li, 1, normalise, to.scratch)
         episode.ld[np.uint64(w)] = ld
         episode.li[np.uint64(w)] = li
         episode.since[np.uint64(w)] = 0
     n = np.int64(episode.n)
     i = np.int64(0)
-    rate = 0.0
+    rate, mass = 0.0, 0.0
     episode.rate[0] = 0.0
+    _set_mass(episode, 0, 0.0, to.optimiser)
     for t in range(n):
-        rate += step_over_norm(alpha, norm, normalise) * episode.e[np.uint64(t)]
+        step = step_over_norm(scale, norm, normalise)
+        rate += step * episode.e[np.uint64(t)]
+        mass += step
         episode.rate[np.uint64(t + 1)] = rate
+        _set_mass(episode, t + 1, mass, to.optimiser)
         end = np.int64(episode.event_end[np.uint64(t + 1)]) if t + 1 < n else i
         while i < end:  # the shapes that the move from s_t to s_t+1 removes and adds
             w = np.int64(episode.event_window[np.uint64(i)])
             configuration = np.int64(episode.event_configuration[np.uint64(i)])
-            since = np.int64(episode.since[np.uint64(w)])
-            gained, life = rate - episode.rate[np.uint64(since)], t + 1 - since
-            ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
-            n_touched = _add(ld, gained, life, theta, scratch, change_log, n_touched)
-            if has_two_weights(g, w):
-                n_touched = _add(li, gained, life, theta, scratch, change_log, n_touched)
-            norm += norm_change(ld, li, -1, normalise, scratch)
-            ld, li = _classes_at(g, classes, scratch, w, configuration)
-            norm += norm_change(ld, li, 1, normalise, scratch)
+            ld, li, n_touched = _end_life(episode, w, t + 1, g, to, n_touched)
+            norm += norm_change(ld, li, -1, normalise, to.scratch)
+            ld, li = _classes_at(g, classes, to.scratch, w, configuration)
+            norm += norm_change(ld, li, 1, normalise, to.scratch)
             episode.ld[np.uint64(w)] = ld
             episode.li[np.uint64(w)] = li
             episode.since[np.uint64(w)] = t + 1
             i += 1
     for w in range(g.n_windows):
-        since = np.int64(episode.since[np.uint64(w)])
-        gained, life = rate - episode.rate[np.uint64(since)], n - since
-        ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
-        n_touched = _add(ld, gained, life, theta, scratch, change_log, n_touched)
-        if has_two_weights(g, w):
-            n_touched = _add(li, gained, life, theta, scratch, change_log, n_touched)
-        norm_change(ld, li, -1, normalise, scratch)  # leaves the counts at 0
-    if change_log is not None:
-        change_log.written[0] = n_touched
+        ld, li, n_touched = _end_life(episode, w, n, g, to, n_touched)
+        norm_change(ld, li, -1, normalise, to.scratch)  # leaves the counts at 0
     return n_touched
+
+
+@inline
+def _end_life(episode, w, t, g, to, n_touched):
+    """Add what the shape in window w has gained from s_since to s_t-1; return its classes and the new n_touched."""
+    since = np.int64(episode.since[np.uint64(w)])
+    gained = episode.rate[np.uint64(t)] - episode.rate[np.uint64(since)]
+    ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
+    n_touched = _add(ld, gained, (since, t), episode, to, n_touched)
+    if has_two_weights(g, w):
+        n_touched = _add(li, gained, (since, t), episode, to, n_touched)
+    return ld, li, n_touched
 
 
 @inline
@@ -344,25 +387,47 @@ def _classes_at(g, classes, scratch, w, configuration):
 
 
 @inline
-def _add(c, gained, life, theta, scratch, change_log, n_touched):
-    """Add sign * gained to the weight of class c, whose shape lasted `life` states, and list it as touched.
+def _add(c, gained, life, episode, to, n_touched):
+    """Add sign * gained to the weight of class c, whose shape lived from s_life[0] to s_life[1]-1, and list it."""
+    n_touched = _add_to(c, gained, life[1] - life[0], to.weights, to.scratch, to.change_log, n_touched)
+    _add_curvature(c, life, episode, to.optimiser)
+    return n_touched
 
-    There are no branches: neutral shapes add to theta[0], which is not a weight, and a weight already listed is
+
+@inline
+def _add_to(c, gained, length, weights, scratch, change_log, n_touched):
+    """Do the work of `_add`.
+
+    There are no branches: neutral shapes add to weights[0], which is not a weight, and a weight already listed is
     written past the end of the list.
     """
     if scratch is None:  # without sharing there is no sign, and nothing to write through
-        theta[np.uint64(c)] += np.float32(gained)
+        weights[np.uint64(c)] += np.float32(gained)
         if change_log is None:
             return n_touched
         log_change(change_log, n_touched, c, np.float32(gained))
         return n_touched + np.int64(c != 0)
     i = np.uint64(abs(c))
-    theta[i] += np.float32(gained if c > 0 else -gained)
-    scratch.occurrences[i] += life
+    weights[i] += np.float32(gained if c > 0 else -gained)
+    scratch.occurrences[i] += length
     scratch.touched[np.uint64(n_touched)] = i
     n_touched += 1 - np.int64(scratch.is_touched[i])
     scratch.is_touched[i] = 1
     return n_touched
+
+
+@inline
+def _set_mass(episode, t, mass, optimiser):
+    """Record the prefix sum of 1 / ||phi||^2, which only an optimiser needs."""
+    if optimiser is not None:
+        episode.mass[np.uint64(t)] = mass
+
+
+@inline
+def _add_curvature(c, life, episode, optimiser):
+    if optimiser is not None:
+        part = episode.mass[np.uint64(life[1])] - episode.mass[np.uint64(life[0])]
+        optimiser.curvature[np.uint64(abs(c))] += np.float32(part)
 
 
 @njit
@@ -441,9 +506,17 @@ def learn_step(t, v_next, alpha, learning, memory):
 
     for k in range(n):
         i = traced[k]
-        theta[i] += np.float32(alpha * delta) * trace[i]
+        theta[i] += _step_along(i, alpha, delta, trace[i], memory.optimiser)
     write_through(n, traced, memory)
     return abs(delta)
+
+
+@inline
+def _step_along(i, alpha, delta, trace, optimiser):
+    """Return the change of weight i with this trace."""
+    if optimiser is None:
+        return np.float32(alpha * delta) * trace
+    return change_of(i, delta * trace, abs(trace), optimiser, alpha)
 
 
 @njit

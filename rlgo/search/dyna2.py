@@ -137,7 +137,7 @@ class Dyna2(TdSearch):
                 raise RlgoError(
                     "memories kept apart cannot be combined with several workers, softmax, delay, or no sizes"
                 )
-            self._memory = make_memory(self.features)
+            self._memory = make_memory(self.features, self.learning)
             self._theta, self.theta_bar = self._memory.theta, self._memory.table.black
             assert long_term is not None
             self._long_shapes = new_shapes(2, size, long_term.features.sees_liberties)
@@ -299,7 +299,7 @@ def learn_from_game(weights: Weights, game: Game, outcome: float, learning: Lear
     """
     check_long_learning(learning)
     features, value = weights.features, VALUES[weights.value]
-    memory = make_memory(features, weights.theta)
+    memory = make_memory(features, learning, weights.theta)
     sees = features.sees_liberties
     sh, episode = new_shapes(1, features.size, sees)[0], np.zeros(1, episode_dtype(features.size, sees))[0]
     replay = Game(game.size, game.komi)

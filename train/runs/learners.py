@@ -43,7 +43,13 @@ def make_learner(
     if config.policy.kind != "epsilon_greedy":
         policy = policy._replace(epsilon=0.0)
     arguments = features_of(config), learning, policy, config.board.komi, config.policy.max_moves, seed
-    return kind(*arguments, theta=theta, workers=config.run.workers, merge_every=config.run.merge_every)
+    return kind(
+        *arguments,
+        theta=theta,
+        optimiser=config.learning.optimiser,
+        workers=config.run.workers,
+        merge_every=config.run.merge_every,
+    )
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from rlgo.base.settings import Learning, Policy
 from rlgo.features.shapes import make_features
 from rlgo.go.rules import check_max_moves
 from rlgo.learning.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
+from rlgo.learning.optimisers import find_rule
 from train.ray_cluster import check_fingerprint, cluster_setting, connect, fingerprint, short_error, was_killed
 
 JOIN_SECONDS = 60.0  # seconds to wait for more machines, if there are fewer CPUs than workers
@@ -47,6 +48,7 @@ class Answer(NamedTuple):
     """What an actor returns after its games."""
 
     theta: np.ndarray  # float32[n + 1]
+    optimiser: np.ndarray  # float32[n + 1, k], see `LearnWorker.state`
     rng: np.ndarray  # uint64[1]
     occurrences: np.ndarray  # int64[n + 1], in these games; see `td.UpdateScratch`
     tally: np.record
@@ -62,9 +64,11 @@ class ClusterWorker:
         policy: Policy,
         komi: float,
         max_moves: int,
+        optimiser: str,
     ):
         # Compile nothing yet, so that `shake_hands` answers at once.
         self._features, self._arguments = features, (learning, policy, komi, max_moves)
+        self._optimiser = optimiser
 
     def shake_hands(self) -> Handshake:
         """Answer as soon as this worker has a CPU."""
@@ -76,27 +80,33 @@ class ClusterWorker:
 
         # One worker of each machine compiles; the others load the result from its cache.
         with FileLock(CACHE_DIR / "cluster.lock"):
-            self._worker = LearnWorker(make_features(*self._features), *self._arguments, seed=0)
+            self._worker = LearnWorker(
+                make_features(*self._features), *self._arguments, seed=0, optimiser=self._optimiser
+            )
             self._worker.compile()
-            self.learn(np.zeros_like(self._worker.theta), self._worker.rng, 1, 0)
+            learned = np.zeros_like(self._worker.theta), np.zeros_like(self._worker.state)
+            self.learn(learned, self._worker.rng, 1, 0)
         return self.shake_hands()
 
-    def learn(self, theta: np.ndarray, rng: np.ndarray, games: int, first: int) -> Answer:
-        """Play and learn as `LearnWorker.learn` does, from these weights and this state of the random numbers."""
-        worker = self._with_state(theta, rng)
+    def learn(self, learned: tuple[np.ndarray, np.ndarray], rng: np.ndarray, games: int, first: int) -> Answer:
+        """Play and learn as `LearnWorker.learn` does, from these weights and this state of the random numbers.
+
+        learned : the weights, and what the learning rule keeps for each of them
+        """
+        worker = self._with_state(learned, rng)
         worker.occurrences[:] = 0
         tally = worker.learn(games, first)
-        return Answer(worker.theta, worker.rng, worker.occurrences, tally)
+        return Answer(worker.theta, worker.state, worker.rng, worker.occurrences, tally)
 
-    def play(self, theta: np.ndarray, rng: np.ndarray, games: int) -> tuple[np.ndarray, np.record]:
+    def play(self, learned: tuple[np.ndarray, np.ndarray], rng: np.ndarray, games: int) -> tuple[np.ndarray, np.record]:
         """Play as `LearnWorker.play` does; returns (rng, tally)."""
-        worker = self._with_state(theta, rng)
+        worker = self._with_state(learned, rng)
         tally = worker.play(games)
         return worker.rng, tally
 
-    def _with_state(self, theta: np.ndarray, rng: np.ndarray) -> LearnWorker:
+    def _with_state(self, learned: tuple[np.ndarray, np.ndarray], rng: np.ndarray) -> LearnWorker:
         # A copy, because arrays from Ray are read-only: for numba another type, which it would compile again.
-        self._worker.adopt(np.array(theta))
+        self._worker.adopt(np.array(learned[0]), learned[1])
         self._worker.rng[:] = rng
         return self._worker
 
@@ -151,13 +161,15 @@ class RayWorkers(LearnWorkers):
     """
 
     def __init__(self, per_worker: Sequence[WorkerArguments], cluster: str, timeout: float):
-        features, learning, policy, komi, max_moves, _, theta = per_worker[0]
+        features, learning, policy, komi, max_moves, _, theta, optimiser = per_worker[0]
         terms = features.arguments, learning, policy, komi
-        self._terms = (*terms, check_max_moves(max_moves, features.size))
+        self._terms = (*terms, check_max_moves(max_moves, features.size), optimiser)
+        rule = find_rule(optimiser)
         self._setting, self.timeout = cluster_setting(cluster), timeout
         self.theta = np.zeros(features.n_weights + 1, np.float32)
         if theta is not None:
             self.theta[:] = theta
+        self.optimiser = np.zeros((0, 0) if rule is None else (features.n_weights + 1, rule.n_state), np.float32)
         self._occurrences = np.zeros(features.n_weights + 1, np.int64)
         seeds = [arguments.seed for arguments in per_worker]
         sequences = [seed_sequence(seed) for seed in seeds]
@@ -180,11 +192,11 @@ class RayWorkers(LearnWorkers):
         Games of workers that died or did not answer in time are missing from the tally.
         """
         slots = self.ready()
-        theta = self._ray.put(self.theta)
+        learned = self._ray.put((self.theta, self.optimiser))
         calls = {}
         for slot, (share, start) in zip(slots, share_out(games, first, len(slots)), strict=True):
             if share:
-                calls[slot.actor.learn.remote(theta, slot.rng, share, start)] = slot, share
+                calls[slot.actor.learn.remote(learned, slot.rng, share, start)] = slot, share
         answered: dict[int, Answer] = {}
         for call, (slot, share) in self._ended(calls, self.timeout):
             answer = self._answer(call, slot, share)
@@ -200,12 +212,16 @@ class RayWorkers(LearnWorkers):
             # A single worker's weights are not rounded by merging, as on threads.
             is_alone = len(self.slots) == 1
             self.theta = answers[0].theta.copy() if is_alone else merged(self.theta, [a.theta for a in answers])
+            kept = [a.optimiser for a in answers]
+            self.optimiser = kept[0].copy() if is_alone else merged(self.optimiser, kept)
         return add_up([answer.tally for answer in answers])
 
     def play(self, games: int) -> np.record:
         """Play without learning, by the first worker; return the tally."""
         slot = self.ready()[0]
-        slot.rng, tally = self._ray.get(slot.actor.play.remote(self.theta, slot.rng, games), timeout=self.timeout)
+        slot.rng, tally = self._ray.get(
+            slot.actor.play.remote((self.theta, self.optimiser), slot.rng, games), timeout=self.timeout
+        )
         return tally
 
     def occurrences(self) -> np.ndarray:
@@ -216,6 +232,7 @@ class RayWorkers(LearnWorkers):
         """Return the state that `restore` takes."""
         return {
             "theta": self.theta.copy(),
+            "optimiser": self.optimiser.copy(),
             "occurrences": self._occurrences.copy(),
             "rng": np.concatenate([slot.rng for slot in self.slots]),
             "replaced": np.array([slot.replaced for slot in self.slots]),
@@ -224,6 +241,7 @@ class RayWorkers(LearnWorkers):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Continue from a state, which may be that of as many threads."""
         self.theta[:] = state["theta"]
+        self.optimiser[:] = state.get("optimiser", 0)
         self._occurrences[:] = state["occurrences"]
         for i, slot in enumerate(self.slots):
             slot.rng = state["rng"][i : i + 1].copy()

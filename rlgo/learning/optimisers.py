@@ -1,0 +1,204 @@
+"""Learning rules: what becomes of a gradient. A rule may keep numbers of its own for each weight, such as a step size.
+
+Start reading at `rule`, then `idbd`. `td.py` computes the gradient of a game (or of a step),
+
+    g = sum over t of e_t phi(s_t) / ||phi(s_t)||^2,
+
+and the learning rule turns it into a change of the weights. The rule of the papers, theta <- theta + alpha g, is linear
+in g: `td.py` adds each part of g to the weights at once and needs no optimiser, which is `None`. Any other rule is a
+function of one weight, which `take_step` applies to all weights whose gradient is not zero. It is called through a
+pointer (20 ns a weight), so that the kernels that learn are compiled once for all rules.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from rlgo.base.errors import RlgoError, nearest, shown
+from rlgo.base.jit import callback, inline, njit
+
+_FLOATS = types.Array(types.float32, 1, "C")
+_SIGNATURE = types.float64(types.float64, types.float64, _FLOATS, types.float64, types.Array(types.float64, 1, "C"))
+
+
+class Optimiser(NamedTuple):
+    """A learning rule at work on n weights."""
+
+    step: Any  # the compiled rule, see `rule`
+    gradient: np.ndarray  # float32[n + 1]: g of the game that is being learned from, else 0
+    curvature: np.ndarray  # float32[n + 1]: likewise, sum over t of |phi_i(s_t)| / ||phi(s_t)||^2
+    state: np.ndarray  # float32[n + 1, k]: the numbers that the rule keeps for each weight, at first 0
+    parameters: np.ndarray  # float64[p]: the rule's own settings
+
+
+def state_of(optimiser: Optimiser | None) -> np.ndarray:
+    """Return what a learning rule keeps for each weight, float32[n + 1, k]; float32[0, 0] for that of the papers."""
+    return np.zeros((0, 0), np.float32) if optimiser is None else optimiser.state
+
+
+@dataclass(frozen=True)
+class LearningRule:
+    """A learning rule and its settings. Make one with `rule` or `find_rule`.
+
+    Attributes
+    ----------
+    step : the function of one weight, see `rule`
+    n_state : numbers that it keeps for each weight
+    parameters : its settings by name, in the order in which the function finds them in `p`
+    """
+
+    step: Callable[..., float]
+    n_state: int
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.step.__name__
+
+    def make(self, n_weights: int) -> Optimiser:
+        """Make the optimiser of as many weights, with an empty state; this compiles the rule."""
+        n = n_weights + 1
+        return Optimiser(
+            callback(_SIGNATURE, self.step),
+            np.zeros(n, np.float32),
+            np.zeros(n, np.float32),
+            np.zeros((n, self.n_state), np.float32),
+            np.array([*self.parameters.values()], np.float64),
+        )
+
+
+def rule(state: int, **parameters: float) -> Callable[[Callable[..., float]], LearningRule]:
+    """Decorate a function that returns the change of one weight, to make it a `LearningRule`.
+
+    The function is ``step(gradient, curvature, state, alpha, p)``: g_i (float), the sum of |phi_i| / ||phi||^2 over the
+    same states (float), the numbers that belong to this weight (float32[state], which it may change), the step size of
+    this game (float), and the parameters (float64[p], in the order given here). It is compiled by numba.
+
+    Parameters
+    ----------
+    state : how many numbers to keep for each weight; they begin at 0
+    parameters : settings and their defaults; ``learning.optimiser = "NAME,setting=value"`` changes them
+
+    >>> @rule(state=1, decay=0.9)
+    ... def momentum(gradient, curvature, state, alpha, p):
+    ...     state[0] = p[0] * state[0] + gradient
+    ...     return alpha * state[0]
+    >>> momentum.parameters
+    {'decay': 0.9}
+    """
+
+    def decorate(step: Callable[..., float]) -> LearningRule:
+        names = list(inspect.signature(step).parameters)
+        if len(names) != 5:
+            raise RlgoError(f"{step.__name__}({', '.join(names)}): expected (gradient, curvature, state, alpha, p)")
+        return LearningRule(step, state, parameters)
+
+    return decorate
+
+
+@rule(state=2, meta=0.1)
+def idbd(gradient, curvature, state, alpha, p):
+    """Adapt a step size for each weight: IDBD (Sutton 1992), with TD errors as in TIDBD (Kearney et al. 2018).
+
+    With beta and h in the state, and g for delta x and c for x^2, summed over a game:
+
+        beta <- beta + meta g h;  a = alpha e^beta;  h <- h [1 - a c]+ + a g;  theta <- theta + a g
+
+    beta changes by at most 2 at once and stays within +-10, as Sutton advises.
+    """
+    beta = state[0] + min(max(p[0] * gradient * state[1], -2.0), 2.0)
+    beta = min(max(beta, -10.0), 10.0)
+    a = alpha * math.exp(beta)
+    state[0] = beta
+    state[1] = state[1] * max(0.0, 1.0 - a * curvature) + a * gradient
+    return a * gradient
+
+
+RULES: dict[str, LearningRule | None] = {"normalised": None, "idbd": idbd}
+"""The learning rules by name; "normalised" is that of the papers, which needs no optimiser."""
+
+
+def find_rule(text: str) -> LearningRule | None:
+    """Return the learning rule that a config names: ``NAME`` or ``FILE.py:NAME``, then ``,parameter=value`` for each.
+
+    The file is a Python program, and is run. Raises RlgoError if there is no such rule or parameter.
+    """
+    name, *settings = (part.strip() for part in text.split(","))
+    if ":" in name:
+        file, _, name = name.rpartition(":")
+        known: Mapping[str, Any] = {n: r for n, r in _run(file).items() if isinstance(r, LearningRule)}
+        missing = f"no learning rule {name} in {file}"
+    else:
+        known, missing = RULES, f"no learning rule {shown(name)}"
+    if name not in known:
+        hint = nearest(name, known, f"expected {', '.join(known) or 'one'}, or FILE.py:NAME")
+        raise RlgoError(f"learning.optimiser: {missing}; {hint}")
+    found = known[name]
+    return _with_settings(found, settings) if settings else found
+
+
+def _with_settings(found: LearningRule | None, settings: list[str]) -> LearningRule:
+    parameters = dict(found.parameters) if found else {}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        if key not in parameters:
+            raise RlgoError(f"learning.optimiser: unknown parameter {key}; expected {', '.join(parameters) or 'none'}")
+        try:
+            parameters[key] = float(value)
+        except ValueError:
+            raise RlgoError(f"learning.optimiser: {key} = {value}: expected a number") from None
+    assert found is not None  # the rule of the papers has no parameters
+    return replace(found, parameters=parameters)
+
+
+def _run(file: str) -> dict[str, Any]:
+    """Run a file of Python and return its names."""
+    path = Path(file).expanduser()
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise RlgoError(f"learning.optimiser: {file}: expected a file of Python")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise RlgoError(f"learning.optimiser: {file} cannot be run: {type(error).__name__}: {error}") from None
+    return vars(module)
+
+
+# ---------------------------------------------------------------------------------------------
+# Steps
+# ---------------------------------------------------------------------------------------------
+
+
+@inline
+def change_of(i, gradient, curvature, optimiser, alpha):
+    """Return by how much the rule changes weight i, and let it update what it keeps of it."""
+    return np.float32(
+        optimiser.step(np.float64(gradient), np.float64(curvature), optimiser.state[i], alpha, optimiser.parameters)
+    )
+
+
+@njit
+def take_step(n, touched, alpha, theta, optimiser):
+    """Apply the rule to the weights touched[:n], and set their gradients back to 0.
+
+    optimiser : `Optimiser`; None: the parts of the gradient have been added to theta already
+    """
+    if optimiser is None:
+        return
+    for k in range(n):
+        i = np.uint64(touched[np.uint64(k)])
+        if i != 0:
+            theta[i] += change_of(i, optimiser.gradient[i], optimiser.curvature[i], optimiser, alpha)
+        optimiser.gradient[i] = 0.0
+        optimiser.curvature[i] = 0.0
