@@ -17,9 +17,9 @@ from PIL import Image
 import rlgo
 from mcts import ALGORITHMS, Heuristic, TreeSearch
 from mcts.rave import hand_selected_beta, minimum_mse_beta
-from rlgo.learning.contributions import contributions
 from rlgo.go.coords import COLUMNS, from_row_col, star_points, to_row_col, to_vertex
 from rlgo.go.draw import colors_of, picture
+from rlgo.learning.contributions import contributions
 from train.plots import FIRST, INK, SECOND, light_frame, line_style, percent
 
 DOCS = Path(__file__).resolve().parent

@@ -2,11 +2,21 @@
 
 Start reading at `cli/main.py`. The rooms, from the lowest floor up; each imports only lower ones:
 
-* `stats`, `provenance`, `locks`, `console`, `plots`, `ray_cluster`: the ground floor, which knows nothing of Go
+* `stats`, `checksums`, `provenance`, `locks`, `console`, `plots`, `ray_cluster`: basics that know nothing of Go
 * `settings`, `config`: what values may be, and the TOML files that hold them
-* `players`: everyone who can play, from a text such as ``dyna2,simulations=500``
+* `players`: players by name, from a text such as ``dyna2,simulations=500``
 * `arena`: matches, tournaments and ratings; `play`: games with people, servers and other programs
-* `runs`: training runs, alone and in sweeps
-* `experiments`: the papers' tables and figures; `bench`: how fast everything is
+* `runs`: training runs, alone and in sweeps; `knowledge`: games to learn from, and what is learned from them
+* `experiments`: the papers' tables and figures; `bench`: measurements of speed
 * `cli`: the command line
+
+>>> from train import make_player, play_match
+>>> play_match("greedy", "random", games=2, progress=False).wins
+2.0
 """
+
+from rlgo.base.lazy import lazily
+
+__all__, __getattr__, __dir__ = lazily(
+    __name__, {"train.arena.match": ("play_match",), "train.players": ("make_player",)}
+)

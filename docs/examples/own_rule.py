@@ -11,7 +11,7 @@ from rlgo.learning.optimisers import rule
 
 
 @rule(state=1, decay=0.999, floor=1e-4)
-def rmsprop(gradient, curvature, state, alpha, p):
+def rmsprop(gradient, curvature, state, alpha, p):  # noqa: ARG001
     """Divide each step by the root of a running mean of the squared gradients of its weight."""
     decay, floor = p[0], p[1]
     state[0] = decay * state[0] + (1.0 - decay) * gradient * gradient

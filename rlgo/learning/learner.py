@@ -24,7 +24,7 @@ from rlgo.features.incremental import reset
 from rlgo.features.rewriting import fuse
 from rlgo.features.shapes import FeatureSet, Table
 from rlgo.go.rules import check_max_moves, make_rules
-from rlgo.learning.optimisers import find_rule, state_of
+from rlgo.learning.optimisers import LearningRule, find_rule, state_of
 from rlgo.learning.scratch import clear_tally, make_scratch
 from rlgo.learning.selfplay import Tally, learn_episodes, play_episodes, tally_dtype
 from rlgo.learning.td import make_memory, write_through
@@ -67,7 +67,7 @@ class WorkerArguments(NamedTuple):
     max_moves: int
     seed: int | np.random.SeedSequence
     theta: np.ndarray | None = None
-    optimiser: str = "normalised"
+    optimiser: str | LearningRule = "normalised"
 
 
 class LearnWorker:
@@ -94,7 +94,7 @@ class LearnWorker:
         max_moves: int,
         seed: int | np.random.SeedSequence,
         theta: np.ndarray | None = None,
-        optimiser: str = "normalised",
+        optimiser: str | LearningRule = "normalised",
     ):
         self.features, self.learning, self.policy = features, learning, policy
         self.max_moves = check_max_moves(max_moves, features.size, "policy.max_moves")
@@ -275,7 +275,7 @@ class Learner:
     max_moves : plies; a longer game is discarded; 0 is 3 * size * size
     seed : an int or a `numpy.random.SeedSequence`
     theta : weights to start from, copied; None: zeros
-    optimiser : the learning rule by name, see `optimisers.find_rule`
+    optimiser : the learning rule, or its name, see `optimisers.find_rule`
     workers : threads that play and learn
     merge_every : games of each worker between two merges, or, with one worker, two updates of the mean
 
@@ -298,7 +298,7 @@ class Learner:
         seed: int | np.random.SeedSequence = 1,
         *,
         theta: np.ndarray | None = None,
-        optimiser: str = "normalised",
+        optimiser: str | LearningRule = "normalised",
         workers: int = 1,
         merge_every: int = 1_000,
     ):

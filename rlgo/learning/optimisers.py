@@ -35,7 +35,7 @@ class Optimiser(NamedTuple):
 
     step: Any  # the compiled rule, see `rule`
     gradient: np.ndarray  # float32[n + 1]: g of the game that is being learned from, else 0
-    curvature: np.ndarray  # float32[n + 1]: likewise, sum over t of |phi_i(s_t)| / ||phi(s_t)||^2
+    curvature: np.ndarray  # float32[n + 1]: likewise, sum over t of n_i(s_t) / ||phi(s_t)||^2
     state: np.ndarray  # float32[n + 1, k]: the numbers that the rule keeps for each weight, at first 0
     parameters: np.ndarray  # float64[p]: the rule's own settings
 
@@ -80,9 +80,16 @@ class LearningRule:
 def rule(state: int, **parameters: float) -> Callable[[Callable[..., float]], LearningRule]:
     """Decorate a function that returns the change of one weight, to make it a `LearningRule`.
 
-    The function is ``step(gradient, curvature, state, alpha, p)``: g_i (float), the sum of |phi_i| / ||phi||^2 over the
-    same states (float), the numbers that belong to this weight (float32[state], which it may change), the step size of
-    this game (float), and the parameters (float64[p], in the order given here). It is compiled by numba.
+    The function is ``step(gradient, curvature, state, alpha, p)``:
+
+    * gradient: g_i (float);
+    * curvature: the sum of n_i / ||phi||^2 over the same states (float), where n_i counts the windows whose shape has
+      this weight; |phi_i| where their signs agree. (After a single step: the size of its eligibility trace.)
+    * state: the numbers that belong to this weight (float32[state]), which the function may change;
+    * alpha: the step size of this game (float);
+    * p: the parameters (float64[p]), in the order given here.
+
+    It is compiled by numba, and called for each weight with a shape in the game.
 
     Parameters
     ----------
@@ -106,7 +113,7 @@ def rule(state: int, **parameters: float) -> Callable[[Callable[..., float]], Le
     return decorate
 
 
-@rule(state=2, meta=0.1)
+@rule(state=2, meta=100.0)
 def idbd(gradient, curvature, state, alpha, p):
     """Adapt a step size for each weight: IDBD (Sutton 1992), with TD errors as in TIDBD (Kearney et al. 2018).
 
@@ -128,11 +135,14 @@ RULES: dict[str, LearningRule | None] = {"normalised": None, "idbd": idbd}
 """The learning rules by name; "normalised" is that of the papers, which needs no optimiser."""
 
 
-def find_rule(text: str) -> LearningRule | None:
+def find_rule(text: str | LearningRule) -> LearningRule | None:
     """Return the learning rule that a config names: ``NAME`` or ``FILE.py:NAME``, then ``,parameter=value`` for each.
 
-    The file is a Python program, and is run. Raises RlgoError if there is no such rule or parameter.
+    The file is a Python program, and is run. A rule is returned as it is. Raises RlgoError if there is no such rule or
+    parameter.
     """
+    if isinstance(text, LearningRule):
+        return text
     name, *settings = (part.strip() for part in text.split(","))
     if ":" in name:
         file, _, name = name.rpartition(":")

@@ -313,17 +313,21 @@ def learn(
     value_kind: str,
     update: str,
     normalise: str,
+    rule: Callable[[Weight, float, float], float] | None = None,
 ) -> float:
     """TD(lambda) over one game, term by term from the paper; theta is updated in place.
 
     states : the `active_shapes` of s_0 ... s_T; z : the outcome. Returns the sum of |delta V_t|.
+    rule : the change of a weight, from its gradient and its curvature, in place of alpha times the gradient
     """
+    rule = rule or (lambda _, gradient, __: alpha * gradient)
     last, error = len(states) - 1, 0.0
     features = [phi(s) for s in states]
     norms = [squared_norm(s, normalise) for s in states]
     if update == "game":  # the forward view, with the values from before the game
         v = [value(theta, f, value_kind) for f in features]
-        change: dict[Weight, float] = {}
+        gradient: dict[Weight, float] = {}
+        curvature: dict[Weight, float] = {}
         for t in range(last):
             error += abs((v[t + plies] if t + plies < last else z) - v[t])
             # G_t = (1 - lambda) sum_n lambda^(n-1) V(s_t+n*plies), what is left of the weight on z
@@ -335,9 +339,11 @@ def learn(
             target += weight * z
             if norms[t]:
                 for name, n in features[t].items():
-                    change[name] = change.get(name, 0.0) + alpha * (target - v[t]) * n / norms[t]
-        for name, d in change.items():
-            theta[name] = theta.get(name, 0.0) + d
+                    gradient[name] = gradient.get(name, 0.0) + (target - v[t]) * n / norms[t]
+                for name in (name for window in states[t] for name in window):
+                    curvature[name] = curvature.get(name, 0.0) + 1 / norms[t]
+        for name, c in curvature.items():
+            theta[name] = theta.get(name, 0.0) + rule(name, gradient.get(name, 0.0), c)
         return error
     traces: list[dict[Weight, float]] = [{} for _ in range(plies)]  # the backward view, state by state
     for t in range(last):
@@ -353,7 +359,7 @@ def learn(
         delta = target - value(theta, features[t], value_kind)
         error += abs(delta)
         for name, e in trace.items():
-            theta[name] = theta.get(name, 0.0) + alpha * delta * e
+            theta[name] = theta.get(name, 0.0) + rule(name, delta * e, abs(e))
     return error
 
 

@@ -1,4 +1,4 @@
-"""The names that `import rlgo` and `import mcts` offer."""
+"""The names that `import rlgo`, `import mcts` and `import train` offer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 
 import mcts
 import rlgo
+import train
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 CONSTANTS = {"BLACK": 1, "PASS": 0, "RESIGN": -1, "WHITE": 2}
-PUBLIC = [(package, name) for package in (rlgo, mcts) for name in package.__all__]
+PUBLIC = [(package, name) for package in (rlgo, mcts, train) for name in package.__all__]
 
 
 @pytest.mark.parametrize(("package", "name"), PUBLIC)
@@ -37,7 +38,7 @@ def test_every_public_name_is_documented(package, name):
         assert f"::: {module}\n" in (DOCS / "api.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("package", [rlgo, mcts])
+@pytest.mark.parametrize("package", [rlgo, mcts, train])
 def test_other_names_are_refused(package):
     with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Rlgo'"):
         _ = package.Rlgo

@@ -23,7 +23,7 @@ from rlgo.base.settings import Learning, Policy
 from rlgo.features.shapes import make_features
 from rlgo.go.rules import check_max_moves
 from rlgo.learning.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
-from rlgo.learning.optimisers import find_rule
+from rlgo.learning.optimisers import LearningRule, find_rule
 from train.ray_cluster import check_fingerprint, cluster_setting, connect, fingerprint, short_error, was_killed
 
 JOIN_SECONDS = 60.0  # seconds to wait for more machines, if there are fewer CPUs than workers
@@ -64,7 +64,7 @@ class ClusterWorker:
         policy: Policy,
         komi: float,
         max_moves: int,
-        optimiser: str,
+        optimiser: str | LearningRule,
     ):
         # Compile nothing yet, so that `shake_hands` answers at once.
         self._features, self._arguments = features, (learning, policy, komi, max_moves)

@@ -203,7 +203,7 @@ def test_adopted_weights_are_written_to_all_places():
         changed = rng.random(len(theta)) < share
         changed[0] = False
         theta[changed] = rng.normal(size=changed.sum())
-        worker.adopt(theta)
+        worker.adopt(theta, worker.state)
         assert worker.theta.tobytes() == theta.tobytes()
         assert worker.memory.table.black.tobytes() == FEATURES.expand(theta).tobytes()
         assert not worker.memory.scratch.is_touched.any()

@@ -159,7 +159,7 @@ def record_game(moves, theta, learning, features=ONE_WEIGHT):
     size, g = features.size, features.geometry
     weights = np.zeros(features.n_weights + 1, np.float32)
     weights[1:] = theta
-    memory = make_memory(features, weights)
+    memory = make_memory(features, learning, weights)
     b, sh, episode = new_boards(1, size)[0], new_shapes(1, size)[0], np.zeros(1, episode_dtype(size))[0]
     reset(b, sh, memory.table)
     begin_episode(episode, sh, g, squash(learning.value, sh.x[0]))
