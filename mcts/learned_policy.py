@@ -7,6 +7,7 @@ chooses by the type.
 from __future__ import annotations
 
 from rlgo.base.jit import by_type, inline, is_none
+from rlgo.base.settings import LOGISTIC
 from rlgo.features.incremental import reset, update
 from rlgo.go.board import PASS, play
 from rlgo.learning.policy import choose_move
@@ -14,7 +15,7 @@ from rlgo.learning.policy import choose_move
 
 @inline
 def _step_learned(policy, b, shapes, table, zobrist, rng):
-    p = choose_move(b, shapes, table, policy, rng)[0]
+    p = choose_move(b, shapes, table, policy, LOGISTIC, rng)[0]
     play(b, p, zobrist)
     update(b, shapes, table)
     return p

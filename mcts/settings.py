@@ -9,8 +9,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
-from rlgo.base.bounds import Choice, Number, Whole, checked
-from rlgo.base.settings import AT_LEAST_0, COUNT, MOST, MOST_PLIES, POSITIVE, PROBABILITY, THREADS
+from rlgo.base.bounds import Choice, Key, Needs, Number, OrWord, Whole, checked, needs
+from rlgo.base.settings import AT_LEAST_0, COUNT, COUNT_OR_0, MOST_PLIES, POSITIVE, PROBABILITY, THREADS
 
 NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
 MOST_MEMORY_MB = 50_000  # of a tree: beyond it, the indices of edges would not fit into 32 bits
@@ -63,6 +63,27 @@ LEARNED_PATTERNS = (Heuristic.PATTERNS, Heuristic.RLGO_PATTERNS)  # those that n
 
 _PRIOR_COUNT = Whole(ge=0, le=MOST_PRIOR)
 
+# Which algorithms have a setting, by their action value, and what else it needs to have an effect.
+_FLAT = (ActionValue.FLAT,)
+_TREE = (ActionValue.MC, ActionValue.RAVE, ActionValue.MC_RAVE)
+_AMAF = (ActionValue.RAVE, ActionValue.MC_RAVE)
+_COMBINED = (ActionValue.MC_RAVE,)
+_BY_K = needs("schedule", "hand_selected", "hand_selected_action")
+_BY_BIAS = needs("schedule", "minimum_mse", "minimum_mse_exact")
+_HAND_SELECTED = {"schedule": "hand_selected"}
+_HEURISTIC = Needs("a heuristic", lambda keys: keys.heuristic != "none")
+_PATTERNS = Needs(
+    "a heuristic with learned patterns and no prior_search",
+    lambda keys: HEURISTICS[keys.heuristic] in LEARNED_PATTERNS and not keys.prior_search,
+)
+_CONFIDENCE = Needs(
+    "a confidence in H (prior_n) of at least 1",  # as an MC value or, where there are any, as an AMAF value
+    lambda keys: keys.heuristic == "none" or max(keys.prior_n, getattr(keys, "prior_n_amaf", 0)) > 0,
+)
+_LEAF_VALUE = Needs("a leaf_value above 0", lambda keys: keys.leaf_value > 0)
+_WORKERS = Needs("several workers", lambda keys: keys.workers > 1)
+_SHARED = Needs("several workers that share a tree", lambda keys: keys.workers > 1 and not keys.root_parallel)
+
 
 @checked
 class Settings(NamedTuple):
@@ -72,24 +93,102 @@ class Settings(NamedTuple):
     """
 
     action_value: Annotated[int, Choice(ACTION_VALUES)] = ActionValue.MC_RAVE
-    c: Annotated[float, AT_LEAST_0] = 0.0  # exploration constant of UCB1; makes UCT of MC, UCT-RAVE of MC_RAVE
-    first_play_urgency: Annotated[float, AT_LEAST_0] = 0.5  # the value, to its player, of an action without statistics
-    schedule: Annotated[int, Choice(RAVE_SCHEDULES)] = RaveSchedule.MINIMUM_MSE
-    rave_k: Annotated[float, POSITIVE] = 10_000.0  # equivalence parameter of the hand-selected schedules
-    rave_bias: Annotated[float, AT_LEAST_0] = 0.02  # RAVE bias of the minimum-MSE schedules
-    amaf_own: bool = False  # only a player's own earlier play at a point excludes it, as printed in Algorithm 2
-    expand_after: Annotated[int, COUNT] = 1  # visits of an action before its position becomes a node
-    heuristic: Annotated[int, Choice({**HEURISTICS, "user": Heuristic.USER})] = Heuristic.NONE
-    patterns_after: Annotated[int, COUNT] = 1  # visits before a prior has patterns, see `search.without_patterns`
-    prior_n: Annotated[int, _PRIOR_COUNT] = 0  # C, the confidence in H as an MC value, in visits
-    prior_n_amaf: Annotated[int, _PRIOR_COUNT] = 50  # C~ = M, the confidence in H as an AMAF value, in visits
-    temperature: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
-    pruning: Annotated[float, AT_LEAST_0] = 0.0  # of flat Monte-Carlo, see `flat.choose_flat`
-    truncate: Annotated[int, Whole(ge=NO_TRUNCATION, le=MOST)] = NO_TRUNCATION  # plies of the default policy, then V
-    leaf_value: Annotated[float, PROBABILITY] = 0.0  # share of V(s_T) in what is backed up, see `search.leaf_share`
-    leaf_fade: Annotated[float, PROBABILITY] = 0.0  # part of `leaf_value` that is lost by the time the board is full
-    leaf_tempo: Annotated[float, AT_LEAST_0] = 0.0  # worth of a turn in V(s_T), in phi . theta, see `search.leaf_value`
-    virtual_loss: Annotated[int, Whole(ge=0, le=1_000)] = 0  # lost visits that a thread adds; 0 if no tree is shared
+    c: Annotated[  # makes UCT of MC, and UCT-RAVE of MC_RAVE
+        float, AT_LEAST_0, Key("Exploration constant of UCB1.", "exploration", of=_TREE)
+    ] = 0.0
+    first_play_urgency: Annotated[
+        float, AT_LEAST_0, Key("The value, to its player, of an action without statistics.", aliases="fpu", of=_TREE)
+    ] = 0.5
+    schedule: Annotated[
+        int,
+        Choice(RAVE_SCHEDULES),
+        Key(
+            "How MC and AMAF values are combined: with the least squared error, by `rave_bias`, or hand-selected, by "
+            "`rave_k` and the visits of the position or, with hand_selected_action, of the move.",
+            "rave_schedule",
+            of=_COMBINED,
+        ),
+    ] = RaveSchedule.MINIMUM_MSE
+    rave_k: Annotated[
+        float,
+        POSITIVE,
+        Key("k, the equivalence parameter.", "rave_k", aliases="k", needs=_BY_K, implies=_HAND_SELECTED, of=_COMBINED),
+    ] = 10_000.0
+    rave_bias: Annotated[
+        float, AT_LEAST_0, Key("b, the bias of AMAF values.", "rave_bias", aliases="bias", needs=_BY_BIAS, of=_COMBINED)
+    ] = 0.02
+    amaf_own: Annotated[
+        bool,
+        Key(
+            "AMAF as in Algorithm 2: only a player's own earlier play at a point excludes it.",
+            "rave_readings",
+            of=_AMAF,
+        ),
+    ] = False
+    expand_after: Annotated[int, COUNT, Key("Visits of an action before its position becomes a node.", of=_TREE)] = 1
+    heuristic: Annotated[
+        int,
+        Choice({**HEURISTICS, "user": Heuristic.USER}),
+        Key(
+            "H, the prior knowledge of new nodes; both: rlgo and handcrafted; rlgo_patterns: rlgo and patterns.",
+            "heuristics",
+            needs=_CONFIDENCE,
+            bound=Choice(HEURISTICS),
+            of=_TREE,
+        ),
+    ] = Heuristic.NONE
+    patterns_after: Annotated[  # see `search.without_patterns`
+        int,
+        COUNT,
+        Key("Visits of a node before learned patterns replace handcrafted values in H.", needs=_PATTERNS, of=_TREE),
+    ] = 1
+    prior_n: Annotated[
+        int,
+        _PRIOR_COUNT,
+        Key("C, the confidence in H as an MC value, in visits.", "heuristics", aliases="C", needs=_HEURISTIC, of=_TREE),
+    ] = 0
+    prior_n_amaf: Annotated[
+        int,
+        _PRIOR_COUNT,
+        Key("M (C~), the same for H as an AMAF value.", "heuristics", aliases="M", needs=_HEURISTIC, of=_AMAF),
+    ] = 50
+    temperature: Annotated[  # see `flat.choose_flat`
+        float, AT_LEAST_0, Key("Simulate moves in proportion to exp(Q / temperature); 0: all equally often.", of=_FLAT)
+    ] = 0.0
+    pruning: Annotated[  # see `flat.choose_flat`
+        float,
+        AT_LEAST_0,
+        Key("Progressive pruning: drop moves this many standard errors of both below the best; 0: none.", of=_FLAT),
+    ] = 0.0
+    truncate: Annotated[
+        int,
+        OrWord(COUNT_OR_0, "never", NO_TRUNCATION),
+        Key("After this many plies of the default policy, V of the weights is the outcome."),
+    ] = NO_TRUNCATION
+    leaf_value: Annotated[  # see `search.leaf_share`
+        float,
+        PROBABILITY,
+        Key("The share of V of the position where the tree ends in the outcome of each simulation.", of=_TREE),
+    ] = 0.0
+    leaf_fade: Annotated[
+        float,
+        PROBABILITY,
+        Key("The part of `leaf_value` that is lost as the board fills up.", needs=_LEAF_VALUE, of=_TREE),
+    ] = 0.0
+    leaf_tempo: Annotated[  # see `search.leaf_value`
+        float,
+        AT_LEAST_0,
+        Key("What a turn is worth in V of that position, before the logistic function.", needs=_LEAF_VALUE, of=_TREE),
+    ] = 0.0
+    virtual_loss: Annotated[  # 0 if no tree is shared
+        int,
+        Whole(ge=0, le=1_000),
+        Key(
+            "Losses that a thread adds on its way down a shared tree, to keep others off its path.",
+            needs=_SHARED,
+            bound=Whole(ge=1, le=1_000),
+        ),
+    ] = 0
     max_moves: Annotated[int, MOST_PLIES] = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
 
 
@@ -97,10 +196,16 @@ class Settings(NamedTuple):
 class Resources(NamedTuple):
     """The threads and the memory of a search. Raises `RlgoError` for a value out of range."""
 
-    workers: Annotated[int, THREADS] = 1
-    root_parallel: bool = False  # give each thread its own tree and add up the roots, instead of sharing one tree
-    memory_mb: Annotated[float, Number(gt=0, le=MOST_MEMORY_MB)] = 256.0  # of all trees; full ones stop growing
-    reuse: bool = True  # keep the part of the tree below the next position
+    workers: Annotated[int, THREADS, Key("Threads.")] = 1
+    root_parallel: Annotated[
+        bool, Key("Give each thread its own tree, and add up the roots, in place of one shared tree.", needs=_WORKERS)
+    ] = False
+    memory_mb: Annotated[
+        float,
+        Number(gt=0, le=MOST_MEMORY_MB),
+        Key("Memory of all trees; from half of it on, a node takes more visits.", of=_TREE),
+    ] = 256.0
+    reuse: Annotated[bool, Key("Keep the part of the tree below the next position.", of=_TREE)] = True
     batch: Annotated[int, Whole(ge=1, le=10_000)] = 8  # new nodes that may wait for a user's prior, passed without it
 
 

@@ -14,7 +14,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from rlgo.base.jit import copy_record, njit
-from rlgo.base.settings import Learning, Policy
+from rlgo.base.settings import LOGISTIC, Learning, Policy
 from rlgo.features.incremental import reset, reweigh, update, update_value
 from rlgo.features.rewriting import fuse
 from rlgo.features.shapes import make_features
@@ -98,7 +98,7 @@ def main() -> None:
     for i in range(GAMES):
         copy_record(scratch.boards[0], scratch.boards[1])
         copy_record(scratch.shapes[0], scratch.shapes[1])
-        play_episode(scratch, table, Policy(epsilon=0.1), rules, MOST, True)
+        play_episode(scratch, table, Policy(epsilon=0.1), LOGISTIC, rules, MOST, True)
         lengths[i] = episode.n
         games[i] = episode.moves
     plies = int(lengths.sum())

@@ -1,8 +1,8 @@
 """Configs: frozen dataclasses, read from TOML, with ``--set section.key=value`` on top.
 
 Start reading at `RunConfig` to `PolicyConfig`, the sections: each key with its meaning, default and allowed values.
-Defaults that belong to an algorithm are read from its own settings (`rlgo.base.settings`). TD stands for Silver, Sutton
-& Mueller 2012; settings, sections and equations refer to it.
+Those of an algorithm are declared in its own settings (`rlgo.base.settings`), see `train.settings.group`. TD stands for
+Silver, Sutton & Mueller 2012; settings, sections and equations refer to it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rlgo.base.bounds import bound, name_of
 from rlgo.base.errors import CLOSE, RlgoError
 from rlgo.base.resources import config_path
 from rlgo.base.settings import (
@@ -26,13 +25,9 @@ from rlgo.base.settings import (
     DEFAULT_SIZE,
     KOMI,
     MOST_PLIES,
-    NORMALISATIONS,
-    POLICIES,
+    SEED,
     SHARINGS,
     SIZES,
-    STEP_SCHEDULES,
-    UPDATES,
-    VALUES,
     WORKERS,
     Learning,
     Policy,
@@ -43,6 +38,7 @@ from train.settings import (
     Expected,
     FastGameCount,
     Folder,
+    GroupedSection,
     Liberties,
     Line,
     OneOf,
@@ -52,6 +48,7 @@ from train.settings import (
     Within,
     as_tuple,
     different,
+    group,
     section,
     shorten,
     spelled,
@@ -62,8 +59,6 @@ from train.settings import (
 # ---------------------------------------------------------------------------------------------
 # Kinds of values that only configs have
 # ---------------------------------------------------------------------------------------------
-
-_LEARNING, _POLICY = Learning(), Policy()
 
 
 def _up_to(value: Any) -> Any:
@@ -85,7 +80,7 @@ Cluster = Annotated[
     Field(pattern=r"^((local|auto|(ray://)?[^\s/]+:[0-9]{1,5}))?$"),
     Expected('"local", "auto", "[ray://]HOST:PORT" or nothing'),
 ]
-Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Seed = Annotated[int, Within(SEED)]
 _MOST_SEEDS = 10_000
 Seeds = Annotated[
     tuple[Seed, ...],
@@ -119,9 +114,7 @@ class RunConfig(Section):
         default="",
         description="A weight file with the same features to start from. Empty: all weights are 0, as in the paper.",
     )
-    games: Annotated[Count, Within(bound(Learning, "games"))] = Field(
-        default=_LEARNING.games, description="Games of self-play (TD: a million)."
-    )
+    games: Count = group(Learning(), "games", games={"name": "games", "aliases": ""})
     out: Folder = Field(default="runs", description="The folder that contains the run folders.")
     log_every: Annotated[Count, Field(ge=1)] = Field(
         default=10_000, description="Games between two points in the logs."
@@ -194,47 +187,12 @@ class FeaturesConfig(Section):
 
 
 @section
-class LearningConfig(Section):
+class LearningConfig(GroupedSection):
     """How weights change; see rlgo/learning/td.py."""
 
     prefix: ClassVar[str] = "learning."
 
-    alpha: Annotated[float, Within(bound(Learning, "alpha"))] = Field(
-        default=_LEARNING.alpha,
-        description="Step size before normalisation (TD: 0.1). Larger is better if the mean of the weights plays.",
-    )
-    alpha_schedule: Annotated[str, OneOf(*STEP_SCHEDULES)] = Field(
-        default=name_of(_LEARNING.schedule, STEP_SCHEDULES), description="How alpha decreases from game to game."
-    )
-    alpha_final: Annotated[float, Within(bound(Learning, "alpha_final"))] = Field(
-        default=_LEARNING.alpha_final,
-        description="Schedules linear and exponential: alpha at the last game.",
-    )
-    alpha_half: Annotated[float, Within(bound(Learning, "alpha_half"))] = Field(
-        default=_LEARNING.alpha_half,
-        description="Schedule harmonic, alpha * half / (half + game): games until alpha has halved.",
-    )
-    lambda_: Annotated[float, Within(bound(Learning, "lambda_"))] = Field(
-        default=_LEARNING.lambda_,
-        description="Trace decay: 0 is TD(0), as in TD; 1 is Monte-Carlo.",
-    )
-    plies: Annotated[int, Within(bound(Learning, "plies"))] = Field(
-        default=_LEARNING.plies,
-        description="Plies between the two positions of an update (TD, equation 10: 2; the same colour is to play).",
-    )
-    value: Annotated[str, OneOf(*VALUES)] = Field(
-        default=name_of(_LEARNING.value, VALUES),
-        description="The value function: sigma(phi . theta) (TD, equation 9), or 1/2 + phi . theta.",
-    )
-    update: Annotated[str, OneOf(*UPDATES)] = Field(
-        default=name_of(_LEARNING.update, UPDATES),
-        description="When the weights change: at the end of the game, or after every move, as written in TD.",
-    )
-    normalise: Annotated[str, OneOf(*NORMALISATIONS)] = Field(
-        default=name_of(_LEARNING.normalise, NORMALISATIONS),
-        description="What alpha is divided by: active, the non-neutral windows (as in TD); slots, their weights (as "
-        "the original program does; the best of the three, see docs/defaults.md); norm2, ||phi||^2; or nothing.",
-    )
+    rule: Learning = group(Learning(), without=("games",), schedule={"name": "alpha_schedule"})
     optimiser: Annotated[Line, Field(min_length=1), Expected("a learning rule")] = Field(
         default="normalised",
         description="The learning rule: normalised, that of TD; idbd, with a step size for each weight; or one of your "
@@ -243,35 +201,19 @@ class LearningConfig(Section):
     output: Annotated[str, OneOf("mean", "last")] = Field(
         default="mean", description="Which weights are measured and saved: their mean over time, or the last ones."
     )
-    averaging: Annotated[float, Within(bound(Learning, "averaging"))] = Field(
-        default=_LEARNING.averaging,
-        description="The j-th weights count in the mean in proportion to j^averaging (rlgo/learning/learner.py).",
-    )
 
     def __post_init__(self) -> None:
-        """Refuse a step size that would fall to 0 at once."""
-        if self.alpha_schedule == "exponential" and self.alpha_final == 0:
-            raise RlgoError('learning.alpha_final = 0 cannot be combined with learning.alpha_schedule = "exponential"')
+        """Refuse values that cannot be combined."""
+        _ = self.rule
 
 
 @section
-class PolicyConfig(Section):
+class PolicyConfig(GroupedSection):
     """How self-play chooses its moves; see rlgo/learning/policy.py."""
 
     prefix: ClassVar[str] = "policy."
 
-    kind: Annotated[str, OneOf(*POLICIES)] = Field(
-        default=name_of(_POLICY.kind, POLICIES),
-        description="epsilon_greedy, as in TD; greedy, without exploration; or softmax over the values of all moves.",
-    )
-    epsilon: Annotated[float, Within(bound(Policy, "epsilon"))] = Field(
-        default=_POLICY.epsilon,
-        description="For epsilon_greedy: the probability of a uniformly random move (TD: 0.1).",
-    )
-    temperature: Annotated[float, Within(bound(Policy, "temperature"))] = Field(
-        default=_POLICY.temperature,
-        description="For softmax, in units of V: a move's probability is proportional to exp(V / temperature).",
-    )
+    rule: Policy = group(Policy())
     max_moves: Annotated[int, Within(MOST_PLIES)] = Field(
         default=0,
         description="Plies, at most 4 * size * size; a longer game is discarded and counted. 0: 3 * size * size.",
@@ -476,7 +418,7 @@ def _tables(data: Mapping[str, Any], source: str) -> dict[str, dict[str, Any]]:
 def canonical_key(key: str, source: str) -> str:
     """Return the full name of a key, ``section.key``; RlgoError if the section has no such key."""
     name, _, leaf = key.partition(".")
-    known = f"{name}.{Section.aliases.get(leaf, leaf)}"
+    known = f"{name}.{SECTIONS[name].aliases.get(leaf, leaf)}" if name in SECTIONS else key
     if known not in _KEYS:
         raise _unknown(key, source)
     return known

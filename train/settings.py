@@ -1,7 +1,8 @@
 """Settings: checked values, and one-line errors for wrong ones.
 
-Start reading at `section`, which makes a frozen class of pydantic fields whose values are checked. `config.py` declares
-the settings of training runs, `players/keys.py` those of players. Errors take one of three forms::
+Start reading at `section`, which makes a frozen class of pydantic fields whose values are checked, then `group`, which
+makes such fields of an algorithm's own settings. `config.py` has the settings of training runs, `players/keys.py` those
+of players. Errors take one of three forms::
 
     FILE: learning.alpha = -1: expected a positive number
     FILE: unknown key run.log_evry; did you mean run.log_every?
@@ -10,14 +11,15 @@ the settings of training runs, `players/keys.py` those of players. Errors take o
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
 import types
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     ClassVar,
@@ -35,7 +37,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
-from rlgo.base.bounds import HUGE, Number, words_of
+from rlgo.base.bounds import HUGE, Choice, Key, Number, OrWord, Switch, Whole, bounds_of, keys_of, name_of, words_of
 from rlgo.base.errors import RlgoError, cut, nearest, shown
 from rlgo.base.settings import EVEN_COUNT, FAST_GAMES, LIBERTY_WINDOWS, PAIRED_GAMES, SIZES, check_liberties
 
@@ -114,7 +116,7 @@ def _kind_of(value: Any) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Expected:
     """What a value may be, for error messages and tables of keys, where bounds alone do not say it."""
 
@@ -125,7 +127,7 @@ class Within:
     """A number within the bounds of one of the algorithms' own settings, where pydantic has no words for them."""
 
     def __init__(self, bounds: Number):
-        self.bounds = bounds
+        self.bounds, self.le = bounds, bounds.le
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """Make pydantic check the bounds after the type."""
@@ -307,6 +309,98 @@ def _types_of(kind: _Type) -> set[type]:
 
 
 # ---------------------------------------------------------------------------------------------
+# Keys from the settings of an algorithm
+# ---------------------------------------------------------------------------------------------
+
+
+class Group:
+    """Fields of a NamedTuple that are keys of a section, and what each is called there; see `group`."""
+
+    def __init__(self, start: Any, keys: Mapping[str, Key]):
+        bounds = dict(bounds_of(type(start)))
+        self.start, self.keys = start, {field: key.name or field for field, key in keys.items()}
+        self.declared = {
+            self.keys[field]: _as_key(getattr(start, field), key.bound or bounds[field], key)
+            for field, key in keys.items()
+        }
+
+    def __get__(self, section: Section | None, owner: type) -> Any:
+        """Return the NamedTuple of a section's values, where it is an attribute of a section."""
+        return self if section is None else self.read(section)
+
+    def read(self, section: Section, **others: Any) -> Any:
+        """Return the NamedTuple of a section's values, and of further fields that are no keys."""
+        try:
+            return self.start._replace(**{field: getattr(section, key) for field, key in self.keys.items()}, **others)
+        except RlgoError as error:  # about several fields, by their own names
+            fields = rf"\b({'|'.join(self.keys)}) ="
+            text = re.sub(fields, lambda field: f"{section.prefix}{spelled(self.keys[field[1]])} =", str(error))
+            raise RlgoError(text) from None
+
+
+def group(start: Any, *fields: str, without: Iterable[str] = (), **changes: Mapping[str, Any]) -> Any:
+    """Make keys of the fields of a NamedTuple of settings, in the place of an attribute that is the NamedTuple.
+
+    In a section, ``rule: Learning = group(Learning())`` adds a key for each field that has a `Key`; the section's
+    attribute `rule` is the `Learning` of its values.
+
+    Parameters
+    ----------
+    start : the NamedTuple with the section's defaults
+    fields, without : the fields to add, by default all that have a `Key`; those to leave out
+    changes : attributes of the `Key` of a field that are others in this section, such as its name
+    """
+    keys = {field: key for field, key in keys_of(type(start)).items() if field in (fields or start._fields)}
+    return Group(
+        start, {f: dataclasses.replace(key, **changes.get(f, {})) for f, key in keys.items() if f not in without}
+    )
+
+
+def key(default: Any, meaning: str, experiments: str = "", **others: Any) -> Any:
+    """Declare a key that is no algorithm's setting: its default, and what it means; see `Key` for the rest."""
+    return _field(default, Key(meaning, experiments, **others))
+
+
+def _field(default: Any, key: Key) -> Any:
+    return Field(default=default, description=key.meaning, json_schema_extra={"key": key})  # type: ignore[dict-item]
+
+
+def note_of(field: FieldInfo) -> Key:
+    """Return what is declared about a field beside its type; for one that is no player's key, its meaning alone."""
+    extra: Any = field.json_schema_extra or {"key": Key(str(field.description))}
+    return extra["key"]
+
+
+def _as_key(default: Any, kind: Any, key: Key) -> tuple[Any, Any]:
+    """Return the type of a key and its field."""
+    hint: Any
+    if isinstance(kind, Choice):
+        hint, default = Annotated[str, OneOf(*kind.codes)], name_of(default, kind.codes)
+    elif isinstance(kind, OrWord):
+        hint = Annotated[int, BeforeValidator(_whole), Within(kind.kind)] | Literal[kind.word]
+        default = kind.word if default == kind.code else default
+    elif isinstance(kind, Whole):
+        hint = Annotated[int, BeforeValidator(_whole), Within(kind)]
+    else:
+        hint = bool if isinstance(kind, Switch) else Annotated[float, Within(kind)]
+    return hint, _field(default, key)
+
+
+def _expand(cls: type[Section]) -> None:
+    """Put the keys of each group in its place among the annotations of a section."""
+    annotations: dict[str, Any] = {}
+    for name, hint in vars(cls).get("__annotations__", {}).items():
+        found = vars(cls).get(name)
+        if not isinstance(found, Group):
+            annotations[name] = hint
+            continue
+        for key, (kind, field) in found.declared.items():
+            annotations[key] = kind
+            setattr(cls, key, field)
+    cls.__annotations__ = annotations
+
+
+# ---------------------------------------------------------------------------------------------
 # Sections
 # ---------------------------------------------------------------------------------------------
 
@@ -330,15 +424,25 @@ class Section(metaclass=_Checked):
     ----------
     prefix : prefix of keys in error messages, such as ``learning.``
     aliases : other spellings of keys, mapped to the keys
+    implied : if the first key is given, the others take these values instead of their defaults
     """
 
     prefix: ClassVar[str] = ""
-    aliases: ClassVar[Mapping[str, str]] = {"lambda": "lambda_"}
+    aliases: ClassVar[Mapping[str, str]] = {}
+    implied: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     @classmethod
     def fields(cls) -> dict[str, FieldInfo]:
         """Return the field of every key: its default, allowed values (see `expected`) and description."""
         return cls.__pydantic_fields__  # type: ignore[attr-defined]
+
+
+class GroupedSection(Section):
+    """A section with groups, whose keys type checkers cannot know."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 SectionType = TypeVar("SectionType", bound=type[Section])
@@ -351,6 +455,7 @@ def section(cls: SectionType) -> SectionType:
     Types are strict: no string passes for a number, no boolean for an integer. RlgoError names the key, the value and
     what was expected. `dataclasses.replace`, which checks again, and `dataclasses.asdict` work as for any dataclass.
     """
+    _expand(cls)
     config = ConfigDict(
         strict=True,
         extra="forbid",
@@ -358,7 +463,12 @@ def section(cls: SectionType) -> SectionType:
         validate_default=True,
         defer_build=True,  # until the first instance: most commands need few of the sections
     )
-    return pydantic.dataclasses.dataclass(frozen=True, config=config)(cls)  # type: ignore[return-value]
+    made: Any = pydantic.dataclasses.dataclass(frozen=True, config=config)(cls)
+    notes = {name: note_of(field) for name, field in made.fields().items()}
+    spellings = {spelled(name): name for name in made.fields() if spelled(name) != name}
+    made.aliases = spellings | {alias: name for name, key in notes.items() for alias in key.aliases.split()}
+    made.implied = {**cls.implied, **{name: key.implies for name, key in notes.items() if key.implies}}
+    return made
 
 
 def _refusal(cls: type[Section], error: ValidationError, given: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""What a value may be: its type and its bounds, stated once, where the value is declared.
+"""What a setting is: its type, its bounds and its meaning, stated once, where it is declared.
 
-Start reading at `checked`, which makes a NamedTuple of settings check itself, then `Number`. Configs and player specs
-read the same bounds through `bounds_of`. Nothing heavy is imported.
+Start reading at `checked`, which makes a NamedTuple of settings check itself, then `Number` and `Key`. Configs, player
+specs and tables of keys are made of the same declarations. Nothing heavy is imported.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, get_type_hints
+from typing import Any, ClassVar, NamedTuple, TypeVar, get_type_hints
 
 from rlgo.base.errors import RlgoError, shown
 
@@ -43,12 +43,6 @@ class Number:
     def words(self) -> str:
         """What is allowed, for an error message after "expected"."""
         return words_of(self.noun, self.gt, self.ge, self.le)
-
-    @property
-    def limits(self) -> dict[str, float]:
-        """The bounds by name, without those that are None."""
-        bounds = {"gt": self.gt, "ge": self.ge, "le": self.le}
-        return {name: bound for name, bound in bounds.items() if bound is not None}
 
     def read(self, value: Any) -> float | None:
         """Convert a value to a plain number; None for any other type, for booleans, infinity and NaN."""
@@ -119,6 +113,34 @@ class OrNone:
             return self.kind.check(name, value)
         except RlgoError:
             raise _refuse(name, value, f"{self.kind.words}, or None") from None
+
+
+@dataclass(frozen=True)
+class OrWord:
+    """An integer, or a word that stands for the code of something else.
+
+    kind : what the integer may be
+    word : such as ``never``
+    code : what compiled code has for it; `kind` need not allow it
+    """
+
+    kind: Whole
+    word: str
+    code: int
+
+    @property
+    def words(self) -> str:
+        """What is allowed, for an error message after "expected"."""
+        return f"{self.kind.words}, or {self.word}"
+
+    def check(self, name: str, value: Any) -> int:
+        """Return the integer or the code; see `Number.check`."""
+        if (isinstance(value, str) and value == self.word) or self.kind.read(value) == self.code:
+            return self.code
+        try:
+            return self.kind.check(name, value)
+        except RlgoError:
+            raise _refuse(name, value, self.words) from None
 
 
 class Choice:
@@ -208,12 +230,50 @@ def words_of(noun: str, gt: float | None, ge: float | None, le: float | None) ->
 # ---------------------------------------------------------------------------------------------
 
 
+class Needs(NamedTuple):
+    """What a key needs to have an effect."""
+
+    words: str  # after "it needs"
+    is_met: Callable[[Any], bool]  # of all keys of a player, whose choices are names
+
+
+def needs(key: str, *values: str) -> Needs:
+    """Say that a key needs another one to have one of a few values."""
+    return Needs(f"{key} = {' or '.join(values)}", lambda keys: getattr(keys, key) in values)
+
+
+@dataclass(frozen=True)
+class Key:
+    """How a setting is written in configs and player specs, and what it means.
+
+    Attributes
+    ----------
+    meaning : a sentence or two, for people who choose a value
+    experiments : names of the experiments in configs/experiments that measured it, separated by spaces
+    name : how it is written, if not as the field of the NamedTuple
+    aliases : other spellings, separated by spaces
+    needs : what a player's key needs to have an effect; a spec that sets the key without it is refused
+    implies : what other keys of a player are if this one is given, unless they are given, too
+    bound : what it may be, if that is less than the field may be
+    of : which algorithms have it, where a NamedTuple serves several; None: all
+    """
+
+    meaning: str
+    experiments: str = ""
+    name: str = ""
+    aliases: str = ""
+    needs: Needs | None = None
+    implies: Mapping[str, Any] = field(default_factory=dict)
+    bound: Any = None
+    of: tuple[int, ...] | None = None
+
+
 def checked(cls: type[_Tuple]) -> type[_Tuple]:
     """Make a NamedTuple check its fields whenever one is made, by `_replace` too.
 
-    A field is declared as ``alpha: Annotated[float, Number(gt=0)] = 0.3``; one of a class of its own, or a bool, needs
-    no more. Values become plain numbers, because numba compiles anew for any other type. A method `combine`, if there
-    is one, checks what fields mean together.
+    A field is declared as ``alpha: Annotated[float, Number(gt=0), Key("Step size.")] = 0.3``; one of a class of its
+    own, or a bool, needs no bound, and one that people do not set no `Key`. Values become plain numbers, because numba
+    compiles anew for any other type. A method `combine`, if there is one, checks what fields mean together.
 
     The tuple raises RlgoError, ``alpha = nan: expected a positive number``.
     """
@@ -236,15 +296,16 @@ def checked(cls: type[_Tuple]) -> type[_Tuple]:
 def bounds_of(cls: type) -> Iterator[tuple[str, Any]]:
     """Yield the fields of a NamedTuple of settings, and what each may be: `Number`, `Whole`, `Choice`, `Switch`."""
     for name, hint in get_type_hints(cls, include_extras=True).items():
-        if hasattr(hint, "__metadata__"):
-            yield name, next(note for note in hint.__metadata__ if hasattr(note, "check"))
-        else:
-            yield name, Switch() if hint is bool else One(hint)
+        kind = getattr(hint, "__origin__", hint)  # of what is annotated
+        own = Switch() if kind is bool else One(kind)
+        yield name, next((note for note in getattr(hint, "__metadata__", ()) if hasattr(note, "check")), own)
 
 
-def bound(cls: type, name: str) -> Any:
-    """Return what one field of a NamedTuple of settings may be."""
-    return dict(bounds_of(cls))[name]
+def keys_of(cls: type) -> dict[str, Key]:
+    """Return the `Key` of each field of a NamedTuple that people may set."""
+    hints = get_type_hints(cls, include_extras=True).items()
+    notes = ((name, note) for name, hint in hints for note in getattr(hint, "__metadata__", ()))
+    return {name: note for name, note in notes if isinstance(note, Key)}
 
 
 def name_of(code: int, codes: Mapping[str, int]) -> str:

@@ -1,7 +1,7 @@
 """The settings of a learner, with their defaults, their bounds and the names of their values.
 
-`Learning` describes how weights change (`td.py`, `learner.py`), `Policy` how moves are chosen (`policy.py`). Each
-default and each bound is defined here and nowhere else: configs read theirs from these classes. Nothing heavy is
+`Learning` describes how weights change (`td.py`, `learner.py`), `Policy` how moves are chosen (`policy.py`). A setting
+is declared here and nowhere else: configs, player specs and documents are made of these classes. Nothing heavy is
 imported, so that reading a config does not load numba.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from rlgo.base.bounds import HUGE, Choice, Number, OrNone, Whole, checked
+from rlgo.base.bounds import HUGE, Choice, Key, Number, OrNone, Whole, checked, needs
 from rlgo.base.errors import RlgoError, shown
 
 MIN_SIZE, MAX_SIZE, DEFAULT_SIZE = 5, 19, 9  # board sizes
@@ -23,10 +23,7 @@ SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("
 # Windows that see liberties (windows.py), by what they tell apart: atari; or one, two, or more liberties. (2x3 with
 # more than atari has too many configurations for 16 bits.)
 LIBERTY_CLASSES = {"atari": 2, "liberties": 3}
-LIBERTY_WINDOWS = {
-    "atari": ("atari 2x2", "atari 2x3", "atari plus"),
-    "liberties": ("liberties 2x2", "liberties plus"),
-}
+LIBERTY_WINDOWS = {"atari": ("atari 2x2", "atari 2x3", "atari plus"), "liberties": ("liberties 2x2", "liberties plus")}
 
 LOGISTIC, LINEAR = 0, 1
 VALUES = {"logistic": LOGISTIC, "linear": LINEAR}
@@ -48,13 +45,12 @@ EVEN_COUNT = Whole(ge=0, le=10**7, even=True)
 PAIRED_GAMES = Whole(ge=2, le=MOST, even=True)  # where each opening is played with both colours
 FAST_GAMES = Whole(ge=2, le=10**7, even=True)  # the same within compiled code, which keeps all results in memory
 MOST_PLIES = Whole(ge=0, le=4 * MAX_SIZE * MAX_SIZE)  # what a record can hold (`td.max_plies`) on the largest board
-SEED = Whole(ge=0)
+SEED = Whole(ge=0, le=2**63 - 1)  # as TOML has integers
 POSITIVE = Number(gt=0)
 AT_LEAST_0 = Number(ge=0)
 PROBABILITY = Number(ge=0, le=1)
 BOARD_SIZE = Whole(ge=MIN_SIZE, le=MAX_SIZE)
-KOMI = Number(ge=-361, le=361)  # of training and matches
-ANY_KOMI = Number(ge=-10_000, le=10_000)  # of a single game, where some programs write handicaps as komi
+KOMI = Number(ge=-10_000, le=10_000)  # beyond any score: some programs write handicaps as komi
 THREADS = Whole(ge=1, le=64)
 WORKERS = Whole(ge=1, le=1_000)  # of training, which may be processes on a cluster
 SIMULATIONS, SECONDS = OrNone(COUNT), OrNone(POSITIVE)
@@ -81,6 +77,9 @@ def check_liberties(liberties: object) -> tuple[str, ...]:
     raise RlgoError(f"liberties = {shown(liberties)}: expected some of {rows}, in this order")
 
 
+_HAS_AN_END = needs("schedule", "linear", "exponential")
+
+
 @checked
 class Learning(NamedTuple):
     """How to learn. Values that have names may be given by name: ``Learning(schedule="harmonic")``.
@@ -88,17 +87,81 @@ class Learning(NamedTuple):
     Raises `RlgoError` for a value out of range.
     """
 
-    alpha: Annotated[float, POSITIVE] = 0.3
-    schedule: Annotated[int, Choice(STEP_SCHEDULES)] = CONSTANT
-    alpha_final: Annotated[float, AT_LEAST_0] = 0.01
-    alpha_half: Annotated[float, POSITIVE] = 100_000.0
-    games: Annotated[int, Whole(ge=1, le=HUGE)] = 1_000_000  # that the schedule spans
-    lambda_: Annotated[float, PROBABILITY] = 0.0
-    plies: Annotated[int, Whole(ge=1, le=2)] = 2
-    value: Annotated[int, Choice(VALUES)] = LOGISTIC
-    update: Annotated[int, Choice(UPDATES)] = GAME
-    normalise: Annotated[int, Choice(NORMALISATIONS)] = SLOTS
-    averaging: Annotated[float, AT_LEAST_0] = 3.0  # see `learner.averaging_rate`
+    alpha: Annotated[
+        float,
+        POSITIVE,
+        Key(
+            "Step size before normalisation (TD: 0.1); larger is better in training, where the mean of weights plays.",
+            "tdsearch_alpha step_lambda",
+            implies={"schedule": "constant"},
+        ),
+    ] = 0.3
+    schedule: Annotated[
+        int,
+        Choice(STEP_SCHEDULES),
+        Key(
+            "How alpha falls from game to game, or with the simulations of a search: harmonic, alpha * half / (half + "
+            "game); linear and exponential, to `alpha_final` at the last one.",
+            "tdsearch_alpha step_lambda",
+        ),
+    ] = CONSTANT
+    alpha_final: Annotated[
+        float,
+        AT_LEAST_0,
+        Key(
+            "alpha at the last game or simulation of the schedules linear and exponential.",
+            needs=_HAS_AN_END,
+            implies={"schedule": "linear"},
+        ),
+    ] = 0.01
+    alpha_half: Annotated[
+        float,
+        POSITIVE,
+        Key(
+            "The game or simulation by which the schedule harmonic has halved alpha.",
+            needs=needs("schedule", "harmonic"),
+            implies={"schedule": "harmonic"},
+        ),
+    ] = 100_000.0
+    games: Annotated[
+        int,
+        Whole(ge=1, le=HUGE),
+        Key(
+            "Games of self-play (TD: a million), or simulations of a search; the schedule of alpha spans them.",
+            name="schedule_games",
+            aliases="span",
+            needs=_HAS_AN_END,
+        ),
+    ] = 1_000_000
+    lambda_: Annotated[
+        float, PROBABILITY, Key("Trace decay: 0 is TD(0), as in TD; 1 is Monte-Carlo.", "tdsearch_lambda step_lambda")
+    ] = 0.0
+    plies: Annotated[
+        int,
+        Whole(ge=1, le=2),
+        Key("Plies between the two positions of an update (TD, equation 10: 2; the same colour is to play)."),
+    ] = 2
+    value: Annotated[
+        int, Choice(VALUES), Key("The value function: sigma(phi . theta) (TD, equation 9), or 1/2 + phi . theta.")
+    ] = LOGISTIC
+    update: Annotated[
+        int,
+        Choice(UPDATES),
+        Key("When the weights change: at the end of the game, or after every move, as written in TD."),
+    ] = GAME
+    normalise: Annotated[
+        int,
+        Choice(NORMALISATIONS),
+        Key(
+            "What alpha is divided by: active, the non-neutral windows (as in TD); slots, their weights (as the "
+            "original program does; the best of the three, see docs/defaults.md); norm2, ||phi||^2; or nothing."
+        ),
+    ] = SLOTS
+    averaging: Annotated[
+        float,
+        AT_LEAST_0,
+        Key("The j-th weights count in the mean in proportion to j^averaging (rlgo/learning/learner.py)."),
+    ] = 3.0
 
     def combine(self) -> None:
         """Refuse a step size that would fall to 0 at once."""
@@ -113,7 +176,18 @@ class Policy(NamedTuple):
     Raises `RlgoError` for a value out of range.
     """
 
-    kind: Annotated[int, Choice(POLICIES)] = EPSILON_GREEDY
-    epsilon: Annotated[float, PROBABILITY] = 0.2  # probability of a uniformly random move
-    temperature: Annotated[float, POSITIVE] = 0.1  # of the softmax, in units of V
-    value: Annotated[int, Choice(VALUES)] = LOGISTIC  # which V the softmax weighs
+    kind: Annotated[
+        int,
+        Choice(POLICIES),
+        Key("epsilon_greedy, as in TD; greedy, without exploration; or softmax over the values of all moves."),
+    ] = EPSILON_GREEDY
+    epsilon: Annotated[
+        float,
+        PROBABILITY,
+        Key("Probability of a uniformly random move of an epsilon-greedy policy (TD: 0.1).", "tdsearch_policy"),
+    ] = 0.2
+    temperature: Annotated[
+        float,
+        POSITIVE,
+        Key("For softmax, in units of V: a move's probability is proportional to exp(V / temperature)."),
+    ] = 0.1

@@ -21,7 +21,7 @@ from rlgo.base.archive import read_archive, write_archive
 from rlgo.base.bounds import Choice, One, Place, Whole
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.resources import checkpoints_dir, find_file
-from rlgo.base.settings import ANY_KOMI, DEFAULT_KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
+from rlgo.base.settings import DEFAULT_KOMI, KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
 from rlgo.features.rewriting import fuse, unshare
 from rlgo.features.shapes import Block, FeatureSet, Table, make_features
 from rlgo.features.windows import KINDS, colors_of
@@ -62,7 +62,7 @@ class Weights:
             raise RlgoError("theta: expected finite weights, found NaN or infinity")
         if not isinstance(self.value, str) or self.value not in VALUES:
             raise RlgoError(f"value = {shown(self.value)}: expected {Choice(VALUES).words}")
-        for name, kind in (("komi", ANY_KOMI), ("games", Whole(ge=0))):
+        for name, kind in (("komi", KOMI), ("games", Whole(ge=0))):
             object.__setattr__(self, name, kind.check(name, getattr(self, name)))
         One(dict).check("provenance", self.provenance)
 

@@ -17,7 +17,7 @@ import numpy as np
 from rlgo.base.bounds import Whole
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.jit import compiling, njit
-from rlgo.base.settings import ANY_KOMI, DEFAULT_KOMI, DEFAULT_SIZE, board_size
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, KOMI, board_size
 from rlgo.go.board import (
     BLACK,
     BORDER,
@@ -106,7 +106,7 @@ class Game:
         size = board_size(size)
         _compile(size)
         self.size = size
-        self.komi: float = ANY_KOMI.check("komi", komi)
+        self.komi: float = KOMI.check("komi", komi)
         self.setup: list[tuple[int, int]] = []
         self.moves: list[tuple[int, int]] = []
         self.resigned = EMPTY

@@ -14,7 +14,7 @@ from typing import Any
 from rlgo.base.bounds import Number, One, OrNone
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import version
-from rlgo.base.settings import ANY_KOMI, COUNT_OR_0, DEFAULT_KOMI, MAX_SIZE, MIN_SIZE
+from rlgo.base.settings import COUNT_OR_0, DEFAULT_KOMI, KOMI, MAX_SIZE, MIN_SIZE
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.go.coords import from_row_col, from_sgf, to_row_col, to_sgf
 from rlgo.go.game import Game
@@ -89,7 +89,7 @@ def _nodes(data: bytes) -> list[_Node]:
 
 
 def _komi(root: _Node, default: float) -> float:
-    komi = root.number("KM", ANY_KOMI, default)
+    komi = root.number("KM", KOMI, default)
     # The server Fox writes hundredths: of stones, which are two points each, under Chinese rules, else of points.
     if abs(komi) >= 100 and "foxwq" in (root.text("AP") or ""):
         return komi / 100 * (2 if root.text("RU") == "Chinese" else 1)

@@ -14,7 +14,7 @@ import numpy as np
 from rlgo.base.bounds import One, Whole
 from rlgo.base.budget import BATCH_SECONDS, Budget
 from rlgo.base.jit import compiling, copy_record, make_rng, njit, random_u64
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, EVEN_COUNT, KOMI, Policy
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, EVEN_COUNT, KOMI, LOGISTIC, Policy
 from rlgo.features.incremental import reset
 from rlgo.features.shapes import FeatureSet, Table
 from rlgo.go.board import outcome, play, random_move
@@ -138,7 +138,7 @@ def play_pairs(scratch, table, policy, rules, max_moves, opening, rng, played):
             players = table if color == 0 else Table(table.g, table.white, table.black)
             copy_record(after_opening, b)
             reset(b, scratch.shapes[1], players)
-            finished, _ = play_episode(scratch, players, policy, rules, max_moves - opening, True)
+            finished, _ = play_episode(scratch, players, policy, LOGISTIC, rules, max_moves - opening, True)
             z = outcome(b, rules.komi)
             played.scores[pair, color] = z if color == 0 else 1.0 - z
             played.lengths[pair, color] = b.n_moves if finished else -b.n_moves

@@ -130,7 +130,7 @@ class LearnWorker:
         table = fuse(self.features, self.memory.table.black)  # a fifth faster than the table that learns
         self._start(table)
         for n in self._slices(games):
-            play_episodes(n, self._scratch, table, self.policy, self._rules, self.max_moves)
+            play_episodes(n, self._scratch, table, self.policy, self.learning.value, self._rules, self.max_moves)
         return self._scratch.tally.copy()
 
     def _slices(self, games: int) -> Iterator[int]:
@@ -270,7 +270,7 @@ class Learner:
     ----------
     features : `shapes.FeatureSet`
     learning : `settings.Learning`
-    policy : `settings.Policy`; its V is that of `learning`, whatever its own `value`
+    policy : `settings.Policy`; its V is that of `learning`
     komi : points
     max_moves : plies; a longer game is discarded; 0 is 3 * size * size
     seed : an int or a `numpy.random.SeedSequence`
@@ -304,7 +304,7 @@ class Learner:
     ):
         One(FeatureSet).check("features", features)
         One(Learning).check("learning", learning)
-        policy = One(Policy).check("policy", policy)._replace(value=learning.value)
+        One(Policy).check("policy", policy)
         workers, merge_every = WORKERS.check("workers", workers), COUNT.check("merge_every", merge_every)
         # One worker draws from the seed itself.
         seeds = [seed] if workers == 1 else seed_sequence(seed).spawn(workers)

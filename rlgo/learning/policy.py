@@ -22,14 +22,15 @@ def explores(policy, rng):
 
 
 @njit
-def choose_move(b, sh, table, policy, rng):
+def choose_move(b, sh, table, policy, value, rng):
     """Choose a move for the colour to play: (point or PASS, candidate afterstates considered).
 
     Candidates are the sensible moves (legal, and not in an eye of the player's own); PASS if there are none.
     `sh` must be up to date with `b`. A random move considers no afterstate.
+    value : which V a softmax weighs, LOGISTIC or LINEAR
     """
     if policy.kind == SOFTMAX:
-        return softmax_move(b, sh, table, policy, rng)
+        return softmax_move(b, sh, table, policy, value, rng)
     if explores(policy, rng):
         return random_move(b, rng), 0
     return best_afterstate(b, sh, table, rng)
@@ -54,7 +55,7 @@ def choose_move_by_both(b, sh, table, long_sh, long_table, policy, rng):
 
 
 @njit
-def softmax_move(b, sh, table, policy, rng):
+def softmax_move(b, sh, table, policy, value, rng):
     """Draw a move with probability proportional to exp(V / temperature), V seen by the colour to play.
 
     Returns (point or PASS, number of candidates).
@@ -67,7 +68,7 @@ def softmax_move(b, sh, table, policy, rng):
     for i in range(b.n_empty):
         p = np.int64(b.empties[i])
         if sh.mask[c, p] == 0 or sh.is_capture[c, p] == 1:
-            v = squash(policy.value, sign * sh.x[c] + gain_of(b, sh, table, p))
+            v = squash(value, sign * sh.x[c] + gain_of(b, sh, table, p))
             sh.gain_capture[c, p] = v
             best = max(best, np.float64(sh.gain_capture[c, p]))  # as stored, so that no weight exceeds 1
             n += 1

@@ -44,9 +44,10 @@ def tally_dtype() -> np.dtype:
 
 
 @njit
-def play_episode(scratch, table, policy, rules, max_moves, keep):
+def play_episode(scratch, table, policy, value, rules, max_moves, keep):
     """Play one game with constant weights on scratch.boards[1], which scratch.shapes[1] must match.
 
+    value : which V is kept, and weighed by a softmax policy: LOGISTIC or LINEAR
     max_moves : further moves after which the game is given up as unfinished
     keep : whether to record in scratch.episode what `td.learn_game` needs
     Returns (finished, candidate afterstates considered).
@@ -54,27 +55,27 @@ def play_episode(scratch, table, policy, rules, max_moves, keep):
     b, sh, episode = scratch.boards[1], scratch.shapes[1], scratch.episode
     evaluations = 0
     if keep:
-        begin_episode(episode, sh, table.g, squash(policy.value, sh.x[0]))
+        begin_episode(episode, sh, table.g, squash(value, sh.x[0]))
     for _ in range(max_moves):
-        p, n = choose_move(b, sh, table, policy, scratch.rng)
+        p, n = choose_move(b, sh, table, policy, value, scratch.rng)
         evaluations += n
         play(b, p, rules.zobrist)
         update(b, sh, table)
         if keep:
-            record_move(episode, sh, p, squash(policy.value, sh.x[0]))
+            record_move(episode, sh, p, squash(value, sh.x[0]))
         if b.n_passes >= 2:
             return True, evaluations
     return False, evaluations
 
 
 @njit
-def play_episodes(n, scratch, table, policy, rules, max_moves):
+def play_episodes(n, scratch, table, policy, value, rules, max_moves):
     """Play n games of self-play with constant weights, from boards[0], which shapes[0] must match."""
     b, tally = scratch.boards[1], scratch.tally
     for _ in range(n):
         copy_record(scratch.boards[0], b)
         copy_record(scratch.shapes[0], scratch.shapes[1])
-        finished, evaluations = play_episode(scratch, table, policy, rules, max_moves, False)
+        finished, evaluations = play_episode(scratch, table, policy, value, rules, max_moves, False)
         tally.evaluations += evaluations
         if finished:
             tally.games += 1
@@ -98,7 +99,7 @@ def learn_episodes(n, first, scratch, memory, policy, learning, rules, max_moves
         copy_record(scratch.shapes[0], scratch.shapes[1])
         reweigh(scratch.shapes[1], memory.table)
         if learning.update == GAME:
-            finished, evaluations = play_episode(scratch, memory.table, policy, rules, max_moves, True)
+            finished, evaluations = play_episode(scratch, memory.table, policy, learning.value, rules, max_moves, True)
             plies = np.int64(scratch.episode.n)
             z = outcome(scratch.boards[1], rules.komi)
             error = 0.0
@@ -132,7 +133,7 @@ def _learn_while_playing(scratch, memory, policy, learning, alpha, rules, max_mo
     begin_steps(sh, memory.scratch)
     n_windows = recent.shape[1]
     for t in range(1, max_moves + 1):  # s_t comes after the t-th move
-        p, n = choose_move(b, sh, memory.table, policy, scratch.rng)
+        p, n = choose_move(b, sh, memory.table, policy, learning.value, scratch.rng)
         evaluations += n
         episode.moves[t - 1] = p
         episode.n = t

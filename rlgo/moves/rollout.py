@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import Choice, One, OrNone, checked
+from rlgo.base.bounds import Choice, Key, Needs, One, OrNone, checked
 from rlgo.base.errors import RlgoError
 from rlgo.base.jit import copy_record, inline, njit, random_below
 from rlgo.go.board import (
@@ -41,6 +41,9 @@ UNIFORM, MOGO, LEARNED, SOFTMAX = 0, 1, 2, 3
 DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO, "softmax": SOFTMAX}
 TREE_DEFAULT_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}  # tree searches can also play by a value function
 
+# MoGo's rules are also in use where a tree search has them as its heuristic.
+_MOGO = Needs("default_policy = mogo", lambda keys: "mogo" in (keys.default_policy, getattr(keys, "heuristic", "")))
+
 
 @checked
 class DefaultPolicy(NamedTuple):
@@ -49,12 +52,23 @@ class DefaultPolicy(NamedTuple):
     Raises `RlgoError` for a value out of range.
     """
 
-    kind: Annotated[int, Choice(TREE_DEFAULT_POLICIES)] = MOGO
-    save: bool = True  # own stones just put into atari: by capture, or by extension to two liberties
-    pattern: bool = True  # MoGo's 3x3 patterns around the last stone
-    capture: bool = True  # anything in atari
-    self_atari: bool = True  # no pattern move that puts its own chain into atari
-    mercy: bool = True  # end a playout that is hopeless for one side, see `is_hopeless`
+    kind: Annotated[
+        int,
+        Choice(TREE_DEFAULT_POLICIES),
+        Key(
+            "The default policy, which plays simulations to the end: MoGo's, uniformly random moves, a softmax or, in "
+            "a tree search, rlgo: by the weights.",
+            name="default_policy",
+            aliases="default",
+        ),
+    ] = MOGO
+    save: Annotated[
+        bool, Key("MoGo's rule: save stones just put into atari, by capture or to two liberties.", needs=_MOGO)
+    ] = True
+    pattern: Annotated[bool, Key("MoGo's rule: 3x3 patterns around the last move.", needs=_MOGO)] = True
+    capture: Annotated[bool, Key("MoGo's rule: capture anything in atari.", needs=_MOGO)] = True
+    self_atari: Annotated[bool, Key("MoGo's rule: no pattern move into self-atari.", needs=_MOGO)] = True
+    mercy: Annotated[bool, Key("End simulations that are hopeless for one side.")] = True  # see `is_hopeless`
     softmax: Annotated[Any, OrNone(One(Tables))] = None  # `SoftmaxPolicy.tables()`, of the softmax policy
 
     def combine(self) -> None:

@@ -19,11 +19,11 @@ What makes it fast
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import Whole, checked
+from rlgo.base.bounds import Key, Whole, checked
 from rlgo.base.jit import copy_record, njit
 from rlgo.features.incremental import update
 from rlgo.features.shapes import Table
@@ -50,12 +50,22 @@ _HISTORY = 1e-3  # of a logit, for each squared depth
 class Options(NamedTuple):
     """Which enhancements of plain alpha-beta are on. Raises `RlgoError` for anything but True and False."""
 
-    table: bool = True  # transposition table: values of positions met before, and the best move there
-    killers: bool = True  # moves that cut at this depth elsewhere come early
-    history: bool = True  # moves that cut anywhere come earlier
-    pvs: bool = True  # principal variation search: all but the first move must only be proved worse
-    null_move: bool = False  # cut where even a pass reaches beta; unsound where a pass is best
-    reductions: bool = False  # late move reductions: late moves are searched less deeply first; unsound
+    table: Annotated[
+        bool, Key("Transposition table: values of positions that were met before, and the best move there.")
+    ] = True
+    killers: Annotated[bool, Key("Killer moves: those that cut at this depth elsewhere come early.")] = True
+    history: Annotated[bool, Key("History heuristic: moves that cut anywhere come earlier.")] = True
+    pvs: Annotated[bool, Key("Principal variation search: all moves but the first must only be proved worse.")] = True
+    null_move: Annotated[
+        bool, Key("Null moves: cut where even a pass is too good. They may change the result, where a pass is best.")
+    ] = False
+    reductions: Annotated[
+        bool,
+        Key(
+            "Late move reductions: late moves are searched less deeply first, for three plies more in the same time. "
+            "They may change the result."
+        ),
+    ] = False
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import Whole, checked
+from rlgo.base.bounds import Key, Whole, checked
 from rlgo.base.errors import RlgoError
 from rlgo.base.jit import compiling, copy_record, inline, njit, seed_sequence
 from rlgo.base.ram import announce
@@ -44,8 +44,8 @@ class TableLearning(NamedTuple):
     Raises `RlgoError` for a value out of range.
     """
 
-    alpha: Annotated[float, AT_LEAST_0] = VISITS
-    lambda_: Annotated[float, PROBABILITY] = 1.0
+    alpha: Annotated[float, AT_LEAST_0, Key("Step size; 0: 1 / N(s, a), so that values are means.")] = VISITS
+    lambda_: Annotated[float, PROBABILITY, Key("Trace decay: 1 is Monte-Carlo.")] = 1.0
     plies: Annotated[int, Whole(ge=1, le=2)] = 1
 
 

@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import One, OrNone, Switch, Whole, checked
+from rlgo.base.bounds import Key, One, OrNone, OrWord, Switch, Whole, checked
 from rlgo.base.budget import SLICE_SECONDS, Budget, check_budget, shorter
 from rlgo.base.errors import RlgoError
 from rlgo.base.jit import atomic_add, compiling, copy_record, inline, inline_once, njit, seed_sequence
@@ -79,9 +79,25 @@ THROUGHOUT = ALL_PLIES = MOST  # T: the learned policy to the end; learn_plies: 
 class Simulation(NamedTuple):
     """How to simulate. Raises `RlgoError` for a value out of range."""
 
-    plies: Annotated[int, COUNT_OR_0] = 6  # T: plies from the root, by both colours, before the default policy
-    learn_plies: Annotated[int, COUNT] = ALL_PLIES  # states to learn from; the last `learning.plies` of them target z
-    max_moves: Annotated[int, MOST_PLIES] = 0  # a longer simulation is abandoned; 0: 3 * size * size
+    plies: Annotated[
+        int,
+        OrWord(COUNT_OR_0, "never", THROUGHOUT),
+        Key(
+            "T: plies of both colours, from the root, before the default policy takes over; never: it does not.",
+            "tdsearch_policy",
+            name="policy_plies",
+            aliases="T",
+        ),
+    ] = 6
+    learn_plies: Annotated[  # the last `learning.plies` of these states target z
+        int,
+        OrWord(COUNT, "all", ALL_PLIES),
+        Key(
+            "Learn from the states of this many plies; all: also from those that the default policy reaches.",
+            aliases="learn",
+        ),
+    ] = ALL_PLIES
+    max_moves: Annotated[int, MOST_PLIES, Key("Abandon a longer simulation; 0: 3 * size * size plies.")] = 0
 
 
 DELAY = Whole(ge=0, le=1_000)  # own moves; each takes the memory of a value function
@@ -130,7 +146,7 @@ def play_simulation(scratch, table, settings, rules, long_term):
     # T plies of the learned policy ...
     while t < simulation.plies and t < simulation.max_moves and not finished:
         if long_term is None:
-            p, _ = choose_move(b, sh, table, settings.policy, rng)
+            p, _ = choose_move(b, sh, table, settings.policy, settings.learning.value, rng)
         else:
             p = choose_move_by_both(b, sh, table, long_term.shapes[1], long_term.table, settings.policy, rng)
         play(b, p, rules.zobrist)
@@ -271,7 +287,7 @@ class TdSearch(Player):
             raise RlgoError('learning.update = "step": expected "game"; a search learns from whole simulations')
         self.name, self.sizes, self.resign = name, (size,), PROBABILITY.check("resign", resign)
         self.reset, self.delay = Switch().check("reset", reset), DELAY.check("delay", delay)
-        self.policy, self.learning, self.default = policy._replace(value=learning.value), learning, default
+        self.policy, self.learning, self.default = policy, learning, default
         self.simulation = simulation._replace(max_moves=check_max_moves(simulation.max_moves, size))
         self.workers = THREADS.check("workers", workers)
         self.features = self._features(size, sizes, liberties)

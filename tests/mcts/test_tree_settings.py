@@ -46,7 +46,11 @@ def test_settings_reach_compiled_code_as_plain_numbers():
         (Settings, {"c": -1}, "c = -1: expected a number of at least 0"),
         (Settings, {"rave_k": 0.0}, "rave_k = 0.0: expected a positive number"),
         (Settings, {"prior_n": 1e6}, "prior_n = 1000000.0: expected an integer from 0 to 100,000"),
-        (Settings, {"truncate": 2**40}, "truncate = 1099511627776: expected an integer from -1 to 1,000,000,000"),
+        (
+            Settings,
+            {"truncate": 2**40},
+            "truncate = 1099511627776: expected an integer from 0 to 1,000,000,000, or never",
+        ),
         (Settings, {"schedule": "best"}, "schedule = 'best': expected one of"),
         (Resources, {"reuse": 1}, "reuse = 1: expected True or False"),
         (Resources, {"memory_mb": 0}, "memory_mb = 0: expected a positive number"),

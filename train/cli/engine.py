@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, SEED
 from train.cli.options import (
     ENGINE,
-    MOST_SEED,
     MOST_SHAPES,
     Force,
     JsonFile,
@@ -30,6 +29,7 @@ from train.cli.options import (
     chosen_player,
     count,
     one_of,
+    within,
     write_json,
 )
 from train.console import LogFile, interruptible, message, unicode_output
@@ -58,7 +58,7 @@ _Time = Annotated[
 ]
 _GameSeed = Annotated[
     int | None,
-    typer.Option("--seed", parser=count(0, MOST_SEED), metavar="N", show_default="random", help="Seed of the engine."),
+    typer.Option("--seed", parser=within(SEED), metavar="N", show_default="random", help="Seed of the engine."),
 ]
 
 

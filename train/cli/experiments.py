@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from train.cli.options import MOST_JOBS, count, number, shipped
+from rlgo.base.settings import WORKERS
+from train.cli.options import number, shipped, within
 from train.console import command, message
 
 app = typer.Typer(help="Reproduce the papers' tables and figures.")
@@ -55,7 +56,7 @@ def run(
         int | None,
         typer.Option(
             "--jobs",
-            parser=count(1, MOST_JOBS),
+            parser=within(WORKERS),
             metavar="N",
             show_default="one per processor",
             help="Runs or games at a time.",

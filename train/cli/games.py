@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, DEFAULT_SIZE
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, DEFAULT_SIZE, FAST_GAMES, WORKERS
 from train.cli.options import (
-    MOST_GAMES,
-    MOST_JOBS,
     JsonFile,
     Komi,
     Seed,
@@ -23,6 +21,7 @@ from train.cli.options import (
     player_names,
     report_stop,
     shipped,
+    within,
     write_json,
 )
 from train.console import message, optional_picture
@@ -33,7 +32,7 @@ app = typer.Typer()
 # rlgo match
 # ---------------------------------------------------------------------------------------------
 
-_Games = Annotated[int, typer.Option("--games", parser=count(1, MOST_GAMES), metavar="N", help="Number of games.")]
+_Games = Annotated[int, typer.Option("--games", parser=within(FAST_GAMES, 1), metavar="N", help="Number of games.")]
 _OpeningPlies = Annotated[
     int, typer.Option("--opening-plies", parser=count(0), metavar="N", help="Random moves at the start of each game.")
 ]
@@ -54,7 +53,7 @@ _Time = Annotated[
     str | None,
     typer.Option("--time", metavar="T", help="Time of each side in seconds: 60, 60+30/5 (5 moves in 30 s) or 60+3x10."),
 ]
-_Jobs = Annotated[int, typer.Option("--jobs", parser=count(1, MOST_JOBS), metavar="N", help="Games at a time.")]
+_Jobs = Annotated[int, typer.Option("--jobs", parser=within(WORKERS), metavar="N", help="Games at a time.")]
 _Cluster = Annotated[
     str, typer.Option("--cluster", metavar="C", help="Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).")
 ]
@@ -161,7 +160,7 @@ def tournament(
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", parser=count(1, MOST_JOBS), metavar="N", show_default="from the config", help="Games at a time."
+            "--jobs", parser=within(WORKERS), metavar="N", show_default="from the config", help="Games at a time."
         ),
     ] = None,
     out: Annotated[

@@ -9,9 +9,8 @@ import typer
 from typer.core import TyperGroup
 
 from rlgo.base.errors import RlgoError, nearest
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, MOST_RINGS, WORKERS
 from train.cli.options import (
-    MOST_JOBS,
     Force,
     JsonFile,
     Komi,
@@ -29,6 +28,7 @@ from train.cli.options import (
     one_of,
     player_names,
     refuse_unused,
+    within,
     write_json,
 )
 from train.console import message, unicode_output
@@ -65,7 +65,7 @@ def play(
         int,
         typer.Option("--opening-plies", parser=count(0), metavar="N", help="Random moves at the start of each game."),
     ] = 2,
-    jobs: Annotated[int, typer.Option("--jobs", parser=count(1, MOST_JOBS), metavar="N", help="Games at a time.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", parser=within(WORKERS), metavar="N", help="Games at a time.")] = 1,
     cluster: Annotated[
         str, typer.Option("--cluster", metavar="C", help="Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).")
     ] = "",
@@ -160,7 +160,10 @@ def train(
     ),
     seen: _Seen = _DEFAULTS.seen,
     rings: Annotated[
-        int, typer.Option("--rings", parser=count(1), metavar="N", help="Rings of the largest shapes, at most 9.")
+        int,
+        typer.Option(
+            "--rings", parser=count(1), metavar="N", help=f"Rings of the largest shapes, at most {MOST_RINGS}."
+        ),
     ] = _DEFAULTS.rings,
     l2: _L2 = _DEFAULTS.l2,
     prior: _Prior = _DEFAULTS.prior,

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rlgo.base import files
+from rlgo.base.bounds import HUGE, Whole
 from rlgo.base.errors import RlgoError
+from rlgo.base.settings import FAST_GAMES, MAX_SIZE, MIN_SIZE, SEED
 from train.console import Progress, message
 
 if TYPE_CHECKING:
@@ -28,11 +30,10 @@ ENGINE = "rlgo"  # the default player
 # ---------------------------------------------------------------------------------------------
 
 
-# Upper bounds. A match keeps its games in memory, hence the limit on them.
-MOST_GAMES, MOST_JOBS, MOST_SHAPES, MOST_SEED = 10**7, 1_000, 1_000, 2**63 - 1
+MOST_SHAPES = 1_000  # to draw
 
 
-def count(low: int, high: int = 10**12) -> Callable[[Any], int]:
+def count(low: int, high: int = HUGE) -> Callable[[Any], int]:
     """Make a parser of whole numbers from `low` to `high`. They may be written 20_000 or 2e4."""
 
     def parse(text: Any) -> int:
@@ -49,6 +50,13 @@ def count(low: int, high: int = 10**12) -> Callable[[Any], int]:
         return value
 
     return parse
+
+
+def within(bounds: Whole, low: int | None = None) -> Callable[[Any], int]:
+    """Make a parser of whole numbers within the bounds of a setting, or from `low` on."""
+    assert bounds.ge is not None
+    assert bounds.le is not None
+    return count(int(bounds.ge) if low is None else low, int(bounds.le))
 
 
 def integer(text: Any) -> int:
@@ -107,11 +115,11 @@ def player_names() -> list[str]:
 # Options
 # ---------------------------------------------------------------------------------------------
 
-Size = Annotated[int, typer.Option("--size", parser=integer, metavar="N", help="Board size, 5 to 19.")]
-Komi = Annotated[float, typer.Option("--komi", parser=number, metavar="K", help="White's bonus.")]
-Seed = Annotated[
-    int, typer.Option("--seed", parser=count(0, MOST_SEED), metavar="N", help="Seed of the random numbers.")
+Size = Annotated[
+    int, typer.Option("--size", parser=integer, metavar="N", help=f"Board size, {MIN_SIZE} to {MAX_SIZE}.")
 ]
+Komi = Annotated[float, typer.Option("--komi", parser=number, metavar="K", help="White's bonus.")]
+Seed = Annotated[int, typer.Option("--seed", parser=within(SEED), metavar="N", help="Seed of the random numbers.")]
 Player = Annotated[str, typer.Option("--player", metavar="SPEC", autocompletion=player_names, help="Who plays.")]
 Strength = Annotated[
     int | None,
@@ -123,9 +131,7 @@ Strength = Annotated[
         help="Level of strength, from 1 (a beginner) to 10.",
     ),
 ]
-PairGames = Annotated[
-    int, typer.Option("--games", parser=count(2, MOST_GAMES), metavar="N", help="Games of each pair.")
-]
+PairGames = Annotated[int, typer.Option("--games", parser=within(FAST_GAMES), metavar="N", help="Games of each pair.")]
 Top = Annotated[
     int, typer.Option("--top", parser=count(0, MOST_SHAPES), metavar="N", help="Shapes to draw of each block.")
 ]

@@ -14,10 +14,8 @@ import typer
 from typer.core import TyperCommand
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, EVEN_COUNT, WORKERS
 from train.cli.options import (
-    MOST_GAMES,
-    MOST_JOBS,
     JsonFile,
     PairGames,
     PngFile,
@@ -31,6 +29,7 @@ from train.cli.options import (
     refuse_unused,
     report_stop,
     shipped,
+    within,
     write_json,
 )
 from train.console import message, optional_picture
@@ -207,7 +206,7 @@ def evaluate(
         int,
         typer.Option(
             "--gnugo",
-            parser=count(0, MOST_GAMES),
+            parser=within(EVEN_COUNT),
             metavar="N",
             help="Games against GNU Go level 0, for each file and each run's last weights.",
         ),
@@ -299,7 +298,7 @@ def sweep(
         int | None,
         typer.Option(
             "--jobs",
-            parser=count(1, MOST_JOBS),
+            parser=within(WORKERS),
             metavar="N",
             show_default="one per processor",
             help="Runs to train at a time.",

@@ -30,7 +30,16 @@ from train.config import read_toml
 from train.players.engines import GtpClient
 from train.players.keys import PLAYERS, Keys
 from train.players.loading import note_file
-from train.settings import accepted_types, parse_count, read_spec_value, refusal, spelled, split_spec, unknown_key
+from train.settings import (
+    accepted_types,
+    note_of,
+    parse_count,
+    read_spec_value,
+    refusal,
+    spelled,
+    split_spec,
+    unknown_key,
+)
 
 _SWITCHES = {"on": True, "true": True, "off": False, "false": False}
 
@@ -178,8 +187,7 @@ def _refuse_without_effect(kind: type[Keys], values: dict[str, Any], written: di
     """
     keys = kind(**_with_implied(kind, values))
     for field, key in written.items():
-        extra: Any = kind.fields()[field].json_schema_extra
-        needs = extra["needs"]
+        needs = note_of(kind.fields()[field]).needs
         if needs is not None and not needs.is_met(keys):
             raise RlgoError(f"player {kind.name}: {key} has no effect here: it needs {needs.words}")
 

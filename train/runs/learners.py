@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from rlgo.base.jit import compiling
-from rlgo.base.settings import NORMALISATIONS, POLICIES, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
 from rlgo.features.shapes import FeatureSet, make_features
 from rlgo.learning.learner import Learner
 from train.config import Config
@@ -40,34 +39,16 @@ def make_learner(
     theta : initial weights, float32[n_weights + 1]; None: zeros
     kind : the class of the learner, or a function with the same arguments; by default, its workers are threads
     """
-    le, p = config.learning, config.policy
-    learning = Learning(
-        alpha=le.alpha,
-        schedule=STEP_SCHEDULES[le.alpha_schedule],
-        alpha_final=le.alpha_final,
-        alpha_half=le.alpha_half,
-        games=config.run.games,
-        lambda_=le.lambda_,
-        plies=le.plies,
-        value=VALUES[le.value],
-        update=UPDATES[le.update],
-        normalise=NORMALISATIONS[le.normalise],
-        averaging=le.averaging,
-    )
-    policy = Policy(POLICIES[p.kind], p.epsilon if p.kind == "epsilon_greedy" else 0.0, p.temperature)
-    features = features_of(config)
-    run = config.run
+    learning, policy = config.learning.rule._replace(games=config.run.games), config.policy.rule
+    if config.policy.kind != "epsilon_greedy":
+        policy = policy._replace(epsilon=0.0)
+    arguments = features_of(config), learning, policy, config.board.komi, config.policy.max_moves, seed
     return kind(
-        features,
-        learning,
-        policy,
-        config.board.komi,
-        p.max_moves,
-        seed,
+        *arguments,
         theta=theta,
-        optimiser=le.optimiser,
-        workers=run.workers,
-        merge_every=run.merge_every,
+        optimiser=config.learning.optimiser,
+        workers=config.run.workers,
+        merge_every=config.run.merge_every,
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import ANY_KOMI
+from rlgo.base.settings import KOMI
 from rlgo.go.coords import COLORS, to_vertex
 
 
@@ -54,7 +54,7 @@ def parse_count(text: str) -> int:
 
 def parse_number(text: str) -> float:
     """Read a komi: plain digits, since `float` also accepts nan, 1_0 and the digits of other scripts."""
-    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text) or not ANY_KOMI.admits(float(text)):
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text) or not KOMI.admits(float(text)):
         raise ValueError
     return float(text)
 

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import pytest
 
-from rlgo.base.bounds import Choice, Number, One, OrNone, Switch, Whole, bound, bounds_of, checked
+from rlgo.base.bounds import Choice, Number, One, OrNone, OrWord, Switch, Whole, bounds_of, checked
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import HARMONIC, STEP, Learning, Policy
 from rlgo.moves.rollout import DefaultPolicy
@@ -21,6 +21,7 @@ NAN = math.nan
 NUMBER, UNIT = Number(gt=0), Number(ge=0, le=1)
 COUNT, EVEN = Whole(ge=1, le=64), Whole(ge=0, even=True)
 CODES = Choice({"game": 0, "step": 1})
+WORD = OrWord(COUNT, "all", 100)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,9 @@ CODES = Choice({"game": 0, "step": 1})
         (CODES, np.uint8(1), 1),
         (Switch(), np.bool_(True), True),
         (OrNone(COUNT), None, None),
+        (WORD, "all", 100),
+        (WORD, 100, 100),
+        (WORD, 64.0, 64),
         (One(str), "x", "x"),
     ],
 )
@@ -56,6 +60,7 @@ def test_allowed_values_become_plain_ones(kind, value, plain):
         (CODES, ("foo", 2, -1, 0.5, True, None, NAN), 'one of "game", "step"'),
         (Switch(), (0, 1, "on", None), "True or False"),
         (OrNone(COUNT), (0, "x"), "an integer from 1 to 64, or None"),
+        (WORD, (0, 65, 99, "x", "", None, True), "an integer from 1 to 64, or all"),
         (One(Number), (3,), "a Number"),
     ],
 )
@@ -92,7 +97,7 @@ def test_a_tuple_checks_itself_however_it_is_made():
     pair = Pair(3, 4.0)
     assert (pair, [type(value) for value in pair]) == ((3.0, 4), [float, int])
     assert pickle.loads(pickle.dumps(Learning(alpha=1))) == Learning(alpha=1)
-    assert bound(Pair, "high") == COUNT
+    assert dict(bounds_of(Pair))["high"] == COUNT
 
 
 @pytest.mark.parametrize("settings", [Learning, Policy, Simulation, DefaultPolicy, Options, TableLearning])
@@ -103,7 +108,7 @@ def test_no_setting_takes_nonsense(settings):
         for value in (NAN, math.inf, -7, "foo", None, [1], settings):
             with pytest.raises(RlgoError, match=f"^{name} = .*: expected"):
                 settings(**{name: value})
-        assert isinstance(kind, Number | Choice | Switch)
+        assert isinstance(kind, Number | Choice | Switch | OrWord)
         assert getattr(settings(**{name: getattr(settings(), name)}), name) == getattr(settings(), name)
 
 

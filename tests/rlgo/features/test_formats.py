@@ -659,7 +659,7 @@ def test_the_status_of_diff(run, tmp_path):
         (["import", "a.w", "-o", "b.w"], "b.w: expected a name that ends in .npz"),
         (["import", "a.w", "-o", "b.npz", "--size", "9"], "a.w: expected weights for 9x9, found weights for 5x5"),
         (["import", "a.w", "-o", "b.npz", "--size", "x"], "--size x: expected an integer"),
-        (["import", "a.w", "-o", "b.npz", "--komi", "nan"], "--komi nan: expected a number from -361 to 361"),
+        (["import", "a.w", "-o", "b.npz", "--komi", "nan"], "--komi nan: expected a number from -10,000 to 10,000"),
         (["import", "a.w", "-o", "b.npz", "--games", "-1"], "--games -1: expected an integer of at least 0"),
         (["import", "a.w", "-o", "b.npz", "--value", "x"], "--value x: expected one of logistic, linear"),
         (["import", "a.w", "-o", "no/b.npz"], "-o no/b.npz: expected a file that can be written"),

@@ -29,16 +29,16 @@ def known(learner: Learner) -> dict[str, bytes]:
     return {name: array.tobytes() for name, array in learner.state().items() if name != "rng"}
 
 
-def test_one_value_function_learns_and_chooses():
-    """A policy that names another V than the learning makes no difference: the games and the weights are the same."""
-    linear, of_policy = (
-        Learner(FEATURES, Learning(0.01, value="linear"), Policy("softmax", value=value), 0.5, seed=1)
-        for value in ("linear", "logistic")
-    )
-    assert of_policy.policy.value == linear.policy.value == of_policy.learning.value
-    for learner in (linear, of_policy):
-        learner.learn(20)
-    assert known(linear) == known(of_policy)
+def test_a_softmax_weighs_the_value_function_that_learns():
+    """With weights far from 0, a linear V leaves [0, 1], and other moves are drawn than by a logistic one."""
+    start = np.linspace(-9, 9, FEATURES.n_weights + 1, dtype=np.float32)
+    games = {}
+    for value in ("linear", "logistic"):
+        learner = Learner(FEATURES, Learning(1e-12, value=value), Policy("softmax"), 0.5, seed=1, theta=start)
+        learner.learn(1)
+        episode = learner.pool.workers[0].episode
+        games[value] = episode.moves[: episode.n].tolist()
+    assert games["linear"] != games["logistic"]
 
 
 # ---------------------------------------------------------------------------------------------

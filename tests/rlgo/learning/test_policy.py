@@ -109,9 +109,9 @@ def test_softmax_draws_by_value(color, kind, value):
     odds = {p: np.exp(v / 0.2) for p, v in mine.items()}
     expected = {p: o / sum(odds.values()) for p, o in odds.items()}
     assert max(expected.values()) > 2 * min(expected.values())
-    policy = Policy(SOFTMAX, 0.0, 0.2, kind)
-    assert softmax_move(*state, policy, rng)[1] == len(expected)
-    assert_fits(draws(20_000, lambda: choose_move(*state, policy, rng)), expected)
+    policy = Policy(SOFTMAX, 0.0, 0.2)
+    assert softmax_move(*state, policy, kind, rng)[1] == len(expected)
+    assert_fits(draws(20_000, lambda: choose_move(*state, policy, kind, rng)), expected)
 
 
 @pytest.mark.parametrize(("kind", "scale"), [(LOGISTIC, 0.1), (LINEAR, 0.1), (LINEAR, 1.0)])
@@ -121,8 +121,8 @@ def test_a_cold_softmax_is_greedy(kind, scale, temperature):
     features = make_features(5)
     state, rng = ready(from_diagram(TACTICS).board, features, random_theta(features, 8, scale)), make_rng(9)
     best = best_afterstate(*state, rng)[0]
-    policy = Policy(SOFTMAX, 0.0, temperature, kind)
-    assert draws(50, lambda: choose_move(*state, policy, rng)) == {best: 50}
+    policy = Policy(SOFTMAX, 0.0, temperature)
+    assert draws(50, lambda: choose_move(*state, policy, kind, rng)) == {best: 50}
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
@@ -133,8 +133,8 @@ def test_epsilon_greedy_explores_with_probability_epsilon(epsilon):
     best, candidates = best_afterstate(*state, rng)[0], sensible(b)
     expected = {p: epsilon / len(candidates) for p in candidates if epsilon}
     expected[best] = expected.get(best, 0) + 1 - epsilon
-    policy = Policy(EPSILON_GREEDY, epsilon, 1.0, LOGISTIC)
-    assert_fits(draws(20_000, lambda: choose_move(*state, policy, rng)), expected)
+    policy = Policy(EPSILON_GREEDY, epsilon)
+    assert_fits(draws(20_000, lambda: choose_move(*state, policy, LOGISTIC, rng)), expected)
 
 
 @pytest.mark.interpreted
@@ -144,4 +144,4 @@ def test_without_candidates_everyone_passes(policy):
     features = make_features(5, (1, 2))
     state, rng = ready(from_diagram(FILLED).board, features, random_theta(features, 8)), make_rng(10)
     assert sensible(state[0]) == []
-    assert [tuple(choose_move(*state, Policy(kind, epsilon, 1.0, LOGISTIC), rng)) for _ in range(5)] == [(PASS, 0)] * 5
+    assert [tuple(choose_move(*state, Policy(kind, epsilon), LOGISTIC, rng)) for _ in range(5)] == [(PASS, 0)] * 5

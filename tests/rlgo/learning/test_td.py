@@ -41,7 +41,7 @@ def learning_of(**settings) -> Learning:
 
 def learner_of(size=5, sizes=(1, 2), sharing="LI+LD", *, seed=1, komi=7.5, max_moves=0, **settings) -> Learner:
     learning = learning_of(**settings)
-    policy = Policy(EPSILON_GREEDY, 0.2, 1.0, learning.value)
+    policy = Policy(EPSILON_GREEDY, 0.2)
     return Learner(make_features(size, sizes, sharing), learning, policy, komi, max_moves, seed)
 
 

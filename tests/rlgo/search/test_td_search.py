@@ -340,17 +340,6 @@ def test_other_boards_are_refused():
         TdSearch(5).genmove(Game(9))
 
 
-def test_one_value_function_learns_and_chooses():
-    """A policy that names another V than the learning makes no difference."""
-    linear, of_policy = (
-        TdSearch(**QUICK, learning=LEARNING._replace(alpha=0.2, value=LINEAR), policy=Policy("softmax", value=value))
-        for value in ("linear", "logistic")
-    )
-    for search in (linear, of_policy):
-        search.search(game_after("C3"))
-    np.testing.assert_array_equal(linear.theta_bar, of_policy.theta_bar)
-
-
 def test_updates_after_each_move_are_refused():
     with pytest.raises(RlgoError, match=r'learning\.update = "step": expected "game"'):
         TdSearch(5, learning=LEARNING._replace(update=STEP))

@@ -23,6 +23,7 @@ from rlgo.search.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch
 from rlgo.search.two_phase import TwoPhase
 from train.players import PLAYERS, make_player
 from train.players.spec import parse_spec
+from train.settings import note_of
 
 
 @pytest.mark.parametrize("name", list_configs("players"))
@@ -51,14 +52,14 @@ def test_every_key_is_explained_and_its_default_is_allowed(name):
         if field.default is not None:
             assert getattr(kind(**{key: field.default}), key) == field.default
     for alias, key in kind.aliases.items():
-        assert key in kind.fields() or key == "lambda_"
+        assert key in kind.fields()
         assert alias not in kind.fields()
 
 
 @pytest.mark.parametrize("name", PLAYERS)
 def test_experiments_behind_keys_exist(name):
     for field in PLAYERS[name].fields().values():
-        assert set(field.json_schema_extra["experiments"]) <= set(list_configs("experiments"))
+        assert set(note_of(field).experiments.split()) <= set(list_configs("experiments"))
 
 
 def test_defaults_are_those_of_the_classes():

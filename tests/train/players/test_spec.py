@@ -139,7 +139,7 @@ def test_what_is_no_spec_and_no_size(spec, size, message):
         ("uct,c=-1", "player uct: c = -1: expected a number of at least 0"),
         ("uct,c=nan", "player uct: c = nan: expected a number of at least 0"),
         ("mc_rave,M=1e6", "player mc_rave: M = 1000000: expected an integer from 0 to 100,000"),
-        ("td_search,seed=-1", "player td_search: seed = -1: expected an integer from 0 to 999,999,999,999,999,999"),
+        ("td_search,seed=-1", "player td_search: seed = -1: expected an integer from 0 to 9,223,372,036,854,775,807"),
         ("dyna2,long=nowhere.npz", "player dyna2: nowhere.npz: no such weight file"),
         ("mc_rave,weights=none.npz", "weights = none.npz: not used with these settings"),
         ("mc_rave,patterns=none.npz", "patterns = none.npz: not used with heuristic = none"),

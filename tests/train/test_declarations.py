@@ -1,0 +1,193 @@
+"""A setting is declared once: in the algorithm's own NamedTuple, of which configs, specs and tables are made."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import pytest
+
+from mcts.settings import Resources, Settings
+from rlgo.base.bounds import Choice, Key, OrWord, Whole, checked, keys_of, needs
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import COUNT, POSITIVE, Learning, Policy
+from rlgo.moves.rollout import DefaultPolicy
+from rlgo.play.player import Player, RandomPlayer
+from rlgo.search.alphabeta import Options
+from rlgo.search.table_search import TableLearning
+from rlgo.search.td_search import Simulation
+from train.config import SECTIONS, check_keys, section_from
+from train.players import PLAYERS, make_player
+from train.players.keys import Keys, register
+from train.players.listing import player_keys
+from train.players.spec import parse_spec
+from train.settings import Group, GroupedSection, Section, expected, group, note_of, section
+
+ROOT = Path(__file__).resolve().parents[2]
+TUPLES = (Learning, Policy, Simulation, TableLearning, Options, DefaultPolicy, Settings, Resources)
+PATHS = [path for package in ("rlgo", "mcts", "train") for path in (ROOT / package).rglob("*.py")]
+NODES = [(path, node) for path in PATHS for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+CLASSES = {(str(path), node.name): node for path, node in NODES if isinstance(node, ast.ClassDef)}
+STRINGS = [node.value for _, node in NODES if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
+def annotated(kind: type) -> list[str]:
+    """The names that a class declares in its body; none for one that is not in our sources."""
+    node = CLASSES.get((str(sys.modules[kind.__module__].__file__), kind.__name__))
+    body = [] if node is None else node.body
+    return [n.target.id for n in body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
+
+
+def groups_of(kind: type[Section]) -> list[Group]:
+    """The groups of a section and of those that it is derived from."""
+    return [found for owner in kind.__mro__ for found in vars(owner).values() if isinstance(found, Group)]
+
+
+SECTIONS_WITH_GROUPS = [kind for kind in (*SECTIONS.values(), *PLAYERS.values()) if groups_of(kind)]
+
+
+@pytest.mark.parametrize("kind", TUPLES)
+def test_a_setting_is_declared_once(kind: Any) -> None:
+    """One annotation in the sources among the NamedTuple and all sections that have its keys; and its sentence once."""
+    declared = dict.fromkeys(kind._fields, 0)
+    for field in annotated(kind):
+        declared[field] += 1
+    for holder in SECTIONS_WITH_GROUPS:
+        for g in groups_of(holder):
+            if type(g.start) is kind:
+                for field, key in g.keys.items():
+                    declared[field] += sum(annotated(owner).count(key) for owner in holder.__mro__[:-1])
+    assert declared == dict.fromkeys(kind._fields, 1)
+    for field, key in keys_of(kind).items():
+        assert STRINGS.count(key.meaning) == 1 or key.meaning == "Threads.", field
+
+
+def test_every_key_of_every_tuple_is_a_key_somewhere() -> None:
+    used = {(type(g.start), field) for kind in SECTIONS_WITH_GROUPS for g in groups_of(kind) for field in g.keys}
+    assert used == {(kind, field) for kind in TUPLES for field in keys_of(kind)}
+
+
+# ---------------------------------------------------------------------------------------------
+# One line makes a setting
+# ---------------------------------------------------------------------------------------------
+
+RULES = {"plain": 0, "fancy": 1}
+
+
+@checked
+class Few(NamedTuple):
+    """Settings of an algorithm."""
+
+    rate: Annotated[float, POSITIVE, Key("The rate.", "step_size", aliases="r")] = 0.5
+
+    def combine(self) -> None:
+        if self.rate == 7:
+            raise RlgoError("rate = 7 cannot be combined with anything")
+
+
+@checked
+class More(NamedTuple):
+    """The same settings, and some more."""
+
+    rate: Annotated[float, POSITIVE, Key("The rate.", "step_size", aliases="r")] = 0.5
+    rule: Annotated[int, Choice(RULES), Key("Which rule.", aliases="which")] = 0
+    most: Annotated[int, OrWord(COUNT, "all", 10**9), Key("How many.", needs=needs("rule", "fancy"))] = 10**9
+    on: Annotated[bool, Key("Whether.", implies={"rule": "fancy"})] = False
+    inner: Annotated[int, Whole(ge=0)] = 3  # no key
+
+    combine = Few.combine
+
+
+def made_of(kind: Any, monkeypatch: Any) -> tuple[Any, Any]:
+    """A section and a player, both with all settings of a NamedTuple."""
+    monkeypatch.setitem(PLAYERS, "local", Keys)  # removed after the test
+
+    @section
+    class Config(GroupedSection):
+        settings: Any = group(kind())
+
+    @register("local")
+    class LocalKeys(Keys):
+        """A player."""
+
+        settings: Any = group(kind())
+
+        def make(self, size: int, seed: Any) -> Player:  # noqa: ARG002
+            player = RandomPlayer(seed)
+            player.settings = self.settings  # type: ignore[attr-defined]
+            return player
+
+    return Config, LocalKeys
+
+
+@pytest.mark.parametrize("kind", [Few, More])
+def test_a_field_is_a_key_of_configs_and_specs_and_a_row_and_a_value(kind: Any, monkeypatch: Any) -> None:
+    config, keys = made_of(kind, monkeypatch)
+    names = list(keys_of(kind))
+    assert [*config.fields()] == names
+    assert [*keys.fields()] == ["seed", *names]
+    assert [row.name for row in player_keys("local")] == [*names, "seed"]
+    assert config().settings == keys().settings == kind()
+    written = {"rate": 2.0, "rule": "fancy", "most": 9, "on": True}
+    given = {name: written[name] for name in names}
+    expected_tuple = kind(**given)
+    made = section_from(config, given, "file")
+    assert dataclasses.asdict(made) == given
+    assert made.settings == expected_tuple
+    assert dataclasses.replace(made, rate=3).settings == expected_tuple._replace(rate=3)
+    spec = ",".join(["local", *(f"{name}={'on' if value is True else value}" for name, value in given.items())])
+    assert parse_spec(spec).values == given
+    assert make_player(spec, 5).settings == expected_tuple
+    with pytest.raises(RlgoError, match=r"^file: unknown key inner; "):
+        check_keys(config, {"inner": 3}, "file")
+
+
+def test_all_of_a_declaration_is_used(monkeypatch: Any) -> None:
+    config, keys = made_of(More, monkeypatch)
+    assert parse_spec("local,r=1,which=fancy").values == {"rate": 1.0, "rule": "fancy"}
+    assert make_player("local,on=on", 5).settings == More(on=True, rule="fancy")
+    assert make_player("local,rule=fancy,most=all", 5).settings.most == 10**9
+    rows = {row.name: row for row in player_keys("local")}
+    assert rows["rate"] == ("rate", ("r",), "0.5", "a positive number", "The rate.", ("step_size",))
+    assert rows["rule"].expected == 'one of "plain", "fancy"'
+    assert (rows["most"].default, rows["most"].expected) == ("all", "an integer from 1 to 1,000,000,000, or all")
+    assert rows["most"].meaning == "How many. Needs rule = fancy."
+    assert rows["on"].meaning == "Whether. Implies rule = fancy."
+    for values, message in [
+        ({"rate": 0}, "rate = 0: expected a positive number"),
+        ({"rule": 1}, 'rule = 1: expected one of "plain", "fancy", found an integer'),
+        ({"most": 0}, "most = 0: expected an integer from 1 to 1,000,000,000, or all"),
+        ({"on": 1}, "on = 1: expected on or off, in a file true or false, found an integer"),
+    ]:
+        with pytest.raises(RlgoError) as error:
+            config(**values)
+        assert str(error.value) == message
+    with pytest.raises(RlgoError, match=r"^player local: most has no effect here: it needs rule = fancy$"):
+        parse_spec("local,most=3")
+    with pytest.raises(RlgoError, match=r"^player local: rate = 7 cannot be combined with anything$"):
+        make_player("local,rate=7", 5)
+    assert note_of(keys.fields()["rate"]).experiments == "step_size"
+
+
+def test_a_section_may_name_a_key_and_narrow_it() -> None:
+    @section
+    class Other(GroupedSection):
+        prefix = "other."
+        settings: Any = group(More(), "rate", "rule", rate={"name": "speed"}, rule={"bound": Choice({"plain": 0})})
+
+    assert [*Other.fields()] == ["speed", "rule"]
+    assert Other.aliases == {"r": "speed", "which": "rule"}
+    assert expected(Other.fields()["rule"]) == 'one of "plain"'
+    assert Other(speed=3.0).settings == More(rate=3)
+    with pytest.raises(RlgoError, match=r"^other.speed = 7 cannot be combined with anything$"):
+        _ = Other(speed=7.0).settings
+
+    @section
+    class Less(Other):
+        settings: Any = group(More(rate=4), without=("on", "most", "rule"))
+
+    assert [*Less.fields()] == ["speed", "rule", "rate"]
+    assert Less().settings == More(rate=4)
