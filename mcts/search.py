@@ -186,7 +186,7 @@ def simulate(budget, root, last_moves, tree, context, workspace):
         begin_simulation(root, last_moves[0], workspace)  # board.SetPosition(s_0)
         new_node = descend(tree, context, workspace)  # [s_0, a_0, ..., s_T] = SIMTREE(board); a_T is chosen below
         w = leaf_share(workspace.b, context.settings)
-        v = leaf_value(context, workspace) if w > 0.0 else 0.0
+        v = value_of_leaf(context, workspace) if w > 0.0 else 0.0
         z = roll_out(new_node, tree, context, workspace)  # a_T, then [a_T+1, ..., a_D], z = SIMDEFAULT(board, T)
         back_up(path, (1.0 - w) * z + w * v, context.settings, tree)  # BACKUP([s_0, ..., s_T], [a_0, ..., a_D], z)
         tally.simulations += 1
@@ -389,7 +389,7 @@ def leaf_share(b, settings):
 
 
 @inline_once
-def leaf_value(context, workspace):
+def value_of_leaf(context, workspace):
     """Return V(s_T) = sigma(phi . theta + `leaf_tempo`), with - for + if White is to play.
 
     phi does not tell whose turn it is, and learning values a position the same for both. A linear V gets a quarter of

@@ -88,7 +88,9 @@ class Settings(NamedTuple):
     truncate: Annotated[int, Whole(ge=NO_TRUNCATION, le=MOST)] = NO_TRUNCATION  # plies of the default policy, then V
     leaf_value: Annotated[float, PROBABILITY] = 0.0  # share of V(s_T) in what is backed up, see `search.leaf_share`
     leaf_fade: Annotated[float, PROBABILITY] = 0.0  # part of `leaf_value` that is lost by the time the board is full
-    leaf_tempo: Annotated[float, AT_LEAST_0] = 0.0  # worth of a turn in V(s_T), in phi . theta, see `search.leaf_value`
+    leaf_tempo: Annotated[float, AT_LEAST_0] = (
+        0.0  # worth of a turn in V(s_T), in phi . theta, see `search.value_of_leaf`
+    )
     virtual_loss: Annotated[int, Whole(ge=0, le=1_000)] = 0  # lost visits that a thread adds; 0 if no tree is shared
     max_moves: Annotated[int, MOST_PLIES] = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
 

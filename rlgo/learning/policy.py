@@ -29,7 +29,7 @@ def choose_move(b, sh, table, policy, rng):
     `sh` must be up to date with `b`. A random move considers no afterstate.
     """
     if policy.kind == SOFTMAX:
-        return softmax_move(b, sh, table, policy, rng)
+        return choose_softmax(b, sh, table, policy, rng)
     if explores(policy, rng):
         return random_move(b, rng), 0
     return best_afterstate(b, sh, table, rng)
@@ -54,7 +54,7 @@ def choose_move_by_both(b, sh, table, long_sh, long_table, policy, rng):
 
 
 @njit
-def softmax_move(b, sh, table, policy, rng):
+def choose_softmax(b, sh, table, policy, rng):
     """Draw a move with probability proportional to exp(V / temperature), V seen by the colour to play.
 
     Returns (point or PASS, number of candidates).

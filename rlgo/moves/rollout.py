@@ -37,8 +37,8 @@ from rlgo.moves.softmax_policy import (
     softmax_move,
 )
 
-UNIFORM, MOGO, LEARNED, SOFTMAX = 0, 1, 2, 3
-DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO, "softmax": SOFTMAX}
+UNIFORM, MOGO, LEARNED, SOFTMAX_POLICY = 0, 1, 2, 3
+DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO, "softmax": SOFTMAX_POLICY}
 TREE_DEFAULT_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}  # tree searches can also play by a value function
 
 
@@ -59,7 +59,7 @@ class DefaultPolicy(NamedTuple):
 
     def combine(self) -> None:
         """Refuse the softmax policy without its tables, and tables for another policy."""
-        if (self.kind == SOFTMAX) != (self.softmax is not None):
+        if (self.kind == SOFTMAX_POLICY) != (self.softmax is not None):
             raise RlgoError("default policy: expected softmax tables for the kind softmax, and for no other")
 
 

@@ -309,7 +309,7 @@ def analyze(
     print(result.text(top, unicode_output()))
     write_json(json_file, result.to_json())
     if png is not None:
-        from train.play.pictures import analysis_picture, curve_picture
+        from train.play.analysis_pictures import analysis_picture, curve_picture
 
         if isinstance(result, Curve):
             curve_picture(png, result, top)

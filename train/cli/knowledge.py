@@ -32,7 +32,7 @@ from train.cli.options import (
     write_json,
 )
 from train.console import message, unicode_output
-from train.knowledge.settings import PATTERN_METHODS, PatternSettings
+from train.knowledge.methods import PATTERN_METHODS, PatternSettings
 
 
 class _PlayByDefault(TyperGroup):
@@ -216,7 +216,7 @@ def measure(
     print(accuracy_table(found))
     write_json(json_file, [a._asdict() for a in found])
     if png is not None:
-        from train.knowledge.pictures import accuracy_picture
+        from train.knowledge.accuracy_pictures import accuracy_picture
 
         accuracy_picture(png, found)
 
@@ -248,7 +248,7 @@ def curve(
     print(curve_table(points))
     write_json(json_file, [p._asdict() for p in points])
     if png is not None:
-        from train.knowledge.pictures import curve_picture
+        from train.knowledge.accuracy_pictures import curve_picture
 
         curve_picture(png, points)
 

@@ -27,7 +27,7 @@ from train.cli.options import (
     write_json,
 )
 from train.console import message
-from train.knowledge.settings import PLAYOUT_METHODS, PlayoutSettings
+from train.knowledge.methods import PLAYOUT_METHODS, PlayoutSettings
 
 if TYPE_CHECKING:
     from rlgo.moves.softmax_policy import SoftmaxPolicy

@@ -184,7 +184,7 @@ def compare(
     print(comparison)
     write_json(json_file, comparison.to_json())
     if png is not None:
-        from train.runs.pictures import comparison_picture
+        from train.runs.run_pictures import comparison_picture
 
         comparison_picture(png, comparison)
 
@@ -218,7 +218,7 @@ def evaluate(
     """Rate weights, or whole runs, in Elo.
 
     A run takes part with all its checkpoints and its last weights, which gives a learning curve. The scale is that of
-    the reference ladder (`rlgo ladder`), the same for all runs.
+    the rating scale (`rlgo ladder`), the same for all runs.
     """
     check_outputs(json_file, png)
 
@@ -228,7 +228,7 @@ def evaluate(
     print(result)
     write_json(json_file, result.to_json())
     if png is not None:
-        from train.runs.pictures import ratings_picture
+        from train.runs.run_pictures import ratings_picture
 
         ratings_picture(png, result)
 
@@ -238,7 +238,8 @@ def ladder(
     context: typer.Context,
     size: Size = DEFAULT_SIZE,
     make: Annotated[
-        Path | None, typer.Option("--make", metavar="FILE", help="Train and rate all rungs anew, half an hour's work.")
+        Path | None,
+        typer.Option("--make", metavar="FILE", help="Train and rate all reference players anew, half an hour's work."),
     ] = None,
     check: Annotated[
         int | None,
@@ -251,40 +252,40 @@ def ladder(
             "--gnugo",
             parser=count(2),
             metavar="N",
-            help="Games of each of the three best rungs against GNU Go level 0.",
+            help="Games of each of the three best reference players against GNU Go level 0.",
         ),
     ] = 200,
     seed: Seed = 1,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
-    """Show the reference ladder, by which weights are rated.
+    """Show the rating scale, by which weights are rated.
 
     --make repeats how the shipped file was made. --check trains runs that differ only in their seed, and tells how far
-    their ratings on the ladder are from those of games between them. --games, --gnugo and --seed belong to these two.
+    their ratings on the scale are from those of games between them. --games, --gnugo and --seed belong to these two.
     """
     if make is not None and check is not None:
         raise RlgoError("--make cannot be combined with --check")
     if make is not None:
         refuse_unused(context, "with --make", "size", "json")
 
-        from train.runs.make_ladder import make_ladder
+        from train.runs.make_rating_scale import make_rating_scale
 
-        make_ladder(make, games, gnugo, seed)
-        message(f"{make}: the ladder of all board sizes")
+        make_rating_scale(make, games, gnugo, seed)
+        message(f"{make}: the rating scale of all board sizes")
         return
     if check is not None:
         refuse_unused(context, "with --check", "gnugo", "json")
 
-        from train.runs.check_ladder import check_ladder, text
+        from train.runs.check_rating_scale import check_rating_scale, text
 
-        print(text(check_ladder(check, games, seed, board(size, DEFAULT_KOMI).size)))
+        print(text(check_rating_scale(check, games, seed, board(size, DEFAULT_KOMI).size)))
         return
     refuse_unused(context, "without --make or --check", "games", "gnugo", "seed")
 
-    from train.arena.ladder import load_ladder
+    from train.arena.rating_scale import load_rating_scale
 
-    rungs = load_ladder(board(size, DEFAULT_KOMI).size)
-    print(as_json({"size": size, "elo": rungs.elo, "scatter": rungs.scatter}) if json else rungs)
+    scale = load_rating_scale(board(size, DEFAULT_KOMI).size)
+    print(as_json({"size": size, "elo": scale.elo, "scatter": scale.scatter}) if json else scale)
 
 
 @app.command("sweep")
@@ -316,7 +317,7 @@ def sweep(
     command again to continue an interrupted sweep; finished runs are kept.
     """
     from train.runs.fleet import FAILED
-    from train.runs.pictures import sweep_picture
+    from train.runs.run_pictures import sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
     plan = read_sweep(config, out)

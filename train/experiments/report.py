@@ -361,7 +361,7 @@ def plot(e: Experiment, results: Path) -> Path:
 
     Raises RlgoError if there are no results, or nothing to draw.
     """
-    from train.experiments.pictures import experiment_picture  # needed only for drawing
+    from train.experiments.experiment_pictures import experiment_picture  # needed only for drawing
 
     analysis = _analysis_of(e, results)
     if not e.has_picture:

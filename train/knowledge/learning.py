@@ -25,7 +25,7 @@ from rlgo.moves.decisions import Decisions, GameTable, begin_game, decisions_of,
 from rlgo.moves.nested_shapes import known_shapes, make_tree
 from rlgo.moves.patterns import Patterns
 from train.console import table
-from train.knowledge.settings import PATTERN_METHODS, PatternSettings
+from train.knowledge.methods import PATTERN_METHODS, PatternSettings
 from train.knowledge.shards import Collection, is_held_out, take_games
 
 _MOST_COUNTED = 6_000_000  # shapes that are counted, known or not

@@ -20,7 +20,7 @@ from rlgo.go.game import Game
 from rlgo.go.rules import make_rules
 from rlgo.learning.balancing import add_simulations, add_two_plies, fit_games, mogo_weights, new_score, new_two_plies
 from rlgo.learning.learner import averaging_rate
-from rlgo.moves.rollout import MOGO, SOFTMAX, UNIFORM, DefaultPolicy, new_rollout, playouts
+from rlgo.moves.rollout import MOGO, SOFTMAX_POLICY, UNIFORM, DefaultPolicy, new_rollout, playouts
 from rlgo.moves.softmax_policy import (
     LEAST_SELF_ATARI,
     OTHERS,
@@ -35,7 +35,7 @@ from rlgo.moves.softmax_policy import (
 from train import console
 from train.knowledge.collect import origin
 from train.knowledge.learning import game_table
-from train.knowledge.settings import BALANCE, TWO_STEP, PlayoutSettings
+from train.knowledge.methods import BALANCE, TWO_STEP, PlayoutSettings
 from train.knowledge.shards import Collection
 from train.knowledge.targets import Targets
 
@@ -140,7 +140,7 @@ def _simulations(targets: Targets, settings: PlayoutSettings) -> _Step:
     score, rng, games = new_score(size), make_rng(settings.seed), targets.games()
 
     def step(theta: np.ndarray, batch: np.ndarray) -> tuple[np.ndarray, float]:
-        policy = DefaultPolicy(SOFTMAX, softmax=make_tables(theta))
+        policy = DefaultPolicy(SOFTMAX_POLICY, softmax=make_tables(theta))
         score.gradient[:] = 0
         squares = 0.0
         for i in batch:
@@ -198,7 +198,7 @@ class Measured(NamedTuple):
 
 def default_policies(learned: dict[str, SoftmaxPolicy]) -> dict[str, DefaultPolicy]:
     """Return the default policies to compare, by name: those that are not learned, and some that are."""
-    softmax = {name: DefaultPolicy(SOFTMAX, softmax=policy.tables()) for name, policy in learned.items()}
+    softmax = {name: DefaultPolicy(SOFTMAX_POLICY, softmax=policy.tables()) for name, policy in learned.items()}
     return {"uniform": DefaultPolicy(UNIFORM), "mogo": DefaultPolicy(MOGO), **softmax}
 
 

@@ -35,7 +35,7 @@ from rlgo.features.formats import load_any
 from rlgo.features.weights import Weights, find_weights
 from rlgo.go.board import new_board
 from rlgo.learning.value import ValueFunction
-from rlgo.moves.rollout import DEFAULT_POLICIES, SOFTMAX, TREE_DEFAULT_POLICIES, DefaultPolicy
+from rlgo.moves.rollout import DEFAULT_POLICIES, SOFTMAX_POLICY, TREE_DEFAULT_POLICIES, DefaultPolicy
 from rlgo.moves.softmax_policy import Tables, find_softmax_policy, load_softmax_policy
 from rlgo.play.player import GreedyPlayer, Player, RandomPlayer, Seed
 from rlgo.search import alphabeta, dyna2, table_search, td_search
@@ -206,7 +206,7 @@ _MOGO = Needs("default_policy = mogo", _plays_mogo)
 def default_policy_of(keys: Any) -> DefaultPolicy:
     """Return the default policy that a player's keys describe; RlgoError for a bad file."""
     kind, softmax = TREE_DEFAULT_POLICIES[keys.default_policy], None
-    if kind == SOFTMAX:
+    if kind == SOFTMAX_POLICY:
         file = find_softmax_policy(keys.policy_file)
         softmax = loaded(_load_tables, file)
     elif keys.policy_file:
@@ -405,7 +405,7 @@ class TableSearchKeys(Keys):
     simulations: Count = key(
         default_of(table_search.TableSearch, "simulations"),
         "Simulations per move.",
-        **limits_of(table_search.SIMULATIONS),
+        **limits_of(table_search.TABLE_SIMULATIONS),
     )
     alpha: float = setting(table_search.MONTE_CARLO, "alpha", "Step size; 0: 1 / N(s, a), so that values are means.")
     epsilon: float = setting(

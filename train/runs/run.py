@@ -31,7 +31,7 @@ from rlgo.go.rules import check_max_moves
 from rlgo.learning.learner import Learner, mean_of
 from rlgo.learning.td import step_size
 from train.arena.elo import Rating
-from train.arena.ladder import SCALE
+from train.arena.rating_scale import SCALE
 from train.config import Config, config_from_dict, flat, overrides, to_toml
 from train.console import Progress, StopRequest, command, message
 from train.provenance import command_line, commit, versions
@@ -247,7 +247,7 @@ class _Progress:
     @classmethod
     def of(cls, saved: dict[str, Any]) -> _Progress:
         """Return a saved state."""
-        saved.pop("ratings", None)  # in states from before the reference ladder
+        saved.pop("ratings", None)  # in states from before the rating scale
         return cls(**saved)
 
 

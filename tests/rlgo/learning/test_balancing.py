@@ -30,7 +30,7 @@ from rlgo.learning.balancing import (
 )
 from rlgo.learning.value import ValueFunction
 from rlgo.moves.decisions import GameTable
-from rlgo.moves.rollout import SOFTMAX, DefaultPolicy, new_rollout
+from rlgo.moves.rollout import SOFTMAX_POLICY, DefaultPolicy, new_rollout
 from rlgo.moves.softmax_policy import begin, forget_specials, make_tables, n_weights
 
 KOMI = 0.5
@@ -97,7 +97,7 @@ def test_simulations_estimate_the_gradient_of_the_mean_outcome(theta: np.ndarray
     boards, r, score, n = new_boards(2, SIZE), new_rollout(SIZE), new_score(SIZE), 20_000
     score = score._replace(moves=np.zeros(PLIES, np.uint16))
     boards[0] = b
-    softmax = DefaultPolicy(SOFTMAX, mercy=False, softmax=make_tables(theta))
+    softmax = DefaultPolicy(SOFTMAX_POLICY, mercy=False, softmax=make_tables(theta))
     found = []
     for scales in ((0.7, 1.0, 1.0), (0.7, 1.0, 0.0), (0.7, 0.0, 1.0)):
         score.gradient[:] = 0

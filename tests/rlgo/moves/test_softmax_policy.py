@@ -20,7 +20,7 @@ from rlgo.base.jit import make_rng, njit
 from rlgo.base.resources import shipped_softmax_policy
 from rlgo.go.board import PASS, new_board, new_boards, play
 from rlgo.go.rules import make_rules, zobrist
-from rlgo.moves.rollout import MOGO, SOFTMAX, DefaultPolicy, new_rollout, playouts
+from rlgo.moves.rollout import MOGO, SOFTMAX_POLICY, DefaultPolicy, new_rollout, playouts
 from rlgo.moves.softmax_policy import (
     FORMAT,
     LEAST_SELF_ATARI,
@@ -133,7 +133,7 @@ def test_a_pass_where_no_move_is_sensible():
 
 
 def test_the_same_seed_gives_the_same_playouts():
-    softmax = DefaultPolicy(SOFTMAX, softmax=policy_of(random_theta()).tables())
+    softmax = DefaultPolicy(SOFTMAX_POLICY, softmax=policy_of(random_theta()).tables())
     args = new_boards(2, SIZE), softmax, new_rollout(SIZE), make_rules(SIZE, 0.5), 100
     first, again, other = (playouts(*args, make_rng(seed)) for seed in (1, 1, 2))
     assert first == again
@@ -142,11 +142,11 @@ def test_the_same_seed_gives_the_same_playouts():
 
 def test_the_kind_and_the_tables_go_together():
     tables = policy_of(np.zeros(n_weights())).tables()
-    for kind, softmax in ((SOFTMAX, None), (MOGO, tables)):
+    for kind, softmax in ((SOFTMAX_POLICY, None), (MOGO, tables)):
         with pytest.raises(RlgoError, match="expected softmax tables for the kind softmax, and for no other"):
             DefaultPolicy(kind, softmax=softmax)
     with pytest.raises(RlgoError, match="softmax = 7: expected a Tables, or None"):
-        DefaultPolicy(SOFTMAX, softmax=7)
+        DefaultPolicy(SOFTMAX_POLICY, softmax=7)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from train.arena.referee import Opinion
 from train.cli.main import main
 from train.knowledge import learning
 from train.knowledge.learning import accuracies, game_table, train_patterns
-from train.knowledge.settings import PatternSettings
+from train.knowledge.methods import PatternSettings
 from train.knowledge.shards import StudyGame, is_held_out, open_folder, read_collection
 
 SETTINGS = PatternSettings(seen=20, iterations=10)

@@ -19,7 +19,7 @@ from rlgo.base.resources import shipped_softmax_policy
 from rlgo.go.board import BLACK, PASS, new_boards
 from rlgo.go.game import Game
 from rlgo.go.rules import make_rules
-from rlgo.moves.rollout import SOFTMAX, UNIFORM, DefaultPolicy, new_rollout, playouts
+from rlgo.moves.rollout import SOFTMAX_POLICY, UNIFORM, DefaultPolicy, new_rollout, playouts
 from rlgo.moves.softmax_policy import (
     LEAST_SELF_ATARI,
     kinds_of_shapes,
@@ -32,8 +32,8 @@ from train import console
 from train.cli.main import main
 from train.knowledge import playouts as playouts_module
 from train.knowledge import targets as targets_module
+from train.knowledge.methods import PlayoutSettings
 from train.knowledge.playouts import balance_table, learn_targets, measure_all, shared
-from train.knowledge.settings import PlayoutSettings
 from train.knowledge.shards import StudyGame, open_folder, read_collection
 from train.knowledge.targets import Targets, load_targets, save_targets, search_targets
 from train.locks import only_writer
@@ -130,7 +130,7 @@ def test_balancing_finds_a_policy_with_the_same_outcomes(targets: Targets):
     """The targets are the mean outcomes of a policy that answers each move nearby, and recaptures."""
     theta = np.zeros(n_weights())
     theta[-5:] = 1.0, 1.0, 2.0, 2.0, -3.0
-    teacher = DefaultPolicy(SOFTMAX, softmax=make_tables(theta))
+    teacher = DefaultPolicy(SOFTMAX_POLICY, softmax=make_tables(theta))
     boards, r, rng, values = new_boards(2, SIZE), new_rollout(SIZE), make_rng(1), []
     for game in targets.games():
         boards[0] = game.board
@@ -138,7 +138,7 @@ def test_balancing_finds_a_policy_with_the_same_outcomes(targets: Targets):
     goals = replace(targets, value=np.array(values), held_out=np.zeros(len(targets), bool))
     settings = FEW._replace(alpha=10.0, epochs=20, simulations=50)
     learned = learn_targets(goals, settings, progress=False)
-    policies = {"uniform": DefaultPolicy(UNIFORM), "learned": DefaultPolicy(SOFTMAX, softmax=learned.tables())}
+    policies = {"uniform": DefaultPolicy(UNIFORM), "learned": DefaultPolicy(SOFTMAX_POLICY, softmax=learned.tables())}
     found = measure_all(replace(goals, held_out=~goals.held_out), policies, 500, progress=False)
     uniform, balanced = found
     assert uniform.positions == balanced.positions == 40
@@ -179,7 +179,7 @@ def test_how_far_outcomes_are_from_targets(targets: Targets):
     """For the uniform policy and a softmax that is uniform too, up to chance."""
     policies = {
         "uniform": DefaultPolicy(UNIFORM),
-        "softmax": DefaultPolicy(SOFTMAX, softmax=make_tables(np.zeros(n_weights()))),
+        "softmax": DefaultPolicy(SOFTMAX_POLICY, softmax=make_tables(np.zeros(n_weights()))),
     }
     a, b = measure_all(targets, policies, 2_000, progress=False)
     for found, other in zip(a[2:7], b[2:7], strict=True):
@@ -222,7 +222,7 @@ def test_players_with_a_softmax_policy():
         for more in ("default=softmax", f"policy_file={shipped_softmax_policy()}"):
             player = make_player(f"{spec},{more}", SIZE, 1)
             policy = player.default if spec.startswith("td") else player.default_policy
-            assert policy.kind == SOFTMAX
+            assert policy.kind == SOFTMAX_POLICY
             assert np.array_equal(policy.softmax.shape, load_softmax_policy(shipped_softmax_policy()).tables().shape)
     assert player.genmove(Game(SIZE)) > 0
     for spec, message in (

@@ -1,4 +1,4 @@
-"""The settings of what learns from searches: patterns, and softmax policies for playouts.
+"""Ways to learn from searches, and their settings: patterns, and softmax policies for playouts.
 
 Each default and each bound is defined here and nowhere else. Nothing heavy is imported, so that the command line can
 show the defaults without loading numba.
