@@ -15,7 +15,6 @@ import numpy as np
 
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, give_prior
-from mcts.learned_policy import begin_learned, step_learned
 from mcts.patterns import PatternScratch, new_pattern_scratch
 from mcts.rave import back_up, beta_of, combine, hand_selected_beta, minimum_mse_value, virtual_loss
 from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, RaveSchedule, Settings
@@ -34,9 +33,10 @@ from mcts.tree import (
 from mcts.uct import ucb1
 from rlgo.base.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
 from rlgo.base.settings import LOGISTIC
-from rlgo.features.incremental import reset_value, shapes_dtype
-from rlgo.go.board import BLACK, board_dtype, new_boards, outcome, play
+from rlgo.features.incremental import reset, reset_value, shapes_dtype, update
+from rlgo.go.board import BLACK, PASS, board_dtype, new_boards, outcome, play
 from rlgo.go.rules import Rules, max_plies, padded_points
+from rlgo.learning.policy import choose_move
 from rlgo.learning.value import squash
 from rlgo.moves.rollout import LEARNED, DefaultPolicy, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 
@@ -374,6 +374,24 @@ def step_default_policy(context, workspace):
     if context.default_policy.kind == LEARNED:
         return step_learned(knowledge.policy, b, shapes, knowledge.table, rules.zobrist, workspace.rng)
     return step_rollout(b, context.default_policy, workspace.rollout, rules, workspace.rng)
+
+
+@njit
+def begin_learned(policy, b, shapes, table):
+    """Prepare `shapes` for moves by the value function; the compiler leaves nothing of it if `policy` is None."""
+    if policy is not None:
+        reset(b, shapes, table)
+
+
+@njit
+def step_learned(policy, b, shapes, table, zobrist, rng):
+    """Choose a move by the value function, play it, and return it; PASS, unplayed, if `policy`, a `Policy`, is None."""
+    if policy is None:
+        return PASS
+    p = choose_move(b, shapes, table, policy, rng)[0]
+    play(b, p, zobrist)
+    update(b, shapes, table)
+    return p
 
 
 @inline

@@ -32,9 +32,9 @@ from rlgo.moves.softmax_policy import (
     NOT_SOFTMAX,
     Tables,
     begin_softmax,
+    draw_softmax,
     follow_softmax,
     softmax_fields,
-    softmax_move,
 )
 
 UNIFORM, MOGO, LEARNED, SOFTMAX_POLICY = 0, 1, 2, 3
@@ -119,7 +119,7 @@ def begin_rollout(b, policy, r):
     """Prepare `r` for the default policy's moves from the position on `b`."""
     if policy.kind == MOGO:
         list_ataris(b, r)
-    begin_softmax(b, policy, r)
+    begin_softmax(b, policy.softmax, r)
 
 
 @inline
@@ -129,7 +129,7 @@ def step_rollout(b, policy, r, rules, rng):
     play(b, p, rules.zobrist)
     if policy.kind == MOGO:
         watch_atari(b, r)
-    follow_softmax(b, policy, r)
+    follow_softmax(b, policy.softmax, r)
     return p
 
 
@@ -142,7 +142,7 @@ def is_decided(b, policy, rules):
 @inline
 def default_move(b, policy, r, rules, rng):
     """Choose a move by the default policy; PASS if there is no sensible one."""
-    p = softmax_move(b, policy, r, rng)
+    p = draw_softmax(b, policy.softmax, r, rng)
     if p != NOT_SOFTMAX:
         return p
     if policy.kind == MOGO:
@@ -272,20 +272,6 @@ def _pattern_moves(b, policy, r, patterns, last):
                     r.moves[np.uint64(n)] = p
                     n += 1
     return n
-
-
-@inline
-def neighbourhood(b, p):
-    """Return the code of p's eight neighbours for `mogo_patterns`; playouts use a faster method for many points."""
-    stride = b.stride
-    code = np.int64(0)
-    shift = 0
-    for q in (
-        p - stride - 1, p - stride, p - stride + 1, p - 1, p + 1, p + stride - 1, p + stride, p + stride + 1,
-    ):  # fmt: skip
-        code |= np.int64(b.color[np.uint64(q)]) << shift
-        shift += 2
-    return code
 
 
 @inline

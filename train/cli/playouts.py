@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -29,18 +29,14 @@ from train.cli.options import (
 from train.console import message
 from train.knowledge.methods import PLAYOUT_METHODS, PlayoutSettings
 
-if TYPE_CHECKING:
-    from rlgo.moves.softmax_policy import SoftmaxPolicy
-
 app = typer.Typer(help="Learn the policy that plays simulations to the end.")
 
 _SEARCHER = "heuristic_mc_rave,heuristic=both,sims=3000"
-_OF_GAMES = ("l2", "iterations")  # options of method games alone
 _UNUSED = {  # options by the method that does not use them
-    "games": ("start", "weights", "alpha", "epochs", "simulations", "batch", "seed"),
-    "balance": ("weights", *_OF_GAMES),
-    "two_step": ("simulations", *_OF_GAMES),
-    "reinforce": ("weights", *_OF_GAMES),
+    "games": ("start", "weights", "alpha", "epochs", "simulations", "seed"),
+    "balance": ("weights", "iterations"),
+    "two_step": ("simulations", "iterations"),
+    "reinforce": ("weights", "iterations"),
 }
 _DEFAULTS = PlayoutSettings()
 _Targets = Annotated[Path, typer.Argument(metavar="TARGETS", help="A file of targets.")]
@@ -64,7 +60,7 @@ def targets(
     interruption.
     """
     from train.knowledge.shards import read_collection
-    from train.knowledge.targets import search_targets
+    from train.playouts.targets import search_targets
 
     games = read_collection(folders)
     board(games.size, komi)
@@ -101,20 +97,8 @@ def train(
         int, typer.Option("--epochs", parser=count(1), metavar="N", help="Number of passes over the positions.")
     ] = _DEFAULTS.epochs,
     simulations: Annotated[
-        int,
-        typer.Option(
-            "--simulations",
-            parser=count(1),
-            metavar="N",
-            help="Simulations for a position's outcome, and as many again for its gradient.",
-        ),
+        int, typer.Option("--simulations", parser=count(1), metavar="N", help="Simulations of a position, twice.")
     ] = _DEFAULTS.simulations,
-    batch: Annotated[
-        int, typer.Option("--batch", parser=count(1), metavar="N", help="Positions before the weights change.")
-    ] = _DEFAULTS.batch,
-    l2: Annotated[
-        float, typer.Option("--l2", parser=number, metavar="X", help="Penalty of method games.")
-    ] = _DEFAULTS.l2,
     iterations: Annotated[
         int, typer.Option("--iterations", parser=count(1), metavar="N", help="Steps of method games, at most.")
     ] = _DEFAULTS.iterations,
@@ -132,36 +116,23 @@ def train(
     if method != "games" and len(sources) != 1:
         raise RlgoError(f"--method {method}: expected one file of targets")
 
-    numbers: dict[str, Any] = {"alpha": alpha, "epochs": epochs, "simulations": simulations, "batch": batch}
-    numbers |= {"l2": l2, "iterations": iterations, "seed": seed}
-    policy = _learn(sources, method, start, weights, numbers)
+    settings = PlayoutSettings(PLAYOUT_METHODS[method], alpha, epochs, simulations, iterations=iterations, seed=seed)
 
+    from rlgo.features.weights import find_weights, load_weights
     from rlgo.moves.softmax_policy import describe, save_softmax_policy
-
-    save_softmax_policy(out, policy)
-    print(f"{out}: {describe(policy)}")
-
-
-def _learn(sources: list[Path], method: str, start: str, weights: str, numbers: dict[str, Any]) -> SoftmaxPolicy:
-    """Learn a policy, and note how; `numbers` are fields of `PlayoutSettings`."""
-    from dataclasses import replace
-
-    from train.knowledge import playouts
-    from train.knowledge.collect import origin_of
     from train.knowledge.shards import read_collection
-    from train.knowledge.targets import load_targets
+    from train.playouts import learning
+    from train.playouts.targets import load_targets
 
-    settings = PlayoutSettings(PLAYOUT_METHODS[method], **numbers)
     if method == "games":
-        games = read_collection(sources)
-        with learning_progress(settings.iterations) as report:
-            policy, origin = playouts.learn_games(games, settings, report), origin_of(games)
+        with learning_progress(iterations) as report:
+            policy = learning.learn_games(read_collection(sources), settings, report)
     else:
         goals = load_targets(sources[0])
-        value = playouts.value_weights(weights, goals.size) if method == "two_step" else None
-        policy = playouts.learn_targets(goals, settings, playouts.first_policy(start), value)
-        origin = playouts.origin_of_targets(goals)
-    return replace(policy, provenance={**policy.provenance, **origin})
+        value = load_weights(find_weights(weights, goals.size)) if method == "two_step" else None
+        policy = learning.learn_targets(goals, settings, learning.first_policy(start), value)
+    save_softmax_policy(out, policy)
+    print(f"{out}: {describe(policy)}")
 
 
 @app.command("test")
@@ -183,8 +154,8 @@ def measure(
     check_writable(json_file)
 
     from rlgo.moves.softmax_policy import find_softmax_policy, load_softmax_policy
-    from train.knowledge.playouts import balance_table, default_policies, measure_all
-    from train.knowledge.targets import load_targets
+    from train.playouts.learning import balance_table, default_policies, measure_all
+    from train.playouts.targets import load_targets
 
     stems = Counter(path.stem for path in policies or [])
     named = {

@@ -19,25 +19,25 @@ from rlgo.base.resources import shipped_softmax_policy
 from rlgo.go.board import BLACK, PASS, new_boards
 from rlgo.go.game import Game
 from rlgo.go.rules import make_rules
+from rlgo.learning import balancing
 from rlgo.moves.rollout import SOFTMAX_POLICY, UNIFORM, DefaultPolicy, new_rollout, playouts
 from rlgo.moves.softmax_policy import (
     LEAST_SELF_ATARI,
-    kinds_of_shapes,
+    SoftmaxPolicy,
     load_softmax_policy,
     make_tables,
     n_weights,
-    policy_of,
 )
 from train import console
 from train.cli.main import main
-from train.knowledge import playouts as playouts_module
-from train.knowledge import targets as targets_module
 from train.knowledge.methods import PlayoutSettings
-from train.knowledge.playouts import balance_table, learn_targets, measure_all, shared
 from train.knowledge.shards import StudyGame, open_folder, read_collection
-from train.knowledge.targets import Targets, load_targets, save_targets, search_targets
 from train.locks import only_writer
 from train.players import make_player
+from train.playouts import learning as playouts_module
+from train.playouts import targets as targets_module
+from train.playouts.learning import balance_table, kinds_of_shapes, learn_targets, measure_all, shared
+from train.playouts.targets import Targets, load_targets, save_targets, search_targets
 
 SEARCH = "mc_rave,sims=20,memory_mb=1"
 FEW = PlayoutSettings(epochs=2, simulations=20, batch=4)
@@ -164,7 +164,7 @@ def test_the_same_seed_learns_the_same(targets: Targets):
 
 @pytest.mark.parametrize("method", ["reinforce", "two_step"])
 def test_other_ways_to_learn(targets: Targets, method: str):
-    start = policy_of(np.zeros(n_weights()))
+    start = SoftmaxPolicy(np.zeros(n_weights(), np.float32))
     weights = random_weights() if method == "two_step" else None
     learned = learn_targets(targets, FEW._replace(method=method), start, weights, progress=False)
     assert learned.provenance["method"] == method
@@ -279,7 +279,7 @@ def test_the_commands(
         (["train", "a", "b"], "--method balance: expected one file of targets"),
         (["train", "a", "--method", "games", "--start", "b"], "--start has no effect with --method games"),
         (["train", "a", "--method", "games", "--alpha", "2"], "--alpha has no effect with --method games"),
-        (["train", "a", "--l2", "1"], "--l2 has no effect with --method balance"),
+        (["train", "a", "--iterations", "1"], "--iterations has no effect with --method balance"),
         (["train", "a", "--weights", "9x9-1M"], "--weights has no effect with --method balance"),
         (["train", "a", "--method", "two_step", "--simulations", "9"], "--simulations has no effect with"),
         (["train", "a", "--method", "x"], "expected one of games, balance, two_step, reinforce"),
@@ -310,8 +310,10 @@ def test_the_squared_error_is_without_chance(monkeypatch: pytest.MonkeyPatch):
 
 def test_reinforce_teaches_each_side_to_win(targets: Targets, monkeypatch: pytest.MonkeyPatch):
     given = []
-    monkeypatch.setattr(playouts_module, "add_simulations", lambda *arguments: given.append(arguments[5]))
-    learn_targets(targets, FEW._replace(method="reinforce"), policy_of(np.zeros(n_weights())), progress=False)
+    monkeypatch.setattr(balancing, "add_simulations", lambda *arguments: given.append(arguments[5]))
+    learn_targets(
+        targets, FEW._replace(method="reinforce"), SoftmaxPolicy(np.zeros(n_weights(), np.float32)), progress=False
+    )
     assert {tuple(scales[1:]) for scales in given} == {(1.0, -1.0)}
 
 
@@ -320,7 +322,7 @@ def test_the_mean_of_the_weights_is_learned(targets: Targets, monkeypatch: pytes
     monkeypatch.setattr(playouts_module, "_simulations", lambda *_: lambda theta, _batch: (np.ones(len(theta)), 0.0))
     n = int((~targets.held_out).sum())
     settings = FEW._replace(epochs=2, batch=n, alpha=float(n))
-    start = policy_of(np.zeros(n_weights()))
+    start = SoftmaxPolicy(np.zeros(n_weights(), np.float32))
     learned = learn_targets(targets, settings, start, progress=False)
     one = learn_targets(targets, settings._replace(epochs=1), start, progress=False)
     assert not start.theta.any()
