@@ -16,7 +16,7 @@ import numpy as np
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, give_prior
 from mcts.patterns import PatternScratch, new_pattern_scratch
-from mcts.rave import back_up, beta_of, combine, hand_selected_beta, minimum_mse_value, virtual_loss
+from mcts.rave import action_value, back_up, hand_selected_beta, minimum_mse_value, virtual_loss
 from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, RaveSchedule, Settings
 from mcts.tree import (
     BEING_ADDED,
@@ -25,7 +25,6 @@ from mcts.tree import (
     add_node,
     count,
     find_edge,
-    mean,
     mean_or_0,
     outcomes,
     visits_to_expand,
@@ -459,7 +458,7 @@ def select(node, color, tree, context, workspace):
 
 @inline_once
 def evaluate_actions(node, tree, settings, values):
-    """Write to `values` the value of each action of a node for Black, NaN where nothing is known (EVAL)."""
+    """Write to `values` the value of each action of a node for Black, NaN where nothing is known."""
     first, n_edges = np.uint64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     if settings.action_value == ActionValue.MC_RAVE and settings.schedule == RaveSchedule.MINIMUM_MSE:
         for k in range(n_edges):  # alone in its loop, the usual case becomes vectors
@@ -471,13 +470,5 @@ def evaluate_actions(node, tree, settings, values):
     beta_s = hand_selected_beta(np.float64(tree.node_visits[node]), settings.rave_k)  # the same for all actions
     for k in range(n_edges):
         mc, amaf = tree.mc_statistic[first + np.uint64(k)], tree.amaf_statistic[first + np.uint64(k)]
-        n, n_amaf = count(mc), count(amaf)
-        if settings.action_value == ActionValue.MC:
-            value = mean(mc)
-        elif settings.action_value == ActionValue.RAVE:
-            value = mean(amaf) if n_amaf > 0.0 else mean(mc)
-        else:
-            q, q_amaf = mean_or_0(mc), mean_or_0(amaf)
-            value = combine(q, q_amaf, beta_of(settings, beta_s, n, n_amaf, q_amaf))
-            value = value if n + n_amaf > 0.0 else math.nan
+        value, _ = action_value(settings, beta_s, count(mc), mean_or_0(mc), count(amaf), mean_or_0(amaf))
         values[np.uint64(k)] = value

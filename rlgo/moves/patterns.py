@@ -5,7 +5,7 @@ Start reading at `Patterns`, then `score_moves`. The probability that a player c
     P(a) = exp(x_a) / sum over all candidates b of exp(x_b),
 
 where x_a is the sum of the weights of a's features and of its shape. A weight is the logarithm of a strength (gamma) in
-Coulom 2007, "Computing Elo ratings of move patterns in the game of Go". `mm.py` and `softmax.py` learn the weights.
+Coulom 2007, "Computing Elo ratings of move patterns in the game of Go". `softmax.py` learns the weights.
 
 A pattern file is an archive (see `archive.py`): ``parents``, ``codes``, ``seen`` and ``shape_weights`` for the known
 shapes (`nested_shapes.py`), ``feature_weights`` in the order of `move_features.FEATURES`, and the names of these.

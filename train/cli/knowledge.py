@@ -26,13 +26,11 @@ from train.cli.options import (
     count,
     learning_progress,
     number,
-    one_of,
     player_names,
-    refuse_unused,
     write_json,
 )
 from train.console import message, unicode_output
-from train.knowledge.methods import PATTERN_METHODS, PatternSettings
+from train.knowledge.methods import PatternSettings
 
 
 class _PlayByDefault(TyperGroup):
@@ -145,25 +143,19 @@ _DEFAULTS = PatternSettings()
 _Seen = Annotated[
     int, typer.Option("--seen", parser=count(1), metavar="N", help="How often a shape must occur to become known.")
 ]
-_L2 = Annotated[float, typer.Option("--l2", parser=number, metavar="X", help="Penalty of softmax regression.")]
-_Prior = Annotated[float, typer.Option("--prior", parser=number, metavar="X", help="Virtual wins of a feature (mm).")]
+_L2 = Annotated[float, typer.Option("--l2", parser=number, metavar="X", help="Penalty of large weights.")]
 _Iterations = Annotated[int, typer.Option("--iterations", parser=count(1), metavar="N", help="Steps at most.")]
 
 
 @patterns_app.command("train")
 def train(
-    context: typer.Context,
     folders: _Folders,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("patterns.npz"),
-    method: Annotated[str, typer.Option("--method", help="How weights are learned.", **one_of(*PATTERN_METHODS))] = (
-        _DEFAULTS.method_name
-    ),
     seen: _Seen = _DEFAULTS.seen,
     rings: Annotated[
         int, typer.Option("--rings", parser=count(1), metavar="N", help="Rings of the largest shapes, at most 9.")
     ] = _DEFAULTS.rings,
     l2: _L2 = _DEFAULTS.l2,
-    prior: _Prior = _DEFAULTS.prior,
     iterations: _Iterations = _DEFAULTS.iterations,
     games: Annotated[
         int | None,
@@ -173,7 +165,6 @@ def train(
 ) -> None:
     """Learn the weights of features and shapes of moves."""
     check_new(out, force)
-    refuse_unused(context, f"with --method {method}", {"softmax": "prior", "mm": "l2"}[method])
 
     from dataclasses import replace
 
@@ -182,7 +173,7 @@ def train(
     from train.knowledge.collect import origin_of
     from train.knowledge.shards import read_collection
 
-    settings = PatternSettings(PATTERN_METHODS[method], seen, rings, l2, prior, iterations)
+    settings = PatternSettings(seen, rings, l2, iterations)
     collection = read_collection(folders)
     chosen = learning.game_table(collection, held_out=False, most=games)
     learning.game_table(collection, held_out=True)  # or there is nothing to measure by, which is better known now
@@ -191,7 +182,7 @@ def train(
     patterns = replace(patterns, provenance={**patterns.provenance, **origin_of(collection)})
     save_patterns(out, patterns)
     print(f"{out}: {describe(patterns)}")
-    print(learning.accuracy_table(learning.measure(collection, {method: patterns})))
+    print(learning.accuracy_table(learning.measure(collection, {"patterns": patterns})))
 
 
 @patterns_app.command("test")
@@ -226,24 +217,20 @@ def curve(
     folders: _Folders,
     seen: _Seen = _DEFAULTS.seen,
     l2: _L2 = _DEFAULTS.l2,
-    prior: _Prior = _DEFAULTS.prior,
     iterations: _Iterations = _DEFAULTS.iterations,
     png: PngFile = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure what more games to learn from are worth, by both methods."""
+    """Measure what more games to learn from are worth."""
     check_outputs(json_file, png)
 
     from train.knowledge.learning import curve_table, learning_curve
     from train.knowledge.shards import read_collection
 
-    settings = [
-        PatternSettings(code, seen, l2=l2, prior=prior, iterations=iterations) for code in PATTERN_METHODS.values()
-    ]
     points = learning_curve(
         read_collection(folders),
-        settings,
-        lambda p: message(f"{p.method}, {p.games:,} games: log-likelihood {p.log_likelihood:.3f}"),
+        PatternSettings(seen, l2=l2, iterations=iterations),
+        lambda p: message(f"{p.games:,} games: log-likelihood {p.log_likelihood:.3f}"),
     )
     print(curve_table(points))
     write_json(json_file, [p._asdict() for p in points])
