@@ -23,6 +23,7 @@ from train.cli.options import (
     learning_progress,
     number,
     one_of,
+    option,
     refuse_unused,
     write_json,
 )
@@ -47,12 +48,10 @@ def targets(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")],
     *,
     player: Player = _SEARCHER,
-    positions: Annotated[
-        int, typer.Option("--positions", parser=count(1), metavar="N", help="Number of positions.")
-    ] = 2_000,
+    positions: Annotated[int, option("--positions", "Number of positions.", count(1))] = 2_000,
     komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("targets.npz"),
+    out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("targets.npz"),
 ) -> None:
     """Search positions for the values that policies learn from.
 
@@ -82,28 +81,21 @@ def train(
         list[Path], typer.Argument(metavar="SOURCE", help="A file of targets; method games: folders of games.")
     ],
     *,
-    method: Annotated[
-        str, typer.Option("--method", help="How to learn.", **one_of(*PLAYOUT_METHODS))
-    ] = _DEFAULTS.method_name,
+    method: Annotated[str, option("--method", "How to learn.", **one_of(*PLAYOUT_METHODS))] = _DEFAULTS.method_name,
     start: Annotated[
-        str,
-        typer.Option("--start", metavar="FILE", help="The policy to start from: a file, or mogo for MoGo's rules."),
+        str, option("--start", "The policy to start from: a file, or mogo for MoGo's rules.", metavar="FILE")
     ] = "",
-    weights: Annotated[
-        str, typer.Option("--weights", metavar="FILE", help="The value function of method two_step.")
-    ] = "",
-    alpha: Annotated[float, typer.Option("--alpha", parser=number, metavar="X", help="Step size.")] = _DEFAULTS.alpha,
-    epochs: Annotated[
-        int, typer.Option("--epochs", parser=count(1), metavar="N", help="Number of passes over the positions.")
-    ] = _DEFAULTS.epochs,
+    weights: Annotated[str, option("--weights", "The value function of method two_step.", metavar="FILE")] = "",
+    alpha: Annotated[float, option("--alpha", "Step size.", number, metavar="X")] = _DEFAULTS.alpha,
+    epochs: Annotated[int, option("--epochs", "Number of passes over the positions.", count(1))] = _DEFAULTS.epochs,
     simulations: Annotated[
-        int, typer.Option("--simulations", parser=count(1), metavar="N", help="Simulations of a position, twice.")
+        int, option("--simulations", "Simulations of a position, twice.", count(1))
     ] = _DEFAULTS.simulations,
     iterations: Annotated[
-        int, typer.Option("--iterations", parser=count(1), metavar="N", help="Steps of method games, at most.")
+        int, option("--iterations", "Steps of method games, at most.", count(1))
     ] = _DEFAULTS.iterations,
     seed: Seed = _DEFAULTS.seed,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("playouts.npz"),
+    out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("playouts.npz"),
     force: Force = False,
 ) -> None:
     """Learn a softmax policy.
@@ -141,9 +133,7 @@ def measure(
     policies: Annotated[
         list[Path] | None, typer.Argument(metavar="[FILE]...", help="Softmax policies, measured beside the others.")
     ] = None,
-    simulations: Annotated[
-        int, typer.Option("--simulations", parser=count(2), metavar="N", help="From each position.")
-    ] = 1_000,
+    simulations: Annotated[int, option("--simulations", "From each position.", count(2))] = 1_000,
     seed: Seed = 1,
     json_file: JsonFile = None,
 ) -> None:

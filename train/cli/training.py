@@ -28,6 +28,7 @@ from train.cli.options import (
     check_outputs,
     count,
     number,
+    option,
     refuse_unused,
     report_stop,
     shipped,
@@ -81,19 +82,16 @@ def train(
         ),
     ] = None,
     resume: Annotated[
-        str | None, typer.Option("--resume", metavar="DIR", help="Continue the interrupted run in this folder.")
+        str | None, option("--resume", "Continue the interrupted run in this folder.", metavar="DIR")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change settings of the config: --set run.games=50_000 learning.alpha=0.2.",
+        option(
+            "--set", "Change settings of the config: --set run.games=50_000 learning.alpha=0.2.", metavar="KEY=VALUE"
         ),
     ] = None,
     out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="DIR", help="Folder for the run's own folder (run.out in the config)."),
+        str | None, option("--out", "Folder for the run's own folder (run.out in the config).", metavar="DIR")
     ] = None,
 ) -> None:
     """Train a value function by self-play.
@@ -146,7 +144,7 @@ def _changes(overrides: Sequence[str]) -> dict[str, Any]:
 @app.command("runs")
 def runs(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to search.")] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
+    json: Annotated[bool, option("--json", "Print everything as JSON instead.")] = False,
 ) -> None:
     """List training runs and their progress.
 
@@ -198,18 +196,12 @@ def evaluate(
     games: PairGames = 1_000,
     seed: Seed = 1,
     komi: Annotated[
-        float | None,
-        typer.Option(
-            "--komi", parser=number, metavar="K", show_default="the one used in training", help="White's bonus."
-        ),
+        float | None, option("--komi", "White's bonus.", number, metavar="K", show_default="the one used in training")
     ] = None,
     gnugo: Annotated[
         int,
-        typer.Option(
-            "--gnugo",
-            parser=count(0, MOST_GAMES),
-            metavar="N",
-            help="Games against GNU Go level 0, for each file and each run's last weights.",
+        option(
+            "--gnugo", "Games against GNU Go level 0, for each file and each run's last weights.", count(0, MOST_GAMES)
         ),
     ] = 0,
     json_file: JsonFile = None,
@@ -238,25 +230,15 @@ def ladder(
     context: typer.Context,
     size: Size = DEFAULT_SIZE,
     make: Annotated[
-        Path | None,
-        typer.Option("--make", metavar="FILE", help="Train and rate all reference players anew, half an hour's work."),
+        Path | None, option("--make", "Train and rate all reference players anew, half an hour's work.", metavar="FILE")
     ] = None,
-    check: Annotated[
-        int | None,
-        typer.Option("--check", parser=count(2), metavar="N", help="Rate N short runs on it and by their own games."),
-    ] = None,
+    check: Annotated[int | None, option("--check", "Rate N short runs on it and by their own games.", count(2))] = None,
     games: PairGames = 1_000,
     gnugo: Annotated[
-        int,
-        typer.Option(
-            "--gnugo",
-            parser=count(2),
-            metavar="N",
-            help="Games of each of the three best reference players against GNU Go level 0.",
-        ),
+        int, option("--gnugo", "Games of each of the three best reference players against GNU Go level 0.", count(2))
     ] = 200,
     seed: Seed = 1,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    json: Annotated[bool, option("--json", "Print JSON instead.")] = False,
 ) -> None:
     """Show the rating scale, by which weights are rated.
 
@@ -297,19 +279,10 @@ def sweep(
         ),
     ],
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs",
-            parser=count(1, MOST_JOBS),
-            metavar="N",
-            show_default="one per processor",
-            help="Runs to train at a time.",
-        ),
+        int | None, option("--jobs", "Runs to train at a time.", count(1, MOST_JOBS), show_default="one per processor")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Only continue a sweep; refuse to start one.")] = False,
-    out: Annotated[
-        str | None, typer.Option("--out", metavar="DIR", help="Folder for the sweep's own folder (run.out).")
-    ] = None,
+    resume: Annotated[bool, option("--resume", "Only continue a sweep; refuse to start one.")] = False,
+    out: Annotated[str | None, option("--out", "Folder for the sweep's own folder (run.out).", metavar="DIR")] = None,
 ) -> None:
     """Train over a range of settings and seeds, and rank them.
 
