@@ -27,10 +27,8 @@ class PatternScratch(NamedTuple):
 
     Attributes
     ----------
-    study
-        What is found out about a position.
-    x
-        float64[P], what `weigh_moves` found for each action of a node.
+    study : what is found out about a position
+    x : float64[P], what `weigh_moves` found for each action of a node
     """
 
     study: Study

@@ -105,16 +105,12 @@ class Workspace(NamedTuple):
 
     Attributes
     ----------
-    b, path, shapes, rollout
-        Scratch: records of `board_dtype`, `path_dtype`, `shapes_dtype` and `rollout_dtype`.
-    rng
-        Random state, uint64[1].
-    waiting_boards, waiting_nodes
-        The new nodes that wait for a user's prior, and their positions; `tally.waiting` of them.
-    tally
-        Record of `tally_dtype`: totals over the simulations. `wins` is the sum of outcomes z.
-    patterns
-        Scratch of learned patterns, or None.
+    b, path, shapes, rollout : scratch: records of `board_dtype`, `path_dtype`, `shapes_dtype` and `rollout_dtype`
+    rng : random state, uint64[1]
+    waiting_boards, waiting_nodes : the new nodes that wait for a user's prior, and their positions; `tally.waiting` of
+        them
+    tally : record of `tally_dtype`: totals over the simulations. `wins` is the sum of outcomes z.
+    patterns : scratch of learned patterns, or None
     """
 
     b: np.record

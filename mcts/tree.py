@@ -38,24 +38,17 @@ class Tree(NamedTuple):
 
     Attributes
     ----------
-    first_edge, n_edges : int32[N]
-        Index of the node's first edge, and how many edges it has.
-    node_visits : int32[N]
-        N(s): the sum of N(s, a) over the node's edges, priors included.
-    prior_kind : uint8[N]
-        The `Heuristic` that the node's prior comes from. It is NONE until a simulation first chooses an action here.
-    move : uint16[E]
-        The edge's point, or PASS.
-    child : int32[E]
-        The node that the edge leads to, NO_CHILD, or BEING_ADDED while a thread adds it.
-    mc_statistic : int64[E]
-        N(s, a) and the sum of outcomes z. Its `mean` is Q(s, a) = P(Black wins), whoever is to play.
-    amaf_statistic : int64[E]
-        The same for the AMAF value: N~(s, a) and Q~(s, a).
-    prior_q : uint8[E]
-        H(s, a) in units of 1/255.
-    used : int64[1]
-        The number of edges in use, plus 2^36 times the number of nodes in use.
+    first_edge, n_edges : int32[N], index of the node's first edge, and how many edges it has
+    node_visits : int32[N], N(s): the sum of N(s, a) over the node's edges, priors included
+    prior_kind : uint8[N], the `Heuristic` that the node's prior comes from. It is NONE until a simulation first chooses
+        an action here.
+    move : uint16[E], the edge's point, or PASS
+    child : int32[E], the node that the edge leads to, NO_CHILD, or BEING_ADDED while a thread adds it
+    mc_statistic : int64[E], N(s, a) and the sum of outcomes z. Its `mean` is Q(s, a) = P(Black wins), whoever is to
+        play.
+    amaf_statistic : int64[E], the same for the AMAF value: N~(s, a) and Q~(s, a)
+    prior_q : uint8[E], H(s, a) in units of 1/255
+    used : int64[1], the number of edges in use, plus 2^36 times the number of nodes in use
     """
 
     first_edge: np.ndarray

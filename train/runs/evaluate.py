@@ -116,11 +116,9 @@ def evaluate(
 
     Raises
     ------
-    RlgoError
-        If a target is missing, damaged, or neither a run nor a weight file; for different board sizes or komi; for odd
-        numbers of games; if GNU Go is needed and not installed.
-    KeyboardInterrupt
-        After Ctrl-C, if too few pairs have met to rate everyone.
+    RlgoError : if a target is missing, damaged, or neither a run nor a weight file; for different board sizes or komi;
+        for odd numbers of games; if GNU Go is needed and not installed
+    KeyboardInterrupt : after Ctrl-C, if too few pairs have met to rate everyone
     """
     games, gnugo = FAST_GAMES.check("games", games), EVEN_COUNT.check("gnugo", gnugo)
     seed, komi = SEED.check("seed", seed), OrNone(KOMI).check("komi", komi)

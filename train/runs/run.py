@@ -74,10 +74,8 @@ def train(config: Config, progress: bool = True) -> Result:
 
     Raises
     ------
-    RlgoError
-        If the run folder exists or cannot be written, the weights diverge, or `run.cluster` cannot be used.
-    KeyboardInterrupt
-        After Ctrl-C or SIGTERM, once the run is saved.
+    RlgoError : if the run folder exists or cannot be written, the weights diverge, or `run.cluster` cannot be used
+    KeyboardInterrupt : after Ctrl-C or SIGTERM, once the run is saved
     """
     One(Config).check("config", config)
     folder = RunFolder(Path(config.run.out) / config.run.name)
@@ -119,10 +117,8 @@ def resume(path: str | Path, games: int | None = None, progress: bool = True, cl
 
     Raises
     ------
-    RlgoError
-        If there is no such run, it is finished or in use, its config was changed, or its state is damaged.
-    KeyboardInterrupt
-        See `train`.
+    RlgoError : if there is no such run, it is finished or in use, its config was changed, or its state is damaged
+    KeyboardInterrupt : see `train`
     """
     folder = RunFolder(path)
     config = _config_of(folder, games, cluster)
