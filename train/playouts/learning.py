@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from rlgo.moves.softmax_policy import (
     LEAST_SELF_ATARI,
     OTHERS,
     SoftmaxPolicy,
+    Tables,
     all_shapes,
     find_softmax_policy,
     load_softmax_policy,
@@ -80,24 +81,24 @@ def learn_targets(
     if not len(learned):
         raise RlgoError(f"{len(targets):,} targets: expected more, so that some are not held out")
     theta = np.zeros(n_weights()) if start is None else start.theta.astype(np.float64)
-    step = _two_plies(targets, weights) if settings.method == TWO_STEP else _simulations(targets, settings)
+    score, add = _two_plies(targets, weights) if settings.method == TWO_STEP else _simulations(targets, settings)
     draw, mean, steps = np.random.default_rng(settings.seed), theta.copy(), 0
-    total = settings.epochs * len(learned)
     with compiling(f"balancing, {targets.size}x{targets.size}, {settings.method_name}"):
-        step(theta, learned[:1])
-    with console.Progress(total, "positions", enabled=progress) as bar:
+        add(make_tables(theta), learned[0])
+    with console.Progress(settings.epochs * len(learned), "positions", enabled=progress) as bar:
         for _ in range(settings.epochs):
             order = draw.permutation(learned)
             for first in range(0, len(order), settings.batch):
-                batch = order[first : first + settings.batch]
-                gradient, error = step(theta, batch)
-                theta += settings.alpha / len(batch) * shared(gradient)
+                batch, tables = order[first : first + settings.batch], make_tables(theta)
+                score.gradient[:] = 0
+                errors = [add(tables, i) for i in batch]
+                theta += settings.alpha / len(batch) * shared(score.gradient)
                 theta[[0, (len(theta) - len(OTHERS)) // 2]] = 0.0  # stand for no shape
                 theta[-1] = np.clip(theta[-1], LEAST_SELF_ATARI, 0.0)
                 steps += 1
                 mean += averaging_rate(steps, 2) * (theta - mean)
                 bar.update(len(batch))
-                bar.set_postfix(f"error {error:.3f}")
+                bar.set_postfix(f"error {np.sqrt(np.mean(np.square(errors))):.3f}")
     made = settings._asdict() | {"method": settings.method_name, "positions": len(learned), "targets": targets.recipe}
     made |= {} if start is None else {"start": start.provenance}
     made |= origin() | {"collection": targets.provenance["collection"], "targets_by": targets.provenance["command"]}
@@ -133,34 +134,31 @@ def shared(gradient: np.ndarray) -> np.ndarray:
     return gradient + np.concatenate([*of_kinds, np.zeros(len(OTHERS))])
 
 
-_Step = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, float]]
+# What one position adds to the gradient of a `Score`, and its error V* - V: a function of tables and of its number.
+_Add = Callable[[Tables, int], float]
 
 
-def _simulations(targets: Targets, settings: PlayoutSettings) -> _Step:
-    """Return a function of weights and of positions: the gradient, and the root of the mean squared error."""
+def _simulations(targets: Targets, settings: PlayoutSettings) -> tuple[balancing.Score, _Add]:
+    """Return how positions are learned from by simulations."""
     size, n = targets.size, settings.simulations
     boards, r, rules = new_boards(2, size), new_rollout(size), make_rules(size, targets.komi)
     score, rng, games = balancing.new_score(size), make_rng(settings.seed), targets.games()
 
-    def step(theta: np.ndarray, batch: np.ndarray) -> tuple[np.ndarray, float]:
-        policy = DefaultPolicy(SOFTMAX_POLICY, softmax=make_tables(theta))
-        score.gradient[:] = 0
-        squares = 0.0
-        for i in batch:
-            boards[0] = games[i].board
-            # Two sets of simulations, so that the error of the mean and the gradient are independent.
-            mean = playouts(boards, policy, r, rules, n, rng)[0] / n
-            error = float(targets.value[i]) - mean
-            sides = (error, error) if settings.method == BALANCE else (1.0, -1.0)
-            balancing.add_simulations(boards, policy, r, rules, n, balancing.Scales(mean, *sides), score, rng)
-            squares += error * error
-        return score.gradient, float(np.sqrt(squares / len(batch)))
+    def add(tables: Tables, i: int) -> float:
+        policy = DefaultPolicy(SOFTMAX_POLICY, softmax=tables)
+        boards[0] = games[i].board
+        # Two sets of simulations, so that the error of the mean and the gradient are independent.
+        mean = playouts(boards, policy, r, rules, n, rng)[0] / n
+        error = float(targets.value[i]) - mean
+        sides = (error, error) if settings.method == BALANCE else (1.0, -1.0)
+        balancing.add_simulations(boards, policy, r, rules, n, balancing.Scales(mean, *sides), score, rng)
+        return error
 
-    return step
+    return score, add
 
 
-def _two_plies(targets: Targets, weights: Weights | None) -> _Step:
-    """Return a function of weights and of positions: the gradient, and the root of the mean squared error."""
+def _two_plies(targets: Targets, weights: Weights | None) -> tuple[balancing.Score, _Add]:
+    """Return how positions are learned from by a value function, two plies at a time."""
     if weights is None:
         raise RlgoError(f"two_step: expected weights for {targets.size}x{targets.size}")
     weights = weights.for_board(targets.size, "two_step")
@@ -168,17 +166,12 @@ def _two_plies(targets: Targets, weights: Weights | None) -> _Step:
     two = balancing.new_two_plies(targets.size, weights.table(is_fused=True), value, weights.features.sees_liberties)
     rules, games = make_rules(targets.size, targets.komi), targets.games()
 
-    def step(theta: np.ndarray, batch: np.ndarray) -> tuple[np.ndarray, float]:
-        tables = make_tables(theta)
-        two.scores[0].gradient[:] = 0
-        squares = 0.0
-        for i in batch:
-            two.boards[0] = games[i].board
-            target, mean = balancing.add_two_plies(two, tables, rules)
-            squares += (target - mean) ** 2
-        return two.scores[0].gradient, float(np.sqrt(squares / len(batch)))
+    def add(tables: Tables, i: int) -> float:
+        two.boards[0] = games[i].board
+        target, mean = balancing.add_two_plies(two, tables, rules)
+        return target - mean
 
-    return step
+    return two.scores[0], add
 
 
 # ---------------------------------------------------------------------------------------------
@@ -215,16 +208,13 @@ def measure_all(
     games = targets.games()
     chosen, value = [games[i] for i in held_out], targets.value[held_out]
     with console.Progress(len(policies) * len(chosen), "positions", enabled=progress) as bar:
-        return [
-            Measured(name, len(chosen), *_measure(policy, chosen, value, simulations, seed, bar))
-            for name, policy in policies.items()
-        ]
+        return [_measure(name, policy, chosen, value, simulations, seed, bar) for name, policy in policies.items()]
 
 
 def _measure(
-    policy: DefaultPolicy, games: list[Game], value: np.ndarray, n: int, seed: int, bar: console.Progress
-) -> list[Any]:
-    """Return the numbers of a `Measured`."""
+    name: str, policy: DefaultPolicy, games: list[Game], value: np.ndarray, n: int, seed: int, bar: console.Progress
+) -> Measured:
+    """Measure one policy on some positions with their targets, by n simulations from each."""
     size = games[0].size
     boards, r, rng = new_boards(2, size), new_rollout(size), make_rng(seed)
     mean, seconds = np.zeros(len(games)), 0.0
@@ -235,14 +225,17 @@ def _measure(
         mean[i] = playouts(boards, policy, r, make_rules(size, game.komi), n, rng)[0] / n
         seconds += time.process_time() - began
         bar.update()
-    error = mean - value
-    chance = mean * (1 - mean) / max(1, n - 1)
-    outcome = mean * (1 - mean) + error**2
+    error, variance = mean - value, mean * (1 - mean)
     varies = len(games) > 1 and np.ptp(mean) > 0 and np.ptp(value) > 0
-    correlation = np.corrcoef(mean, value)[0, 1] if varies else None
-    per_second = len(games) * n / seconds
-    columns = (error.mean(), np.abs(error).mean(), (error**2 - chance).mean(), outcome.mean(), correlation, per_second)
-    return [None if x is None else float(x) for x in columns]
+    return Measured(
+        name, len(games),
+        bias=float(error.mean()),
+        absolute=float(np.abs(error).mean()),
+        squared=float((error**2 - variance / max(1, n - 1)).mean()),
+        outcome=float((variance + error**2).mean()),
+        correlation=float(np.corrcoef(mean, value)[0, 1]) if varies else None,
+        per_second=len(games) * n / seconds,
+    )  # fmt: skip
 
 
 def balance_table(found: list[Measured]) -> str:

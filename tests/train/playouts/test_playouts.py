@@ -304,8 +304,8 @@ def test_the_squared_error_is_without_chance(monkeypatch: pytest.MonkeyPatch):
     """V = 1/2 of 11 simulations has the variance 1/40."""
     monkeypatch.setattr(playouts_module, "playouts", lambda *arguments: (arguments[4] / 2, 0))
     bar = console.Progress(1, "positions", enabled=False)
-    found = playouts_module._measure(DefaultPolicy(UNIFORM), [Game(5)], np.array([0.5]), 11, 1, bar)
-    assert found[2] == pytest.approx(-1 / 40)
+    found = playouts_module._measure("", DefaultPolicy(UNIFORM), [Game(5)], np.array([0.5]), 11, 1, bar)
+    assert found.squared == pytest.approx(-1 / 40)
 
 
 def test_reinforce_teaches_each_side_to_win(targets: Targets, monkeypatch: pytest.MonkeyPatch):
@@ -319,7 +319,13 @@ def test_reinforce_teaches_each_side_to_win(targets: Targets, monkeypatch: pytes
 
 def test_the_mean_of_the_weights_is_learned(targets: Targets, monkeypatch: pytest.MonkeyPatch):
     """After two steps of the same length it is at 1/4 * 1 + 3/4 * 2 of them. The first policy stays as it was."""
-    monkeypatch.setattr(playouts_module, "_simulations", lambda *_: lambda theta, _batch: (np.ones(len(theta)), 0.0))
+    score = balancing.new_score(SIZE)
+
+    def add(_tables: object, _i: int) -> float:
+        score.gradient[:] = 1.0
+        return 0.0
+
+    monkeypatch.setattr(playouts_module, "_simulations", lambda *_: (score, add))
     n = int((~targets.held_out).sum())
     settings = FEW._replace(epochs=2, batch=n, alpha=float(n))
     start = SoftmaxPolicy(np.zeros(n_weights(), np.float32))
