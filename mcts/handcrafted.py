@@ -9,7 +9,7 @@ import numpy as np
 
 from rlgo.base.jit import njit
 from rlgo.go.board import BORDER, EMPTY, PASS, in_atari, last_liberty, liberties_after, would_be_in_atari
-from rlgo.moves.rollout import neighbourhood
+from rlgo.go.mogo_patterns import neighbourhood
 
 # What each property of a move adds to x.
 _ANY_MOVE = -0.4

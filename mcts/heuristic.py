@@ -31,12 +31,9 @@ class Knowledge(NamedTuple):
 
     Attributes
     ----------
-    table, value
-        The value function of Q_rlgo, over 3x3 windows alone (`rewriting.fuse`), and its kind.
-    policy
-        How the default policy LEARNED chooses moves with that value function; None if the search has another one.
-    patterns
-        The strengths of learned patterns, or None.
+    table, value : the value function of Q_rlgo, over 3x3 windows alone (`rewriting.fuse`), and its kind
+    policy : how the default policy LEARNED chooses moves with that value function; None if the search has another one
+    patterns : the strengths of learned patterns, or None
     """
 
     table: Table
@@ -135,10 +132,8 @@ def q_rlgo(weights: Weights, boards: Sequence[Any]) -> np.ndarray:
 
     Parameters
     ----------
-    weights
-        A learned value function.
-    boards
-        Positions: board records of the same size, or games.
+    weights : a learned value function
+    boards : positions: board records of the same size, or games
 
     Returns
     -------
@@ -147,8 +142,7 @@ def q_rlgo(weights: Weights, boards: Sequence[Any]) -> np.ndarray:
 
     Raises
     ------
-    RlgoError
-        If a board has another size than the weights.
+    RlgoError : if a board has another size than the weights
     """
     value = ValueFunction(weights)
     if not isinstance(boards, Sequence | np.ndarray):

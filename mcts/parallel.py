@@ -28,19 +28,15 @@ class Task(NamedTuple):
 
     Attributes
     ----------
-    root, last_moves, context
-        As for `search.simulate`.
-    is_over
-        Called about every 10 ms, but only every 256 simulations where their number alone is limited; True stops the
-        search.
-    seconds_left
-        Called between slices: the time that is left, or None if it is not limited. Slices are as long as that time, and
-        at most `SLICE_SECONDS`, at the speed of the slice before.
-    is_decided
-        Called with a number of simulations; True if that many more cannot change the move. Where the search should be
-        reproducible, the time of the call does not depend on a clock.
-    evaluate_waiting
-        Called with a workspace whose new nodes wait for a user's prior, and its tree; never while simulations run.
+    root, last_moves, context : as for `search.simulate`
+    is_over : called about every 10 ms, but only every 256 simulations where their number alone is limited; True stops
+        the search
+    seconds_left : called between slices: the time that is left, or None if it is not limited. Slices are as long as
+        that time, and at most `SLICE_SECONDS`, at the speed of the slice before.
+    is_decided : called with a number of simulations; True if that many more cannot change the move. Where the search
+        should be reproducible, the time of the call does not depend on a clock.
+    evaluate_waiting : called with a workspace whose new nodes wait for a user's prior, and its tree; never while
+        simulations run
     """
 
     root: np.record
@@ -60,18 +56,13 @@ class SearchThreads:
 
     Parameters
     ----------
-    size
-        Board size.
-    trees
-        One tree, or one for each thread.
-    n
-        Number of threads. A single thread is the caller's own.
-    batch
-        New nodes that may wait in each workspace for a user's prior.
-    seed
-        A single thread draws from it directly, several from its children.
-    sees_liberties, knows_patterns
-        Whether the value function of the prior knowledge sees liberties, and whether there are learned patterns.
+    size : board size
+    trees : one tree, or one for each thread
+    n : number of threads. A single thread is the caller's own.
+    batch : new nodes that may wait in each workspace for a user's prior
+    seed : a single thread draws from it directly, several from its children
+    sees_liberties, knows_patterns : whether the value function of the prior knowledge sees liberties, and whether there
+        are learned patterns
     """
 
     def __init__(

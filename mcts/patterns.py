@@ -1,7 +1,7 @@
 """Learned patterns as a heuristic: from the probability of a move to its value.
 
 Start reading at `weigh_moves`. The patterns themselves are in `rlgo/moves/patterns.py`. A search without patterns
-compiles none of this: its `Knowledge` and its `Workspace` hold None in their places, and numba chooses by the type.
+compiles none of this: its `Knowledge` and its `Workspace` hold None in their places.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.jit import by_type, inline_once, is_none
+from rlgo.base.jit import njit
 from rlgo.go.rules import n_points
 from rlgo.moves.move_features import Study, new_study, study
 from rlgo.moves.patterns import score_move
@@ -27,10 +27,8 @@ class PatternScratch(NamedTuple):
 
     Attributes
     ----------
-    study
-        What is found out about a position.
-    x
-        float64[P], what `weigh_moves` found for each action of a node.
+    study : what is found out about a position
+    x : float64[P], what `weigh_moves` found for each action of a node
     """
 
     study: Study
@@ -42,8 +40,16 @@ def new_pattern_scratch(size: int) -> PatternScratch:
     return PatternScratch(new_study(size), np.zeros(n_points(size)))
 
 
-@inline_once
-def _weigh_moves(node, last_but_one, b, tree, strengths, scratch):
+@njit
+def weigh_moves(node, last_but_one, b, tree, strengths, scratch):
+    """Find x of each action of a node, such that H = sigma(x) is the value for the colour to play.
+
+    last_but_one : the move before the one that led to the node, or PASS
+    b : the position
+    strengths, scratch : `rlgo.moves.patterns.Strengths` and `PatternScratch`; both None if the search has no patterns
+    """
+    if scratch is None:
+        return
     study(b, scratch.study)
     first, n, x = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node]), scratch.x
     highest = -np.inf
@@ -58,33 +64,7 @@ def _weigh_moves(node, last_but_one, b, tree, strengths, scratch):
         x[i] = _SCALE * (x[i] - uniform) - _SHIFT
 
 
-def weigh_moves(node, last_but_one, b, tree, strengths, scratch):
-    """Find x of each action of a node, such that H = sigma(x) is the value for the colour to play.
-
-    last_but_one : the move before the one that led to the node, or PASS
-    b : the position
-    strengths, scratch : `rlgo.moves.patterns.Strengths` and `PatternScratch`; both None if the search has no patterns
-    """
-    if scratch is not None:
-        _weigh_moves(node, last_but_one, b, tree, strengths, scratch)
-
-
+@njit
 def pattern_x(i, scratch):
     """Return x of action i of the node that `weigh_moves` looked at."""
-    return 0.0 if scratch is None else scratch.x[i]
-
-
-@by_type(weigh_moves)
-def _overload_weigh_moves(node, last_but_one, b, tree, strengths, scratch):  # noqa: ARG001  # numba matches names
-    if is_none(scratch):
-        return lambda node, last_but_one, b, tree, strengths, scratch: None  # noqa: ARG005
-    return lambda node, last_but_one, b, tree, strengths, scratch: _weigh_moves(
-        node, last_but_one, b, tree, strengths, scratch
-    )
-
-
-@by_type(pattern_x)
-def _overload_pattern_x(i, scratch):  # noqa: ARG001  # numba matches names
-    if is_none(scratch):
-        return lambda i, scratch: 0.0  # noqa: ARG005
-    return lambda i, scratch: scratch.x[np.uint64(i)]
+    return 0.0 if scratch is None else scratch.x[np.uint64(i)]

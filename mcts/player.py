@@ -69,53 +69,37 @@ class TreeSearch(Player):
 
     Parameters
     ----------
-    size
-        Board size.
-    settings
-        The algorithm and its parameters: an entry of `ALGORITHMS`, or one changed by ``_replace``.
-    simulations, seconds
-        The budget of a move. The search ends at the first limit it reaches, or at `Player.limit`.
-    resources
-        Threads and memory.
-    default_policy
-        How simulations continue beyond the tree.
-    epsilon
-        Probability of a uniformly random move in the default policy LEARNED.
-    weights
-        The value function of Q_rlgo: for the heuristics RLGO, BOTH and RLGO_PATTERNS, the default policy LEARNED,
-        truncation, and values of leaves.
-    patterns
-        Learned patterns: for the heuristics PATTERNS and RLGO_PATTERNS.
-    prior
-        Your own heuristic in place of ``settings.heuristic``: a function of a board record and of its moves (points or
-        PASS, int64[n]) that returns H, C and C~, each float[n] or a single number. H is P(Black wins) after each move;
-        C and C~ are the number of simulations it counts for as an MC value and as an AMAF value. It is called for each
-        new node, the root first.
-    priors
-        The same for a batch, for instance for a neural network: a function of a list of boards and a list of their
+    size : board size
+    settings : the algorithm and its parameters: an entry of `ALGORITHMS`, or one changed by ``_replace``
+    simulations, seconds : the budget of a move. The search ends at the first limit it reaches, or at `Player.limit`.
+    resources : threads and memory
+    default_policy : how simulations continue beyond the tree
+    epsilon : probability of a uniformly random move in the default policy LEARNED
+    weights : the value function of Q_rlgo: for the heuristics RLGO, BOTH and RLGO_PATTERNS, the default policy LEARNED,
+        truncation, and values of leaves
+    patterns : learned patterns: for the heuristics PATTERNS and RLGO_PATTERNS
+    prior : your own heuristic in place of ``settings.heuristic``: a function of a board record and of its moves (points
+        or PASS, int64[n]) that returns H, C and C~, each float[n] or a single number. H is P(Black wins) after each
+        move; C and C~ are the number of simulations it counts for as an MC value and as an AMAF value. It is called for
+        each new node, the root first.
+    priors : the same for a batch, for instance for a neural network: a function of a list of boards and a list of their
         moves that returns a list of triples. New nodes wait until there are ``resources.batch`` of them.
-    prior_search
-        A TD search that runs before each search and whose short-term memory provides Q_rlgo (two-phase search).
-    resign
-        Resign if P(win) of the best move is below this.
-    seed
-        Seed of all random numbers; None draws a fresh one each time.
-    name
-        The name shown in GTP and in tables.
+    prior_search : a TD search that runs before each search and whose short-term memory provides Q_rlgo (two-phase
+        search)
+    resign : resign if P(win) of the best move is below this
+    seed : seed of all random numbers; None draws a fresh one each time
+    name : the name shown in GTP and in tables
 
     Attributes
     ----------
-    result
-        The `TreeResult` of the last search, or None.
-    settings, simulations, seconds, resources, default_policy, epsilon, prior_search, resign
-        As above. The settings are complete: for instance, `max_moves` is a number of plies, and not 0.
-    root, threads, knowledge
-        What the search works with: `Root`, `SearchThreads` and `heuristic.Knowledge`.
+    result : the `TreeResult` of the last search, or None
+    settings, simulations, seconds, resources, default_policy, epsilon, prior_search, resign : as above. The settings
+        are complete: for instance, `max_moves` is a number of plies, and not 0.
+    root, threads, knowledge : what the search works with: `Root`, `SearchThreads` and `heuristic.Knowledge`
 
     Raises
     ------
-    RlgoError
-        If a setting, or an answer of a prior, is out of range.
+    RlgoError : if a setting, or an answer of a prior, is out of range
 
     Examples
     --------

@@ -33,10 +33,8 @@ class UserPrior:
 
     Parameters
     ----------
-    priors
-        The user's function.
-    size
-        Board size.
+    priors : the user's function
+    size : board size
     """
 
     def __init__(self, priors: Priors, size: int):
@@ -49,8 +47,7 @@ class UserPrior:
 
         Raises
         ------
-        RlgoError
-            If the answer is not a list of one triple (H, C, C~) per node, or a number is out of range.
+        RlgoError : if the answer is not a list of one triple (H, C, C~) per node, or a number is out of range
         """
         n = int(workspace.tally.waiting)
         if n == 0:

@@ -59,13 +59,25 @@ def exact_minimum_mse_beta(n, n_amaf, bias, q_amaf):
 
 
 @inline
-def beta_of(settings, beta_s, n, n_amaf, q_amaf):
-    """Return the weight of the AMAF value: 0 if there is none, 1 if there is no MC value.
+def action_value(settings, beta_s, n, q, n_amaf, q_amaf):
+    """Return Q*(s, a) without a bonus, NaN for an action without statistics, and beta (EVAL).
 
-    settings : `Settings`: the schedule and its parameters
+    settings : `Settings`: the kind of value, the schedule and its parameters
     beta_s : `hand_selected_beta` of the state, which all its actions share
+    q, q_amaf : any number where there are no visits
     """
-    if settings.schedule == RaveSchedule.HAND_SELECTED:
+    if settings.action_value == ActionValue.MC:
+        return (q if n > 0.0 else math.nan), 0.0
+    beta = beta_of(settings, beta_s, n, n_amaf, q_amaf)
+    return (combine(q, q_amaf, beta) if n + n_amaf > 0.0 else math.nan), beta
+
+
+@inline
+def beta_of(settings, beta_s, n, n_amaf, q_amaf):
+    """Return the weight of the AMAF value: 0 if there is none, 1 if there is no MC value, or none that counts."""
+    if settings.action_value == ActionValue.RAVE:
+        beta = 1.0
+    elif settings.schedule == RaveSchedule.HAND_SELECTED:
         beta = beta_s
     elif settings.schedule == RaveSchedule.MINIMUM_MSE:
         beta = minimum_mse_beta(n, n_amaf, settings.rave_bias)

@@ -51,14 +51,10 @@ def read_result(root: Any, trees: list[Tree], color: int, settings: Settings, si
 
     Parameters
     ----------
-    root
-        The root's edges, added up over all trees (`parallel.SearchThreads.root_edges`).
-    trees, settings
-        The trees and settings of the search.
-    color
-        The colour to play.
-    simulations
-        The number of simulations run.
+    root : the root's edges, added up over all trees (`parallel.SearchThreads.root_edges`)
+    trees, settings : the trees and settings of the search
+    color : the colour to play
+    simulations : the number of simulations run
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         q, q_amaf = root.w / root.n, root.w_amaf / root.n_amaf

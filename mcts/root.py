@@ -22,23 +22,16 @@ class Root:
 
     Parameters
     ----------
-    size
-        Board size.
-    trees
-        The trees; node 0 of each is the root.
-    settings
-        The search settings.
-    reuse
-        Whether to keep the part of a tree below the next position.
-    rng
-        Shuffles the actions of a new root.
+    size : board size
+    trees : the trees; node 0 of each is the root
+    settings : the search settings
+    reuse : whether to keep the part of a tree below the next position
+    rng : shuffles the actions of a new root
 
     Attributes
     ----------
-    board
-        The position as a board record.
-    last_moves
-        The move that led to it and the one before, or PASS.
+    board : the position as a board record
+    last_moves : the move that led to it and the one before, or PASS
     """
 
     def __init__(self, size: int, trees: list[Tree], settings: Settings, reuse: bool, rng: np.random.Generator):
@@ -67,10 +60,8 @@ class Root:
 
         Parameters
         ----------
-        game
-            Its position need not follow from that of the last search.
-        moves
-            int64[n], the actions of the root; shuffled if the root is new.
+        game : its position need not follow from that of the last search
+        moves : int64[n], the actions of the root; shuffled if the root is new
         """
         copy_record(game.board, self.board)
         if self.board.n_passes >= 2:

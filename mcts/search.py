@@ -15,9 +15,8 @@ import numpy as np
 
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, give_prior
-from mcts.learned_policy import begin_learned, step_learned
 from mcts.patterns import PatternScratch, new_pattern_scratch
-from mcts.rave import back_up, beta_of, combine, hand_selected_beta, minimum_mse_value, virtual_loss
+from mcts.rave import action_value, back_up, hand_selected_beta, minimum_mse_value, virtual_loss
 from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, RaveSchedule, Settings
 from mcts.tree import (
     BEING_ADDED,
@@ -26,7 +25,6 @@ from mcts.tree import (
     add_node,
     count,
     find_edge,
-    mean,
     mean_or_0,
     outcomes,
     visits_to_expand,
@@ -34,9 +32,10 @@ from mcts.tree import (
 from mcts.uct import ucb1
 from rlgo.base.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
 from rlgo.base.settings import LOGISTIC
-from rlgo.features.incremental import reset_value, shapes_dtype
-from rlgo.go.board import BLACK, board_dtype, new_boards, outcome, play
+from rlgo.features.incremental import reset, reset_value, shapes_dtype, update
+from rlgo.go.board import BLACK, PASS, board_dtype, new_boards, outcome, play
 from rlgo.go.rules import Rules, max_plies, padded_points
+from rlgo.learning.policy import choose_move
 from rlgo.learning.value import squash
 from rlgo.moves.rollout import LEARNED, DefaultPolicy, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 
@@ -106,16 +105,12 @@ class Workspace(NamedTuple):
 
     Attributes
     ----------
-    b, path, shapes, rollout
-        Scratch: records of `board_dtype`, `path_dtype`, `shapes_dtype` and `rollout_dtype`.
-    rng
-        Random state, uint64[1].
-    waiting_boards, waiting_nodes
-        The new nodes that wait for a user's prior, and their positions; `tally.waiting` of them.
-    tally
-        Record of `tally_dtype`: totals over the simulations. `wins` is the sum of outcomes z.
-    patterns
-        Scratch of learned patterns, or None.
+    b, path, shapes, rollout : scratch: records of `board_dtype`, `path_dtype`, `shapes_dtype` and `rollout_dtype`
+    rng : random state, uint64[1]
+    waiting_boards, waiting_nodes : the new nodes that wait for a user's prior, and their positions; `tally.waiting` of
+        them
+    tally : record of `tally_dtype`: totals over the simulations. `wins` is the sum of outcomes z.
+    patterns : scratch of learned patterns, or None
     """
 
     b: np.record
@@ -186,7 +181,7 @@ def simulate(budget, root, last_moves, tree, context, workspace):
         begin_simulation(root, last_moves[0], workspace)  # board.SetPosition(s_0)
         new_node = descend(tree, context, workspace)  # [s_0, a_0, ..., s_T] = SIMTREE(board); a_T is chosen below
         w = leaf_share(workspace.b, context.settings)
-        v = leaf_value(context, workspace) if w > 0.0 else 0.0
+        v = value_of_leaf(context, workspace) if w > 0.0 else 0.0
         z = roll_out(new_node, tree, context, workspace)  # a_T, then [a_T+1, ..., a_D], z = SIMDEFAULT(board, T)
         back_up(path, (1.0 - w) * z + w * v, context.settings, tree)  # BACKUP([s_0, ..., s_T], [a_0, ..., a_D], z)
         tally.simulations += 1
@@ -376,6 +371,24 @@ def step_default_policy(context, workspace):
     return step_rollout(b, context.default_policy, workspace.rollout, rules, workspace.rng)
 
 
+@njit
+def begin_learned(policy, b, shapes, table):
+    """Prepare `shapes` for moves by the value function; the compiler leaves nothing of it if `policy` is None."""
+    if policy is not None:
+        reset(b, shapes, table)
+
+
+@njit
+def step_learned(policy, b, shapes, table, zobrist, rng):
+    """Choose a move by the value function, play it, and return it; PASS, unplayed, if `policy`, a `Policy`, is None."""
+    if policy is None:
+        return PASS
+    p = choose_move(b, shapes, table, policy, LOGISTIC, rng)[0]
+    play(b, p, zobrist)
+    update(b, shapes, table)
+    return p
+
+
 @inline
 def leaf_share(b, settings):
     """Return w, the share of V(s_T) in what is backed up: 0 if the game is over, and less the fuller the board is.
@@ -389,7 +402,7 @@ def leaf_share(b, settings):
 
 
 @inline_once
-def leaf_value(context, workspace):
+def value_of_leaf(context, workspace):
     """Return V(s_T) = sigma(phi . theta + `leaf_tempo`), with - for + if White is to play.
 
     phi does not tell whose turn it is, and learning values a position the same for both. A linear V gets a quarter of
@@ -441,7 +454,7 @@ def select(node, color, tree, context, workspace):
 
 @inline_once
 def evaluate_actions(node, tree, settings, values):
-    """Write to `values` the value of each action of a node for Black, NaN where nothing is known (EVAL)."""
+    """Write to `values` the value of each action of a node for Black, NaN where nothing is known."""
     first, n_edges = np.uint64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     if settings.action_value == ActionValue.MC_RAVE and settings.schedule == RaveSchedule.MINIMUM_MSE:
         for k in range(n_edges):  # alone in its loop, the usual case becomes vectors
@@ -453,13 +466,5 @@ def evaluate_actions(node, tree, settings, values):
     beta_s = hand_selected_beta(np.float64(tree.node_visits[node]), settings.rave_k)  # the same for all actions
     for k in range(n_edges):
         mc, amaf = tree.mc_statistic[first + np.uint64(k)], tree.amaf_statistic[first + np.uint64(k)]
-        n, n_amaf = count(mc), count(amaf)
-        if settings.action_value == ActionValue.MC:
-            value = mean(mc)
-        elif settings.action_value == ActionValue.RAVE:
-            value = mean(amaf) if n_amaf > 0.0 else mean(mc)
-        else:
-            q, q_amaf = mean_or_0(mc), mean_or_0(amaf)
-            value = combine(q, q_amaf, beta_of(settings, beta_s, n, n_amaf, q_amaf))
-            value = value if n + n_amaf > 0.0 else math.nan
+        value, _ = action_value(settings, beta_s, count(mc), mean_or_0(mc), count(amaf), mean_or_0(amaf))
         values[np.uint64(k)] = value

@@ -175,7 +175,7 @@ class Settings(NamedTuple):
         PROBABILITY,
         Key("The part of `leaf_value` that is lost as the board fills up.", needs=_LEAF_VALUE, of=_TREE),
     ] = 0.0
-    leaf_tempo: Annotated[  # see `search.leaf_value`
+    leaf_tempo: Annotated[  # see `search.value_of_leaf`
         float,
         AT_LEAST_0,
         Key("What a turn is worth in V of that position, before the logistic function.", needs=_LEAF_VALUE, of=_TREE),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mcts.parallel import SearchThreads
-from mcts.rave import beta_of, combine, hand_selected_beta
+from mcts.rave import action_value, hand_selected_beta
 from mcts.result import TreeResult, principal_variation
 from mcts.settings import ActionValue, Heuristic, Settings
 from mcts.tree import memory_of
@@ -19,20 +19,15 @@ _LINES = 10  # principal variations
 
 
 @njit
-def combine_values(statistics, settings, betas, values):
-    """Write beta and Q* of each of the root's m moves, as the tree policy computes them without a bonus, float64[m].
+def write_values(statistics, settings, values, betas):
+    """Write Q* and beta of each of the root's m moves, as the tree policy computes them without a bonus, float64[m].
 
-    statistics : (n, n_amaf, q, q_amaf), float64[m], priors included; where there are no visits, q may be any number
-    Q* is NaN for a move without any statistics.
+    statistics : (n, q, n_amaf, q_amaf), float64[m], priors included
     """
-    n, n_amaf, q, q_amaf = statistics
+    n, q, n_amaf, q_amaf = statistics
     beta_s = hand_selected_beta(n.sum(), settings.rave_k)
     for i in range(len(n)):
-        if settings.action_value == ActionValue.RAVE:
-            betas[i] = 1.0 if n_amaf[i] > 0 else 0.0
-        else:
-            betas[i] = beta_of(settings, beta_s, n[i], n_amaf[i], q_amaf[i])
-        values[i] = combine(q[i], q_amaf[i], betas[i]) if n[i] + n_amaf[i] > 0 else np.nan
+        values[i], betas[i] = action_value(settings, beta_s, n[i], q[i], n_amaf[i], q_amaf[i])
 
 
 def tree_statistics(result: TreeResult, threads: SearchThreads, settings: Settings) -> SearchStatistics:
@@ -68,7 +63,6 @@ def _combined(result: TreeResult, settings: Settings, n_trees: int) -> tuple[np.
     """Return Q* and beta of each move, float64[m]."""
     n = (result.visits + settings.prior_n * n_trees).astype(np.float64)
     q, q_amaf = np.nan_to_num(result.q), np.nan_to_num(result.q_amaf)
-    statistics = (n, result.n_amaf.astype(np.float64), q, q_amaf)
-    betas, values = np.zeros(len(n)), np.zeros(len(n))
-    combine_values(statistics, settings, betas, values)
+    values, betas = np.zeros(len(n)), np.zeros(len(n))
+    write_values((n, q, result.n_amaf.astype(np.float64), q_amaf), settings, values, betas)
     return values, betas

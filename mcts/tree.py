@@ -38,24 +38,17 @@ class Tree(NamedTuple):
 
     Attributes
     ----------
-    first_edge, n_edges : int32[N]
-        Index of the node's first edge, and how many edges it has.
-    node_visits : int32[N]
-        N(s): the sum of N(s, a) over the node's edges, priors included.
-    prior_kind : uint8[N]
-        The `Heuristic` that the node's prior comes from. It is NONE until a simulation first chooses an action here.
-    move : uint16[E]
-        The edge's point, or PASS.
-    child : int32[E]
-        The node that the edge leads to, NO_CHILD, or BEING_ADDED while a thread adds it.
-    mc_statistic : int64[E]
-        N(s, a) and the sum of outcomes z. Its `mean` is Q(s, a) = P(Black wins), whoever is to play.
-    amaf_statistic : int64[E]
-        The same for the AMAF value: N~(s, a) and Q~(s, a).
-    prior_q : uint8[E]
-        H(s, a) in units of 1/255.
-    used : int64[1]
-        The number of edges in use, plus 2^36 times the number of nodes in use.
+    first_edge, n_edges : int32[N], index of the node's first edge, and how many edges it has
+    node_visits : int32[N], N(s): the sum of N(s, a) over the node's edges, priors included
+    prior_kind : uint8[N], the `Heuristic` that the node's prior comes from. It is NONE until a simulation first chooses
+        an action here.
+    move : uint16[E], the edge's point, or PASS
+    child : int32[E], the node that the edge leads to, NO_CHILD, or BEING_ADDED while a thread adds it
+    mc_statistic : int64[E], N(s, a) and the sum of outcomes z. Its `mean` is Q(s, a) = P(Black wins), whoever is to
+        play.
+    amaf_statistic : int64[E], the same for the AMAF value: N~(s, a) and Q~(s, a)
+    prior_q : uint8[E], H(s, a) in units of 1/255
+    used : int64[1], the number of edges in use, plus 2^36 times the number of nodes in use
     """
 
     first_edge: np.ndarray
@@ -308,40 +301,48 @@ def most_visited_line(edge, least, tree, line):
     return n
 
 
-@njit(allocates=True)
-def keep_subtree(root, tree):
+def keep_subtree(root: int, tree: Tree) -> None:
     """Make `root` node 0, keep everything below it, and drop the rest."""
+    kept = np.flatnonzero(_renumber(root, tree) >= 0)
+    first, n = tree.first_edge[kept], tree.n_edges[kept]
+    new_first = np.cumsum(n) - n
+    for array in edge_arrays(tree):
+        _move_blocks(array, first, new_first, n)
+    for array in node_arrays(tree):
+        array[: len(kept)] = array[kept]
+    tree.first_edge[: len(kept)] = new_first
+    tree.used[0] = (len(kept) << NODE_BITS) + int(n.sum())
+
+
+@njit(allocates=True)
+def _renumber(root, tree):
+    """Return the new number of each node, int32[N], -1 if it is not below `root`; edges get those of their children."""
     n_all = tree.used[0] >> NODE_BITS
     new_index = np.full(n_all, -1, np.int32)
     new_index[root] = 0
-    n_nodes, n_edges = 0, 0
+    n_nodes = 0
     # Parents come before their children: each node marks its children as kept before their own turn to be numbered.
     for i in range(root, n_all):
-        if new_index[i] < 0:
-            continue
-        new_index[i] = n_nodes
-        n_nodes += 1
-        for e in range(tree.first_edge[i], tree.first_edge[i] + tree.n_edges[i]):
-            if tree.child[e] >= 0:
-                new_index[tree.child[e]] = 0
+        if new_index[i] >= 0:
+            new_index[i] = n_nodes
+            n_nodes += 1
+            for e in range(tree.first_edge[i], tree.first_edge[i] + tree.n_edges[i]):
+                if tree.child[e] >= 0:
+                    new_index[tree.child[e]] = 0
     for i in range(root, n_all):
-        new = np.int64(new_index[i])
-        if new < 0:
-            continue
-        first, n = np.int64(tree.first_edge[i]), np.int64(tree.n_edges[i])
-        for e in range(n):
-            child = np.int64(tree.child[first + e])
-            tree.child[n_edges + e] = new_index[child] if child >= 0 else NO_CHILD
-            tree.move[n_edges + e] = tree.move[first + e]
-            tree.mc_statistic[n_edges + e] = tree.mc_statistic[first + e]
-            tree.amaf_statistic[n_edges + e] = tree.amaf_statistic[first + e]
-            tree.prior_q[n_edges + e] = tree.prior_q[first + e]
-        tree.first_edge[new] = n_edges
-        tree.n_edges[new] = n
-        tree.node_visits[new] = tree.node_visits[i]
-        tree.prior_kind[new] = tree.prior_kind[i]
-        n_edges += n
-    tree.used[0] = (np.int64(n_nodes) << NODE_BITS) + n_edges
+        if new_index[i] >= 0:
+            for e in range(tree.first_edge[i], tree.first_edge[i] + tree.n_edges[i]):
+                child = np.int64(tree.child[e])
+                tree.child[e] = new_index[child] if child >= 0 else NO_CHILD
+    return new_index
+
+
+@njit
+def _move_blocks(array, start, new_start, n):
+    """Move blocks of n[i] elements from start[i] to new_start[i], which is never behind it."""
+    for i in range(len(n)):
+        for k in range(n[i]):
+            array[new_start[i] + k] = array[start[i] + k]
 
 
 def keep_moves(tree: Tree, node: int, allowed: np.ndarray) -> None:

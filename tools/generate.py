@@ -58,9 +58,10 @@ STRENGTHS = (
 
 def generated_pages() -> dict[Path, str]:
     """Return the text of every page that holds something generated, as it should be."""
+    from players_page import players_page
+    from systems import systems_table
+
     from train.bench import markdown_table
-    from train.experiments.report import systems_table
-    from train.players.listing import players_markdown
 
     bench = json.loads((RESULTS / "bench.json").read_text("utf-8"))
     blocks = {
@@ -74,7 +75,7 @@ def generated_pages() -> dict[Path, str]:
         DOCS / "reliability.md": {"stress": stress_table(RESULTS / "stress")},
     }
     pages = {path: fill(path.read_text("utf-8"), tables) for path, tables in blocks.items()}
-    return {**pages, DOCS / "players.md": players_markdown()}
+    return {**pages, DOCS / "players.md": players_page()}
 
 
 def strength_table(bench: dict[str, Any]) -> str:

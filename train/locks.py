@@ -11,20 +11,21 @@ from rlgo.base.files import unwritable
 
 
 @contextlib.contextmanager
-def only_writer(path: Path) -> Iterator[None]:
+def only_writer(path: Path, seconds: float = 0, why: str = "another process is writing to it") -> Iterator[None]:
     """Keep other processes from writing to a file or folder while the context lasts.
 
     A process that dies releases its lock. The lock's own file stays, in the folder or next to the file.
 
-    Raises RlgoError if another process is writing to `path`, or if it cannot be written.
+    Raises RlgoError, which says `why`, if another process is still writing to `path` after some seconds, or if it
+    cannot be written.
     """
     from filelock import FileLock, Timeout  # only who writes needs it
 
-    lock = FileLock(path / ".lock" if path.is_dir() else f"{path}.lock", timeout=0)
+    lock = FileLock(path / ".lock" if path.is_dir() else f"{path}.lock", timeout=seconds)
     try:
         held = lock.acquire()
     except Timeout:
-        raise RlgoError(f"{path}: another process is writing to it") from None
+        raise RlgoError(f"{path}: {why}") from None
     except OSError as error:
         raise unwritable(path, error) from None
     with held:

@@ -1,7 +1,7 @@
 """What all pictures share: figures, colours and axes.
 
-The pictures themselves are in the ``pictures.py`` of the package whose results they draw. They need matplotlib, which
-comes with ``pip install 'rlgo[plot]'``. It is imported when a picture is drawn, because it is slow to load.
+The pictures themselves are in the package whose results they draw. They need matplotlib, which comes
+with ``pip install 'rlgo[plot]'``. It is imported when a picture is drawn, because it is slow to load.
 """
 
 from __future__ import annotations

@@ -53,17 +53,14 @@ def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -
 
     Parameters
     ----------
-    cluster : str
-        "local": a cluster on this machine alone, with one CPU per worker, that ends with this process.
-        "auto": the cluster this machine belongs to, or the one in the environment variable RAY_ADDRESS.
-        "HOST:PORT": the same, by the address of its head.
-        "ray://HOST:PORT": a cluster this machine is not part of, through Ray's client server.
-    workers : int
-        Number of workers that will be started.
-    n_weights : int
-        Number of weights each worker learns, 0 if it learns none. A local cluster reserves memory for them.
-    setting : str
-        Name of the setting in error messages; by default ``run.cluster = "..."``.
+    cluster : "local": a cluster on this machine alone, with one CPU per worker, that ends with this process.
+        "auto": the cluster this machine belongs to, or the one in the environment variable RAY_ADDRESS. "HOST:PORT":
+        the same, by the address of its head. "ray://HOST:PORT": a cluster this machine is not part of, through Ray's
+        client server.
+    workers : number of workers that will be started
+    n_weights : number of weights each worker learns, 0 if it learns none. A local cluster reserves memory for
+        them.
+    setting : name of the setting in error messages; by default ``run.cluster = "..."``
 
     Returns
     -------
@@ -73,8 +70,7 @@ def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -
 
     Raises
     ------
-    RlgoError
-        If Ray is not installed, the cluster does not exist, or it rejects the token.
+    RlgoError : if Ray is not installed, the cluster does not exist, or it rejects the token
     """
     setting = setting or cluster_setting(cluster)
     ray = _import_ray(setting, is_remote=cluster != "local")

@@ -12,6 +12,8 @@ import io
 import json
 import struct
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,3 +76,12 @@ def read_archive(path: str | Path, kind: str, file_format: str, version: int) ->
     if meta["version"] > version:
         raise RlgoError(f"{path}: {kind} version {meta['version']}: this rlgo reads up to {version}")
     return meta, arrays
+
+
+@contextmanager
+def intact(path: str | Path, what: str) -> Iterator[None]:
+    """Turn what goes wrong with the content of an archive into the RlgoError that it is damaged; what : "a shard"."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError):
+        raise RlgoError(f"{path}: damaged: not the arrays of {what}") from None

@@ -388,11 +388,6 @@ def by_type(function: Any) -> Any:
     return overload(function, jit_options={"error_model": "numpy", "_nrt": False, "forceinline": False})
 
 
-def is_none(kind: Any) -> bool:
-    """Return whether a numba type is that of None, for functions under `by_type`."""
-    return kind == types.none
-
-
 @overload(has_field, prefer_literal=True)
 def _overload_has_field(record, name):
     known = name.literal_value in record.fields

@@ -179,16 +179,22 @@ def shipped_weight_sizes() -> list[int]:
 
 
 def shipped_weights(size: int) -> Path:
-    """Find the shipped weight file for a board size; if there are several, the one trained on the most games.
+    """Find the shipped weight file for a board size; if there are several, the one whose name tells the most games.
 
     Raises RlgoError if there is none.
     """
     size = board_size(size)
-    shipped = [(load_weights(p).games, p) for p in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
+    shipped = list(checkpoints_dir().glob(f"{size}x{size}-*.npz"))
     if not shipped:
         others = " or ".join(f"{n}x{n}" for n in shipped_weight_sizes())
         raise RlgoError(f"no shipped weights for board size {size}: expected {others}, or a weight file")
-    return max(shipped)[1]
+    return max(shipped, key=lambda path: (_games_in_name(path), path))
+
+
+def _games_in_name(path: Path) -> int:
+    """Return 200,000 for ``19x19-200k``: a file need not be read to know how many games it is from."""
+    found = re.search(r"-(\d+)([kM])$", path.stem)
+    return int(found[1]) * {"k": 1_000, "M": 1_000_000}[found[2]] if found else 0
 
 
 def find_weights(name: str | Path, size: int | None = None) -> Path:

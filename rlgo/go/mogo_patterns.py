@@ -6,6 +6,8 @@ from functools import cache
 
 import numpy as np
 
+from rlgo.base.jit import inline
+
 # MoGo's patterns, the candidate at the centre. X one colour, O the other, . empty, ? anything, x not X, o not O,
 # # off the board; with all rotations, reflections and colour swaps. The last of `_X_ONLY` is for X to play alone.
 _PATTERNS = (
@@ -53,3 +55,17 @@ def _swap_colors(codes: np.ndarray) -> np.ndarray:
     """Exchange the colours in each code: 1 becomes 2 and 2 becomes 1; 0 and 3 stay."""
     low, high = codes & 0x5555, codes >> 1 & 0x5555
     return high | low << 1
+
+
+@inline
+def neighbourhood(b, p):
+    """Return the code of p's eight neighbours for `mogo_patterns`; `rollout.py` has a faster way for many points."""
+    stride = b.stride
+    code = np.int64(0)
+    shift = 0
+    for q in (
+        p - stride - 1, p - stride, p - stride + 1, p - 1, p + 1, p + stride - 1, p + stride, p + stride + 1,
+    ):  # fmt: skip
+        code |= np.int64(b.color[np.uint64(q)]) << shift
+        shift += 2
+    return code

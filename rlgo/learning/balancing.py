@@ -1,6 +1,7 @@
-"""Learning a softmax policy: from games, by simulation balancing, and by reinforcement.
+"""Gradients of a softmax policy: of the probability of games, simulation balancing, and reinforcement.
 
-Start reading at `find_pi`, then `add_simulations`. All ways need the score function of the policy,
+`softmax_policy.py` says where this comes from and what became of it; `train.playouts` takes the steps. Start reading at
+`find_pi`, then `add_simulations`. All ways need the score function of the policy,
 
     psi(s, a) = grad log pi(s, a) = phi(s, a) - sum over b of pi(s, b) phi(s, b),
 
@@ -33,12 +34,13 @@ from rlgo.go.rules import max_plies, padded_points, zobrist
 from rlgo.learning.value import gain_of, squash
 from rlgo.moves.decisions import GameTable, begin_game, turn
 from rlgo.moves.rollout import begin_rollout, is_decided, new_rollout, rollout_dtype, step_rollout
+from rlgo.moves.softmax import climb
 from rlgo.moves.softmax_policy import (
     ADJACENT,
     OTHERS,
     all_shapes,
-    begin,
-    follow,
+    begin_softmax,
+    follow_softmax,
     forget_specials,
     is_self_atari,
     make_tables,
@@ -74,11 +76,8 @@ class Score(NamedTuple):
 def new_score(size: int) -> Score:
     """Make the scratch for one board size, with a gradient of 0."""
     points, shapes = padded_points(size), all_shapes()
-    pi, c = np.zeros(points), np.zeros(points)
-    moves = np.zeros(max_plies(size), np.uint16)
-    return Score(
-        shapes.shape_of, len(shapes.codes), pi, np.zeros(points, np.uint8), c, moves, np.zeros(n_weights())
-    )  # fmt: skip
+    scratch = np.zeros(points), np.zeros(points, np.uint8), np.zeros(points), np.zeros(max_plies(size), np.uint16)
+    return Score(shapes.shape_of, len(shapes.codes), *scratch, np.zeros(n_weights()))
 
 
 @inline
@@ -157,7 +156,7 @@ def add_games(b, games, tables, r, score, zobrist):
     total, n = 0.0, 0
     for g in range(len(games.first_move) - 1):
         begin_game(b, games, g, zobrist)
-        begin(b, tables, r)
+        begin_softmax(b, tables, r)
         for t in range(games.first_move[g], games.first_move[g + 1]):
             turn(b, games.color[t])
             if games.is_learned[t]:
@@ -166,7 +165,7 @@ def add_games(b, games, tables, r, score, zobrist):
                     total += log_pi
                     n += 1
             play(b, games.move[t], zobrist)
-            follow(b, tables, r)
+            follow_softmax(b, tables, r)
     return total, n
 
 
@@ -182,25 +181,20 @@ def fit_games(
     -------
     the weights, float64[K] as in `SoftmaxPolicy.theta`, and the number of moves that were learned.
     """
-    from scipy.optimize import minimize  # slow to load
+    b, r, score, moves = new_board(size), new_rollout(size), new_score(size), 1
 
-    b, r, score = new_board(size), new_rollout(size), new_score(size)
-    last = np.zeros(2)
-
-    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def likelihood(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal moves
         score.gradient[:] = 0
-        last[:] = add_games(b, games, make_tables(theta), r, score, zobrist(size))
+        total, moves = add_games(b, games, make_tables(theta), r, score, zobrist(size))
         score.gradient[[0, score.n_shapes]] = 0
-        return l2 / 2 * float(theta @ theta) - last[0], l2 * theta - score.gradient
+        return total, score.gradient
 
     with compiling(f"softmax policy from games, {size}x{size}"):
-        loss(np.zeros(n_weights()))
+        likelihood(np.zeros(n_weights()))
     bounds = [(None, None)] * (n_weights() - 1) + [(None, 0.0)]  # self-atari
-    found = minimize(
-        loss, np.zeros(n_weights()), jac=True, method="L-BFGS-B", bounds=bounds,
-        options={"maxiter": iterations, "maxcor": 20}, callback=lambda _: report(last[0] / max(1, last[1])),
-    )  # fmt: skip
-    return found.x, int(last[1])
+    theta = climb(likelihood, n_weights(), l2, iterations, lambda total: report(total / max(1, moves)), bounds)
+    return theta, moves
 
 
 # ---------------------------------------------------------------------------------------------
@@ -227,15 +221,20 @@ def mogo_weights() -> np.ndarray:
 # ---------------------------------------------------------------------------------------------
 
 
+class Scales(NamedTuple):
+    """What simulations are weighed by: each move of one with outcome z by its side's scale times z - c."""
+
+    c: float
+    black: float
+    white: float
+
+
 @njit
 def add_simulations(boards, policy, r, rules, n, scales, score, rng):
     """Simulate n times from the position boards[0], and add the moves' part in the results to the gradient.
 
-    boards[1] : scratch
-    scales : float64[3], c; and the scale of Black's and of White's moves. The mean over simulations of
-        scale * (z - c) * psi(s, a), summed over all moves, is added to the gradient.
-
-    Returns the mean outcome.
+    boards[1] is scratch. The mean over simulations of scale * (z - c) * psi(s, a), summed over all moves, is added to
+    the gradient (`Scales`). Returns the mean outcome.
     """
     b = boards[1]
     wins = 0.0
@@ -252,11 +251,11 @@ def add_simulations(boards, policy, r, rules, n, scales, score, rng):
         begin_rollout(b, policy, r)
         for t in range(moves):
             p = np.int64(score.moves[t])
-            scale = (z - scales[0]) * scales[b.to_play] / n
+            scale = (z - scales.c) * (scales.black if b.to_play == BLACK else scales.white) / n
             if p != PASS and scale != 0.0:
                 add_psi(b, policy.softmax, r, p, scale, score)
             play(b, p, rules.zobrist)
-            follow(b, policy.softmax, r)
+            follow_softmax(b, policy.softmax, r)
     return wins / n
 
 
@@ -304,7 +303,7 @@ def add_two_plies(two, tables, rules):
     b, r, first = two.boards[0], two.rollouts[0], two.scores[0]
     reset_gains(b, two.shapes, two.table)
     target = squash(two.value, two.shapes.x[0])
-    begin(b, tables, r)
+    begin_softmax(b, tables, r)
     # Once for V, and once for its gradient, which takes V into account.
     v = 0.0
     if not find_pi(b, tables, r, first):
@@ -333,7 +332,7 @@ def _value_of_replies(two, p, scale, tables, rules):
     reset_gains(then, two.shapes, two.table)
     x = two.shapes.x[0]
     sign = 1.0 if then.to_play == BLACK else -1.0
-    begin(then, tables, r)
+    begin_softmax(then, tables, r)
     r.before = two.rollouts[0].last
     v = 0.0
     if not find_pi(then, tables, r, score):

@@ -30,7 +30,7 @@ def choose_move(b, sh, table, policy, value, rng):
     value : which V a softmax weighs, LOGISTIC or LINEAR
     """
     if policy.kind == SOFTMAX:
-        return softmax_move(b, sh, table, policy, value, rng)
+        return choose_softmax(b, sh, table, policy, value, rng)
     if explores(policy, rng):
         return random_move(b, rng), 0
     return best_afterstate(b, sh, table, rng)
@@ -55,7 +55,7 @@ def choose_move_by_both(b, sh, table, long_sh, long_table, policy, rng):
 
 
 @njit
-def softmax_move(b, sh, table, policy, value, rng):
+def choose_softmax(b, sh, table, policy, value, rng):
     """Draw a move with probability proportional to exp(V / temperature), V seen by the colour to play.
 
     Returns (point or PASS, number of candidates).

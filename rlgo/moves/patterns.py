@@ -5,7 +5,7 @@ Start reading at `Patterns`, then `score_moves`. The probability that a player c
     P(a) = exp(x_a) / sum over all candidates b of exp(x_b),
 
 where x_a is the sum of the weights of a's features and of its shape. A weight is the logarithm of a strength (gamma) in
-Coulom 2007, "Computing Elo ratings of move patterns in the game of Go". `mm.py` and `softmax.py` learn the weights.
+Coulom 2007, "Computing Elo ratings of move patterns in the game of Go". `softmax.py` learns the weights.
 
 A pattern file is an archive (see `archive.py`): ``parents``, ``codes``, ``seen`` and ``shape_weights`` for the known
 shapes (`nested_shapes.py`), ``feature_weights`` in the order of `move_features.FEATURES`, and the names of these.
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.base.archive import read_archive, write_archive
+from rlgo.base.archive import intact, read_archive, write_archive
 from rlgo.base.errors import RlgoError
 from rlgo.base.jit import njit
 from rlgo.base.resources import find_file, list_shipped_patterns, shipped_patterns
@@ -142,7 +142,7 @@ def save_patterns(path: str | Path, patterns: Patterns) -> None:
 def load_patterns(path: str | Path) -> Patterns:
     """Read a pattern file. RlgoError if it is missing, damaged, no pattern file, or of other features."""
     meta, arrays = read_archive(path, "pattern file", FORMAT, VERSION)
-    try:
+    with intact(path, "a pattern file"):
         parents, codes, seen = arrays["parents"], arrays["codes"], arrays["seen"].astype(np.int64)
         shapes, features = arrays["shape_weights"], arrays["feature_weights"]
         numbers = np.arange(1, len(parents) + 1)
@@ -150,8 +150,6 @@ def load_patterns(path: str | Path) -> Patterns:
         if not is_whole or (parents < 0).any() or not (np.isfinite(shapes).all() and np.isfinite(features).all()):
             raise ValueError
         size, provenance = int(meta["size"]), dict(meta["provenance"])
-    except (KeyError, TypeError, ValueError):
-        raise RlgoError(f"{path}: damaged: not the arrays of a pattern file") from None
     if meta["features"] != list(FEATURES) or len(features) != len(FEATURES):
         raise RlgoError(f"{path}: patterns of other features than this rlgo's; train them anew")
     return Patterns(parents, codes, seen, _with_zero(shapes), _with_zero(features), size, provenance)

@@ -32,13 +32,13 @@ from rlgo.moves.softmax_policy import (
     NOT_SOFTMAX,
     Tables,
     begin_softmax,
+    draw_softmax,
     follow_softmax,
     softmax_fields,
-    softmax_move,
 )
 
-UNIFORM, MOGO, LEARNED, SOFTMAX = 0, 1, 2, 3
-DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO, "softmax": SOFTMAX}
+UNIFORM, MOGO, LEARNED, SOFTMAX_POLICY = 0, 1, 2, 3
+DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO, "softmax": SOFTMAX_POLICY}
 TREE_DEFAULT_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}  # tree searches can also play by a value function
 
 # MoGo's rules are also in use where a tree search has them as its heuristic.
@@ -73,7 +73,7 @@ class DefaultPolicy(NamedTuple):
 
     def combine(self) -> None:
         """Refuse the softmax policy without its tables, and tables for another policy."""
-        if (self.kind == SOFTMAX) != (self.softmax is not None):
+        if (self.kind == SOFTMAX_POLICY) != (self.softmax is not None):
             raise RlgoError("default policy: expected softmax tables for the kind softmax, and for no other")
 
 
@@ -133,7 +133,7 @@ def begin_rollout(b, policy, r):
     """Prepare `r` for the default policy's moves from the position on `b`."""
     if policy.kind == MOGO:
         list_ataris(b, r)
-    begin_softmax(b, policy, r)
+    begin_softmax(b, policy.softmax, r)
 
 
 @inline
@@ -143,7 +143,7 @@ def step_rollout(b, policy, r, rules, rng):
     play(b, p, rules.zobrist)
     if policy.kind == MOGO:
         watch_atari(b, r)
-    follow_softmax(b, policy, r)
+    follow_softmax(b, policy.softmax, r)
     return p
 
 
@@ -156,7 +156,7 @@ def is_decided(b, policy, rules):
 @inline
 def default_move(b, policy, r, rules, rng):
     """Choose a move by the default policy; PASS if there is no sensible one."""
-    p = softmax_move(b, policy, r, rng)
+    p = draw_softmax(b, policy.softmax, r, rng)
     if p != NOT_SOFTMAX:
         return p
     if policy.kind == MOGO:
@@ -286,20 +286,6 @@ def _pattern_moves(b, policy, r, patterns, last):
                     r.moves[np.uint64(n)] = p
                     n += 1
     return n
-
-
-@inline
-def neighbourhood(b, p):
-    """Return the code of p's eight neighbours for `mogo_patterns`; playouts use a faster method for many points."""
-    stride = b.stride
-    code = np.int64(0)
-    shift = 0
-    for q in (
-        p - stride - 1, p - stride, p - stride + 1, p - 1, p + 1, p + stride - 1, p + stride, p + stride + 1,
-    ):  # fmt: skip
-        code |= np.int64(b.color[np.uint64(q)]) << shift
-        shift += 2
-    return code
 
 
 @inline

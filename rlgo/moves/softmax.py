@@ -11,7 +11,7 @@ speak up where there is evidence.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -81,10 +81,7 @@ def fit(
     -------
     feature_weights and shape_weights, float32, as in `patterns.Patterns`
     """
-    from scipy.optimize import minimize  # slow to load
-
     n_features = len(FEATURES) + 1
-    last = np.zeros(1)
 
     def weights_of(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         features, shapes = w[:n_features].copy(), w[n_features:].copy()
@@ -92,17 +89,42 @@ def fit(
         add_parents(shapes, parents)
         return features, shapes
 
-    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
+    def likelihood_of(w: np.ndarray) -> tuple[float, np.ndarray]:
         gradient = np.zeros(len(w))
         by_feature, by_shape = gradient[:n_features], gradient[n_features:]
-        last[0] = likelihood(decisions, *weights_of(w), by_feature, by_shape)
+        total = likelihood(decisions, *weights_of(w), by_feature, by_shape)
         add_children(by_shape, parents)
         by_feature[0] = by_shape[0] = 0.0
-        return -last[0] + l2 / 2 * float(w @ w), l2 * w - gradient
+        return total, gradient
+
+    n = max(1, len(decisions))
+    w = climb(likelihood_of, n_features + len(parents) + 1, l2, iterations, lambda total: report(total / n))
+    features, shapes = weights_of(w)
+    return features.astype(np.float32), shapes.astype(np.float32)
+
+
+def climb(
+    likelihood: Callable[[np.ndarray], tuple[float, np.ndarray]], n: int, l2: float, iterations: int,
+    report: Callable[[float], None], bounds: Sequence[tuple[float | None, float | None]] | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Find the weights that maximise a log-likelihood less l2 / 2 times their square, by L-BFGS from 0, float64[n].
+
+    likelihood : returns the log-likelihood of weights and its gradient
+    report : called after each iteration with the latest log-likelihood
+    bounds : of each weight
+    """
+    from scipy.optimize import minimize  # slow to load
+
+    last = 0.0
+
+    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal last
+        last, gradient = likelihood(w)
+        return l2 / 2 * float(w @ w) - last, l2 * w - gradient
 
     found = minimize(
-        loss, np.zeros(n_features + len(parents) + 1), jac=True, method="L-BFGS-B",
-        options={"maxiter": iterations, "maxcor": 20}, callback=lambda _: report(last[0] / max(1, len(decisions))),
+        loss, np.zeros(n), jac=True, method="L-BFGS-B", bounds=bounds,
+        options={"maxiter": iterations, "maxcor": 20}, callback=lambda _: report(last),
     )  # fmt: skip
-    features, shapes = weights_of(found.x)
-    return features.astype(np.float32), shapes.astype(np.float32)
+    weights: np.ndarray = found.x
+    return weights

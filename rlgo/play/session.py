@@ -37,7 +37,7 @@ Report = Callable[[list[Candidate], Game], None]
 MakePlayer = Callable[[int], Player]
 
 
-class Search(NamedTuple):
+class LastSearch(NamedTuple):
     """The result of the last search for a move."""
 
     game: Game  # the position searched
@@ -97,7 +97,7 @@ class GameSession:
         if all_alive and early_pass:
             raise RlgoError("early_pass cannot be combined with all_alive")
         self.clock = Clock(OrNone(One(TimeSettings)).check("time_settings", time_settings))
-        self.last_search: Search | None = None
+        self.last_search: LastSearch | None = None
         self.stop: Callable[[], bool] = never
         self._log = log
         self._is_interrupted = self._passes_early = False
@@ -403,7 +403,7 @@ class GameSession:
             self.log(f"{COLOR_NAMES[color]} passes: the game is won")
             return p
         with self._player_at_work():
-            self.last_search = Search(game.copy(), self.player.candidates(game))
+            self.last_search = LastSearch(game.copy(), self.player.candidates(game))
             self.log(f"{COLOR_NAMES[color]} {seconds:.3f} s" + ("" if budget is None else f" of {budget:.3f} s"))
             for line in self.player.report():
                 self.log(line)

@@ -134,7 +134,7 @@ def state_dtype(size: int) -> np.dtype:
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
-class Search(NamedTuple):
+class SearchMemory(NamedTuple):
     """The working memory of one thread's search; boards[i] and shapes[i] belong to the node at ply i."""
 
     boards: np.ndarray  # `board_dtype`[MAX_DEPTH + 1]

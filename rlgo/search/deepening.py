@@ -38,7 +38,7 @@ from rlgo.search.alphabeta import (
     TABLE_BITS,
     WON_LOGIT,
     Options,
-    Search,
+    SearchMemory,
     begin_root,
     entry_dtype,
     negamax,
@@ -91,7 +91,7 @@ class Deepening:
 
     def __init__(
         self,
-        searches: list[Search],
+        searches: list[SearchMemory],
         moves: np.ndarray,
         budget: Budget,
         order: np.random.Generator,
@@ -228,7 +228,7 @@ class AlphaBetaSearch:
         announce(f"table_bits = {table_bits}", n_entries * entry_dtype().itemsize)
         entries = np.zeros(n_entries, entry_dtype())
         self._searches = [
-            Search(
+            SearchMemory(
                 new_boards(MAX_DEPTH + 1, size),
                 new_shapes(MAX_DEPTH + 1, size),
                 np.zeros(1, state_dtype(size))[0],

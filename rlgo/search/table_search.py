@@ -34,7 +34,7 @@ from rlgo.search.td_search import count
 
 VISITS = 0.0  # alpha: 1 / N(s, a)
 GREEDY = Policy(EPSILON_GREEDY, epsilon=0.0)
-SIMULATIONS = Whole(ge=1, le=10_000_000)  # each adds a state to the table
+TABLE_SIMULATIONS = Whole(ge=1, le=10_000_000)  # each adds a state to the table
 
 
 @checked
@@ -216,7 +216,7 @@ class TableSearch(Player):
         seed: Seed = None,
         name: str = "table_search",
     ):
-        size, simulations = board_size(size), SIMULATIONS.check("simulations", simulations)
+        size, simulations = board_size(size), TABLE_SIMULATIONS.check("simulations", simulations)
         self.name, self.sizes, self.simulations = name, (size,), simulations
         self.settings = TableSettings(policy, learning, default)
         check_kind(default)

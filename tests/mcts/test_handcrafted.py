@@ -21,9 +21,8 @@ from mcts.settings import ALGORITHMS, Heuristic
 from mcts.tree import edges_of
 from rlgo.go.board import BLACK
 from rlgo.go.game import Game
-from rlgo.go.mogo_patterns import mogo_patterns
+from rlgo.go.mogo_patterns import mogo_patterns, neighbourhood
 from rlgo.learning.value import ValueFunction, sigma
-from rlgo.moves.rollout import neighbourhood
 
 
 def judged(game: Game, vertex: str) -> float:

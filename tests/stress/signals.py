@@ -23,7 +23,7 @@ from random_play import random_game
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, save_weights
 from train.knowledge.shards import StudyGame, open_folder, read_collection
-from train.knowledge.targets import load_targets
+from train.playouts.targets import load_targets
 
 
 def command(*argv: str) -> Variant:

@@ -226,7 +226,7 @@ def rate_new(ratings: Ratings | Mapping[str, float], results: Iterable[PairResul
     """Rate one new player against opponents whose ratings are known, such as a point of a learning curve.
 
     This is `rate` with the opponents as anchors: each brings virtual draws, so that few games against many opponents
-    pull an extreme player towards them (on the ladder of 9x9, by 3 Elo at 1,330 with 200 games against every rung, and
+    pull an extreme player towards them (on the scale of 9x9, by 3 Elo at 1,330 with 200 games against every one, and
     by 30 with 20). The interval covers the uncertainty of the new player's own games. It does not cover the uncertainty
     of its opponents, which is the same for all points of a curve.
 

@@ -29,6 +29,7 @@ from train.cli.options import (
     chosen_player,
     count,
     one_of,
+    option,
     within,
     write_json,
 )
@@ -42,24 +43,13 @@ app = typer.Typer()
 
 _Color = Annotated[
     str | None,
-    typer.Option(
-        "--color",
-        show_default="black; white with a handicap",
-        help="Your colour.",
-        **one_of("black", "white"),
-    ),
+    option("--color", "Your colour.", show_default="black; white with a handicap", **one_of("black", "white")),
 ]
-_Handicap = Annotated[
-    int, typer.Option("--handicap", parser=count(0), metavar="N", help="Handicap stones of Black: 0, or 2 to 9.")
-]
+_Handicap = Annotated[int, option("--handicap", "Handicap stones of Black: 0, or 2 to 9.", count(0))]
 _Time = Annotated[
-    str | None,
-    typer.Option("--time", metavar="T", help="The engine's time in seconds: 60, 60+30/5 (5 moves in 30 s) or 60+3x10."),
+    str | None, option("--time", "The engine's time in seconds: 60, 60+30/5 (5 moves in 30 s) or 60+3x10.", metavar="T")
 ]
-_GameSeed = Annotated[
-    int | None,
-    typer.Option("--seed", parser=within(SEED), metavar="N", show_default="random", help="Seed of the engine."),
-]
+_GameSeed = Annotated[int | None, option("--seed", "Seed of the engine.", within(SEED), show_default="random")]
 
 
 @app.command("play")
@@ -72,11 +62,11 @@ def play(
     color: _Color = None,
     handicap: _Handicap = 0,
     time: _Time = None,
-    sgf: Annotated[Path | None, typer.Option("--sgf", metavar="FILE", help="Record the game in this file.")] = None,
+    sgf: Annotated[Path | None, option("--sgf", "Record the game in this file.", metavar="FILE")] = None,
     force: Force = False,
     seed: _GameSeed = None,
-    no_color: Annotated[bool, typer.Option("--no-color", help="Draw the board in plain text.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show the engine's evaluation.")] = False,
+    no_color: Annotated[bool, option("--no-color", "Draw the board in plain text.")] = False,
+    quiet: Annotated[bool, option("--quiet", "Do not show the engine's evaluation.")] = False,
 ) -> None:
     """Play against the engine in the terminal.
 
@@ -109,28 +99,21 @@ def play(
 
 _Port = Annotated[
     int | None,
-    typer.Option(
-        "--port",
-        parser=count(0, 65_535),
-        metavar="P",
-        show_default="8000, or any free one",
-        help="Port; 0: any free one.",
-    ),
+    option("--port", "Port; 0: any free one.", count(0, 65_535), metavar="P", show_default="8000, or any free one"),
 ]
 _Host = Annotated[
-    str, typer.Option("--host", metavar="H", help="Address to listen on; by default, this computer alone can connect.")
+    str, option("--host", "Address to listen on; by default, this computer alone can connect.", metavar="H")
 ]
 _Runs = Annotated[
-    Path | None,
-    typer.Option("--runs", metavar="DIR", show_default="runs, if it exists", help="Training runs to show."),
+    Path | None, option("--runs", "Training runs to show.", metavar="DIR", show_default="runs, if it exists")
 ]
 _WeightFolders = Annotated[
     list[Path] | None,
-    typer.Option("--weights", metavar="DIR", help="Weight files that the page may use, next to the shipped ones."),
+    option("--weights", "Weight files that the page may use, next to the shipped ones.", metavar="DIR"),
 ]
 _SgfFolders = Annotated[
     list[Path] | None,
-    typer.Option("--sgf", metavar="DIR", help="Game records that the page may open; it saves to the first folder."),
+    option("--sgf", "Game records that the page may open; it saves to the first folder.", metavar="DIR"),
 ]
 
 
@@ -143,15 +126,12 @@ def web(
     komi: Komi = DEFAULT_KOMI,
     port: _Port = None,
     host: _Host = "127.0.0.1",
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    no_browser: Annotated[bool, option("--no-browser", "Only print the address.")] = False,
     runs: _Runs = None,
     weights: _WeightFolders = None,
     sgf: _SgfFolders = None,
     tensorboard: Annotated[
-        str | None,
-        typer.Option(
-            "--tensorboard", parser=address, metavar="URL", help="Link runs to the TensorBoard at this address."
-        ),
+        str | None, option("--tensorboard", "Link runs to the TensorBoard at this address.", address, metavar="URL")
     ] = None,
 ) -> None:
     """Play, watch searches and see what they learn, in a browser.
@@ -191,19 +171,15 @@ def gtp(
     strength: Strength = None,
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
-    ponder: Annotated[bool, typer.Option("--ponder", help="Think in the opponent's time.")] = False,
+    ponder: Annotated[bool, option("--ponder", "Think in the opponent's time.")] = False,
     all_alive: Annotated[
-        bool,
-        typer.Option(
-            "--all-alive", help="Count all stones as alive at the end, as CGOS does; by default, playouts decide."
-        ),
+        bool, option("--all-alive", "Count all stones as alive at the end, as CGOS does; by default, playouts decide.")
     ] = False,
     early_pass: Annotated[
-        bool,
-        typer.Option("--early-pass", help="Answer a pass with a pass in a won game, despite dead stones on the board."),
+        bool, option("--early-pass", "Answer a pass with a pass in a won game, despite dead stones on the board.")
     ] = False,
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="Append commands, answers and searches to this file.")
+        Path | None, option("--log", "Append commands, answers and searches to this file.", metavar="FILE")
     ] = None,
 ) -> None:
     """Run a GTP engine on standard input and output.
@@ -237,9 +213,7 @@ def gtp(
 
 @app.command("cgos")
 def cgos(
-    config: Annotated[
-        str, typer.Option("--config", metavar="FILE", help="A TOML file, such as configs/cgos/example.toml.")
-    ],
+    config: Annotated[str, option("--config", "A TOML file, such as configs/cgos/example.toml.", metavar="FILE")],
 ) -> None:
     """Play on a Computer Go Server (protocol e1) until stopped.
 
@@ -261,19 +235,14 @@ def analyze(
     file: Annotated[Path, typer.Argument(metavar="POSITION.sgf", help="A game record; its last position is analysed.")],
     *,
     whole_game: Annotated[
-        bool, typer.Option("--game", help="Analyse every position: the curve of the game, and its turning points.")
+        bool, option("--game", "Analyse every position: the curve of the game, and its turning points.")
     ] = False,
     player: Player = "dyna2",
-    move: Annotated[
-        int | None, typer.Option("--move", parser=count(0), metavar="N", help="Analyse the position after N moves.")
-    ] = None,
+    move: Annotated[int | None, option("--move", "Analyse the position after N moves.", count(0))] = None,
     komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
     top: Annotated[
-        int,
-        typer.Option(
-            "--top", parser=count(0, MOST_SHAPES), metavar="N", help="Shapes of each block, or turning points, to show."
-        ),
+        int, option("--top", "Shapes of each block, or turning points, to show.", count(0, MOST_SHAPES))
     ] = 10,
     json_file: JsonFile = None,
     png: PngFile = None,
@@ -309,7 +278,7 @@ def analyze(
     print(result.text(top, unicode_output()))
     write_json(json_file, result.to_json())
     if png is not None:
-        from train.play.pictures import analysis_picture, curve_picture
+        from train.play.analysis_pictures import analysis_picture, curve_picture
 
         if isinstance(result, Curve):
             curve_picture(png, result, top)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from rlgo.base.settings import WORKERS
-from train.cli.options import number, shipped, within
+from train.cli.options import number, option, shipped, within
 from train.console import command, message
 
 app = typer.Typer(help="Reproduce the papers' tables and figures.")
@@ -18,18 +18,11 @@ _SHIPPED = shipped("experiments")
 _Names = Annotated[
     list[str], typer.Argument(metavar="NAME", autocompletion=_SHIPPED, help="Experiments, or TOML files.")
 ]
-_Scale = Annotated[
-    float, typer.Option("--scale", parser=number, metavar="X", help="Factor on all games: 0.1 for a quick look.")
-]
-_Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Working folder.")]
+_Scale = Annotated[float, option("--scale", "Factor on all games: 0.1 for a quick look.", number, metavar="X")]
+_Out = Annotated[str, option("--out", "Working folder.", metavar="DIR")]
 _Results = Annotated[
     str | None,
-    typer.Option(
-        "--results",
-        metavar="DIR",
-        show_default="results below --out",
-        help="Folder of raw results and pictures.",
-    ),
+    option("--results", "Folder of raw results and pictures.", metavar="DIR", show_default="results below --out"),
 ]
 
 
@@ -47,30 +40,17 @@ def run(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME",
-            autocompletion=lambda: [*_SHIPPED(), "all"],
-            help="Experiments, TOML files, or all.",
+            metavar="NAME", autocompletion=lambda: [*_SHIPPED(), "all"], help="Experiments, TOML files, or all."
         ),
     ],
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs",
-            parser=within(WORKERS),
-            metavar="N",
-            show_default="one per processor",
-            help="Runs or games at a time.",
-        ),
+        int | None, option("--jobs", "Runs or games at a time.", within(WORKERS), show_default="one per processor")
     ] = None,
-    played: Annotated[
-        bool, typer.Option("--played", help="Play nothing: write the results of the games played so far.")
-    ] = False,
+    played: Annotated[bool, option("--played", "Play nothing: write the results of the games played so far.")] = False,
     add: Annotated[
-        bool, typer.Option("--add", help="Go on after the games that the results count, wherever they were played.")
+        bool, option("--add", "Go on after the games that the results count, wherever they were played.")
     ] = False,
-    only: Annotated[
-        str, typer.Option("--only", metavar="TEXT", help="Only games of players with TEXT in their names.")
-    ] = "",
+    only: Annotated[str, option("--only", "Only games of players with TEXT in their names.", metavar="TEXT")] = "",
     scale: _Scale = 1.0,
     out: _Out = "experiments",
     results: _Results = None,
@@ -116,13 +96,7 @@ def plot(names: _Names, scale: _Scale = 1.0, out: _Out = "experiments", results:
 def report(
     file: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--file",
-            metavar="FILE",
-            show_default="results.md next to the folder of results",
-            help="File to write.",
-        ),
+        option("-o --file", "File to write.", metavar="FILE", show_default="results.md next to the folder of results"),
     ] = None,
     scale: _Scale = 1.0,
     out: _Out = "experiments",

@@ -18,6 +18,7 @@ from train.cli.options import (
     check_folder,
     check_writable,
     count,
+    option,
     player_names,
     report_stop,
     shipped,
@@ -32,39 +33,25 @@ app = typer.Typer()
 # rlgo match
 # ---------------------------------------------------------------------------------------------
 
-_Games = Annotated[int, typer.Option("--games", parser=within(FAST_GAMES, 1), metavar="N", help="Number of games.")]
-_OpeningPlies = Annotated[
-    int, typer.Option("--opening-plies", parser=count(0), metavar="N", help="Random moves at the start of each game.")
-]
-_Skip = Annotated[
-    int, typer.Option("--skip", parser=count(0), metavar="N", help="Leave out the first N openings, played elsewhere.")
-]
+_Games = Annotated[int, option("--games", "Number of games.", within(FAST_GAMES, 1))]
+_OpeningPlies = Annotated[int, option("--opening-plies", "Random moves at the start of each game.", count(0))]
+_Skip = Annotated[int, option("--skip", "Leave out the first N openings, played elsewhere.", count(0))]
 _MaxMoves = Annotated[
     int | None,
-    typer.Option(
-        "--max-moves",
-        parser=count(1),
-        metavar="N",
-        show_default="3 for each point",
-        help="Score a game as it stands after N moves.",
-    ),
+    option("--max-moves", "Score a game as it stands after N moves.", count(1), show_default="3 for each point"),
 ]
 _Time = Annotated[
-    str | None,
-    typer.Option("--time", metavar="T", help="Time of each side in seconds: 60, 60+30/5 (5 moves in 30 s) or 60+3x10."),
+    str | None, option("--time", "Time of each side in seconds: 60, 60+30/5 (5 moves in 30 s) or 60+3x10.", metavar="T")
 ]
-_Jobs = Annotated[int, typer.Option("--jobs", parser=within(WORKERS), metavar="N", help="Games at a time.")]
-_Cluster = Annotated[
-    str, typer.Option("--cluster", metavar="C", help="Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).")
-]
-_Sprt = Annotated[str | None, typer.Option("--sprt", metavar="TEST", help="Stop when this is decided: elo0=0,elo1=20.")]
+_Jobs = Annotated[int, option("--jobs", "Games at a time.", within(WORKERS))]
+_Cluster = Annotated[str, option("--cluster", "Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")]
+_Sprt = Annotated[str | None, option("--sprt", "Stop when this is decided: elo0=0,elo1=20.", metavar="TEST")]
 _ResultsFile = Annotated[
-    Path | None,
-    typer.Option("--results", metavar="FILE", help="Append games to this JSONL file, and continue from its end."),
+    Path | None, option("--results", "Append games to this JSONL file, and continue from its end.", metavar="FILE")
 ]
-_SgfFolder = Annotated[Path | None, typer.Option("--sgf", metavar="DIR", help="Write a record of each game here.")]
-_CheckScores = Annotated[bool, typer.Option("--check-scores", help="Compare the engines' final_score with rlgo's.")]
-_Fast = Annotated[bool, typer.Option("--fast", help="Play in compiled code: greedy and random players, simple ko.")]
+_SgfFolder = Annotated[Path | None, option("--sgf", "Write a record of each game here.", metavar="DIR")]
+_CheckScores = Annotated[bool, option("--check-scores", "Compare the engines' final_score with rlgo's.")]
+_Fast = Annotated[bool, option("--fast", "Play in compiled code: greedy and random players, simple ko.")]
 
 
 @app.command("match")
@@ -158,26 +145,21 @@ def tournament(
         ),
     ],
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", parser=within(WORKERS), metavar="N", show_default="from the config", help="Games at a time."
-        ),
+        int | None, option("--jobs", "Games at a time.", within(WORKERS), show_default="from the config")
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out", metavar="DIR", show_default="from the config", help="Folder for the tournament's own folder."
-        ),
+        option("--out", "Folder for the tournament's own folder.", metavar="DIR", show_default="from the config"),
     ] = None,
-    table: Annotated[bool, typer.Option("--table", help="Only print the current ratings.")] = False,
+    table: Annotated[bool, option("--table", "Only print the current ratings.")] = False,
 ) -> None:
     """Play a tournament, and rate the players in Elo.
 
     The tournament's folder keeps results, ratings and a picture. Run the same command again to continue an interrupted
     tournament. `rlgo configs tournaments/example` explains the CONFIG.
     """
-    from train.arena.pictures import tournament_picture
     from train.arena.tournament import RATINGS_PNG, read_tournament, run_tournament, standing_of
+    from train.arena.tournament_picture import tournament_picture
 
     plan = read_tournament(config, out)
     if table:

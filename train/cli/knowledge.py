@@ -25,14 +25,13 @@ from train.cli.options import (
     count,
     learning_progress,
     number,
-    one_of,
+    option,
     player_names,
-    refuse_unused,
     within,
     write_json,
 )
 from train.console import message, unicode_output
-from train.knowledge.settings import PATTERN_METHODS, PatternSettings
+from train.knowledge.methods import PatternSettings
 
 
 class _PlayByDefault(TyperGroup):
@@ -50,26 +49,23 @@ class _PlayByDefault(TyperGroup):
 
 games_app = typer.Typer(cls=_PlayByDefault, help="Collect games to learn from: rlgo games PLAYER.")
 
-_Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the games; one that exists is continued.")]
+_Out = Annotated[Path, option("--out", "Folder for the games; one that exists is continued.", metavar="DIR")]
 
 
 @games_app.command("play")
 def play(
     player: Annotated[str, typer.Argument(metavar="PLAYER", autocompletion=player_names, help="Who plays itself.")],
     *,
-    games: Annotated[int, typer.Option("--games", parser=count(1), metavar="N", help="Number of games.")],
+    games: Annotated[int, option("--games", "Number of games.", count(1))],
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
-    opening_plies: Annotated[
-        int,
-        typer.Option("--opening-plies", parser=count(0), metavar="N", help="Random moves at the start of each game."),
-    ] = 2,
-    jobs: Annotated[int, typer.Option("--jobs", parser=within(WORKERS), metavar="N", help="Games at a time.")] = 1,
+    opening_plies: Annotated[int, option("--opening-plies", "Random moves at the start of each game.", count(0))] = 2,
+    jobs: Annotated[int, option("--jobs", "Games at a time.", within(WORKERS))] = 1,
     cluster: Annotated[
-        str, typer.Option("--cluster", metavar="C", help="Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).")
+        str, option("--cluster", "Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")
     ] = "",
-    sgf: Annotated[Path | None, typer.Option("--sgf", metavar="DIR", help="Write a record of each game here.")] = None,
+    sgf: Annotated[Path | None, option("--sgf", "Write a record of each game here.", metavar="DIR")] = None,
     out: _Out = Path("games"),
 ) -> None:
     """Let a player play itself, and keep its games.
@@ -123,7 +119,7 @@ def import_sgf(
 @games_app.command("info")
 def info(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")],
-    as_data: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_data: Annotated[bool, option("--json", "Print JSON.")] = False,
 ) -> None:
     """Describe the games in some folders."""
     from train.knowledge.collect import describe, summary
@@ -142,41 +138,26 @@ patterns_app = typer.Typer(help="Learn patterns of good moves from games.")
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A pattern file, or shipped patterns by name: 9x9.")]
 _DEFAULTS = PatternSettings()
-_Seen = Annotated[
-    int, typer.Option("--seen", parser=count(1), metavar="N", help="How often a shape must occur to become known.")
-]
-_L2 = Annotated[float, typer.Option("--l2", parser=number, metavar="X", help="Penalty of softmax regression.")]
-_Prior = Annotated[float, typer.Option("--prior", parser=number, metavar="X", help="Virtual wins of a feature (mm).")]
-_Iterations = Annotated[int, typer.Option("--iterations", parser=count(1), metavar="N", help="Steps at most.")]
+_Seen = Annotated[int, option("--seen", "How often a shape must occur to become known.", count(1))]
+_L2 = Annotated[float, option("--l2", "Penalty of large weights.", number, metavar="X")]
+_Iterations = Annotated[int, option("--iterations", "Steps at most.", count(1))]
 
 
 @patterns_app.command("train")
 def train(
-    context: typer.Context,
     folders: _Folders,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("patterns.npz"),
-    method: Annotated[str, typer.Option("--method", help="How weights are learned.", **one_of(*PATTERN_METHODS))] = (
-        _DEFAULTS.method_name
-    ),
+    out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("patterns.npz"),
     seen: _Seen = _DEFAULTS.seen,
     rings: Annotated[
-        int,
-        typer.Option(
-            "--rings", parser=count(1), metavar="N", help=f"Rings of the largest shapes, at most {MOST_RINGS}."
-        ),
+        int, option("--rings", f"Rings of the largest shapes, at most {MOST_RINGS}.", count(1))
     ] = _DEFAULTS.rings,
     l2: _L2 = _DEFAULTS.l2,
-    prior: _Prior = _DEFAULTS.prior,
     iterations: _Iterations = _DEFAULTS.iterations,
-    games: Annotated[
-        int | None,
-        typer.Option("--games", parser=count(1), metavar="N", show_default="all", help="Learn from N games."),
-    ] = None,
+    games: Annotated[int | None, option("--games", "Learn from N games.", count(1), show_default="all")] = None,
     force: Force = False,
 ) -> None:
     """Learn the weights of features and shapes of moves."""
     check_new(out, force)
-    refuse_unused(context, f"with --method {method}", {"softmax": "prior", "mm": "l2"}[method])
 
     from dataclasses import replace
 
@@ -185,7 +166,7 @@ def train(
     from train.knowledge.collect import origin_of
     from train.knowledge.shards import read_collection
 
-    settings = PatternSettings(PATTERN_METHODS[method], seen, rings, l2, prior, iterations)
+    settings = PatternSettings(seen, rings, l2, iterations)
     collection = read_collection(folders)
     chosen = learning.game_table(collection, held_out=False, most=games)
     learning.game_table(collection, held_out=True)  # or there is nothing to measure by, which is better known now
@@ -194,16 +175,11 @@ def train(
     patterns = replace(patterns, provenance={**patterns.provenance, **origin_of(collection)})
     save_patterns(out, patterns)
     print(f"{out}: {describe(patterns)}")
-    print(learning.accuracy_table(learning.measure(collection, {method: patterns})))
+    print(learning.accuracy_table(learning.measure(collection, {"patterns": patterns})))
 
 
 @patterns_app.command("test")
-def measure(
-    file: _File,
-    folders: _Folders,
-    png: PngFile = None,
-    json_file: JsonFile = None,
-) -> None:
+def measure(file: _File, folders: _Folders, png: PngFile = None, json_file: JsonFile = None) -> None:
     """Measure how well patterns predict moves of held-out games.
 
     Beside them are uniform choice, Q_rlgo and the handcrafted heuristic.
@@ -219,7 +195,7 @@ def measure(
     print(accuracy_table(found))
     write_json(json_file, [a._asdict() for a in found])
     if png is not None:
-        from train.knowledge.pictures import accuracy_picture
+        from train.knowledge.accuracy_pictures import accuracy_picture
 
         accuracy_picture(png, found)
 
@@ -229,29 +205,25 @@ def curve(
     folders: _Folders,
     seen: _Seen = _DEFAULTS.seen,
     l2: _L2 = _DEFAULTS.l2,
-    prior: _Prior = _DEFAULTS.prior,
     iterations: _Iterations = _DEFAULTS.iterations,
     png: PngFile = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure what more games to learn from are worth, by both methods."""
+    """Measure what more games to learn from are worth."""
     check_outputs(json_file, png)
 
     from train.knowledge.learning import curve_table, learning_curve
     from train.knowledge.shards import read_collection
 
-    settings = [
-        PatternSettings(code, seen, l2=l2, prior=prior, iterations=iterations) for code in PATTERN_METHODS.values()
-    ]
     points = learning_curve(
         read_collection(folders),
-        settings,
-        lambda p: message(f"{p.method}, {p.games:,} games: log-likelihood {p.log_likelihood:.3f}"),
+        PatternSettings(seen, l2=l2, iterations=iterations),
+        lambda p: message(f"{p.games:,} games: log-likelihood {p.log_likelihood:.3f}"),
     )
     print(curve_table(points))
     write_json(json_file, [p._asdict() for p in points])
     if png is not None:
-        from train.knowledge.pictures import curve_picture
+        from train.knowledge.accuracy_pictures import curve_picture
 
         curve_picture(png, points)
 
@@ -265,10 +237,7 @@ def patterns_info(file: _File) -> None:
 
 
 @patterns_app.command("show")
-def show(
-    file: _File,
-    top: Annotated[int, typer.Option("--top", parser=count(1), metavar="N", help="Shapes of each kind.")] = 10,
-) -> None:
+def show(file: _File, top: Annotated[int, option("--top", "Shapes of each kind.", count(1))] = 10) -> None:
     """Draw the strongest and the weakest shapes, and list the features."""
     from rlgo.moves.patterns import find_patterns, load_patterns
     from rlgo.moves.patterns import show as show_text

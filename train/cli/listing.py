@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from train.cli.options import as_json, player_names, shipped
+from train.cli.options import as_json, option, player_names, shipped
 
 app = typer.Typer()
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+_Json = Annotated[bool, option("--json", "Print JSON instead.")]
 
 
 @app.command("players")

@@ -115,33 +115,43 @@ def player_names() -> list[str]:
 # Options
 # ---------------------------------------------------------------------------------------------
 
-Size = Annotated[
-    int, typer.Option("--size", parser=integer, metavar="N", help=f"Board size, {MIN_SIZE} to {MAX_SIZE}.")
-]
-Komi = Annotated[float, typer.Option("--komi", parser=number, metavar="K", help="White's bonus.")]
-Seed = Annotated[int, typer.Option("--seed", parser=within(SEED), metavar="N", help="Seed of the random numbers.")]
-Player = Annotated[str, typer.Option("--player", metavar="SPEC", autocompletion=player_names, help="Who plays.")]
+
+def option(
+    names: str, words: str, parser: Callable[[Any], Any] | None = None, *, metavar: str = "", **more: Any
+) -> Any:
+    """Declare an option, as an annotation of a command's parameter.
+
+    Parameters
+    ----------
+    names : "--out", or "-o --out"
+    words : what --help says of it
+    parser : of its value
+    metavar : what stands for the value in --help; N for one with a parser
+    more : other keywords of `typer.Option`
+    """
+    metavar = metavar or ("N" if parser else "")
+    return typer.Option(*names.split(), help=words, parser=parser, metavar=metavar or None, **more)
+
+
+Size = Annotated[int, option("--size", f"Board size, {MIN_SIZE} to {MAX_SIZE}.", integer)]
+Komi = Annotated[float, option("--komi", "White's bonus.", number, metavar="K")]
+Seed = Annotated[int, option("--seed", "Seed of the random numbers.", within(SEED))]
+Player = Annotated[str, option("--player", "Who plays.", metavar="SPEC", autocompletion=player_names)]
 Strength = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--strength",
-        parser=integer,
+        "Level of strength, from 1 (a beginner) to 10.",
+        integer,
         metavar="LEVEL",
         show_default="1 s a move",
-        help="Level of strength, from 1 (a beginner) to 10.",
     ),
 ]
-PairGames = Annotated[int, typer.Option("--games", parser=within(FAST_GAMES), metavar="N", help="Games of each pair.")]
-Top = Annotated[
-    int, typer.Option("--top", parser=count(0, MOST_SHAPES), metavar="N", help="Shapes to draw of each block.")
-]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
-JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Also write the result to this file as JSON.")
-]
-PngFile = Annotated[
-    Path | None, typer.Option("--png", metavar="FILE", help="Draw the result to this file (needs matplotlib).")
-]
+PairGames = Annotated[int, option("--games", "Games of each pair.", within(FAST_GAMES))]
+Top = Annotated[int, option("--top", "Shapes to draw of each block.", count(0, MOST_SHAPES))]
+Force = Annotated[bool, option("--force", "Overwrite the file if it exists.")]
+JsonFile = Annotated[Path | None, option("--json", "Also write the result to this file as JSON.", metavar="FILE")]
+PngFile = Annotated[Path | None, option("--png", "Draw the result to this file (needs matplotlib).", metavar="FILE")]
 
 
 def board(size: int, komi: float) -> BoardConfig:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,24 +23,21 @@ from train.cli.options import (
     learning_progress,
     number,
     one_of,
+    option,
     refuse_unused,
     write_json,
 )
 from train.console import message
-from train.knowledge.settings import PLAYOUT_METHODS, PlayoutSettings
-
-if TYPE_CHECKING:
-    from rlgo.moves.softmax_policy import SoftmaxPolicy
+from train.knowledge.methods import PLAYOUT_METHODS, PlayoutSettings
 
 app = typer.Typer(help="Learn the policy that plays simulations to the end.")
 
 _SEARCHER = "heuristic_mc_rave,heuristic=both,sims=3000"
-_OF_GAMES = ("l2", "iterations")  # options of method games alone
 _UNUSED = {  # options by the method that does not use them
-    "games": ("start", "weights", "alpha", "epochs", "simulations", "batch", "seed"),
-    "balance": ("weights", *_OF_GAMES),
-    "two_step": ("simulations", *_OF_GAMES),
-    "reinforce": ("weights", *_OF_GAMES),
+    "games": ("start", "weights", "alpha", "epochs", "simulations", "seed"),
+    "balance": ("weights", "iterations"),
+    "two_step": ("simulations", "iterations"),
+    "reinforce": ("weights", "iterations"),
 }
 _DEFAULTS = PlayoutSettings()
 _Targets = Annotated[Path, typer.Argument(metavar="TARGETS", help="A file of targets.")]
@@ -51,12 +48,10 @@ def targets(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")],
     *,
     player: Player = _SEARCHER,
-    positions: Annotated[
-        int, typer.Option("--positions", parser=count(1), metavar="N", help="Number of positions.")
-    ] = 2_000,
+    positions: Annotated[int, option("--positions", "Number of positions.", count(1))] = 2_000,
     komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("targets.npz"),
+    out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("targets.npz"),
 ) -> None:
     """Search positions for the values that policies learn from.
 
@@ -64,7 +59,7 @@ def targets(
     interruption.
     """
     from train.knowledge.shards import read_collection
-    from train.knowledge.targets import search_targets
+    from train.playouts.targets import search_targets
 
     games = read_collection(folders)
     board(games.size, komi)
@@ -86,40 +81,21 @@ def train(
         list[Path], typer.Argument(metavar="SOURCE", help="A file of targets; method games: folders of games.")
     ],
     *,
-    method: Annotated[
-        str, typer.Option("--method", help="How to learn.", **one_of(*PLAYOUT_METHODS))
-    ] = _DEFAULTS.method_name,
+    method: Annotated[str, option("--method", "How to learn.", **one_of(*PLAYOUT_METHODS))] = _DEFAULTS.method_name,
     start: Annotated[
-        str,
-        typer.Option("--start", metavar="FILE", help="The policy to start from: a file, or mogo for MoGo's rules."),
+        str, option("--start", "The policy to start from: a file, or mogo for MoGo's rules.", metavar="FILE")
     ] = "",
-    weights: Annotated[
-        str, typer.Option("--weights", metavar="FILE", help="The value function of method two_step.")
-    ] = "",
-    alpha: Annotated[float, typer.Option("--alpha", parser=number, metavar="X", help="Step size.")] = _DEFAULTS.alpha,
-    epochs: Annotated[
-        int, typer.Option("--epochs", parser=count(1), metavar="N", help="Number of passes over the positions.")
-    ] = _DEFAULTS.epochs,
+    weights: Annotated[str, option("--weights", "The value function of method two_step.", metavar="FILE")] = "",
+    alpha: Annotated[float, option("--alpha", "Step size.", number, metavar="X")] = _DEFAULTS.alpha,
+    epochs: Annotated[int, option("--epochs", "Number of passes over the positions.", count(1))] = _DEFAULTS.epochs,
     simulations: Annotated[
-        int,
-        typer.Option(
-            "--simulations",
-            parser=count(1),
-            metavar="N",
-            help="Simulations for a position's outcome, and as many again for its gradient.",
-        ),
+        int, option("--simulations", "Simulations of a position, twice.", count(1))
     ] = _DEFAULTS.simulations,
-    batch: Annotated[
-        int, typer.Option("--batch", parser=count(1), metavar="N", help="Positions before the weights change.")
-    ] = _DEFAULTS.batch,
-    l2: Annotated[
-        float, typer.Option("--l2", parser=number, metavar="X", help="Penalty of method games.")
-    ] = _DEFAULTS.l2,
     iterations: Annotated[
-        int, typer.Option("--iterations", parser=count(1), metavar="N", help="Steps of method games, at most.")
+        int, option("--iterations", "Steps of method games, at most.", count(1))
     ] = _DEFAULTS.iterations,
     seed: Seed = _DEFAULTS.seed,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")] = Path("playouts.npz"),
+    out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("playouts.npz"),
     force: Force = False,
 ) -> None:
     """Learn a softmax policy.
@@ -132,36 +108,23 @@ def train(
     if method != "games" and len(sources) != 1:
         raise RlgoError(f"--method {method}: expected one file of targets")
 
-    numbers: dict[str, Any] = {"alpha": alpha, "epochs": epochs, "simulations": simulations, "batch": batch}
-    numbers |= {"l2": l2, "iterations": iterations, "seed": seed}
-    policy = _learn(sources, method, start, weights, numbers)
+    settings = PlayoutSettings(PLAYOUT_METHODS[method], alpha, epochs, simulations, iterations=iterations, seed=seed)
 
+    from rlgo.features.weights import find_weights, load_weights
     from rlgo.moves.softmax_policy import describe, save_softmax_policy
-
-    save_softmax_policy(out, policy)
-    print(f"{out}: {describe(policy)}")
-
-
-def _learn(sources: list[Path], method: str, start: str, weights: str, numbers: dict[str, Any]) -> SoftmaxPolicy:
-    """Learn a policy, and note how; `numbers` are fields of `PlayoutSettings`."""
-    from dataclasses import replace
-
-    from train.knowledge import playouts
-    from train.knowledge.collect import origin_of
     from train.knowledge.shards import read_collection
-    from train.knowledge.targets import load_targets
+    from train.playouts import learning
+    from train.playouts.targets import load_targets
 
-    settings = PlayoutSettings(PLAYOUT_METHODS[method], **numbers)
     if method == "games":
-        games = read_collection(sources)
-        with learning_progress(settings.iterations) as report:
-            policy, origin = playouts.learn_games(games, settings, report), origin_of(games)
+        with learning_progress(iterations) as report:
+            policy = learning.learn_games(read_collection(sources), settings, report)
     else:
         goals = load_targets(sources[0])
-        value = playouts.value_weights(weights, goals.size) if method == "two_step" else None
-        policy = playouts.learn_targets(goals, settings, playouts.first_policy(start), value)
-        origin = playouts.origin_of_targets(goals)
-    return replace(policy, provenance={**policy.provenance, **origin})
+        value = load_weights(find_weights(weights, goals.size)) if method == "two_step" else None
+        policy = learning.learn_targets(goals, settings, learning.first_policy(start), value)
+    save_softmax_policy(out, policy)
+    print(f"{out}: {describe(policy)}")
 
 
 @app.command("test")
@@ -170,9 +133,7 @@ def measure(
     policies: Annotated[
         list[Path] | None, typer.Argument(metavar="[FILE]...", help="Softmax policies, measured beside the others.")
     ] = None,
-    simulations: Annotated[
-        int, typer.Option("--simulations", parser=count(2), metavar="N", help="From each position.")
-    ] = 1_000,
+    simulations: Annotated[int, option("--simulations", "From each position.", count(2))] = 1_000,
     seed: Seed = 1,
     json_file: JsonFile = None,
 ) -> None:
@@ -183,8 +144,8 @@ def measure(
     check_writable(json_file)
 
     from rlgo.moves.softmax_policy import find_softmax_policy, load_softmax_policy
-    from train.knowledge.playouts import balance_table, default_policies, measure_all
-    from train.knowledge.targets import load_targets
+    from train.playouts.learning import balance_table, default_policies, measure_all
+    from train.playouts.targets import load_targets
 
     stems = Counter(path.stem for path in policies or [])
     named = {

@@ -26,6 +26,7 @@ from train.cli.options import (
     check_outputs,
     count,
     number,
+    option,
     refuse_unused,
     report_stop,
     shipped,
@@ -80,19 +81,16 @@ def train(
         ),
     ] = None,
     resume: Annotated[
-        str | None, typer.Option("--resume", metavar="DIR", help="Continue the interrupted run in this folder.")
+        str | None, option("--resume", "Continue the interrupted run in this folder.", metavar="DIR")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change settings of the config: --set run.games=50_000 learning.alpha=0.2.",
+        option(
+            "--set", "Change settings of the config: --set run.games=50_000 learning.alpha=0.2.", metavar="KEY=VALUE"
         ),
     ] = None,
     out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="DIR", help="Folder for the run's own folder (run.out in the config)."),
+        str | None, option("--out", "Folder for the run's own folder (run.out in the config).", metavar="DIR")
     ] = None,
 ) -> None:
     """Train a value function by self-play.
@@ -145,7 +143,7 @@ def _changes(overrides: Sequence[str]) -> dict[str, Any]:
 @app.command("runs")
 def runs(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to search.")] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
+    json: Annotated[bool, option("--json", "Print everything as JSON instead.")] = False,
 ) -> None:
     """List training runs and their progress.
 
@@ -183,7 +181,7 @@ def compare(
     print(comparison)
     write_json(json_file, comparison.to_json())
     if png is not None:
-        from train.runs.pictures import comparison_picture
+        from train.runs.run_pictures import comparison_picture
 
         comparison_picture(png, comparison)
 
@@ -197,18 +195,12 @@ def evaluate(
     games: PairGames = 1_000,
     seed: Seed = 1,
     komi: Annotated[
-        float | None,
-        typer.Option(
-            "--komi", parser=number, metavar="K", show_default="the one used in training", help="White's bonus."
-        ),
+        float | None, option("--komi", "White's bonus.", number, metavar="K", show_default="the one used in training")
     ] = None,
     gnugo: Annotated[
         int,
-        typer.Option(
-            "--gnugo",
-            parser=within(EVEN_COUNT),
-            metavar="N",
-            help="Games against GNU Go level 0, for each file and each run's last weights.",
+        option(
+            "--gnugo", "Games against GNU Go level 0, for each file and each run's last weights.", within(EVEN_COUNT)
         ),
     ] = 0,
     json_file: JsonFile = None,
@@ -217,7 +209,7 @@ def evaluate(
     """Rate weights, or whole runs, in Elo.
 
     A run takes part with all its checkpoints and its last weights, which gives a learning curve. The scale is that of
-    the reference ladder (`rlgo ladder`), the same for all runs.
+    the rating scale (`rlgo ladder`), the same for all runs.
     """
     check_outputs(json_file, png)
 
@@ -227,7 +219,7 @@ def evaluate(
     print(result)
     write_json(json_file, result.to_json())
     if png is not None:
-        from train.runs.pictures import ratings_picture
+        from train.runs.run_pictures import ratings_picture
 
         ratings_picture(png, result)
 
@@ -237,53 +229,44 @@ def ladder(
     context: typer.Context,
     size: Size = DEFAULT_SIZE,
     make: Annotated[
-        Path | None, typer.Option("--make", metavar="FILE", help="Train and rate all rungs anew, half an hour's work.")
+        Path | None, option("--make", "Train and rate all reference players anew, half an hour's work.", metavar="FILE")
     ] = None,
-    check: Annotated[
-        int | None,
-        typer.Option("--check", parser=count(2), metavar="N", help="Rate N short runs on it and by their own games."),
-    ] = None,
+    check: Annotated[int | None, option("--check", "Rate N short runs on it and by their own games.", count(2))] = None,
     games: PairGames = 1_000,
     gnugo: Annotated[
-        int,
-        typer.Option(
-            "--gnugo",
-            parser=count(2),
-            metavar="N",
-            help="Games of each of the three best rungs against GNU Go level 0.",
-        ),
+        int, option("--gnugo", "Games of each of the three best reference players against GNU Go level 0.", count(2))
     ] = 200,
     seed: Seed = 1,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    json: Annotated[bool, option("--json", "Print JSON instead.")] = False,
 ) -> None:
-    """Show the reference ladder, by which weights are rated.
+    """Show the rating scale, by which weights are rated.
 
     --make repeats how the shipped file was made. --check trains runs that differ only in their seed, and tells how far
-    their ratings on the ladder are from those of games between them. --games, --gnugo and --seed belong to these two.
+    their ratings on the scale are from those of games between them. --games, --gnugo and --seed belong to these two.
     """
     if make is not None and check is not None:
         raise RlgoError("--make cannot be combined with --check")
     if make is not None:
         refuse_unused(context, "with --make", "size", "json")
 
-        from train.runs.make_ladder import make_ladder
+        from train.runs.make_rating_scale import make_rating_scale
 
-        make_ladder(make, games, gnugo, seed)
-        message(f"{make}: the ladder of all board sizes")
+        make_rating_scale(make, games, gnugo, seed)
+        message(f"{make}: the rating scale of all board sizes")
         return
     if check is not None:
         refuse_unused(context, "with --check", "gnugo", "json")
 
-        from train.runs.check_ladder import check_ladder, text
+        from train.runs.check_rating_scale import check_rating_scale, text
 
-        print(text(check_ladder(check, games, seed, board(size, DEFAULT_KOMI).size)))
+        print(text(check_rating_scale(check, games, seed, board(size, DEFAULT_KOMI).size)))
         return
     refuse_unused(context, "without --make or --check", "games", "gnugo", "seed")
 
-    from train.arena.ladder import load_ladder
+    from train.arena.rating_scale import load_rating_scale
 
-    rungs = load_ladder(board(size, DEFAULT_KOMI).size)
-    print(as_json({"size": size, "elo": rungs.elo, "scatter": rungs.scatter}) if json else rungs)
+    scale = load_rating_scale(board(size, DEFAULT_KOMI).size)
+    print(as_json({"size": size, "elo": scale.elo, "scatter": scale.scatter}) if json else scale)
 
 
 @app.command("sweep")
@@ -295,19 +278,10 @@ def sweep(
         ),
     ],
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs",
-            parser=within(WORKERS),
-            metavar="N",
-            show_default="one per processor",
-            help="Runs to train at a time.",
-        ),
+        int | None, option("--jobs", "Runs to train at a time.", within(WORKERS), show_default="one per processor")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Only continue a sweep; refuse to start one.")] = False,
-    out: Annotated[
-        str | None, typer.Option("--out", metavar="DIR", help="Folder for the sweep's own folder (run.out).")
-    ] = None,
+    resume: Annotated[bool, option("--resume", "Only continue a sweep; refuse to start one.")] = False,
+    out: Annotated[str | None, option("--out", "Folder for the sweep's own folder (run.out).", metavar="DIR")] = None,
 ) -> None:
     """Train over a range of settings and seeds, and rank them.
 
@@ -315,7 +289,7 @@ def sweep(
     command again to continue an interrupted sweep; finished runs are kept.
     """
     from train.runs.fleet import FAILED
-    from train.runs.pictures import sweep_picture
+    from train.runs.run_pictures import sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
     plan = read_sweep(config, out)

@@ -9,7 +9,7 @@ import typer
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_KOMI
-from train.cli.options import MOST_SHAPES, Force, Komi, Top, check_new, check_png, count, integer, one_of
+from train.cli.options import MOST_SHAPES, Force, Komi, Top, check_new, check_png, count, integer, one_of, option
 from train.console import unicode_output
 
 app = typer.Typer(help="Inspect, compare and convert weight files.")
@@ -18,13 +18,11 @@ _File = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="A weight file of rlgo, a .w file, or the name of shipped weights: 9x9-1M."),
 ]
-_NewSize = Annotated[
-    int | None, typer.Option("--size", parser=integer, metavar="N", help="Board size, 5 to 19; checked if FILE has it.")
-]
+_NewSize = Annotated[int | None, option("--size", "Board size, 5 to 19; checked if FILE has it.", integer)]
 
 
 def _out(default: str) -> typer.models.OptionInfo:
-    return typer.Option("-o", "--out", metavar="OUT", show_default=default, help="File to write.")
+    return option("-o --out", "File to write.", metavar="OUT", show_default=default)
 
 
 @app.command("info")
@@ -39,10 +37,8 @@ def info(file: _File) -> None:
 @app.command("show")
 def show(
     file: _File,
-    top: Annotated[
-        int, typer.Option("--top", parser=count(1, MOST_SHAPES), metavar="N", help="Shapes to draw of each block.")
-    ] = 10,
-    png: Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw them into this file, too.")] = None,
+    top: Annotated[int, option("--top", "Shapes to draw of each block.", count(1, MOST_SHAPES))] = 10,
+    png: Annotated[Path | None, option("--png", "Draw them into this file, too.", metavar="FILE")] = None,
 ) -> None:
     """Draw the strongest shapes of each block."""
     if png is not None:
@@ -67,12 +63,8 @@ def import_weights(
     force: Force = False,
     size: _NewSize = None,
     komi: Komi = DEFAULT_KOMI,
-    games: Annotated[
-        int, typer.Option("--games", parser=count(0), metavar="N", help="Training games; 0 if not known.")
-    ] = 0,
-    value: Annotated[str, typer.Option("--value", help="Kind of value function.", **one_of("logistic", "linear"))] = (
-        "logistic"
-    ),
+    games: Annotated[int, option("--games", "Training games; 0 if not known.", count(0))] = 0,
+    value: Annotated[str, option("--value", "Kind of value function.", **one_of("logistic", "linear"))] = ("logistic"),
 ) -> None:
     """Read a weight file of the original RLGO.
 
@@ -103,7 +95,7 @@ def export(
     out: Annotated[Path | None, _out("FILE.w in this folder")] = None,
     force: Force = False,
     unshared: Annotated[
-        bool, typer.Option("--unshared", help="Write the same values without weight sharing, one weight a shape.")
+        bool, option("--unshared", "Write the same values without weight sharing, one weight a shape.")
     ] = False,
 ) -> None:
     """Write a weight file for the original RLGO.
@@ -128,12 +120,9 @@ def convert(
     file: _File,
     out: Annotated[Path | None, _out("FILE-SIZE-SHARING.npz in this folder")] = None,
     force: Force = False,
-    size: Annotated[
-        int | None, typer.Option("--size", parser=integer, metavar="N", help="New board size, 5 to 19.")
-    ] = None,
+    size: Annotated[int | None, option("--size", "New board size, 5 to 19.", integer)] = None,
     sharing: Annotated[
-        str | None,
-        typer.Option("--sharing", metavar="S", help="New weight sharing: LI, LD, LI+LD, inversion or none."),
+        str | None, option("--sharing", "New weight sharing: LI, LD, LI+LD, inversion or none.", metavar="S")
     ] = None,
 ) -> None:
     """Carry weights over to another board size or sharing.

@@ -20,12 +20,12 @@ from rlgo.go.board import BLACK, new_board, play
 from rlgo.go.mogo_patterns import mogo_patterns
 from rlgo.go.rules import zobrist
 from rlgo.learning.value import ValueFunction
-from rlgo.moves import mm, softmax
+from rlgo.moves import softmax
 from rlgo.moves.decisions import Decisions, GameTable, begin_game, decisions_of, grow_tree, turn
 from rlgo.moves.nested_shapes import known_shapes, make_tree
 from rlgo.moves.patterns import Patterns
 from train.console import table
-from train.knowledge.settings import PATTERN_METHODS, PatternSettings
+from train.knowledge.methods import PatternSettings
 from train.knowledge.shards import Collection, is_held_out, take_games
 
 _MOST_COUNTED = 6_000_000  # shapes that are counted, known or not
@@ -64,17 +64,9 @@ def train_patterns(
     growing = grow_tree(games, size, settings.seen, settings.rings, _MOST_COUNTED)
     parents, codes, seen = known_shapes(growing, settings.seen)
     decisions = decisions_of(games, size, make_tree(size, parents, codes))
-    if settings.method == PATTERN_METHODS["mm"]:
-        weights = mm.fit(decisions, len(parents), settings.prior, settings.iterations, report)
-    else:
-        weights = softmax.fit(decisions, parents, settings.l2, settings.iterations, report)
-    made = {
-        **settings._asdict(),
-        "method": settings.method_name,
-        "games": len(games.first_move) - 1,
-        "decisions": len(decisions),
-    }
-    return Patterns(parents, codes, seen, weights[1], weights[0], size, made)
+    features, shapes = softmax.fit(decisions, parents, settings.l2, settings.iterations, report)
+    made = {**settings._asdict(), "method": "softmax", "games": len(games.first_move) - 1, "decisions": len(decisions)}
+    return Patterns(parents, codes, seen, shapes, features, size, made)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -223,7 +215,6 @@ def _best_scale(decisions: Decisions, x: np.ndarray) -> float:
 class CurvePoint(NamedTuple):
     """What was learned from some number of games."""
 
-    method: str
     games: int
     shapes: int
     log_likelihood: float
@@ -231,7 +222,7 @@ class CurvePoint(NamedTuple):
 
 
 def learning_curve(
-    games: Collection, settings: Sequence[PatternSettings], report: Callable[[CurvePoint], None] = lambda _: None
+    games: Collection, settings: PatternSettings, report: Callable[[CurvePoint], None] = lambda _: None
 ) -> list[CurvePoint]:
     """Learn from more and more games, each time twice as many, up to all, and measure on the games held out."""
     held_out = game_table(games, held_out=True)
@@ -239,11 +230,10 @@ def learning_curve(
     numbers = [most >> k for k in range(most.bit_length()) if most >> k >= min(50, most)][::-1]
     points = []
     for n in numbers:
-        for how in settings:
-            patterns = train_patterns(game_table(games, held_out=False, most=n), games.size, how)
-            whole = accuracies(how.method_name, *pattern_scores(patterns, held_out, games.size))[-1]
-            points.append(CurvePoint(how.method_name, n, len(patterns.parents), whole.log_likelihood, whole.top))
-            report(points[-1])
+        patterns = train_patterns(game_table(games, held_out=False, most=n), games.size, settings)
+        whole = accuracies("", *pattern_scores(patterns, held_out, games.size))[-1]
+        points.append(CurvePoint(n, len(patterns.parents), whole.log_likelihood, whole.top))
+        report(points[-1])
     return points
 
 
@@ -264,9 +254,9 @@ def accuracy_table(found: Sequence[Accuracy]) -> str:
 
 def curve_table(points: Sequence[CurvePoint]) -> str:
     """Lay out a learning curve as a table."""
-    header = ["method", "games", "shapes", "log-likelihood", *(f"top {k}" for k in _TOPS)]
+    header = ["games", "shapes", "log-likelihood", *(f"top {k}" for k in _TOPS)]
     rows = [
-        [p.method, f"{p.games:,}", f"{p.shapes:,}", f"{p.log_likelihood:.3f}", *(f"{share:.1%}" for share in p.top)]
+        [f"{p.games:,}", f"{p.shapes:,}", f"{p.log_likelihood:.3f}", *(f"{share:.1%}" for share in p.top)]
         for p in points
     ]
-    return table(header, rows, align="lrrrrrr")
+    return table(header, rows, align="rrrrrr")

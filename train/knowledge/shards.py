@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.base.archive import read_archive, write_archive
+from rlgo.base.archive import intact, read_archive, write_archive
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder
 from train.arena.referee import Opinion
@@ -238,15 +238,13 @@ def shard_paths(folder: Path) -> list[Path]:
 def read_shard(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read a shard: its metadata and its arrays. RlgoError if it is missing, damaged, or no shard."""
     meta, arrays = read_archive(path, "shard of games", FORMAT, VERSION)
-    try:
+    with intact(path, "a shard of games"):
         lengths = {len(arrays[name]) for name in _OF_GAMES}, {len(arrays[name]) for name in _OF_MOVES}
         sums = [(arrays["n_moves"].sum(), arrays["move"]), (arrays["n_setup"].sum(), arrays["setup_point"])]
         sums.append((arrays["n_visited"].sum(), arrays["visits"]))
         whole = all(len(kind) == 1 for kind in lengths) and all(n == len(column) for n, column in sums)
         if not whole or not isinstance(meta["recipe"]["size"], int):
             raise ValueError
-    except (KeyError, TypeError, ValueError):
-        raise RlgoError(f"{path}: damaged: not the arrays of a shard of games") from None
     return meta, arrays
 
 

@@ -229,7 +229,7 @@ class TdSearchKeys(Keys):
 class TableSearchKeys(Keys):
     """TD search with table look-up: greedy Monte-Carlo tree search (TD paper, Section 4.3)."""
 
-    simulations: Annotated[Count, Within(table_search.SIMULATIONS)] = key(
+    simulations: Annotated[Count, Within(table_search.TABLE_SIMULATIONS)] = key(
         default_of(table_search.TableSearch, "simulations"), "Simulations per move.", aliases="sims"
     )
     learning: table_search.TableLearning = group(table_search.MONTE_CARLO)

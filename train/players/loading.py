@@ -1,4 +1,4 @@
-"""The files that players are made from: each is loaded once for all games, and those who play can ask which they were.
+"""The files that players and the web page use: each is loaded once, and those who play can ask which they were.
 
 Start reading at `loaded`; `files_loaded` is for what records where games come from.
 """
@@ -26,7 +26,7 @@ def loaded(load: Callable[..., _T], file: Path, *arguments: Any) -> _T:
     return made
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _load(load: Callable[..., Any], file: Path, changed: int, *arguments: Any) -> Any:  # noqa: ARG001 - else it is old
     return load(file, *arguments)
 

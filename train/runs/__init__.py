@@ -4,5 +4,5 @@
 * `workers` puts the workers of a run on a Ray cluster
 * `status` lists runs; `compare` and `evaluate` play them against each other
 * `fleet` trains many runs, each in its own process (`child`); `sweep` varies their settings
-* `pictures` draws comparisons, sweeps and ratings
+* `run_pictures` draws comparisons, sweeps and ratings
 """

@@ -1,4 +1,4 @@
-"""Ratings of checkpoints, weight files and whole runs on the reference ladder, from games with it and with each other.
+"""Ratings of checkpoints, weight files and whole runs on the rating scale, from games with it and with each other.
 
 Start reading at `evaluate`, then `pairs_of`, which decides who else plays whom.
 """
@@ -20,7 +20,7 @@ from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import compile_matches, play_fast
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.fast import on_common_features
-from train.arena.ladder import SCALE, Ladder, load_ladder
+from train.arena.rating_scale import SCALE, RatingScale, load_rating_scale
 from train.console import Progress, message
 from train.runs.compare import weights_of_file
 from train.runs.folder import RunFolder
@@ -34,7 +34,7 @@ NEIGHBOURS = 3  # earlier checkpoints of its run that each set of weights plays
 class Entrant:
     """Weights to be rated, which play greedily."""
 
-    name: str  # the run and its number of games, or the file as given; unlike those of all rungs of the ladder
+    name: str  # the run and its number of games, or the file as given; unlike those of all reference players
     weights: Weights
     run: str = ""  # name of the run, if they belong to one
     is_last: bool = False  # whether they are the last weights of a run
@@ -45,7 +45,7 @@ class Evaluation:
     """The result of `evaluate`."""
 
     entrants: tuple[Entrant, ...]
-    # Of the entrants by name, of the rungs of the ladder (anchors), and of `GNUGO_NAME` if it played.
+    # Of the entrants by name, of the reference players (anchors), and of `GNUGO_NAME` if it played.
     ratings: Ratings
     results: tuple[PairResult, ...]
     games: int  # per pair
@@ -81,7 +81,7 @@ class Evaluation:
         los = len(self.ratings.players) <= 10
         lines = [
             f"{self.size}x{self.size}, komi {self.komi:g}, {self.games:,} games a pair, seed {self.seed}. {SCALE};",
-            "+ and - give the 95 % interval. Rungs of the ladder have known ratings, without one."
+            "+ and - give the 95 % interval. Reference players have known ratings, without one."
             + (" LOS is the likelihood that one is stronger." if los else ""),
         ]
         if self.interrupted:
@@ -97,7 +97,7 @@ def evaluate(
     gnugo: int = 0,
     progress: bool = True,
 ) -> Evaluation:
-    """Rate the greedy players of weights on the reference ladder (`train.arena.ladder`).
+    """Rate the greedy players of weights on the rating scale (`train.arena.rating_scale`).
 
     Parameters
     ----------
@@ -116,11 +116,9 @@ def evaluate(
 
     Raises
     ------
-    RlgoError
-        If a target is missing, damaged, or neither a run nor a weight file; for different board sizes or komi; for odd
-        numbers of games; if GNU Go is needed and not installed.
-    KeyboardInterrupt
-        After Ctrl-C, if too few pairs have met to rate everyone.
+    RlgoError : if a target is missing, damaged, or neither a run nor a weight file; for different board sizes or komi;
+        for odd numbers of games; if GNU Go is needed and not installed
+    KeyboardInterrupt : after Ctrl-C, if too few pairs have met to rate everyone
     """
     games, gnugo = FAST_GAMES.check("games", games), EVEN_COUNT.check("gnugo", gnugo)
     seed, komi = SEED.check("seed", seed), OrNone(KOMI).check("komi", komi)
@@ -130,14 +128,14 @@ def evaluate(
     entrants = _entrants(targets)
     size = entrants[0].weights.features.size
     komi = _komi(entrants) if komi is None else komi
-    ladder = load_ladder(size)
+    scale = load_rating_scale(size)
     results: list[PairResult] = []
     try:
-        results.extend(_play(entrants, ladder, games, seed, komi, progress=progress))
+        results.extend(_play(entrants, scale, games, seed, komi, progress=progress))
         for entrant in entrants if gnugo else []:
             if entrant.is_last or not entrant.run:
                 match = play_gnugo(entrant.weights, gnugo, komi, seed, progress)
-                results.append(ladder.result(entrant.name, GNUGO_NAME, match.scores))
+                results.append(scale.result(entrant.name, GNUGO_NAME, match.scores))
                 if match.interrupted:
                     raise KeyboardInterrupt
         interrupted = False
@@ -147,44 +145,44 @@ def evaluate(
             message(f"interrupted after rating {len(rated)} of {len(entrants)}: too few")
             raise
         interrupted = True
-    ratings = rate(results, ladder.elo)
+    ratings = rate(results, scale.elo)
     return Evaluation(tuple(entrants), ratings, tuple(results), games, size, komi, seed, interrupted)
 
 
 def _play(
-    entrants: Sequence[Entrant], ladder: Ladder, games: int, seed: int, komi: float, *, progress: bool
+    entrants: Sequence[Entrant], scale: RatingScale, games: int, seed: int, komi: float, *, progress: bool
 ) -> Iterator[PairResult]:
-    """Let all entrants play the ladder and each other, and yield the results as they come."""
-    features, thetas = on_common_features([entrant.weights for entrant in entrants], ladder.size)
+    """Let all entrants play the reference players and each other, and yield the results as they come."""
+    features, thetas = on_common_features([entrant.weights for entrant in entrants], scale.size)
     names = [entrant.name for entrant in entrants]
     pairs = pairs_of(entrants)
     compile_matches(features)
     with Progress(len(entrants) + len(pairs), "pairs", enabled=progress) as bar:
         for number, entrant in enumerate(entrants):
             seeds = np.random.SeedSequence([seed, 0, number])
-            yield from ladder.results(entrant.name, entrant.weights, games, seed=seeds, komi=komi)
+            yield from scale.results(entrant.name, entrant.weights, games, seed=seeds, komi=komi)
             bar.update()
         for number, (i, j) in enumerate(pairs):
             seeds = np.random.SeedSequence([seed, 1, number])
             scores = play_fast(features, thetas[i], thetas[j], games, seeds, komi).scores
-            yield ladder.result(names[i], names[j], scores)
+            yield scale.result(names[i], names[j], scores)
             bar.update()
 
 
 def pairs_of(entrants: Sequence[Entrant]) -> list[tuple[int, int]]:
-    """Return who plays whom besides the ladder, as pairs of numbers of entrants.
+    """Return who plays whom besides the reference players, as pairs of numbers of entrants.
 
     Each set of weights of a run plays the `NEIGHBOURS` before it; the last weights of all runs play each other. A file
     plays everyone.
     """
     pairs: set[tuple[int, int]] = set()
-    ladders: dict[str, list[int]] = {}
+    by_run: dict[str, list[int]] = {}
     last: list[int] = []
     for i, entrant in enumerate(entrants):
         if not entrant.run:
             pairs |= {(min(i, j), max(i, j)) for j in range(len(entrants)) if j != i}
             continue
-        earlier = ladders.setdefault(entrant.run, [])
+        earlier = by_run.setdefault(entrant.run, [])
         pairs |= {(j, i) for j in earlier[-NEIGHBOURS:]}
         earlier.append(i)
         if entrant.is_last:
@@ -214,7 +212,7 @@ def _entrants(targets: Sequence[str | Path]) -> list[Entrant]:
         n, m = first.weights.features.size, entrant.weights.features.size
         if m != n:
             raise RlgoError(f"{first.name} is for {n}x{n}, {entrant.name} for {m}x{m}: expected the same board size")
-    taken = {*load_ladder(first.weights.features.size).players, GNUGO_NAME}
+    taken = {*load_rating_scale(first.weights.features.size).players, GNUGO_NAME}
     return [replace(e, name=f"{e.name} (given)") if e.name in taken else e for e in entrants]
 
 

@@ -27,6 +27,7 @@ from rlgo.base.files import TEMPORARY, read_text, write_atomically
 from train.checksums import add_checksum, add_checksum_to_text, verify, verify_text
 from train.config import Config, load_config, to_toml
 from train.console import command
+from train.locks import only_writer
 
 FORMAT, VERSION = "rlgo-run", 1
 IN_USE, EXISTS = "in use by another process", "already contains a run"  # in errors, after the folder
@@ -136,26 +137,10 @@ class RunFolder:
         """Return the command that resumes the run."""
         return command("rlgo", "train", "--resume", self.path)
 
-    @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Keep other processes out of the run while the context lasts; a process that dies releases its lock.
-
-        Raises RlgoError if another process is using the run, or if the folder cannot be written.
-        """
-        from filelock import FileLock, Timeout  # listing runs does not need it
-
-        lock = FileLock(self._lock, timeout=0.5)
-        try:
-            # Wait a moment: the holder may be `in_use`, which releases the lock at once.
-            lock.acquire()
-        except Timeout:
-            raise RlgoError(f"{self.path}: {IN_USE}") from None
-        except OSError as error:
-            raise RlgoError(f"{self.path}: cannot be written: {error.strerror}") from None
-        try:
-            yield
-        finally:
-            lock.release()
+    def lock(self) -> contextlib.AbstractContextManager[None]:
+        """Keep other processes out of the run while the context lasts; see `only_writer`."""
+        # Wait a moment: the holder may be `in_use`, which releases the lock at once.
+        return only_writer(self.path, 0.5, IN_USE)
 
     def in_use(self) -> bool:
         """Return whether a process is using the run, without writing anything or keeping anyone out."""

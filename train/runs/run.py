@@ -31,7 +31,7 @@ from rlgo.go.rules import check_max_moves
 from rlgo.learning.learner import Learner, mean_of
 from rlgo.learning.td import step_size
 from train.arena.elo import Rating
-from train.arena.ladder import SCALE
+from train.arena.rating_scale import SCALE
 from train.config import Config, config_from_dict, flat, overrides, to_toml
 from train.console import Progress, StopRequest, command, message
 from train.provenance import command_line, commit, versions
@@ -74,10 +74,8 @@ def train(config: Config, progress: bool = True) -> Result:
 
     Raises
     ------
-    RlgoError
-        If the run folder exists or cannot be written, the weights diverge, or `run.cluster` cannot be used.
-    KeyboardInterrupt
-        After Ctrl-C or SIGTERM, once the run is saved.
+    RlgoError : if the run folder exists or cannot be written, the weights diverge, or `run.cluster` cannot be used
+    KeyboardInterrupt : after Ctrl-C or SIGTERM, once the run is saved
     """
     One(Config).check("config", config)
     folder = RunFolder(Path(config.run.out) / config.run.name)
@@ -119,10 +117,8 @@ def resume(path: str | Path, games: int | None = None, progress: bool = True, cl
 
     Raises
     ------
-    RlgoError
-        If there is no such run, it is finished or in use, its config was changed, or its state is damaged.
-    KeyboardInterrupt
-        See `train`.
+    RlgoError : if there is no such run, it is finished or in use, its config was changed, or its state is damaged
+    KeyboardInterrupt : see `train`
     """
     folder = RunFolder(path)
     config = _config_of(folder, games, cluster)
@@ -247,7 +243,7 @@ class _Progress:
     @classmethod
     def of(cls, saved: dict[str, Any]) -> _Progress:
         """Return a saved state."""
-        saved.pop("ratings", None)  # in states from before the reference ladder
+        saved.pop("ratings", None)  # in states from before the rating scale
         return cls(**saved)
 
 

@@ -31,7 +31,7 @@ class RunInfo:
     games: int = 0
     seconds: float = 0.0  # spent on self-play, learning and measuring
     strength: dict[str, Any] = field(default_factory=dict)  # last measurement by opponent, see `strength.Strength`
-    # The rating that `rlgo train` printed last, on the reference ladder (`strength.elo`); None before the first.
+    # The rating that `rlgo train` printed last, on the rating scale (`strength.elo`); None before the first.
     # Nothing is rated again, so both commands show the same number.
     elo: float | None = None
     started: str = ""  # ISO 8601, UTC

@@ -1,4 +1,4 @@
-"""Strength of a run's greedy player: win rates, Elo on the reference ladder, games against GNU Go.
+"""Strength of a run's greedy player: win rates, Elo on the rating scale, games against GNU Go.
 
 Start reading at `win_rates`, `elo` and `against_gnugo`. Games are played in compiled code, thousands per second, except
 those against GNU Go.
@@ -22,7 +22,7 @@ from rlgo.learning.fast_games import play_fast
 from rlgo.learning.value import ValueFunction
 from rlgo.play.player import GreedyPlayer
 from train.arena.elo import Rating
-from train.arena.ladder import load_ladder
+from train.arena.rating_scale import load_rating_scale
 from train.config import Config
 from train.runs.folder import RunFolder
 from train.stats import clustered_interval, in_percent
@@ -74,9 +74,9 @@ def win_rates(config: Config, folder: RunFolder, weights: Weights) -> dict[str, 
 
 
 def elo(config: Config, weights: Weights) -> Rating:
-    """Rate `weights` on the reference ladder, which gives one scale to all runs (`train.arena.ladder`)."""
+    """Rate `weights` on the rating scale, which gives one scale to all runs (`train.arena.rating_scale`)."""
     seed = _seed(config, weights.games, 0, _ELO)
-    return load_ladder(config.board.size).rate(weights, config.run.eval_games, seed=seed, komi=config.board.komi)
+    return load_rating_scale(config.board.size).rate(weights, config.run.eval_games, seed=seed, komi=config.board.komi)
 
 
 def against_gnugo(config: Config, weights: Weights, progress: bool) -> Strength | None:

@@ -306,10 +306,8 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
 
     Raises
     ------
-    RlgoError
-        If the folder is in use or contains runs with other configs, or if all runs failed.
-    KeyboardInterrupt
-        After Ctrl-C, once the runs are saved.
+    RlgoError : if the folder is in use or contains runs with other configs, or if all runs failed
+    KeyboardInterrupt : after Ctrl-C, once the runs are saved
     """
     One(Sweep).check("sweep", sweep)
     jobs = OrNone(WORKERS).check("jobs", jobs)

@@ -187,9 +187,10 @@ def test_shipped_weights_load():
 
 
 def test_the_shipped_weights_of_a_size_are_those_with_most_games():
-    path = shipped_weights(9)
-    files = checkpoints_dir().glob("9x9-*.npz")
-    assert load_weights(path, 9).games == max(load_weights(p).games for p in files)
+    """The names tell how many they are."""
+    for size in shipped_weight_sizes():
+        games = [load_weights(path).games for path in checkpoints_dir().glob(f"{size}x{size}-*.npz")]
+        assert load_weights(shipped_weights(size), size).games == max(games)
     with pytest.raises(RlgoError, match="no shipped weights for board size 18"):
         shipped_weights(18)
 

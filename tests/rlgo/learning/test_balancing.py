@@ -18,6 +18,7 @@ from rlgo.base.settings import LOGISTIC
 from rlgo.go.board import PASS, new_board, new_boards, play
 from rlgo.go.rules import make_rules, zobrist
 from rlgo.learning.balancing import (
+    Scales,
     add_games,
     add_psi,
     add_simulations,
@@ -30,8 +31,8 @@ from rlgo.learning.balancing import (
 )
 from rlgo.learning.value import ValueFunction
 from rlgo.moves.decisions import GameTable
-from rlgo.moves.rollout import SOFTMAX, DefaultPolicy, new_rollout
-from rlgo.moves.softmax_policy import begin, forget_specials, make_tables, n_weights
+from rlgo.moves.rollout import SOFTMAX_POLICY, DefaultPolicy, new_rollout
+from rlgo.moves.softmax_policy import begin_softmax, forget_specials, make_tables, n_weights
 
 KOMI = 0.5
 PLIES = 3
@@ -97,11 +98,11 @@ def test_simulations_estimate_the_gradient_of_the_mean_outcome(theta: np.ndarray
     boards, r, score, n = new_boards(2, SIZE), new_rollout(SIZE), new_score(SIZE), 20_000
     score = score._replace(moves=np.zeros(PLIES, np.uint16))
     boards[0] = b
-    softmax = DefaultPolicy(SOFTMAX, mercy=False, softmax=make_tables(theta))
+    softmax = DefaultPolicy(SOFTMAX_POLICY, mercy=False, softmax=make_tables(theta))
     found = []
-    for scales in ((0.7, 1.0, 1.0), (0.7, 1.0, 0.0), (0.7, 0.0, 1.0)):
+    for scales in (Scales(0.7, 1.0, 1.0), Scales(0.7, 1.0, 0.0), Scales(0.7, 0.0, 1.0)):
         score.gradient[:] = 0
-        z = add_simulations(boards, softmax, r, make_rules(SIZE, KOMI), n, np.array(scales), score, make_rng(1))
+        z = add_simulations(boards, softmax, r, make_rules(SIZE, KOMI), n, scales, score, make_rng(1))
         found.append(score.gradient.copy())
     assert z == pytest.approx(mean, abs=4 * 0.5 / n**0.5)
     # Each simulation adds numbers of about 1/2 to each feature.
@@ -113,7 +114,7 @@ def test_simulations_estimate_the_gradient_of_the_mean_outcome(theta: np.ndarray
 def test_psi_is_the_gradient_of_log_pi(theta: np.ndarray):
     b, naive, last = tiny()
     r, score, tables = new_rollout(SIZE), new_score(SIZE), make_tables(theta)
-    begin(b, tables, r)
+    begin_softmax(b, tables, r)
     moves = policy(naive, last, None, theta.tolist())
     mean = sum(pi * vector(phi) for pi, phi in moves.values())
     for p, (pi, phi) in moves.items():
@@ -133,7 +134,7 @@ def test_pi_is_a_distribution_however_small_its_weights_are():
     for seed in range(200):
         board = new_boards(1, SIZE)[0]
         copy_record(random_game(20, seed).board, board)
-        begin(board, tables, r)
+        begin_softmax(board, tables, r)
         if find_pi(board, tables, r, score):
             found += 1
             assert sum(score.pi[board.empties[: board.n_empty]]) == pytest.approx(1.0)

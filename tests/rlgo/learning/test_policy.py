@@ -15,7 +15,7 @@ from rlgo.features.shapes import FeatureSet, make_features
 from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, PASS, WHITE, is_sensible, play
 from rlgo.go.rules import zobrist
-from rlgo.learning.policy import choose_move, softmax_move
+from rlgo.learning.policy import choose_move, choose_softmax
 from rlgo.learning.value import ValueFunction, best_afterstate
 
 # Black may capture at B5 (three stones), B1 or E4 (one each); White at B1 (A1 then breathes) one.
@@ -110,7 +110,7 @@ def test_softmax_draws_by_value(color, kind, value):
     expected = {p: o / sum(odds.values()) for p, o in odds.items()}
     assert max(expected.values()) > 2 * min(expected.values())
     policy = Policy(SOFTMAX, 0.0, 0.2)
-    assert softmax_move(*state, policy, kind, rng)[1] == len(expected)
+    assert choose_softmax(*state, policy, kind, rng)[1] == len(expected)
     assert_fits(draws(20_000, lambda: choose_move(*state, policy, kind, rng)), expected)
 
 

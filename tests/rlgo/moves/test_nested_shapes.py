@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from oracles import moves as naive_moves
 from oracles.naive import to_core
-from test_move_features import SIZE, Position
+from slow_and_fast import SIZE, Position
 
 from rlgo.base.settings import MOST_RINGS
 from rlgo.moves.move_features import new_study, study

@@ -20,27 +20,31 @@ from rlgo.base.jit import make_rng, njit
 from rlgo.base.resources import shipped_softmax_policy
 from rlgo.go.board import PASS, new_board, new_boards, play
 from rlgo.go.rules import make_rules, zobrist
-from rlgo.moves.rollout import MOGO, SOFTMAX, DefaultPolicy, new_rollout, playouts
+from rlgo.moves.rollout import MOGO, SOFTMAX_POLICY, DefaultPolicy, new_rollout, playouts
 from rlgo.moves.softmax_policy import (
     FORMAT,
     LEAST_SELF_ATARI,
     OTHERS,
+    SoftmaxPolicy,
     all_shapes,
-    begin,
+    begin_softmax,
     describe,
-    draw,
-    follow,
+    draw_softmax,
+    follow_softmax,
     forget_specials,
     is_self_atari,
     load_softmax_policy,
     make_tables,
     n_weights,
-    policy_of,
     save_softmax_policy,
     weigh_specials,
 )
 
 SIZE = 5
+
+
+def policy_of(theta: np.ndarray, provenance: dict[str, str] | None = None) -> SoftmaxPolicy:
+    return SoftmaxPolicy(theta.astype(np.float32), provenance or {})
 
 
 @njit
@@ -71,7 +75,7 @@ def test_probabilities_follow_the_board():
         b, naive, random_ = new_board(SIZE), NaiveBoard(SIZE), random.Random(seed)
         last: Point | None = None
         before: Point | None = None
-        begin(b, tables, r)
+        begin_softmax(b, tables, r)
         while naive.n_passes < 2 and naive.n_moves < 60:
             expected, weights = policy(naive, last, before, theta), np.zeros(len(b.color))
             assert weigh(b, tables, r, weights)
@@ -85,7 +89,7 @@ def test_probabilities_follow_the_board():
             seen["captures"] += last is not None and bool(naive.result_of(last)[1])
             play(b, to_core(SIZE, last), zobrist(SIZE))
             naive.play(last)
-            follow(b, tables, r)
+            follow_softmax(b, tables, r)
     assert set(seen) == {*OTHERS, "ko", "captures"}
     assert min(seen.values()) > 2, seen
 
@@ -96,15 +100,15 @@ def test_each_move_is_drawn_as_often_as_its_probability():
     theta, moves = random_theta(2), [(0, 1), (1, 1), (3, 3), (2, 2), (4, 3), (1, 3)]
     theta[-1] = -0.7
     tables = policy_of(theta).tables()
-    begin(b, tables, r)
+    begin_softmax(b, tables, r)
     for p in moves:
         play(b, to_core(SIZE, p), zobrist(SIZE))
         naive.play(p)
-        follow(b, tables, r)
+        follow_softmax(b, tables, r)
     expected = policy(naive, moves[-1], moves[-2], theta.tolist())
     assert any(OTHER + 4 in phi for _, phi in expected.values())
     n = 20_000
-    counts = Counter(from_core(SIZE, draw(b, tables, r, rng)) for _ in range(n))
+    counts = Counter(from_core(SIZE, draw_softmax(b, tables, r, rng)) for _ in range(n))
     assert set(counts) <= set(expected)
     for p, (pi, _) in expected.items():
         assert abs(counts[p] - n * pi) < 5 * (n * pi) ** 0.5 + 1, vertex(p)
@@ -113,8 +117,8 @@ def test_each_move_is_drawn_as_often_as_its_probability():
 def test_weights_of_zero_choose_uniformly():
     b, r, rng = new_board(SIZE), new_rollout(SIZE), make_rng(1)
     tables = policy_of(np.zeros(n_weights())).tables()
-    begin(b, tables, r)
-    counts = Counter(draw(b, tables, r, rng) for _ in range(10_000))
+    begin_softmax(b, tables, r)
+    counts = Counter(draw_softmax(b, tables, r, rng) for _ in range(10_000))
     assert {from_core(SIZE, p) for p in counts} == set(sensible(NaiveBoard(SIZE)))
     assert all(abs(count - 400) < 5 * 400**0.5 for count in counts.values())
 
@@ -128,12 +132,12 @@ def test_a_pass_where_no_move_is_sensible():
                 b.to_play = 1
                 play(b, to_core(SIZE, (row, col)), zobrist(SIZE))
     b.to_play = 1
-    begin(b, tables, r)
-    assert draw(b, tables, r, make_rng(1)) == PASS
+    begin_softmax(b, tables, r)
+    assert draw_softmax(b, tables, r, make_rng(1)) == PASS
 
 
 def test_the_same_seed_gives_the_same_playouts():
-    softmax = DefaultPolicy(SOFTMAX, softmax=policy_of(random_theta()).tables())
+    softmax = DefaultPolicy(SOFTMAX_POLICY, softmax=policy_of(random_theta()).tables())
     args = new_boards(2, SIZE), softmax, new_rollout(SIZE), make_rules(SIZE, 0.5), 100
     first, again, other = (playouts(*args, make_rng(seed)) for seed in (1, 1, 2))
     assert first == again
@@ -142,11 +146,11 @@ def test_the_same_seed_gives_the_same_playouts():
 
 def test_the_kind_and_the_tables_go_together():
     tables = policy_of(np.zeros(n_weights())).tables()
-    for kind, softmax in ((SOFTMAX, None), (MOGO, tables)):
+    for kind, softmax in ((SOFTMAX_POLICY, None), (MOGO, tables)):
         with pytest.raises(RlgoError, match="expected softmax tables for the kind softmax, and for no other"):
             DefaultPolicy(kind, softmax=softmax)
     with pytest.raises(RlgoError, match="softmax = 7: expected a Tables, or None"):
-        DefaultPolicy(SOFTMAX, softmax=7)
+        DefaultPolicy(SOFTMAX_POLICY, softmax=7)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from rlgo.go.game import Game
 from rlgo.learning.value import ValueFunction
 from rlgo.play.player import moves_to_try
 from rlgo.search import deepening
-from rlgo.search.alphabeta import MAX_DEPTH, Options, Search
+from rlgo.search.alphabeta import MAX_DEPTH, Options, SearchMemory
 from rlgo.search.alphabeta_player import AlphaBeta
 from rlgo.search.deepening import AlphaBetaSearch, Deepening, sigmoid
 
@@ -152,7 +152,7 @@ def test_a_slice_goes_on_at_the_next_depth(monkeypatch):
     monkeypatch.setattr("rlgo.base.budget.time", clock)
     kernel = deepening.negamax
 
-    def timed(n_nodes: int, memory: Search) -> bool:
+    def timed(n_nodes: int, memory: SearchMemory) -> bool:
         planned.append(n_nodes)
         before = int(memory.state.nodes)
         is_done = kernel(n_nodes, memory)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rlgo.base.errors import RlgoError
-from train.arena.pictures import tournament_picture
 from train.arena.tournament import read_tournament, run_tournament
+from train.arena.tournament_picture import tournament_picture
 from train.cli.main import main
 
 TOURNAMENT = """

@@ -11,8 +11,8 @@ import pytest
 from experiment_files import PNG, curves_of, run_line
 
 from rlgo.base.errors import RlgoError
+from train.experiments.experiment_pictures import experiment_picture
 from train.experiments.findings import Analysis, analyze
-from train.experiments.pictures import experiment_picture
 from train.experiments.raw import RawResults
 from train.experiments.reading import read_experiment
 from train.experiments.report import plot, show
@@ -77,7 +77,7 @@ def test_without_matplotlib_there_is_all_but_the_picture(results, monkeypatch, c
 def axes_of(name: str, monkeypatch: pytest.MonkeyPatch) -> list:
     """The axes of a shipped experiment's picture, laid out."""
     figures = []
-    monkeypatch.setattr("train.experiments.pictures.save_figure", lambda figure, *_: figures.append(figure))
+    monkeypatch.setattr("train.experiments.experiment_pictures.save_figure", lambda figure, *_: figures.append(figure))
     experiment_picture("x.png", read_experiment(name), analyze(SHIPPED, name))
     figures[0].draw_without_rendering()
     return [ax for ax in figures[0].axes if ax.get_visible()]

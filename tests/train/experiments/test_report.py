@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from experiment_files import PNG, curves_of, header, run_line
 from PIL import Image
+from systems import systems_table
 
 from rlgo.base.errors import RlgoError
 from train.experiments.findings import (
@@ -33,7 +34,6 @@ from train.experiments.report import (
     place_of,
     report,
     section,
-    systems_table,
     write_report,
 )
 from train.stats import clustered_interval

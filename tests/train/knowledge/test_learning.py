@@ -22,7 +22,7 @@ from train.arena.referee import Opinion
 from train.cli.main import main
 from train.knowledge import learning
 from train.knowledge.learning import accuracies, game_table, train_patterns
-from train.knowledge.settings import PatternSettings
+from train.knowledge.methods import PatternSettings
 from train.knowledge.shards import StudyGame, is_held_out, open_folder, read_collection
 
 SETTINGS = PatternSettings(seen=20, iterations=10)
@@ -133,18 +133,15 @@ def test_the_score_of_the_value_function_is_the_movers() -> None:
 
 def test_a_learning_curve_uses_more_and_more_games(folder: Path) -> None:
     games = read_collection([folder])
-    points = learning.learning_curve(
-        games, [SETTINGS._replace(iterations=3), SETTINGS._replace(method=1, iterations=3)]
-    )
+    points = learning.learning_curve(games, SETTINGS._replace(iterations=3))
     most = len(game_table(games, held_out=False).first_move) - 1
-    assert [(p.method, p.games) for p in points] == [("softmax", most), ("mm", most)]
+    assert [p.games for p in points] == [most]
     assert all(p.shapes > 10 and p.log_likelihood < 0 for p in points)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"method": "svm"}, 'method = \'svm\': expected one of "softmax", "mm"'),
         ({"rings": 10}, "rings = 10: expected an integer from 1 to 9"),
         ({"l2": 0.0}, "l2 = 0.0: expected a positive number"),
     ],
@@ -152,15 +149,6 @@ def test_a_learning_curve_uses_more_and_more_games(folder: Path) -> None:
 def test_bad_settings(values: dict, message: str) -> None:
     with pytest.raises(RlgoError, match=message):
         PatternSettings(**values)
-
-
-@pytest.mark.parametrize(("method", "option"), [("softmax", "--prior"), ("mm", "--l2")])
-def test_options_of_the_other_method_are_refused(
-    method: str, option: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    argv = ["patterns", "train", str(folder), "-o", str(tmp_path / "p.npz"), "--method", method, option, "3"]
-    assert main(argv) == 2
-    assert f"{option} has no effect with --method {method}" in capsys.readouterr().err
 
 
 def test_games_to_measure_by_are_missed_before_anything_is_learned(
@@ -199,7 +187,7 @@ def test_the_commands(
     assert {row["name"] for row in json.loads(data.read_text())} == {"uniform", "handcrafted", "patterns"}
     curve = ["patterns", "curve", str(folder), "--seen", "20", "--iterations", "2", "--png", str(png)]
     assert main(curve) == 0
-    assert "mm " in capsys.readouterr().out
+    assert "log-likelihood" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["9x9", "checkpoints/patterns/9x9.npz"])

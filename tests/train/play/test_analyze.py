@@ -19,8 +19,8 @@ from rlgo.learning.value import ValueFunction
 from rlgo.play.player import RandomPlayer
 from rlgo.search.dyna2 import Dyna2
 from train.cli.main import main
+from train.play.analysis_pictures import analysis_picture
 from train.play.analyze import Analysis, analyze
-from train.play.pictures import analysis_picture
 
 SGF = "(;GM[1]SZ[5]KM[0.5];B[cc];W[bd];B[dd];W[cd])"
 
@@ -91,7 +91,7 @@ def test_a_map_as_text():
 def test_the_picture_has_coordinates_and_one_scale_of_colours(monkeypatch):
     pytest.importorskip("matplotlib")
     figures = []
-    monkeypatch.setattr("train.play.pictures.save_figure", lambda figure, _: figures.append(figure))
+    monkeypatch.setattr("train.play.analysis_pictures.save_figure", lambda figure, _: figures.append(figure))
     g = Game(5)
     g.play(from_vertex("B2", 5))
     low, high = np.full((5, 5), np.nan), np.full((5, 5), np.nan)

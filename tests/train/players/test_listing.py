@@ -6,20 +6,21 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from players_page import players_page
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import list_configs
 from train.arena.tournament import read_tournament
 from train.config import SECTIONS, TournamentConfig, config_from_dict, load_config
 from train.players import PLAYERS
-from train.players.listing import configs_text, player_keys, players_markdown, players_table, players_text
+from train.players.listing import configs_text, player_keys, players_table, players_text
 from train.settings import spelled
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_document_of_players_is_up_to_date() -> None:
-    assert (ROOT / "docs" / "players.md").read_text("utf-8") == players_markdown(), "python tools/generate.py"
+    assert (ROOT / "docs" / "players.md").read_text("utf-8") == players_page(), "python tools/generate.py"
 
 
 def test_every_key_of_every_player_is_listed() -> None:

@@ -16,9 +16,9 @@ from rlgo.base.errors import RlgoError
 from rlgo.features.formats import without_sharing
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights, save_weights
-from train.arena import ladder
+from train.arena import rating_scale
 from train.arena.elo import expected_score
-from train.arena.ladder import Ladder, load_ladder
+from train.arena.rating_scale import RatingScale, load_rating_scale
 from train.cli import main as cli
 from train.config import Config, config_from_dict
 from train.runs import evaluate as evaluating
@@ -27,7 +27,7 @@ from train.runs.evaluate import Entrant, Evaluation, evaluate, pairs_of
 from train.runs.run import train
 from train.runs.strength import GNUGO_NAME
 
-RUNGS = list(load_ladder(5).players)
+REFERENCES = list(load_rating_scale(5).players)
 
 
 def config(out: Path, name: str, games: int, sizes: tuple[int, ...], **board: Any) -> Config:
@@ -71,26 +71,28 @@ def found(made) -> Evaluation:
 def test_a_run_is_its_checkpoints_and_its_last_weights(found):
     ages = {"long": [100, 200, 500, 550], "short": [100, 200]}
     assert found.curves() == {run: [(n, f"{run} {n}") for n in games] for run, games in ages.items()}
-    assert {p.name for p in found.ratings.players} - set(RUNGS) == {f"{run} {n}" for run in ages for n in ages[run]}
-    assert {p.name for p in found.ratings.players if p.anchor} == set(RUNGS)
+    assert {p.name for p in found.ratings.players} - set(REFERENCES) == {
+        f"{run} {n}" for run in ages for n in ages[run]
+    }
+    assert {p.name for p in found.ratings.players if p.anchor} == set(REFERENCES)
 
 
-def test_weights_may_be_called_like_a_rung(tmp_path, monkeypatch):
-    """Such as shipped weights, which are rungs themselves on 9x9."""
+def test_weights_may_be_called_like_a_reference_player(tmp_path, monkeypatch):
+    """Such as shipped weights, which are reference players themselves on 9x9."""
     monkeypatch.chdir(tmp_path)
     save_weights("random", weights(5))
     found = evaluate(["random"], games=2, progress=False)
-    assert {p.name for p in found.ratings.players} == {"random (given)", *RUNGS}
-    assert {r.b for r in found.results} == set(RUNGS)
+    assert {p.name for p in found.ratings.players} == {"random (given)", *REFERENCES}
+    assert {r.b for r in found.results} == set(REFERENCES)
 
 
-def test_everybody_meets_the_ladder_and_neighbours_and_ends_meet(found):
+def test_everybody_meets_the_scale_and_neighbours_and_ends_meet(found):
     runs = [["long 100", "long 200", "long 500", "long 550"], ["short 100", "short 200"]]
     expected = [{a, b} for run in runs for i, b in enumerate(run) for a in run[max(0, i - 3) : i]]
     expected += [{"long 550", "short 200"}]
-    expected += [{name, rung} for run in runs for name in run for rung in RUNGS]
+    expected += [{name, rung} for run in runs for name in run for rung in REFERENCES]
     assert sorted(sorted([r.a, r.b]) for r in found.results) == sorted(map(sorted, expected))
-    assert {r.games for r in found.results if r.b not in RUNGS} == {200}
+    assert {r.games for r in found.results if r.b not in REFERENCES} == {200}
 
 
 def test_a_file_meets_everybody():
@@ -136,9 +138,9 @@ def test_ratings_are_those_behind_the_scores(tmp_path, monkeypatch):
         return SimpleNamespace(scores=np.full((games // 2, 2), expected_score(float(theta_a[1] - theta_b[1]))))
 
     monkeypatch.setattr(evaluating, "play_fast", play)
-    monkeypatch.setattr(ladder, "play_fast", play)
+    monkeypatch.setattr(rating_scale, "play_fast", play)
     monkeypatch.setattr(
-        evaluating, "load_ladder", lambda size: Ladder(size, rungs, {"low": 300.0, "high": 450.0}, scatter=0)
+        evaluating, "load_rating_scale", lambda size: RatingScale(size, rungs, {"low": 300.0, "high": 450.0}, scatter=0)
     )
     found = evaluate([tmp_path / f"{name}.npz" for name in true], games=20_000, progress=False)
     for name, elo in true.items():
@@ -242,9 +244,9 @@ def test_komi_can_be_given(made):
     assert found.komi == 2.5
 
 
-@pytest.mark.parametrize(("module", "games", "rated"), [(ladder, 20, 1), (evaluating, 2, 6)])
+@pytest.mark.parametrize(("module", "games", "rated"), [(rating_scale, 20, 1), (evaluating, 2, 6)])
 def test_ctrl_c_shows_the_ratings_so_far(module, games, rated, made, found, monkeypatch, capsys):
-    """As soon as everyone has met the ladder."""
+    """As soon as everyone has met the reference players."""
     play, met = module.play_fast, []
 
     def press(*args):
@@ -261,7 +263,7 @@ def test_ctrl_c_shows_the_ratings_so_far(module, games, rated, made, found, monk
     else:
         part = evaluate([made / "long", made / "short"], games=200, progress=False)
         assert part.interrupted
-        several = len(found.entrants) * len(RUNGS) + games
+        several = len(found.entrants) * len(REFERENCES) + games
         assert [(r.a, r.b, r.score) for r in part.results] == [(r.a, r.b, r.score) for r in found.results[:several]]
         assert "Interrupted" in str(part)
 
@@ -275,7 +277,7 @@ def test_a_run_without_games(tmp_path, monkeypatch):
 
 
 def test_what_is_missing_is_reported_before_any_game(made, monkeypatch, tmp_path):
-    monkeypatch.setattr(ladder, "play_fast", None)
+    monkeypatch.setattr(rating_scale, "play_fast", None)
     monkeypatch.setattr(strength, "has_gnugo", lambda: False)
     with pytest.raises(RlgoError, match="GNU Go is not installed"):
         evaluate([made / "long"], gnugo=2)

@@ -1,4 +1,4 @@
-"""How a run measures strength: win rates, Elo on the reference ladder, games against GNU Go."""
+"""How a run measures strength: win rates, Elo on the rating scale, games against GNU Go."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tiny_runs import metrics
 from rlgo.base.errors import RlgoError
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights
-from train.arena.ladder import load_ladder
+from train.arena.rating_scale import load_rating_scale
 from train.config import Config
 from train.runs import run as running
 from train.runs import strength
@@ -52,7 +52,7 @@ def test_a_run_logs_its_elo(finished):
     config, result = finished
     ratings = curve(result.folder, "strength/elo")
     assert [games for games, _ in ratings] == [100, 200, 300]
-    assert ratings[0][1] > load_ladder(5).elo["random"]
+    assert ratings[0][1] > load_rating_scale(5).elo["random"]
     assert ratings[-1][1] == result.elo
     run_json = json.loads((result.folder / "run.json").read_text("utf-8"))
     assert run_json["elo"] == result.elo

@@ -28,8 +28,8 @@ from train.cli import main as cli
 from train.config import flat, load_config
 from train.runs.fleet import FAILED, RunSpec
 from train.runs.folder import RunFolder
-from train.runs.pictures import sweep_picture
 from train.runs.run import train
+from train.runs.run_pictures import sweep_picture
 from train.runs.status import find_runs
 from train.runs.sweep import Outcome, Sweep, ranked, read_sweep, run_sweep, table
 from train.stats import clustered_interval

@@ -6,7 +6,6 @@ and what a link leads out of it does not count as below.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from rlgo.base.files import make_folder, write_atomically
 from rlgo.base.resources import checkpoints_dir
 from rlgo.features.weights import Weights, load_weights, shipped_weights
 from rlgo.go.sgf import read_sgf
+from train.players.loading import loaded
 
 _MOST_FILES = 1_000  # listed of a folder
 
@@ -76,15 +76,11 @@ class WeightFiles:
                 file = self.find(name)
             except RlgoError:  # another kind of archive, or one that is being written
                 continue
-            if size in (None, file.weights.features.size):
-                found.append(file)
-        best: dict[int, WeightFile] = {}
-        for file in found:
-            n = file.weights.features.size
-            if file.path.parent == checkpoints_dir() and (n not in best or file.weights.games > best[n].weights.games):
-                best[n] = file
-        defaults = {file.name for file in best.values()}
-        return [file._replace(is_default=file.name in defaults) for file in found]
+            own = file.weights.features.size
+            if size in (None, own):
+                is_default = file.path.parent == checkpoints_dir() and file.path == shipped_weights(own)
+                found.append(file._replace(is_default=is_default))
+        return found
 
     def find(self, name: str, size: int | None = None) -> WeightFile:
         """Read the file of a name; the empty name is the best shipped file of a size.
@@ -92,7 +88,7 @@ class WeightFiles:
         Raises RlgoError if there is no such file, or if it is for another board size.
         """
         path = self._path(name, size)
-        weights = _load(path, path.stat().st_mtime_ns)
+        weights = loaded(load_weights, path)
         return WeightFile(name or path.stem, path, weights if size is None else weights.for_board(size, name))
 
     def _path(self, name: str, size: int | None) -> Path:
@@ -106,11 +102,6 @@ class WeightFiles:
             if path.is_file() and path.suffix == ".npz":
                 return path
         raise RlgoError(f"weights {name!r}: expected a name that GET /api/weights lists")
-
-
-@lru_cache(maxsize=16)
-def _load(path: Path, modified: int) -> Weights:  # noqa: ARG001  # a file that was written again is read again
-    return load_weights(path)
 
 
 # ---------------------------------------------------------------------------------------------

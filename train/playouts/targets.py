@@ -1,20 +1,19 @@
 """Targets of default policies: positions from games, each with the value that a deep search gives it.
 
 Start reading at `Targets`, then `search_targets`. A file of targets is an archive (see `rlgo.base.archive`). Positions
-are the first moves of games, one position after another, and are held out with their game (see `shards.py`).
+are the first moves of games, one position after another, and are held out with their game (see `knowledge.shards`).
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rlgo.base.archive import read_archive, write_archive
+from rlgo.base.archive import intact, read_archive, write_archive
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
@@ -27,6 +26,10 @@ from train.players import make_player
 
 FORMAT, VERSION = "rlgo-targets", 1
 _SAVE_EVERY = 100  # positions
+_TYPES = {  # of the arrays in a file
+    "n_setup": np.uint16, "n_moves": np.uint16, "color": np.uint8, "move": np.uint16, "value": np.float32,
+    "held_out": np.bool_,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,23 +69,16 @@ class Targets:
 
     def games(self) -> list[Game]:
         """Return the positions."""
-        ends = np.cumsum(self.n_setup + self.n_moves)
-        starts = ends - self.n_setup - self.n_moves
-        stones = list(zip(self.color.tolist(), self.move.tolist(), strict=True))
-        return [
-            position(stones[start : start + n], stones[start + n : end], self.size, self.komi)
-            for start, n, end in zip(starts.tolist(), self.n_setup.tolist(), ends.tolist(), strict=True)
-        ]
-
-
-def position(setup: list[tuple[int, int]], moves: list[tuple[int, int]], size: int, komi: float) -> Game:
-    """Return the position after some stones set up and some moves, (colour, point or PASS) each."""
-    game = Game(size, komi)
-    if setup:
-        game.set_up(setup)
-    for color, p in moves:
-        game.play(p, color, may_repeat=True)
-    return game
+        stones, games = zip(self.color.tolist(), self.move.tolist(), strict=True), []
+        for n_setup, n_moves in zip(self.n_setup.tolist(), self.n_moves.tolist(), strict=True):
+            game = Game(self.size, self.komi)
+            if n_setup:
+                game.set_up([next(stones) for _ in range(n_setup)])
+            for _ in range(n_moves):
+                color, p = next(stones)
+                game.play(p, color, may_repeat=True)
+            games.append(game)
+        return games
 
 
 def search_targets(
@@ -112,25 +108,17 @@ def search_targets(
     chosen = _choose(games, n, seed)
     targets = _unsearched(games, chosen, recipe)
     with only_writer(out):
-        _search(targets, player, seed, out, progress)
+        done = _read_begun(out, targets)
+        try:
+            with console.Progress(n, "positions", initial=done, enabled=progress) as bar:
+                for i, game in enumerate(bar.track(targets.games()[done:]), done):
+                    if i and i % _SAVE_EVERY == 0:
+                        save_targets(out, targets)
+                    targets.value[i] = _value_of(game, player, seed, i)
+        finally:
+            if not np.isnan(targets.value[:1]).any():
+                save_targets(out, targets)
     return targets
-
-
-def _search(targets: Targets, player: str, seed: int, out: Path, progress: bool) -> None:
-    """Let a player search the positions whose values the file does not have, and keep their values there."""
-    done = _read_begun(out, targets)
-    try:
-        with console.Progress(len(targets), "positions", initial=done, enabled=progress) as bar:
-            for i, game in enumerate(targets.games()):
-                if i < done:
-                    continue
-                targets.value[i] = _value_of(game, player, seed, i)
-                bar.update()
-                if (i + 1) % _SAVE_EVERY == 0:
-                    save_targets(out, targets)
-    finally:
-        if not np.isnan(targets.value[:1]).any():
-            save_targets(out, targets)
 
 
 def _value_of(game: Game, player: str, seed: int, number: int) -> float:
@@ -191,15 +179,7 @@ def _read_begun(out: Path, targets: Targets) -> int:
 def save_targets(path: Path, targets: Targets) -> None:
     """Write a file of targets, atomically. Raises RlgoError if it cannot be written."""
     meta = {"format": FORMAT, "version": VERSION, "recipe": targets.recipe, "provenance": targets.provenance}
-    arrays: dict[str, np.ndarray] = {
-        "n_setup": targets.n_setup.astype(np.uint16),
-        "n_moves": targets.n_moves.astype(np.uint16),
-        "color": targets.color.astype(np.uint8),
-        "move": targets.move.astype(np.uint16),
-        "value": targets.value.astype(np.float32),
-        "held_out": targets.held_out.astype(bool),
-    }
-    write_archive(path, meta, arrays)
+    write_archive(path, meta, {name: getattr(targets, name).astype(kind) for name, kind in _TYPES.items()})
 
 
 def load_targets(path: Path, complete: bool = True) -> Targets:
@@ -210,20 +190,20 @@ def load_targets(path: Path, complete: bool = True) -> Targets:
     RlgoError if it is missing, damaged, or no such file.
     """
     meta, arrays = read_archive(path, "file of targets", FORMAT, VERSION)
-    try:
-        a: Mapping[str, np.ndarray] = arrays
-        n = len(a["value"])
-        lengths = a["n_setup"].astype(np.int64), a["n_moves"].astype(np.int64)
-        whole = len(a["held_out"]) == len(lengths[0]) == len(lengths[1]) == n
-        if not whole or len(a["color"]) != len(a["move"]) or len(a["move"]) != int(lengths[0].sum() + lengths[1].sum()):
+    with intact(path, "a file of targets"):
+        n_setup, n_moves, value = (
+            arrays["n_setup"].astype(np.int64),
+            arrays["n_moves"].astype(np.int64),
+            arrays["value"],
+        )
+        columns = arrays["color"].astype(np.int64), arrays["move"].astype(np.int64)
+        is_whole = len(n_setup) == len(n_moves) == len(value) == len(arrays["held_out"])
+        if not is_whole or any(len(column) != (n_setup + n_moves).sum() for column in columns):
             raise ValueError
         recipe, provenance = dict(meta["recipe"]), dict(meta["provenance"])
-        known = int((~np.isnan(a["value"])).sum()) if complete else n
-        end = int(lengths[0][:known].sum() + lengths[1][:known].sum())
         int(recipe["size"]), float(recipe["komi"])
-    except (KeyError, TypeError, ValueError):
-        raise RlgoError(f"{path}: damaged: not the arrays of a file of targets") from None
+    n = int((~np.isnan(value)).sum()) if complete else len(value)
+    color, move = (column[: (n_setup + n_moves)[:n].sum()] for column in columns)
     return Targets(
-        recipe, provenance, lengths[0][:known], lengths[1][:known], a["color"][:end].astype(np.int64),
-        a["move"][:end].astype(np.int64), a["value"][:known].astype(np.float64), a["held_out"][:known],
-    )  # fmt: skip
+        recipe, provenance, n_setup[:n], n_moves[:n], color, move, value[:n].astype(np.float64), arrays["held_out"][:n]
+    )

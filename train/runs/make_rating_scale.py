@@ -1,8 +1,9 @@
-"""How the reference ladder is made: small players are trained, meet each other on every board size, and are rated.
+"""How the rating scale is made: small players are trained, meet each other on every board size, and are rated.
 
-Start reading at `make_ladder`. `rlgo ladder --make FILE` is its command; `train.arena.ladder` uses the file.
+Start reading at `make_rating_scale`. `rlgo ladder --make FILE` is its command; `train.arena.rating_scale` uses
+the file.
 
-GNU Go fixes the scale on 9x9: the three best rungs play its level 0, which has `GNUGO_0_ELO` where level 10 has 1800.
+GNU Go fixes the scale on 9x9: the three best players play its level 0, which has `GNUGO_0_ELO` where level 10 has 1800.
 On other boards random play has the rating that it has on 9x9.
 """
 
@@ -26,7 +27,7 @@ from rlgo.learning.fast_games import compile_matches, play_fast
 from rlgo.learning.learner import Learner
 from train.arena.elo import PairResult, Ratings, pair_scatter, rate
 from train.arena.fast import on_common_features
-from train.arena.ladder import FILE, FORMAT, RANDOM, VERSION, small_rungs
+from train.arena.rating_scale import FILE, FORMAT, RANDOM, VERSION, small_players
 from train.console import Progress
 from train.provenance import command_line, versions
 from train.runs.strength import GNUGO_NAME, need_gnugo, play_gnugo
@@ -34,25 +35,25 @@ from train.runs.strength import GNUGO_NAME, need_gnugo, play_gnugo
 # On the scale of the experiments (learning_runs in docs/results.md), where level 10 has 1800; the interval is 1688 to
 # 1764.
 GNUGO_0_ELO = 1726.0
-# Self-play on 9x9 after which a rung is taken. With this step size most win 55 % to 85 % against the one before.
-RUNGS = (50, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_500, 8_000, 20_000, 100_000)
+# Self-play on 9x9 after which players are taken. With this step size most win 55 % to 85 % against the one before.
+GAMES_LEARNED = (50, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_500, 8_000, 20_000, 100_000)
 LEARNING = Learning(alpha=0.01)
-_REACH = 4  # rungs meet those up to this many places away
+_REACH = 4  # they meet those up to this many places away
 
 
-def make_ladder(path: Path, games: int, gnugo: int, seed: int, *, progress: bool = True) -> dict[str, Any]:
-    """Train and rate the rungs, and write their file.
+def make_rating_scale(path: Path, games: int, gnugo: int, seed: int, *, progress: bool = True) -> dict[str, Any]:
+    """Train and rate the reference players, and write their file.
 
     Parameters
     ----------
     path : of the file
     games : an even number, per pair and board size
-    gnugo : an even number, of each of the three best rungs on 9x9 against GNU Go level 0
+    gnugo : an even number, of each of the three best reference players on 9x9 against GNU Go level 0
     seed : of the training and of all games
 
     Returns
     -------
-    the header of the file, which says how it was made and what every rung is worth on every board size
+    the header of the file, which says how it was made and what every reference player is worth on every board size
 
     Raises
     ------
@@ -68,7 +69,7 @@ def make_ladder(path: Path, games: int, gnugo: int, seed: int, *, progress: bool
     order = sorted(range(MIN_SIZE, MAX_SIZE + 1), key=lambda size: size != 9)  # 9x9 first: it fixes the scale
     ratings: dict[str, Any] = {}
     for size, seeds in zip(order, game_seed.spawn(len(order)), strict=True):
-        players = {RANDOM: None, **small_rungs(RUNGS, theta, size)}
+        players = {RANDOM: None, **small_players(GAMES_LEARNED, theta, size)}
         players |= {name: load_weights(checkpoints_dir() / f"{name}.npz", size) for name in shipped.get(size, ())}
         results = _meet(players, size, games, seeds, progress)
         if size == 9:
@@ -81,7 +82,7 @@ def make_ladder(path: Path, games: int, gnugo: int, seed: int, *, progress: bool
     meta = {
         "format": FORMAT,
         "version": VERSION,
-        "games": RUNGS,
+        "games": GAMES_LEARNED,
         "shipped": {str(size): names for size, names in shipped.items()},
         "ratings": ratings,
         "provenance": {"command": command_line(), "seed": seed, "versions": versions()},
@@ -91,16 +92,16 @@ def make_ladder(path: Path, games: int, gnugo: int, seed: int, *, progress: bool
 
 
 def _train(seed: np.random.SeedSequence, progress: bool) -> np.ndarray:
-    """Train the small rungs: the mean of the weights after each of `RUNGS` games, float32[rungs, n_weights + 1]."""
+    """Train the small players: the mean weights after each of `GAMES_LEARNED` games, float32[players, weights]."""
     learner = Learner(make_features(9, sharing="LI"), LEARNING, Policy(), seed=seed, merge_every=1)
-    rungs = []
+    learned = []
     learner.compile()
-    with Progress(RUNGS[-1], "games", enabled=progress) as bar:
-        for games in RUNGS:
+    with Progress(GAMES_LEARNED[-1], "games", enabled=progress) as bar:
+        for games in GAMES_LEARNED:
             learner.learn(games - learner.games)
-            rungs.append(learner.theta_mean.astype(np.float32))
+            learned.append(learner.theta_mean.astype(np.float32))
             bar.update(games - bar.n)
-    return np.array(rungs)
+    return np.array(learned)
 
 
 def _shipped(size: int) -> list[str]:
@@ -127,7 +128,7 @@ def _meet(
 
 
 def _against_gnugo(name: str, weights: Weights, games: int, seed: int, progress: bool) -> PairResult:
-    """Play one rung against GNU Go level 0. KeyboardInterrupt after Ctrl-C."""
+    """Play one reference player against GNU Go level 0. KeyboardInterrupt after Ctrl-C."""
     match = play_gnugo(weights, games, DEFAULT_KOMI, seed, progress)
     if match.interrupted:
         raise KeyboardInterrupt

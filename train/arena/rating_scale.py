@@ -1,11 +1,11 @@
-"""The reference ladder: small players of known Elo, against which greedy players of any weights are rated.
+"""The rating scale: small players of known Elo, against which greedy players of any weights are rated.
 
-Start reading at `Ladder.rate`. The rungs ship in ``checkpoints/ladder.npz`` (made by `train.runs.make_ladder`); the
-weights that ship for a board size are rungs, too. One number therefore means one strength, in every run and on every
-machine: on 9x9, GNU Go 3.8 level 10 has 1800 Elo, as in the TD paper and in docs/results.md. On other boards the scale
-hangs on random play, which has the same Elo as on 9x9.
+Start reading at `RatingScale.rate`. The reference players are in ``checkpoints/ladder.npz``, which
+`train.runs.make_rating_scale` makes; the weights that ship for a board size belong to them, too. One number therefore
+means one strength, in every run and on every machine: on 9x9, GNU Go 3.8 level 10 has 1800 Elo, as in the TD paper and
+in docs/results.md. On other boards the scale hangs on random play, which has the same Elo as on 9x9.
 
-    rating = load_ladder(9).rate(load_weights("weights.npz"), games=1_000, seed=1)
+    rating = load_rating_scale(9).rate(load_weights("weights.npz"), games=1_000, seed=1)
     print(rating.elo, rating.ci95)
 """
 
@@ -33,21 +33,21 @@ FORMAT, VERSION = "rlgo-ladder", 1
 FILE = "ladder.npz"
 RANDOM = "random"
 SCALE = "GNU Go level 10 has 1800 on 9x9"  # for messages
-NEAREST = 3  # rungs that a player meets in earnest
+NEAREST = 3  # reference players that a player meets in earnest
 _PROBE = 10  # the others get one game in this many, and at least two
 
 Seed = int | np.random.SeedSequence
 
 
 @dataclass(frozen=True)
-class Ladder:
-    """The rungs of one board size.
+class RatingScale:
+    """The reference players of one board size.
 
     Attributes
     ----------
     size : board size
     players : weights by name; None is the random player
-    elo : the rungs' ratings by name, on the scale of this module
+    elo : the reference players' ratings by name, on the scale of this module
     scatter : standard deviation, in Elo, of what a pair of players scores around what ratings predict. Ratings are one
         number for each player, but who beats whom also depends on style
     """
@@ -63,7 +63,7 @@ class Ladder:
         Parameters
         ----------
         weights : for boards of this size, with any features
-        games : an even number, against each of the `NEAREST` rungs, after a tenth of it against every rung
+        games : an even number, against each of the `NEAREST` ones, after a tenth of it against every reference player
         seed : of the games
         komi : points for White
 
@@ -75,29 +75,29 @@ class Ladder:
         return self.rate_from(self.results("new", weights, games, seed=seed, komi=komi))
 
     def rate_from(self, results: Iterable[PairResult]) -> Rating:
-        """Rate one player from its results against rungs."""
+        """Rate one player from its results against reference players."""
         return rate_new(self.elo, results)
 
     def results(
         self, name: str, weights: Weights, games: int, *, seed: Seed, komi: float = DEFAULT_KOMI
     ) -> list[PairResult]:
-        """Play `weights` against the rungs, as `rate` does, and return the results of the player `name`.
+        """Play `weights` against the reference players, as `rate` does, and return the results of the player `name`.
 
-        A few games against every rung show where the player stands; then it plays its nearest neighbours, because
-        games that one side nearly always wins say little.
+        A few games against all show where the player stands; then it plays its nearest neighbours, because games that
+        one side nearly always wins say little.
         """
-        features, (theta, *rungs) = on_common_features([weights, *self.players.values()], self.size)
-        seeds = seed_sequence(seed).spawn(2 * len(rungs))
+        features, (theta, *players) = on_common_features([weights, *self.players.values()], self.size)
+        seeds = seed_sequence(seed).spawn(2 * len(players))
 
         def play(i: int, n: int, seed: np.random.SeedSequence) -> np.ndarray:
-            return play_fast(features, theta, rungs[i], n, seed, komi).scores
+            return play_fast(features, theta, players[i], n, seed, komi).scores
 
         names, probe = list(self.players), max(2, games // _PROBE // 2 * 2)
-        scores = [play(i, probe, seeds[i]) for i in range(len(rungs))]
-        about = self.rate_from(self.result(name, rung, s) for rung, s in zip(names, scores, strict=True)).elo
-        for i in sorted(range(len(rungs)), key=lambda i: abs(self.elo[names[i]] - about))[:NEAREST]:
-            scores[i] = np.concatenate([scores[i], play(i, games, seeds[len(rungs) + i])])
-        return [self.result(name, rung, s) for rung, s in zip(names, scores, strict=True)]
+        scores = [play(i, probe, seeds[i]) for i in range(len(players))]
+        about = self.rate_from(self.result(name, player, s) for player, s in zip(names, scores, strict=True)).elo
+        for i in sorted(range(len(players)), key=lambda i: abs(self.elo[names[i]] - about))[:NEAREST]:
+            scores[i] = np.concatenate([scores[i], play(i, games, seeds[len(players) + i])])
+        return [self.result(name, player, s) for player, s in zip(names, scores, strict=True)]
 
     def result(self, a: str, b: str, scores: Sequence[Sequence[float]] | np.ndarray) -> PairResult:
         """Return the result of two players, a's `scores` by opening, with the variance that `scatter` adds."""
@@ -110,35 +110,35 @@ class Ladder:
                 f"{self.size}x{self.size}; {SCALE}.",
                 f"Results of two players scatter by {self.scatter:.0f} Elo around their ratings.",
                 "",
-                table(["rung", "Elo"], rows, align="lr"),
+                table(["player", "Elo"], rows, align="lr"),
             ]
         )
 
 
 @cache
-def load_ladder(size: int) -> Ladder:
-    """Load the shipped rungs of a board size, 5 to 19. RlgoError if their file is missing or damaged."""
-    meta, arrays = read_archive(checkpoints_dir() / FILE, "ladder", FORMAT, VERSION)
-    return ladder_of(meta, arrays["theta"], size)
+def load_rating_scale(size: int) -> RatingScale:
+    """Load the shipped reference players of a board size, 5 to 19. RlgoError if their file is missing or damaged."""
+    meta, arrays = read_archive(checkpoints_dir() / FILE, "rating scale", FORMAT, VERSION)
+    return rating_scale_of(meta, arrays["theta"], size)
 
 
-def ladder_of(meta: dict[str, Any], theta: np.ndarray, size: int) -> Ladder:
-    """Make the ladder of a board size from the content of its file.
+def rating_scale_of(meta: dict[str, Any], theta: np.ndarray, size: int) -> RatingScale:
+    """Make the rating scale of a board size from the content of its file.
 
     Parameters
     ----------
-    meta : header of the file; see `train.runs.make_ladder`
-    theta : float32[rungs, n_weights + 1] of location independent shapes, which fit every board
+    meta : header of the file; see `train.runs.make_rating_scale`
+    theta : float32[players, n_weights + 1] of location independent shapes, which fit every board
     """
     rated = meta["ratings"][str(size)]
-    small = small_rungs(meta["games"], theta, size)
+    small = small_players(meta["games"], theta, size)
     shipped = {
         name: load_weights(checkpoints_dir() / f"{name}.npz", size) for name in meta["shipped"].get(str(size), ())
     }
-    return Ladder(size, {RANDOM: None, **small, **shipped}, rated["elo"], rated["scatter"])
+    return RatingScale(size, {RANDOM: None, **small, **shipped}, rated["elo"], rated["scatter"])
 
 
-def small_rungs(games: Sequence[int], theta: np.ndarray, size: int) -> dict[str, Weights]:
-    """Return the small rungs for a board size by name, which is ``rung N``: trained by N games of self-play on 9x9."""
+def small_players(games: Sequence[int], theta: np.ndarray, size: int) -> dict[str, Weights]:
+    """Return the small players for a board size, called ``rung N``: trained by N games of self-play on 9x9."""
     features = make_features(size, sharing="LI")
     return {f"rung {n}": Weights(features, row, games=n) for n, row in zip(games, theta, strict=True)}

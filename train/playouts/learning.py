@@ -1,43 +1,45 @@
 """Softmax policies for simulations: learned from games and targets, and how far their outcomes are from the targets.
 
-Start reading at `train_policy` and `measure`.
+Start reading at `learn_targets` and `measure_all`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.jit import compiling, make_rng
 from rlgo.base.settings import VALUES
-from rlgo.features.weights import Weights, find_weights, load_weights
+from rlgo.features.weights import Weights
 from rlgo.go.board import new_boards
 from rlgo.go.game import Game
 from rlgo.go.rules import make_rules
-from rlgo.learning.balancing import add_simulations, add_two_plies, fit_games, mogo_weights, new_score, new_two_plies
+from rlgo.learning import balancing
 from rlgo.learning.learner import averaging_rate
-from rlgo.moves.rollout import MOGO, SOFTMAX, UNIFORM, DefaultPolicy, new_rollout, playouts
+from rlgo.moves.rollout import MOGO, SOFTMAX_POLICY, UNIFORM, DefaultPolicy, new_rollout, playouts
 from rlgo.moves.softmax_policy import (
+    ADJACENT,
     LEAST_SELF_ATARI,
     OTHERS,
     SoftmaxPolicy,
+    Tables,
+    all_shapes,
     find_softmax_policy,
-    kinds_of_shapes,
     load_softmax_policy,
     make_tables,
     n_weights,
-    policy_of,
 )
 from train import console
-from train.knowledge.collect import origin
+from train.knowledge.collect import origin, origin_of
 from train.knowledge.learning import game_table
-from train.knowledge.settings import BALANCE, TWO_STEP, PlayoutSettings
+from train.knowledge.methods import BALANCE, TWO_STEP, PlayoutSettings
 from train.knowledge.shards import Collection
-from train.knowledge.targets import Targets
+from train.playouts.targets import Targets
 
 
 def learn_games(
@@ -45,9 +47,10 @@ def learn_games(
 ) -> SoftmaxPolicy:
     """Learn a policy from the moves of games; `report` gets the mean log-likelihood after each step."""
     table = game_table(games, held_out=False)
-    theta, moves = fit_games(table, games.size, settings.l2, settings.iterations, report)
+    theta, moves = balancing.fit_games(table, games.size, settings.l2, settings.iterations, report)
     made = {"method": "games", "l2": settings.l2, "iterations": settings.iterations}
-    return policy_of(theta, {**made, "games": len(table.first_move) - 1, "moves": moves})
+    made |= {"games": len(table.first_move) - 1, "moves": moves}
+    return SoftmaxPolicy(theta.astype(np.float32), made | origin_of(games))
 
 
 def learn_targets(
@@ -77,45 +80,46 @@ def learn_targets(
     learned = np.flatnonzero(~targets.held_out)
     if not len(learned):
         raise RlgoError(f"{len(targets):,} targets: expected more, so that some are not held out")
-    theta = np.zeros(n_weights()) if start is None else start.theta.copy()
-    step = _two_plies(targets, weights) if settings.method == TWO_STEP else _simulations(targets, settings)
+    theta = np.zeros(n_weights()) if start is None else start.theta.astype(np.float64)
+    score, add = _two_plies(targets, weights) if settings.method == TWO_STEP else _simulations(targets, settings)
     draw, mean, steps = np.random.default_rng(settings.seed), theta.copy(), 0
-    total = settings.epochs * len(learned)
     with compiling(f"balancing, {targets.size}x{targets.size}, {settings.method_name}"):
-        step(theta, learned[:1])
-    with console.Progress(total, "positions", enabled=progress) as bar:
+        add(make_tables(theta), learned[0])
+    with console.Progress(settings.epochs * len(learned), "positions", enabled=progress) as bar:
         for _ in range(settings.epochs):
             order = draw.permutation(learned)
             for first in range(0, len(order), settings.batch):
-                batch = order[first : first + settings.batch]
-                gradient, error = step(theta, batch)
-                theta += settings.alpha / len(batch) * shared(gradient)
+                batch, tables = order[first : first + settings.batch], make_tables(theta)
+                score.gradient[:] = 0
+                errors = [add(tables, i) for i in batch]
+                theta += settings.alpha / len(batch) * shared(score.gradient)
                 theta[[0, (len(theta) - len(OTHERS)) // 2]] = 0.0  # stand for no shape
                 theta[-1] = np.clip(theta[-1], LEAST_SELF_ATARI, 0.0)
                 steps += 1
                 mean += averaging_rate(steps, 2) * (theta - mean)
                 bar.update(len(batch))
-                bar.set_postfix(f"error {error:.3f}")
+                bar.set_postfix(f"error {np.sqrt(np.mean(np.square(errors))):.3f}")
     made = settings._asdict() | {"method": settings.method_name, "positions": len(learned), "targets": targets.recipe}
-    return policy_of(mean, made | ({} if start is None else {"start": start.provenance}))
+    made |= {} if start is None else {"start": start.provenance}
+    made |= origin() | {"collection": targets.provenance["collection"], "targets_by": targets.provenance["command"]}
+    return SoftmaxPolicy(mean.astype(np.float32), made)
 
 
 def first_policy(name: str) -> SoftmaxPolicy | None:
     """Return the policy that a user wants to start from: a file, ``mogo``, or none."""
     if name == "mogo":
-        return policy_of(mogo_weights(), {"method": "mogo"})
+        return SoftmaxPolicy(balancing.mogo_weights().astype(np.float32), {"method": "mogo"})
     return load_softmax_policy(find_softmax_policy(name)) if name else None
 
 
-def value_weights(name: str, size: int) -> Weights:
-    """Load the weights that a user names for two-step balancing; empty: the best shipped ones."""
-    return load_weights(find_weights(name, size))
-
-
-def origin_of_targets(targets: Targets) -> dict[str, Any]:
-    """Return what a policy that is learned from targets says about its making."""
-    made = origin()
-    return {**made, "collection": targets.provenance["collection"], "targets_by": targets.provenance["command"]}
+@cache
+def kinds_of_shapes() -> np.ndarray:
+    """Return the kind of each shape, int64[n + 1]: shapes with the same adjacent points, in any order, are of one."""
+    codes = all_shapes().codes.astype(np.int64)
+    states = [(codes >> 2 * i & 3) + 4 * (codes >> 16 + k & 1) for k, i in enumerate(ADJACENT)]
+    kinds = np.unique(np.sort(states, axis=0), axis=1, return_inverse=True)[1] + 1
+    kinds[0] = 0
+    return kinds
 
 
 def shared(gradient: np.ndarray) -> np.ndarray:
@@ -130,52 +134,44 @@ def shared(gradient: np.ndarray) -> np.ndarray:
     return gradient + np.concatenate([*of_kinds, np.zeros(len(OTHERS))])
 
 
-_Step = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, float]]
+# What one position adds to the gradient of a `Score`, and its error V* - V: a function of tables and of its number.
+_Add = Callable[[Tables, int], float]
 
 
-def _simulations(targets: Targets, settings: PlayoutSettings) -> _Step:
-    """Return a function of weights and of positions: the gradient, and the root of the mean squared error."""
+def _simulations(targets: Targets, settings: PlayoutSettings) -> tuple[balancing.Score, _Add]:
+    """Return how positions are learned from by simulations."""
     size, n = targets.size, settings.simulations
     boards, r, rules = new_boards(2, size), new_rollout(size), make_rules(size, targets.komi)
-    score, rng, games = new_score(size), make_rng(settings.seed), targets.games()
+    score, rng, games = balancing.new_score(size), make_rng(settings.seed), targets.games()
 
-    def step(theta: np.ndarray, batch: np.ndarray) -> tuple[np.ndarray, float]:
-        policy = DefaultPolicy(SOFTMAX, softmax=make_tables(theta))
-        score.gradient[:] = 0
-        squares = 0.0
-        for i in batch:
-            boards[0] = games[i].board
-            # Two sets of simulations, so that the error of the mean and the gradient are independent.
-            mean = playouts(boards, policy, r, rules, n, rng)[0] / n
-            error = float(targets.value[i]) - mean
-            scales = (mean, error, error) if settings.method == BALANCE else (mean, 1.0, -1.0)
-            add_simulations(boards, policy, r, rules, n, np.array(scales), score, rng)
-            squares += error * error
-        return score.gradient, float(np.sqrt(squares / len(batch)))
+    def add(tables: Tables, i: int) -> float:
+        policy = DefaultPolicy(SOFTMAX_POLICY, softmax=tables)
+        boards[0] = games[i].board
+        # Two sets of simulations, so that the error of the mean and the gradient are independent.
+        mean = playouts(boards, policy, r, rules, n, rng)[0] / n
+        error = float(targets.value[i]) - mean
+        sides = (error, error) if settings.method == BALANCE else (1.0, -1.0)
+        balancing.add_simulations(boards, policy, r, rules, n, balancing.Scales(mean, *sides), score, rng)
+        return error
 
-    return step
+    return score, add
 
 
-def _two_plies(targets: Targets, weights: Weights | None) -> _Step:
-    """Return a function of weights and of positions: the gradient, and the root of the mean squared error."""
+def _two_plies(targets: Targets, weights: Weights | None) -> tuple[balancing.Score, _Add]:
+    """Return how positions are learned from by a value function, two plies at a time."""
     if weights is None:
         raise RlgoError(f"two_step: expected weights for {targets.size}x{targets.size}")
     weights = weights.for_board(targets.size, "two_step")
     value = VALUES[weights.value]
-    two = new_two_plies(targets.size, weights.table(is_fused=True), value, weights.features.sees_liberties)
+    two = balancing.new_two_plies(targets.size, weights.table(is_fused=True), value, weights.features.sees_liberties)
     rules, games = make_rules(targets.size, targets.komi), targets.games()
 
-    def step(theta: np.ndarray, batch: np.ndarray) -> tuple[np.ndarray, float]:
-        tables = make_tables(theta)
-        two.scores[0].gradient[:] = 0
-        squares = 0.0
-        for i in batch:
-            two.boards[0] = games[i].board
-            target, mean = add_two_plies(two, tables, rules)
-            squares += (target - mean) ** 2
-        return two.scores[0].gradient, float(np.sqrt(squares / len(batch)))
+    def add(tables: Tables, i: int) -> float:
+        two.boards[0] = games[i].board
+        target, mean = balancing.add_two_plies(two, tables, rules)
+        return target - mean
 
-    return step
+    return two.scores[0], add
 
 
 # ---------------------------------------------------------------------------------------------
@@ -198,7 +194,7 @@ class Measured(NamedTuple):
 
 def default_policies(learned: dict[str, SoftmaxPolicy]) -> dict[str, DefaultPolicy]:
     """Return the default policies to compare, by name: those that are not learned, and some that are."""
-    softmax = {name: DefaultPolicy(SOFTMAX, softmax=policy.tables()) for name, policy in learned.items()}
+    softmax = {name: DefaultPolicy(SOFTMAX_POLICY, softmax=policy.tables()) for name, policy in learned.items()}
     return {"uniform": DefaultPolicy(UNIFORM), "mogo": DefaultPolicy(MOGO), **softmax}
 
 
@@ -212,16 +208,13 @@ def measure_all(
     games = targets.games()
     chosen, value = [games[i] for i in held_out], targets.value[held_out]
     with console.Progress(len(policies) * len(chosen), "positions", enabled=progress) as bar:
-        return [
-            Measured(name, len(chosen), *_measure(policy, chosen, value, simulations, seed, bar))
-            for name, policy in policies.items()
-        ]
+        return [_measure(name, policy, chosen, value, simulations, seed, bar) for name, policy in policies.items()]
 
 
 def _measure(
-    policy: DefaultPolicy, games: list[Game], value: np.ndarray, n: int, seed: int, bar: console.Progress
-) -> list[Any]:
-    """Return the numbers of a `Measured`."""
+    name: str, policy: DefaultPolicy, games: list[Game], value: np.ndarray, n: int, seed: int, bar: console.Progress
+) -> Measured:
+    """Measure one policy on some positions with their targets, by n simulations from each."""
     size = games[0].size
     boards, r, rng = new_boards(2, size), new_rollout(size), make_rng(seed)
     mean, seconds = np.zeros(len(games)), 0.0
@@ -232,14 +225,17 @@ def _measure(
         mean[i] = playouts(boards, policy, r, make_rules(size, game.komi), n, rng)[0] / n
         seconds += time.process_time() - began
         bar.update()
-    error = mean - value
-    chance = mean * (1 - mean) / max(1, n - 1)
-    outcome = mean * (1 - mean) + error**2
+    error, variance = mean - value, mean * (1 - mean)
     varies = len(games) > 1 and np.ptp(mean) > 0 and np.ptp(value) > 0
-    correlation = np.corrcoef(mean, value)[0, 1] if varies else None
-    per_second = len(games) * n / seconds
-    columns = (error.mean(), np.abs(error).mean(), (error**2 - chance).mean(), outcome.mean(), correlation, per_second)
-    return [None if x is None else float(x) for x in columns]
+    return Measured(
+        name, len(games),
+        bias=float(error.mean()),
+        absolute=float(np.abs(error).mean()),
+        squared=float((error**2 - variance / max(1, n - 1)).mean()),
+        outcome=float((variance + error**2).mean()),
+        correlation=float(np.corrcoef(mean, value)[0, 1]) if varies else None,
+        per_second=len(games) * n / seconds,
+    )  # fmt: skip
 
 
 def balance_table(found: list[Measured]) -> str:

@@ -19,25 +19,25 @@ from rlgo.base.resources import shipped_softmax_policy
 from rlgo.go.board import BLACK, PASS, new_boards
 from rlgo.go.game import Game
 from rlgo.go.rules import make_rules
-from rlgo.moves.rollout import SOFTMAX, UNIFORM, DefaultPolicy, new_rollout, playouts
+from rlgo.learning import balancing
+from rlgo.moves.rollout import SOFTMAX_POLICY, UNIFORM, DefaultPolicy, new_rollout, playouts
 from rlgo.moves.softmax_policy import (
     LEAST_SELF_ATARI,
-    kinds_of_shapes,
+    SoftmaxPolicy,
     load_softmax_policy,
     make_tables,
     n_weights,
-    policy_of,
 )
 from train import console
 from train.cli.main import main
-from train.knowledge import playouts as playouts_module
-from train.knowledge import targets as targets_module
-from train.knowledge.playouts import balance_table, learn_targets, measure_all, shared
-from train.knowledge.settings import PlayoutSettings
+from train.knowledge.methods import PlayoutSettings
 from train.knowledge.shards import StudyGame, open_folder, read_collection
-from train.knowledge.targets import Targets, load_targets, save_targets, search_targets
 from train.locks import only_writer
 from train.players import make_player
+from train.playouts import learning as playouts_module
+from train.playouts import targets as targets_module
+from train.playouts.learning import balance_table, kinds_of_shapes, learn_targets, measure_all, shared
+from train.playouts.targets import Targets, load_targets, save_targets, search_targets
 
 SEARCH = "mc_rave,sims=20,memory_mb=1"
 FEW = PlayoutSettings(epochs=2, simulations=20, batch=4)
@@ -130,7 +130,7 @@ def test_balancing_finds_a_policy_with_the_same_outcomes(targets: Targets):
     """The targets are the mean outcomes of a policy that answers each move nearby, and recaptures."""
     theta = np.zeros(n_weights())
     theta[-5:] = 1.0, 1.0, 2.0, 2.0, -3.0
-    teacher = DefaultPolicy(SOFTMAX, softmax=make_tables(theta))
+    teacher = DefaultPolicy(SOFTMAX_POLICY, softmax=make_tables(theta))
     boards, r, rng, values = new_boards(2, SIZE), new_rollout(SIZE), make_rng(1), []
     for game in targets.games():
         boards[0] = game.board
@@ -138,7 +138,7 @@ def test_balancing_finds_a_policy_with_the_same_outcomes(targets: Targets):
     goals = replace(targets, value=np.array(values), held_out=np.zeros(len(targets), bool))
     settings = FEW._replace(alpha=10.0, epochs=20, simulations=50)
     learned = learn_targets(goals, settings, progress=False)
-    policies = {"uniform": DefaultPolicy(UNIFORM), "learned": DefaultPolicy(SOFTMAX, softmax=learned.tables())}
+    policies = {"uniform": DefaultPolicy(UNIFORM), "learned": DefaultPolicy(SOFTMAX_POLICY, softmax=learned.tables())}
     found = measure_all(replace(goals, held_out=~goals.held_out), policies, 500, progress=False)
     uniform, balanced = found
     assert uniform.positions == balanced.positions == 40
@@ -164,7 +164,7 @@ def test_the_same_seed_learns_the_same(targets: Targets):
 
 @pytest.mark.parametrize("method", ["reinforce", "two_step"])
 def test_other_ways_to_learn(targets: Targets, method: str):
-    start = policy_of(np.zeros(n_weights()))
+    start = SoftmaxPolicy(np.zeros(n_weights(), np.float32))
     weights = random_weights() if method == "two_step" else None
     learned = learn_targets(targets, FEW._replace(method=method), start, weights, progress=False)
     assert learned.provenance["method"] == method
@@ -179,7 +179,7 @@ def test_how_far_outcomes_are_from_targets(targets: Targets):
     """For the uniform policy and a softmax that is uniform too, up to chance."""
     policies = {
         "uniform": DefaultPolicy(UNIFORM),
-        "softmax": DefaultPolicy(SOFTMAX, softmax=make_tables(np.zeros(n_weights()))),
+        "softmax": DefaultPolicy(SOFTMAX_POLICY, softmax=make_tables(np.zeros(n_weights()))),
     }
     a, b = measure_all(targets, policies, 2_000, progress=False)
     for found, other in zip(a[2:7], b[2:7], strict=True):
@@ -222,7 +222,7 @@ def test_players_with_a_softmax_policy():
         for more in ("default=softmax", f"policy_file={shipped_softmax_policy()}"):
             player = make_player(f"{spec},{more}", SIZE, 1)
             policy = player.default if spec.startswith("td") else player.default_policy
-            assert policy.kind == SOFTMAX
+            assert policy.kind == SOFTMAX_POLICY
             assert np.array_equal(policy.softmax.shape, load_softmax_policy(shipped_softmax_policy()).tables().shape)
     assert player.genmove(Game(SIZE)) > 0
     for spec, message in (
@@ -279,7 +279,7 @@ def test_the_commands(
         (["train", "a", "b"], "--method balance: expected one file of targets"),
         (["train", "a", "--method", "games", "--start", "b"], "--start has no effect with --method games"),
         (["train", "a", "--method", "games", "--alpha", "2"], "--alpha has no effect with --method games"),
-        (["train", "a", "--l2", "1"], "--l2 has no effect with --method balance"),
+        (["train", "a", "--iterations", "1"], "--iterations has no effect with --method balance"),
         (["train", "a", "--weights", "9x9-1M"], "--weights has no effect with --method balance"),
         (["train", "a", "--method", "two_step", "--simulations", "9"], "--simulations has no effect with"),
         (["train", "a", "--method", "x"], "expected one of games, balance, two_step, reinforce"),
@@ -304,23 +304,31 @@ def test_the_squared_error_is_without_chance(monkeypatch: pytest.MonkeyPatch):
     """V = 1/2 of 11 simulations has the variance 1/40."""
     monkeypatch.setattr(playouts_module, "playouts", lambda *arguments: (arguments[4] / 2, 0))
     bar = console.Progress(1, "positions", enabled=False)
-    found = playouts_module._measure(DefaultPolicy(UNIFORM), [Game(5)], np.array([0.5]), 11, 1, bar)
-    assert found[2] == pytest.approx(-1 / 40)
+    found = playouts_module._measure("", DefaultPolicy(UNIFORM), [Game(5)], np.array([0.5]), 11, 1, bar)
+    assert found.squared == pytest.approx(-1 / 40)
 
 
 def test_reinforce_teaches_each_side_to_win(targets: Targets, monkeypatch: pytest.MonkeyPatch):
     given = []
-    monkeypatch.setattr(playouts_module, "add_simulations", lambda *arguments: given.append(arguments[5]))
-    learn_targets(targets, FEW._replace(method="reinforce"), policy_of(np.zeros(n_weights())), progress=False)
+    monkeypatch.setattr(balancing, "add_simulations", lambda *arguments: given.append(arguments[5]))
+    learn_targets(
+        targets, FEW._replace(method="reinforce"), SoftmaxPolicy(np.zeros(n_weights(), np.float32)), progress=False
+    )
     assert {tuple(scales[1:]) for scales in given} == {(1.0, -1.0)}
 
 
 def test_the_mean_of_the_weights_is_learned(targets: Targets, monkeypatch: pytest.MonkeyPatch):
     """After two steps of the same length it is at 1/4 * 1 + 3/4 * 2 of them. The first policy stays as it was."""
-    monkeypatch.setattr(playouts_module, "_simulations", lambda *_: lambda theta, _batch: (np.ones(len(theta)), 0.0))
+    score = balancing.new_score(SIZE)
+
+    def add(_tables: object, _i: int) -> float:
+        score.gradient[:] = 1.0
+        return 0.0
+
+    monkeypatch.setattr(playouts_module, "_simulations", lambda *_: (score, add))
     n = int((~targets.held_out).sum())
     settings = FEW._replace(epochs=2, batch=n, alpha=float(n))
-    start = policy_of(np.zeros(n_weights()))
+    start = SoftmaxPolicy(np.zeros(n_weights(), np.float32))
     learned = learn_targets(targets, settings, start, progress=False)
     one = learn_targets(targets, settings._replace(epochs=1), start, progress=False)
     assert not start.theta.any()

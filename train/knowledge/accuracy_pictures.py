@@ -38,16 +38,13 @@ def curve_picture(path: str | Path, points: Sequence[CurvePoint]) -> None:
     """Write a PNG of a learning curve: log-likelihood and top-1 accuracy over the number of games."""
     figure, axes = make_figure(1, 2, 11, 4)
     left, right = axes[0]
-    for method in dict.fromkeys(p.method for p in points):
-        rows = [p for p in points if p.method == method]
-        games = [p.games for p in rows]
-        left.plot(games, [p.log_likelihood for p in rows], marker="o", label=method)
-        right.plot(games, [p.top[0] for p in rows], marker="o", label=method)
+    games = [p.games for p in points]
+    left.plot(games, [p.log_likelihood for p in points], marker="o")
+    right.plot(games, [p.top[0] for p in points], marker="o")
     percent(right.yaxis)
     for ax, title in ((left, "Mean log-likelihood, games held out"), (right, "Move played is the most probable one")):
         ax.set_xscale("log")
         ax.set_xlabel("games learned from")
         ax.set_title(title, fontsize=10, loc="left")
-        ax.legend(frameon=False, fontsize=9)
         light_frame(ax)
     save_figure(figure, path)

@@ -1,4 +1,4 @@
-"""The reference ladder: its file, and ratings on it."""
+"""The rating scale: its file, and ratings on it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from rlgo.base.resources import checkpoints_dir
 from rlgo.base.settings import MAX_SIZE, MIN_SIZE
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights, shipped_weights
-from train.arena import ladder
+from train.arena import rating_scale
 from train.arena.elo import PairResult, expected_score, pair_scatter, rate, rate_new, widened
 from train.arena.fast import on_common_features
-from train.arena.ladder import NEAREST, Ladder, load_ladder
+from train.arena.rating_scale import NEAREST, RatingScale, load_rating_scale
 from train.cli import main as cli
 from train.experiments.findings import analyze
 from train.experiments.model import GNUGO_0
-from train.runs import check_ladder, make_ladder, strength
-from train.runs.make_ladder import GNUGO_0_ELO
+from train.runs import check_rating_scale, make_rating_scale, strength
+from train.runs.make_rating_scale import GNUGO_0_ELO
 
-TRUE = {"a": 0.0, "b": 200.0, "c": 400.0, "d": 600.0, "e": 800.0}  # of rungs that do not exist
+TRUE = {"a": 0.0, "b": 200.0, "c": 400.0, "d": 600.0, "e": 800.0}  # of players that do not exist
 
 
 def weights(strength: float, size: int = 5) -> Weights:
@@ -46,12 +46,12 @@ def met(monkeypatch) -> list[tuple[float, int]]:
         met.append((float(theta_b[1]), games))
         return SimpleNamespace(scores=np.full((games // 2, 2), expected_score(float(theta_a[1] - theta_b[1]))))
 
-    monkeypatch.setattr(ladder, "play_fast", play)
+    monkeypatch.setattr(rating_scale, "play_fast", play)
     return met
 
 
-def of_true(scatter: float = 0.0) -> Ladder:
-    return Ladder(5, {name: weights(elo) for name, elo in TRUE.items()}, TRUE, scatter)
+def of_true(scatter: float = 0.0) -> RatingScale:
+    return RatingScale(5, {name: weights(elo) for name, elo in TRUE.items()}, TRUE, scatter)
 
 
 @pytest.mark.parametrize("strength", [-100, 90, 330, 512, 900])
@@ -112,19 +112,21 @@ def test_scatter_is_not_hidden_by_ratings_that_follow_it():
     assert np.mean(found) ** 0.5 == pytest.approx(50, rel=0.08)
 
 
-def test_the_shipped_ladder_covers_all_boards_and_climbs():
+def test_the_shipped_scale_covers_all_boards_and_climbs():
     for size in range(MIN_SIZE, MAX_SIZE + 1):
-        rungs = load_ladder(size)
-        assert set(rungs.elo) == set(rungs.players)
-        elo = [rungs.elo[name] for name in rungs.players]
-        assert elo[0] == load_ladder(9).elo["random"]
+        scale = load_rating_scale(size)
+        assert set(scale.elo) == set(scale.players)
+        elo = [scale.elo[name] for name in scale.players]
+        assert elo[0] == load_rating_scale(9).elo["random"]
         gaps = np.diff(sorted(elo))
-        assert gaps.max() < 650, size  # or nobody between two rungs would be rated well
-    assert shipped_weights(9).stem in load_ladder(9).players
+        assert gaps.max() < 650, size  # or nobody between two of them would be rated well
+    assert shipped_weights(9).stem in load_rating_scale(9).players
 
 
 def test_the_file_says_how_it_was_made_and_its_ratings_follow_from_its_games():
-    meta, arrays = read_archive(checkpoints_dir() / ladder.FILE, "ladder", ladder.FORMAT, ladder.VERSION)
+    meta, arrays = read_archive(
+        checkpoints_dir() / rating_scale.FILE, "rating scale", rating_scale.FORMAT, rating_scale.VERSION
+    )
     assert re.match(r"rlgo ladder --make .* --seed \d+$", meta["provenance"]["command"])
     assert arrays["theta"].shape == (len(meta["games"]), make_features(9, sharing="LI").n_weights + 1)
     entry = meta["ratings"]["9"]
@@ -141,12 +143,12 @@ def test_the_scale_is_that_of_the_experiments():
     assert level_0.value == pytest.approx(GNUGO_0_ELO, abs=1)
 
 
-def test_a_shipped_rung_gets_its_own_rating():
-    rungs = load_ladder(9)
+def test_a_shipped_reference_player_gets_its_own_rating():
+    scale = load_rating_scale(9)
     name = shipped_weights(9).stem
-    rating = rungs.rate(load_weights(shipped_weights(9)), 200, seed=5)
-    assert rating.ci95[0] < rungs.elo[name] < rating.ci95[1]
-    assert rungs.rate(load_weights(shipped_weights(9)), 200, seed=5) == rating
+    rating = scale.rate(load_weights(shipped_weights(9)), 200, seed=5)
+    assert rating.ci95[0] < scale.elo[name] < rating.ci95[1]
+    assert scale.rate(load_weights(shipped_weights(9)), 200, seed=5) == rating
 
 
 def test_weights_of_other_sizes_and_kinds_meet_on_common_features():
@@ -164,15 +166,15 @@ def test_weights_of_other_sizes_and_kinds_meet_on_common_features():
     assert not random.any()
 
 
-def test_the_command_lists_the_rungs(capsys):
+def test_the_command_lists_the_reference_players(capsys):
     assert cli.main(["ladder", "--size", "7"]) == 0
     out, _ = capsys.readouterr()
-    rungs = load_ladder(7)
+    scale = load_rating_scale(7)
     assert [line.split()[-1] for line in out.splitlines()[4:]] == [
-        f"{e:,.0f}" for e in sorted(rungs.elo.values())[::-1]
+        f"{e:,.0f}" for e in sorted(scale.elo.values())[::-1]
     ]
     assert cli.main(["ladder", "--size", "7", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["elo"] == rungs.elo
+    assert json.loads(capsys.readouterr().out)["elo"] == scale.elo
     assert cli.main(["ladder", "--size", "4"]) == 2
     assert "--size 4: expected" in capsys.readouterr().err
 
@@ -194,7 +196,7 @@ def test_the_command_lists_the_rungs(capsys):
 )
 def test_what_is_wrong_is_said_before_the_long_work(argv, message, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
-    for module in (make_ladder, check_ladder):
+    for module in (make_rating_scale, check_rating_scale):
         monkeypatch.setattr(module, "Learner", None)
     monkeypatch.setattr(strength, "has_gnugo", lambda: "GNU Go" not in message)
     assert cli.main(["ladder", *argv]) == 2
@@ -204,12 +206,12 @@ def test_what_is_wrong_is_said_before_the_long_work(argv, message, monkeypatch, 
 
 
 def test_a_damaged_file_is_one_line(monkeypatch, tmp_path):
-    monkeypatch.setattr(ladder, "checkpoints_dir", lambda: tmp_path)
-    load_ladder.cache_clear()
+    monkeypatch.setattr(rating_scale, "checkpoints_dir", lambda: tmp_path)
+    load_rating_scale.cache_clear()
     with pytest.raises(RlgoError, match=r"ladder\.npz: cannot be read"):
-        load_ladder(9)
-    load_ladder.cache_clear()
+        load_rating_scale(9)
+    load_rating_scale.cache_clear()
 
 
-def test_rate_new_needs_no_more_than_the_rungs_played():
+def test_rate_new_needs_no_more_than_the_players_met():
     assert rate_new(TRUE, [PairResult("new", "c", 50, 100)]).elo == pytest.approx(400, abs=1)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from train.arena.ladder import SCALE
+from train.arena.rating_scale import SCALE
 from train.plots import FIRST, INK, SECOND, light_frame, make_figure, percent, save_figure
 from train.runs.compare import Comparison, Side
 from train.runs.evaluate import Evaluation

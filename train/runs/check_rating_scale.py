@@ -1,6 +1,6 @@
-"""Do the intervals of the reference ladder hold? Ratings on it, compared with those of games between the players rated.
+"""Do the intervals of the rating scale hold? Ratings on it, compared with those of games between the players rated.
 
-Start reading at `check_ladder`. `rlgo ladder --check N` is its command.
+Start reading at `check_rating_scale`. `rlgo ladder --check N` is its command.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rlgo.learning.fast_games import play_fast
 from rlgo.learning.learner import Learner
 from train.arena.elo import PairResult, Rating, rate
 from train.arena.fast import on_common_features
-from train.arena.ladder import load_ladder
+from train.arena.rating_scale import load_rating_scale
 from train.console import Progress, table
 from train.stats import NORMAL_975
 
@@ -30,13 +30,13 @@ class Agreement(NamedTuple):
     """How well two ways to rate the same players agree; all in Elo."""
 
     games: int  # of self-play
-    spread: float  # best minus worst player, on the ladder
+    spread: float  # best minus worst player, on the scale
     direct_spread: float  # the same in games between the players
     difference: float  # root mean square of the ratings' differences, without a common shift
-    claimed: float  # mean standard deviation behind the ladder's intervals
+    claimed: float  # mean standard deviation behind the scale's intervals
 
 
-def check_ladder(
+def check_rating_scale(
     runs: int, games: int, seed: int, size: int = DEFAULT_SIZE, *, progress: bool = True
 ) -> list[Agreement]:
     """Train runs of the default settings that differ only in their seed, and rate them in both ways.
@@ -44,17 +44,17 @@ def check_ladder(
     Parameters
     ----------
     runs : at least 2
-    games : an even number, against each of the nearest rungs, and of each pair of runs
+    games : an even number, against each of the nearest reference players, and of each pair of runs
     seed : of the first run; the others follow
     size : board size
 
     Raises
     ------
-    RlgoError : for a number out of range, or a ladder that is missing or damaged.
+    RlgoError : for a number out of range, or a rating scale that is missing or damaged.
     """
     runs, size = Whole(ge=2, le=MOST).check("runs", runs), BOARD_SIZE.check("size", size)
     games, seed = FAST_GAMES.check("games", games), SEED.check("seed", seed)
-    load_ladder(size)
+    load_rating_scale(size)
     learners = [Learner(make_features(size), Learning(), Policy(), seed=seed + i) for i in range(runs)]
     found = []
     learners[0].compile()
@@ -70,10 +70,10 @@ def check_ladder(
 
 
 def _compare(players: list[Weights], games: int, seed: int) -> Agreement:
-    """Rate players of one age on the ladder and by games between them."""
+    """Rate players of one age on the scale and by games between them."""
     size = players[0].features.size
-    ladder = load_ladder(size)
-    on_ladder: list[Rating] = [ladder.rate(w, games, seed=seed) for w in players]
+    scale = load_rating_scale(size)
+    on_scale: list[Rating] = [scale.rate(w, games, seed=seed) for w in players]
     features, thetas = on_common_features(players, size)
     results = []
     for number, (i, j) in enumerate(itertools.combinations(range(len(players)), 2)):
@@ -81,9 +81,9 @@ def _compare(players: list[Weights], games: int, seed: int) -> Agreement:
         scores = play_fast(features, thetas[i], thetas[j], games, seeds).scores
         results.append(PairResult.of_openings(f"{i:03d}", f"{j:03d}", scores))
     direct = rate(results).elo
-    a, b = np.array([r.elo for r in on_ladder]), np.array([direct[f"{i:03d}"] for i in range(len(players))])
+    a, b = np.array([r.elo for r in on_scale]), np.array([direct[f"{i:03d}"] for i in range(len(players))])
     apart = (a - a.mean()) - (b - b.mean())
-    claimed = np.mean([(r.ci95[1] - r.ci95[0]) / 2 / NORMAL_975 for r in on_ladder])
+    claimed = np.mean([(r.ci95[1] - r.ci95[0]) / 2 / NORMAL_975 for r in on_scale])
     difference = math.sqrt(float((apart**2).sum()) / (len(players) - 1))
     return Agreement(players[0].games, float(np.ptp(a)), float(np.ptp(b)), difference, float(claimed))
 
