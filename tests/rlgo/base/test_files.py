@@ -13,7 +13,7 @@ from rlgo.base import files
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import append, check_writable, make_folder, read_file, read_text, write_atomically
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 FULL = "/dev/full: cannot be written: No space left on device"
 
 

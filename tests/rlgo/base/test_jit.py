@@ -16,7 +16,7 @@ import pytest
 
 from rlgo.base import jit
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatch) -> None:
@@ -27,6 +27,7 @@ def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatc
             (tmp_path / name / "file").touch()
             os.utime(tmp_path / name, (i, i))
     now = jit._cache_dir()
+    jit._cache_dir()
     assert {path.name for path in tmp_path.glob("kernels-*")} == {"kernels-3", "kernels-4", "kernels-5", now.name}
     assert len([*tmp_path.glob("photos-*/file")]) == 6
 
@@ -94,15 +95,19 @@ def test_copies_of_the_same_sources_share_machine_code(tmp_path: Path) -> None:
         )
         return done.stdout.strip()
 
-    copy, changed = tmp_path / "copy", tmp_path / "changed"
-    for root in (copy, changed):
+    def copy(name: str, changed: str = "") -> Path:
         for package in ("rlgo", "mcts"):
-            shutil.copytree(ROOT / package, root / package)
-    with (changed / "mcts" / "tree.py").open("a", encoding="utf-8") as file:
-        file.write("# changed\n")
-    assert misses_and_hits(copy) == "1 0"
+            shutil.copytree(ROOT / package, tmp_path / name / package)
+        if changed:
+            with (tmp_path / name / changed).open("a", encoding="utf-8") as file:
+                file.write("# changed\n")
+        return tmp_path / name
+
+    assert misses_and_hits(copy("same")) == "1 0"
     assert misses_and_hits(ROOT) == "0 1"
-    assert misses_and_hits(changed) == "1 0"
+    assert misses_and_hits(copy("elsewhere", "rlgo/go/board.py")) == "0 1"
+    assert misses_and_hits(copy("here", "rlgo/base/jit.py")) == "1 0"
+    assert misses_and_hits(copy("below", "rlgo/base/errors.py")) == "1 0"
 
 
 @pytest.mark.process

@@ -19,7 +19,7 @@ from rlgo.go.board import WHITE
 from rlgo.play.gtp import GtpEngine, run
 from rlgo.play.player import RandomPlayer
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def test_run_stops_at_quit(capsys: pytest.CaptureFixture[str]) -> None:
