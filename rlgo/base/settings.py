@@ -83,9 +83,15 @@ def check_liberties(liberties: object) -> tuple[str, ...]:
 
 @checked
 class Learning(NamedTuple):
-    """How to learn. Values that have names may be given by name: ``Learning(schedule="harmonic")``.
+    """The settings of learning: step size, its schedule, targets and updates.
+
+    Values that have names may be given by name: ``Learning(schedule="harmonic")``.
 
     Raises `RlgoError` for a value out of range.
+
+    >>> import rlgo
+    >>> rlgo.TdSearch(5, learning=rlgo.Learning(alpha=0.1)).learning.alpha
+    0.1
     """
 
     alpha: Annotated[float, POSITIVE] = 0.3
@@ -108,9 +114,13 @@ class Learning(NamedTuple):
 
 @checked
 class Policy(NamedTuple):
-    """A policy over afterstate values; greedy is epsilon-greedy with epsilon = 0.
+    """How a learner or a search chooses moves by afterstate value: epsilon-greedy or softmax.
 
-    Raises `RlgoError` for a value out of range.
+    Greedy is epsilon-greedy with epsilon = 0. Raises `RlgoError` for a value out of range.
+
+    >>> import rlgo
+    >>> rlgo.TdSearch(5, policy=rlgo.Policy(epsilon=0.1)).policy.epsilon
+    0.1
     """
 
     kind: Annotated[int, Choice(POLICIES)] = EPSILON_GREEDY
