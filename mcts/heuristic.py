@@ -128,7 +128,9 @@ def _value_at(node, p, tree):
 
 
 def q_rlgo(weights: Weights, boards: Sequence[Any]) -> np.ndarray:
-    """Return Q_rlgo of a batch of positions, for use in a tree search of your own.
+    """Return Q_rlgo, the learned value of every move, of a batch of positions.
+
+    It is meant for tree searches of your own.
 
     Parameters
     ----------
@@ -143,6 +145,12 @@ def q_rlgo(weights: Weights, boards: Sequence[Any]) -> np.ndarray:
     Raises
     ------
     RlgoError : if a board has another size than the weights
+
+    >>> import mcts, rlgo
+    >>> weights = rlgo.load_weights(rlgo.shipped_weights(9))
+    >>> q = mcts.q_rlgo(weights, [rlgo.Game(9)])
+    >>> round(float(q[0, 40]), 2)  # after E5
+    0.61
     """
     value = ValueFunction(weights)
     if not isinstance(boards, Sequence | np.ndarray):

@@ -103,22 +103,22 @@ class TreeSearch(Player):
 
     Examples
     --------
-    A prior that avoids the edge, and counts for 30 simulations as an AMAF value:
+    >>> import mcts, rlgo
+    >>> player = mcts.TreeSearch(5, mcts.ALGORITHMS["mc_rave"], simulations=5000, seed=1)
+    >>> rlgo.to_vertex(player.genmove(rlgo.Game(5)), 5)
+    'C3'
+
+    A prior of your own. This one avoids the edge, and counts for 30 simulations as an AMAF value:
 
     >>> import numpy as np
-    >>> from mcts.player import TreeSearch
-    >>> from rlgo.go.board import BLACK
-    >>> from rlgo.go.game import Game
     >>> def avoid_the_edge(board, moves):
     ...     rows, columns = np.divmod(moves, int(board.stride))  # 1 to 5 on this board, and 0 for a pass
     ...     is_inside = (rows > 1) & (rows < 5) & (columns > 1) & (columns < 5)
     ...     h = np.where(is_inside, 0.6, 0.3)  # P(the colour to play wins)
-    ...     return (h if board.to_play == BLACK else 1 - h), 0, 30
-    >>> player = TreeSearch(5, simulations=500, prior=avoid_the_edge, seed=1)
-    >>> result = player.search(Game(5))
-    >>> row, column = divmod(int(result.moves[0]), 6)
-    >>> (row, column), bool(result.prior_q[0] == 0.6)
-    ((3, 3), True)
+    ...     return (h if board.to_play == rlgo.BLACK else 1 - h), 0, 30
+    >>> result = mcts.TreeSearch(5, simulations=500, prior=avoid_the_edge, seed=1).search(rlgo.Game(5))
+    >>> rlgo.to_vertex(result.moves[0], 5), bool(result.prior_q[0] == 0.6)
+    ('C3', True)
     """
 
     def __init__(

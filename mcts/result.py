@@ -19,10 +19,15 @@ _MOST_MOVES = 200  # of a principal variation
 
 
 class TreeResult(NamedTuple):
-    """The result of a search whose root has m moves.
+    """The result of a tree search: statistics of the root's m moves.
 
     The most visited move comes first, which is more robust than the papers' move with the best value; in flat
     Monte-Carlo search, where visits may all be equal, it is the move with the best value.
+
+    >>> import mcts, rlgo
+    >>> result = mcts.TreeSearch(5, simulations=5000, seed=1).search(rlgo.Game(5))
+    >>> rlgo.to_vertex(result.moves[0], 5), bool(result.visits[0] == result.visits.max())
+    ('C3', True)
     """
 
     moves: np.ndarray  # int64[m]: points, or PASS

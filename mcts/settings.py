@@ -18,7 +18,12 @@ MOST_PRIOR = 100_000  # visits of either kind that a prior may count for: the co
 
 
 class ActionValue(IntEnum):
-    """How the tree policy values an action (MC-RAVE paper, Sections 2 to 4)."""
+    """How the tree policy values an action (MC-RAVE paper, Sections 2 to 4).
+
+    >>> import mcts
+    >>> mcts.ALGORITHMS["uct"].action_value == mcts.ActionValue.MC
+    True
+    """
 
     FLAT = 0  # there is no tree: only the actions of the root, see `flat.py`
     MC = 1  # Q(s, a), the mean outcome
@@ -27,7 +32,12 @@ class ActionValue(IntEnum):
 
 
 class RaveSchedule(IntEnum):
-    """How beta, the weight of the AMAF value, shrinks as visits add up (MC-RAVE paper, Sections 4.5 and 4.6)."""
+    """How beta, the weight of the AMAF value, shrinks as visits add up (MC-RAVE paper, Sections 4.5 and 4.6).
+
+    >>> import mcts
+    >>> mcts.Settings(schedule="hand_selected").schedule == mcts.RaveSchedule.HAND_SELECTED
+    True
+    """
 
     HAND_SELECTED = 0  # equation 19, with `Settings.rave_k`
     MINIMUM_MSE = 1  # equation 47, with `Settings.rave_bias`
@@ -36,7 +46,12 @@ class RaveSchedule(IntEnum):
 
 
 class Heuristic(IntEnum):
-    """The heuristic H(s, a) that initialises new nodes (MC-RAVE paper, Section 5.1)."""
+    """The heuristic H(s, a) that initialises new nodes (MC-RAVE paper, Section 5.1).
+
+    >>> import mcts
+    >>> mcts.ALGORITHMS["heuristic_mc_rave"].heuristic == mcts.Heuristic.RLGO
+    True
+    """
 
     NONE = 0
     EVEN = 1  # Q_even: 1/2 everywhere
@@ -87,9 +102,14 @@ _SHARED = Needs("several workers that share a tree", lambda keys: keys.workers >
 
 @checked
 class Settings(NamedTuple):
-    """The parameters of the tree policy, of prior knowledge, and of how simulations end.
+    """The parameters of a tree search: tree policy, prior knowledge, and how simulations end.
 
     Raises `RlgoError` for a value out of range.
+
+    >>> import mcts
+    >>> settings = mcts.ALGORITHMS["mc_rave"]._replace(rave_bias=0.001)
+    >>> mcts.TreeSearch(9, settings, simulations=500).settings.rave_bias
+    0.001
     """
 
     action_value: Annotated[int, Choice(ACTION_VALUES)] = ActionValue.MC_RAVE
@@ -194,7 +214,14 @@ class Settings(NamedTuple):
 
 @checked
 class Resources(NamedTuple):
-    """The threads and the memory of a search. Raises `RlgoError` for a value out of range."""
+    """The threads and the memory of a tree search.
+
+    Raises `RlgoError` for a value out of range.
+
+    >>> import mcts
+    >>> mcts.TreeSearch(9, resources=mcts.Resources(memory_mb=64)).resources.memory_mb
+    64.0
+    """
 
     workers: Annotated[int, THREADS, Key("Threads.")] = 1
     root_parallel: Annotated[

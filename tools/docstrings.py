@@ -3,6 +3,8 @@
 rlgo writes ``name : meaning``, since types stand in the annotations. numpydoc reads the text after the colon as a type.
 So ``name : meaning`` becomes a line with the name and an indented one with the meaning in sections that numpydoc knows,
 and an item of a list elsewhere.
+
+Examples stand at the end of a docstring, most of them without a heading, which they get here.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ def readable(text: str) -> str:
     """Return the docstring as numpydoc wants it."""
     lines, section = [], ""
     source = text.split("\n")
+    first = next((i for i, line in enumerate(source) if line.startswith(">>> ")), None)
+    if first is not None and "Examples" not in source:
+        source[first:first] = ["Examples", "--------"]
     i = 0
     while i < len(source):
         line = source[i]

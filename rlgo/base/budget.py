@@ -29,9 +29,9 @@ def shorter(*seconds: float | None) -> float | None:
 
 
 class Budget:
-    """The budget of one search, which ends at the first limit it reaches.
+    """The limits of one search: simulations, time and depth.
 
-    The clock starts when the budget is made.
+    The search ends at the first limit that it reaches. The clock starts when the budget is made.
 
     Parameters
     ----------
@@ -44,6 +44,13 @@ class Budget:
     Attributes
     ----------
     done : simulations run so far
+
+    >>> import rlgo
+    >>> budget = rlgo.Budget(simulations=1000)
+    >>> for n in budget.slices():
+    ...     pass  # run n simulations
+    >>> budget.done
+    1000
     """
 
     def __init__(

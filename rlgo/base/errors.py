@@ -10,11 +10,18 @@ _LONGEST = 60  # characters of a value in a message
 
 
 class RlgoError(Exception):
-    """Bad input, described in one line that names the value and what was expected.
+    """A mistake in the input, described in one line that names the value and what was expected.
 
-    This is what rlgo raises for everything that its caller can put right: values out of range, values of a wrong type
-    or shape, illegal moves, files that cannot be read. The command line prints it as ``rlgo: error: <line>`` and exits
+    rlgo raises it for every mistake that the caller can correct: values out of range, values of the wrong type or
+    shape, illegal moves, and files that cannot be read. The command line prints it as ``rlgo: error: <line>`` and exits
     with status 2; GTP as ``? <line>``.
+
+    >>> import rlgo
+    >>> try:
+    ...     rlgo.Game(9).play("K10")
+    ... except rlgo.RlgoError as error:
+    ...     print(error)
+    vertex 'K10': not on the 9x9 board (A1 to J9)
     """
 
 

@@ -82,9 +82,15 @@ _HAS_AN_END = needs("schedule", "linear", "exponential")
 
 @checked
 class Learning(NamedTuple):
-    """How to learn. Values that have names may be given by name: ``Learning(schedule="harmonic")``.
+    """The settings of learning: step size, its schedule, targets and updates.
+
+    Values that have names may be given by name: ``Learning(schedule="harmonic")``.
 
     Raises `RlgoError` for a value out of range.
+
+    >>> import rlgo
+    >>> rlgo.TdSearch(5, learning=rlgo.Learning(alpha=0.1)).learning.alpha
+    0.1
     """
 
     alpha: Annotated[
@@ -171,9 +177,13 @@ class Learning(NamedTuple):
 
 @checked
 class Policy(NamedTuple):
-    """A policy over afterstate values; greedy is epsilon-greedy with epsilon = 0.
+    """How a learner or a search chooses moves by afterstate value: epsilon-greedy or softmax.
 
-    Raises `RlgoError` for a value out of range.
+    Greedy is epsilon-greedy with epsilon = 0. Raises `RlgoError` for a value out of range.
+
+    >>> import rlgo
+    >>> rlgo.TdSearch(5, policy=rlgo.Policy(epsilon=0.1)).policy.epsilon
+    0.1
     """
 
     kind: Annotated[

@@ -190,6 +190,11 @@ class FeatureSet:
     parts : the `Part`s of the table, in order
     class_of : int32[K], by place in the table: sign * index into theta; 0 for neutral shapes
     classes : `Classes`, for learning shared weights (made on first use)
+
+    >>> import rlgo
+    >>> features = rlgo.make_features(9, sizes=(1, 2), sharing="LI")
+    >>> features.n_weights, len(features.windows)
+    (9, 145)
     """
 
     def __init__(
@@ -420,7 +425,9 @@ def make_features(
     liberties: tuple[str, ...] = (),
     liberty_sharing: str = "LI",
 ) -> FeatureSet:
-    """Make the feature set of a board size. The result is cached; making it takes well under a second on 9x9.
+    """Make the feature set of a board size.
+
+    The result is cached; making it takes well under a second on 9x9.
 
     Parameters
     ----------
@@ -434,6 +441,10 @@ def make_features(
     Raises
     ------
     RlgoError : for other sizes, another sharing or other windows
+
+    >>> import rlgo
+    >>> rlgo.make_features(9)
+    <FeatureSet 9x9 1x1+2x2+3x3 LI+LD: 63,303 weights of 969,894 shapes>
     """
     liberties, liberty_sharing = check_liberties(liberties), check_sharing(liberty_sharing, "liberty_sharing")
     plain = board_size(size), check_sizes(sizes), check_sharing(sharing)

@@ -34,7 +34,7 @@ FORMAT, VERSION = "rlgo-weights", 2
 
 @dataclass(frozen=True, eq=False)  # by identity: arrays are not equal or unequal as wholes
 class Weights:
-    """A learned value function.
+    """The weights of a value function, with their features and how they were trained.
 
     Attributes
     ----------
@@ -44,6 +44,11 @@ class Weights:
     value : "logistic" or "linear"
     games : number of self-play games it was trained on
     provenance : how it was made: seed, command, versions and so on (JSON)
+
+    >>> import numpy as np, rlgo
+    >>> features = rlgo.make_features(5, sizes=(1, 2))
+    >>> rlgo.Weights(features, np.zeros(features.n_weights + 1, np.float32))
+    <Weights 5x5 1x1+2x2 LI+LD: 107 weights, logistic, komi 7.5, 0 games>
     """
 
     features: FeatureSet
@@ -133,14 +138,24 @@ class Weights:
 
 
 def save_weights(path: str | Path, weights: Weights) -> None:
-    """Write a weight file, atomically. Raises RlgoError if the folder cannot be written."""
+    """Write weights to a file, atomically.
+
+    Raises `RlgoError` if the folder cannot be written.
+
+    >>> import pathlib, rlgo, tempfile
+    >>> weights = rlgo.load_weights(rlgo.shipped_weights(9))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rlgo.save_weights(pathlib.Path(folder, "copy.npz"), weights)
+    ...     rlgo.load_weights(pathlib.Path(folder, "copy.npz")).games
+    100000000
+    """
     One(Weights).check("weights", weights)
     Place().check("path", path)
     write_archive(path, weights.meta(), {"theta": weights.theta[1:]})
 
 
 def load_weights(path: str | Path, size: int | None = None) -> Weights:
-    """Read a weight file.
+    """Read weights from a file.
 
     Parameters
     ----------
@@ -150,6 +165,10 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
     Raises
     ------
     RlgoError : if the file is missing, damaged, not a weight file, of a newer version, or of another board size
+
+    >>> import rlgo
+    >>> rlgo.load_weights(rlgo.shipped_weights(9), size=9)
+    <Weights 9x9 1x1+2x2+3x3 LI+LD: 63,303 weights, logistic, komi 7.5, 100,000,000 games>
     """
     Place().check("path", path)
     meta, arrays = read_archive(path, "weight file", FORMAT, VERSION)
@@ -179,9 +198,13 @@ def shipped_weight_sizes() -> list[int]:
 
 
 def shipped_weights(size: int) -> Path:
-    """Find the shipped weight file for a board size; if there are several, the one whose name tells the most games.
+    """Return the path of the shipped weights for a board size.
 
-    Raises RlgoError if there is none.
+    If there are several, it is that of the weights trained on the most games. Raises `RlgoError` if there are none.
+
+    >>> import rlgo
+    >>> rlgo.shipped_weights(9).name
+    '9x9-100M.npz'
     """
     size = board_size(size)
     shipped = list(checkpoints_dir().glob(f"{size}x{size}-*.npz"))

@@ -111,7 +111,13 @@ def new_boards(n: int, size: int) -> np.ndarray:
 
 
 def new_board(size: int) -> np.record:
-    """Make one empty board with Black to play, a record."""
+    """Make an empty board with Black to play, a record.
+
+    >>> import rlgo
+    >>> board = rlgo.new_board(9)
+    >>> int(board.board_size), int(board.to_play) == rlgo.BLACK
+    (9, True)
+    """
     return new_boards(1, size)[0]
 
 

@@ -36,11 +36,15 @@ _FORM = re.compile(rf"{_NUMBER}(?:\+(?:{_NUMBER}/(\d{{1,4}})|(\d{{1,4}})x{_NUMBE
 
 @checked
 class TimeSettings(NamedTuple):
-    """The time of each side, in seconds.
+    """The time control of a game, in seconds for each side: absolute, Canadian or byo-yomi.
 
     Absolute: main time only. Canadian: then `stones` moves in every `period`. Byo-yomi: then `periods` periods, one for
-    each move; a side that exceeds a period loses it. Raises `RlgoError` for a value out of range, and for overtime
-    without time. A period without moves means no overtime.
+    each move; a side that exceeds a period loses it. A period without moves means no overtime. Raises `RlgoError` for a
+    value out of range, and for overtime without time.
+
+    >>> import rlgo
+    >>> print(rlgo.TimeSettings(main=300, period=30, stones=5))
+    300+30/5
     """
 
     main: Annotated[float, AT_LEAST_0]

@@ -36,7 +36,14 @@ _VERTEX = re.compile("([A-HJ-T])([1-9][0-9]?)")
 
 
 def to_row_col(point: int, size: int) -> tuple[int, int]:
-    """Return (row, col) of a point, both counted from 0 at A1. `RlgoError` for PASS."""
+    """Return (row, col) of a point, both counted from 0 at A1.
+
+    Raises `RlgoError` for PASS.
+
+    >>> import rlgo
+    >>> rlgo.to_row_col(rlgo.from_vertex("C5", 9), 9)
+    (4, 2)
+    """
     size = board_size(size)
     row, col = divmod(int(point), size + 1) if _is_integer(point) else (0, 0)
     if not (1 <= row <= size and 1 <= col <= size):
@@ -45,7 +52,14 @@ def to_row_col(point: int, size: int) -> tuple[int, int]:
 
 
 def from_row_col(row: int, col: int, size: int) -> int:
-    """Return the point at (row, col). `RlgoError` off the board."""
+    """Return the point at (row, col), both counted from 0 at A1.
+
+    Raises `RlgoError` off the board.
+
+    >>> import rlgo
+    >>> rlgo.to_vertex(rlgo.from_row_col(4, 2, 9), 9)
+    'C5'
+    """
     size = board_size(size)
     if not (_is_integer(row) and _is_integer(col) and 0 <= row < size and 0 <= col < size):
         raise RlgoError(f"(row, col) = {shown((row, col))}: not on the {size}x{size} board")
@@ -53,7 +67,7 @@ def from_row_col(row: int, col: int, size: int) -> int:
 
 
 def point_of(place: Place, size: int) -> int:
-    """Return the point, or PASS, that a caller names.
+    """Return the point, or PASS, of a vertex or a (row, col) pair.
 
     Parameters
     ----------
@@ -62,7 +76,11 @@ def point_of(place: Place, size: int) -> int:
 
     Raises
     ------
-    RlgoError : for anything else, and for a vertex or a pair off the board. A number is not looked at.
+    RlgoError : for anything else, and for a vertex or a pair off the board. Points are not checked.
+
+    >>> import rlgo
+    >>> rlgo.point_of("C5", 9) == rlgo.point_of((4, 2), 9)
+    True
     """
     if isinstance(place, str):
         return from_vertex(place, size)
@@ -86,7 +104,14 @@ def _is_integer(value: object) -> bool:
 
 
 def to_vertex(point: int, size: int) -> str:
-    """Return the GTP vertex of a point, or ``pass``."""
+    """Return the GTP vertex of a point, or ``pass``.
+
+    >>> import rlgo
+    >>> rlgo.to_vertex(rlgo.PASS, 9)
+    'pass'
+    >>> rlgo.to_vertex(rlgo.from_row_col(0, 8, 9), 9)  # there is no column I
+    'J1'
+    """
     if _is_integer(point) and point == PASS:
         return "pass"
     row, col = to_row_col(point, size)
@@ -94,7 +119,16 @@ def to_vertex(point: int, size: int) -> str:
 
 
 def from_vertex(text: str, size: int) -> int:
-    """Return the point of a GTP vertex, or PASS. RlgoError for a vertex that is malformed or off the board."""
+    """Return the point of a GTP vertex, or PASS.
+
+    Raises `RlgoError` for a vertex that is malformed or off the board.
+
+    >>> import rlgo
+    >>> rlgo.from_vertex("pass", 9) == rlgo.PASS
+    True
+    >>> rlgo.from_vertex("E5", 9) == rlgo.from_row_col(4, 4, 9)
+    True
+    """
     if isinstance(text, str) and text.lower() == "pass":
         return PASS
     # Some letters of other scripts have an ASCII capital.

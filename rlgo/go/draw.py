@@ -193,7 +193,9 @@ def shapes_text(
 
 
 def board_svg(position: Any, last: Place | None = None, values: np.ndarray | None = None, cell: int = 28) -> str:
-    """Draw a board with its coordinates as an SVG image without external fonts, scripts or style sheets.
+    """Draw a board with its coordinates as a self-contained SVG image.
+
+    It needs no external fonts, scripts or style sheets.
 
     Parameters
     ----------
@@ -205,6 +207,12 @@ def board_svg(position: Any, last: Place | None = None, values: np.ndarray | Non
     Raises
     ------
     RlgoError : for anything else
+
+    >>> import rlgo
+    >>> game = rlgo.Game(5)
+    >>> game.play("C3")
+    >>> rlgo.board_svg(game, last="C3").startswith("<svg ")
+    True
     """
     colors = colors_of(board_of(position))
     size, cell = len(colors), Whole(ge=1, le=1_000).check("cell", cell)

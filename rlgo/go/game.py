@@ -88,7 +88,7 @@ def _compile(size: int) -> None:
 
 
 class Game:
-    """A game in progress, or finished.
+    """A game of Go: the position, the moves that led to it, and the rules.
 
     Attributes
     ----------
@@ -99,6 +99,14 @@ class Game:
     resigned : the colour that has resigned, or EMPTY
     repetitions : the numbers of the moves, from 1, that repeated an earlier position; see `play`
     allowed : the only points that `sensible_moves` may list; None: any
+
+    >>> import rlgo
+    >>> game = rlgo.Game(5, komi=3.5)
+    >>> game.play("C3")
+    >>> game
+    <Game 5x5, komi 3.5, 1 move, White to play>
+    >>> game.why_illegal("C3")
+    'occupied'
     """
 
     def __init__(self, size: int = DEFAULT_SIZE, komi: float = DEFAULT_KOMI) -> None:

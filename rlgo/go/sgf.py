@@ -26,7 +26,17 @@ _LETTERS = {color: letter for letter, color in _COLORS.items()}
 
 
 def load_sgf(name: str | Path, komi: float = DEFAULT_KOMI, n_moves: int | None = None) -> Game:
-    """Read the main line of an SGF file; see `read_sgf`. An RlgoError names the file."""
+    """Read the main line of an SGF file.
+
+    See `read_sgf` for the parameters. Errors are `RlgoError`s that name the file.
+
+    >>> import pathlib, rlgo, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "game.sgf")
+    ...     n_bytes = path.write_bytes(b"(;GM[1]SZ[5]KM[3.5];B[cc];W[bd])")
+    ...     rlgo.load_sgf(path)
+    <Game 5x5, komi 3.5, 2 moves, Black to play>
+    """
     data = _read_file(str(name))
     try:
         return read_sgf(data, komi, n_moves)
@@ -246,7 +256,7 @@ def write_sgf(
     comment: str = "",
     comments: Mapping[int, str] | None = None,
 ) -> bytes:
-    """Write a game as an SGF record.
+    """Return a game as an SGF record, in bytes.
 
     Parameters
     ----------
@@ -254,6 +264,13 @@ def write_sgf(
     result : for the property RE; None: `Game.result` if the game is over, and no result otherwise
     comment : on the game
     comments : on its moves, by their numbers from 1
+
+    >>> import rlgo
+    >>> game = rlgo.Game(5)
+    >>> game.play("C3")
+    >>> record = rlgo.write_sgf(game, black="Ann", white="Bob")
+    >>> b"PB[Ann]PW[Bob]" in record, b"B[cc]" in record
+    (True, True)
     """
     One(Game).check("game", game)
     for name, text in (("black", black), ("white", white), ("comment", comment)):

@@ -47,7 +47,7 @@ def play_fast(
     opening: int = DEFAULT_OPENING_PLIES,
     max_moves: int = 0,
 ) -> FastGames:
-    """Play games between the greedy players of two sets of weights.
+    """Play games in compiled code between the greedy players of two sets of weights.
 
     The rules are those of simulations: simple ko, and no early passes. All-zero weights play uniformly at random.
 
@@ -60,6 +60,12 @@ def play_fast(
     komi : points for White
     opening : uniformly random sensible moves before the players take over, at most size * size / 2
     max_moves : plies, opening included, after which a game is scored as it stands; 0: 3 * size * size
+
+    >>> import numpy as np, rlgo
+    >>> weights = rlgo.load_weights(rlgo.shipped_weights(9))
+    >>> untrained = np.zeros_like(weights.theta)
+    >>> rlgo.play_fast(weights.features, weights.theta, untrained, games=20, seed=1)
+    <FastGames: A won 20 of 20>
     """
     return joined(play_slices(features, theta_a, theta_b, games, seed, komi, opening, max_moves))
 

@@ -260,7 +260,7 @@ def mean_of(theta: np.ndarray, theta_mean: np.ndarray, games: int, games_a_round
 
 
 class Learner:
-    """Learning by self-play from the empty board.
+    """A learner of weights by self-play from the empty board.
 
     With one worker, the games and therefore the weights depend on the seed alone, not on how the games are divided into
     calls. With several, they also depend on the number of workers, on `merge_every`, and on the division into calls,
@@ -286,6 +286,13 @@ class Learner:
     pool : `LearnWorkers`, the workers
     theta_mean : float64[n_weights + 1], the mean of theta over time (`averaging_rate`), as of the last full round
         (`workers * merge_every` games)
+
+    >>> import rlgo
+    >>> features = rlgo.make_features(5, sizes=(1, 2))
+    >>> learner = rlgo.Learner(features, rlgo.Learning(), rlgo.Policy(), seed=1)
+    >>> tally = learner.learn(games=1000)
+    >>> rlgo.Weights(features, learner.theta, games=learner.games)
+    <Weights 5x5 1x1+2x2 LI+LD: 107 weights, logistic, komi 7.5, 1,000 games>
     """
 
     def __init__(

@@ -94,6 +94,7 @@ def rule(state: int, **parameters: float) -> Callable[[Callable[..., float]], Le
     state : how many numbers to keep for each weight; they begin at 0
     parameters : settings and their defaults; ``learning.optimiser = "NAME,setting=value"`` changes them
 
+    >>> from rlgo.learning.optimisers import rule
     >>> @rule(state=1, decay=0.9)
     ... def momentum(gradient, curvature, state, alpha, p):
     ...     state[0] = p[0] * state[0] + gradient

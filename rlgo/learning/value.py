@@ -216,6 +216,13 @@ class ValueFunction:
     ----------
     weights : as given
     size : board size
+
+    >>> import rlgo
+    >>> value = rlgo.ValueFunction(rlgo.load_weights(rlgo.shipped_weights(9)))
+    >>> game = rlgo.Game(9)
+    >>> game.play("E5")
+    >>> round(value.value(game), 2)
+    0.61
     """
 
     def __init__(self, weights: Any):

@@ -47,9 +47,14 @@ _MOGO = Needs("default_policy = mogo", lambda keys: "mogo" in (keys.default_poli
 
 @checked
 class DefaultPolicy(NamedTuple):
-    """A default policy; the rules of MoGo's can be switched off one by one.
+    """The default policy, which plays simulations to the end beyond what a search has learned.
 
-    Raises `RlgoError` for a value out of range.
+    The rules of MoGo's policy can be switched off one by one. Raises `RlgoError` for a value out of range.
+
+    >>> import rlgo
+    >>> policy = rlgo.DefaultPolicy("mogo", pattern=False)  # MoGo's without its 3x3 patterns
+    >>> policy.capture, policy.pattern
+    (True, False)
     """
 
     kind: Annotated[

@@ -35,7 +35,16 @@ def name_of_move(move: int, size: int) -> str:
 
 
 class Candidate(NamedTuple):
-    """A player's opinion of one move."""
+    """A move that a player considers, with its value and principal variation.
+
+    >>> import rlgo
+    >>> player = rlgo.GreedyPlayer(rlgo.ValueFunction(rlgo.load_weights(rlgo.shipped_weights(9))))
+    >>> game = rlgo.Game(9)
+    >>> game.play("E3")
+    >>> best = player.candidates(game)[0]
+    >>> rlgo.to_vertex(best.move, 9), round(best.value, 2)
+    ('E5', 0.46)
+    """
 
     move: int  # a point, or PASS
     value: float  # P(Black wins) after the move
@@ -75,7 +84,7 @@ class SearchStatistics(NamedTuple):
 
 
 class Player(Protocol):
-    """Anything that plays Go: rlgo's own searches, and external engines behind `GtpClient`.
+    """The interface of everything that plays Go: rlgo's own players, and external engines behind `GtpClient`.
 
     A subclass must define `name` and `genmove`. All other methods are optional: the ones inherited from here do
     nothing.
@@ -89,8 +98,16 @@ class Player(Protocol):
     simulations, seconds : the player's own limits for each move; None: no limit
     stop : polled about every 10 ms during a search; returning True ends the search with the best move so far
     limit : seconds that the clock allows for the next move, on top of the player's own limits; None without a clock.
-        A player that takes more or less for a hard or easy move says here afterwards how long that was
+        A player that takes more or less time for a hard or easy move sets it to that time afterwards
     spare : seconds by which a hard move may exceed `limit`
+
+    >>> import rlgo
+    >>> class Passer(rlgo.Player):
+    ...     name = "passer"
+    ...     def genmove(self, game):
+    ...         return rlgo.PASS
+    >>> Passer()
+    <Passer 'passer', any board>
     """
 
     name: str
@@ -253,7 +270,16 @@ def won_by(color: int, value: float) -> float:
 
 
 class RandomPlayer(Player):
-    """Plays a uniformly random sensible move: a legal one outside its own single-point eyes, or a pass."""
+    """A player that chooses uniformly among the sensible moves.
+
+    A move is sensible if it is legal and does not fill a single-point eye of its own colour. Without one, it passes.
+
+    >>> import rlgo
+    >>> player, game = rlgo.RandomPlayer(seed=1), rlgo.Game(5)
+    >>> game.play(player.genmove(game))
+    >>> len(game.moves)
+    1
+    """
 
     def __init__(self, seed: Seed = None, name: str = "random") -> None:
         self.name = name
@@ -285,17 +311,24 @@ class AfterstateValues(Protocol):
 
 
 class GreedyPlayer(Player):
-    """Plays the move whose afterstate has the best value: a one-ply search (TD paper, Section 3.2).
+    """A player that chooses the move with the best afterstate value, a one-ply search (TD paper, Section 3.2).
 
     Black maximises the value and White minimises it. The choice is among the sensible moves; exact ties are broken
-    uniformly at random. The player passes if there is no sensible move, or to end a won game: after the opponent's
-    pass, if it is ahead by area with all stones alive.
+    uniformly at random. The player passes if there is no sensible move. It also passes to end a won game: after the
+    opponent's pass, if it is ahead by area with all stones alive.
 
     Parameters
     ----------
     value_function : evaluates the moves
     seed : seed of the random choices
     epsilon : probability of a uniformly random sensible move
+
+    >>> import rlgo
+    >>> player = rlgo.GreedyPlayer(rlgo.ValueFunction(rlgo.load_weights(rlgo.shipped_weights(9))))
+    >>> game = rlgo.Game(9)
+    >>> game.play("E3")
+    >>> rlgo.to_vertex(player.genmove(game), 9)
+    'E5'
     """
 
     def __init__(

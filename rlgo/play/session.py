@@ -45,10 +45,10 @@ class LastSearch(NamedTuple):
 
 
 class GameSession:
-    """A player in a game, with its clock and rules.
+    """A game that a player takes part in, with its clock, pondering and scoring.
 
-    A method that fails raises an RlgoError and leaves the game as it was. An exception inside the player, which is a
-    bug, prints its traceback on standard error and becomes an RlgoError, too.
+    A method that fails raises an `RlgoError` and leaves the game as it was. If the player raises another exception,
+    which is a bug, its traceback is printed on standard error, and it becomes an `RlgoError`, too.
 
     Attributes
     ----------
@@ -61,6 +61,13 @@ class GameSession:
         stones. If the other side counts them as alive after all, that may lose the game.
     last_search : the last search for a move, or None
     stop : polled during a search, like `Player.stop`; for a front end with its own way of interrupting
+
+    >>> import rlgo
+    >>> session = rlgo.GameSession(rlgo.RandomPlayer(seed=1), size=5)
+    >>> session.play(rlgo.from_vertex("C3", 5))
+    >>> move = session.genmove()
+    >>> session.game
+    <Game 5x5, komi 7.5, 2 moves, Black to play>
     """
 
     def __init__(

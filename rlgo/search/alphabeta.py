@@ -48,7 +48,15 @@ _HISTORY = 1e-3  # of a logit, for each squared depth
 
 @checked
 class Options(NamedTuple):
-    """Which enhancements of plain alpha-beta are on. Raises `RlgoError` for anything but True and False."""
+    """The enhancements of alpha-beta, each on or off.
+
+    Raises `RlgoError` for anything but True and False.
+
+    >>> import rlgo
+    >>> weights = rlgo.load_weights(rlgo.shipped_weights(9))
+    >>> rlgo.AlphaBeta(weights, depth=2, options=rlgo.Options(null_move=True))
+    <AlphaBeta 'alphabeta', 9x9>
+    """
 
     table: Annotated[
         bool, Key("Transposition table: values of positions that were met before, and the best move there.")

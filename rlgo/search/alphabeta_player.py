@@ -35,6 +35,12 @@ class AlphaBeta(Player):
     Raises
     ------
     RlgoError : for limits out of range
+
+    >>> import rlgo
+    >>> weights = rlgo.load_weights(rlgo.shipped_weights(9))
+    >>> player = rlgo.AlphaBeta(weights, depth=3, seed=1)
+    >>> rlgo.to_vertex(player.genmove(rlgo.Game(9)), 9)
+    'E5'
     """
 
     def __init__(

@@ -58,7 +58,7 @@ SHORT_LEARNING = Learning(alpha=0.1, alpha_half=1_000.0, games=10_000)
 
 
 class Dyna2(TdSearch):
-    """Dyna-2 as a player.
+    """A player that adds a short-term memory, learned by TD search, to a long-term memory: Dyna-2.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Dyna2(TdSearch):
         of its own; None: it stays as it is
     long_epsilon : the probability of a random real move (Algorithm 3 acts epsilon-greedily)
     long_save : a weight file to write the long-term memory to after each game that it learned from
-    learning, others : see `TdSearch`; they concern the short-term memory. V is what the long-term memory's is, if there
+    learning, others : see `TdSearch`; they concern the short-term memory. V is that of the long-term memory, if there
         is one, whatever `learning.value`
 
     Attributes
@@ -85,6 +85,13 @@ class Dyna2(TdSearch):
     Raises
     ------
     RlgoError : for a setting out of range, and for settings that cannot be combined
+
+    >>> import rlgo
+    >>> player = rlgo.Dyna2(9, rlgo.load_weights(rlgo.shipped_weights(9)), simulations=200, seed=1)
+    >>> game = rlgo.Game(9)
+    >>> game.play("E3")
+    >>> rlgo.to_vertex(player.genmove(game), 9)
+    'E5'
     """
 
     def __init__(

@@ -39,9 +39,14 @@ TABLE_SIMULATIONS = Whole(ge=1, le=10_000_000)  # each adds a state to the table
 
 @checked
 class TableLearning(NamedTuple):
-    """How the table learns; the defaults are those of greedy Monte-Carlo tree search.
+    """The settings of learning in the table of a `TableSearch`.
 
-    Raises `RlgoError` for a value out of range.
+    The defaults are those of greedy Monte-Carlo tree search. Raises `RlgoError` for a value out of range.
+
+    >>> import rlgo
+    >>> learning = rlgo.TableLearning(alpha=0.1, lambda_=0.8)
+    >>> rlgo.TableSearch(5, simulations=100, learning=learning)
+    <TableSearch 'table_search', 5x5, 100 simulations>
     """
 
     alpha: Annotated[float, AT_LEAST_0, Key("Step size; 0: 1 / N(s, a), so that values are means.")] = VISITS
@@ -188,7 +193,9 @@ def _find(b, known):
 
 
 class TableSearch(Player):
-    """TD search with table look-up as a player. It forgets what it learned before each move.
+    """A player that keeps a value for every state it visits: TD search with table look-up.
+
+    It forgets what it has learned before each move.
 
     Parameters
     ----------
@@ -203,6 +210,12 @@ class TableSearch(Player):
     states : `state_dtype`[simulations], tally.states of them in use; the root is the first
     tally : totals of the last search
     episode, visited : the last simulation, see `simulate_by_table`
+
+    >>> import rlgo
+    >>> player, game = rlgo.TableSearch(5, simulations=300, seed=1), rlgo.Game(5)
+    >>> game.play(player.genmove(game))
+    >>> int(player.tally.states)
+    300
     """
 
     def __init__(

@@ -77,7 +77,14 @@ THROUGHOUT = ALL_PLIES = MOST  # T: the learned policy to the end; learn_plies: 
 
 @checked
 class Simulation(NamedTuple):
-    """How to simulate. Raises `RlgoError` for a value out of range."""
+    """How far a simulation follows the learned policy, how much of it is learned from, and how long it may be.
+
+    Raises `RlgoError` for a value out of range.
+
+    >>> import rlgo
+    >>> rlgo.TdSearch(9, simulation=rlgo.Simulation(plies=10)).simulation.plies
+    10
+    """
 
     plies: Annotated[
         int,
@@ -227,7 +234,7 @@ def count(tally, finished, z):
 
 
 class TdSearch(Player):
-    """TD search as a player.
+    """A player that learns a value function from simulations of the current position: TD search.
 
     Parameters
     ----------
@@ -239,8 +246,8 @@ class TdSearch(Player):
         its schedule spans; `learning.averaging` has no effect. The policy's V is that of `learning`
     reset : forget what was learned before each move (Figure 9b)
     delay : move by the value function of this many own moves ago (Figure 9a)
-    workers : number of threads, each of which learns in a copy of the memory and hears every few simulations what the
-        others have learned (`change_log.py`). With several, the result depends on their timing
+    workers : number of threads. Each learns in its own copy of the memory, and they exchange their changes every few
+        simulations (`change_log.py`). With several, the result depends on their timing
     resign : resign if P(win) of the best move is below this
     seed : seed of all random numbers; None draws a fresh one each time
 
@@ -258,6 +265,11 @@ class TdSearch(Player):
     Raises
     ------
     RlgoError : for a setting out of range
+
+    >>> import rlgo
+    >>> player = rlgo.TdSearch(5, sizes=(1, 2, 3), simulations=5000, seed=1)
+    >>> rlgo.to_vertex(player.genmove(rlgo.Game(5)), 5)
+    'C3'
     """
 
     def __init__(

@@ -20,14 +20,14 @@ from rlgo.search.td_search import TdSearch
 
 
 class TwoPhase(Player):
-    """A simulation-based search followed by alpha-beta, as a player.
+    """A player that runs TD search or Dyna-2 first, and then alpha-beta on the values learned.
 
     Parameters
     ----------
     first : the first phase, a player with its own budget and seed
     depth : maximum depth of alpha-beta
     seconds : time per move, shared evenly: the first phase takes at most half, and alpha-beta gets the rest, up to
-        `depth`. None leaves it to the first phase's budget and `depth`
+        `depth`. None: the first phase's own budget and `depth` are the limits
     options, table_bits, workers, seed : see `AlphaBetaSearch`. The first phase has workers of its own
 
     Attributes
@@ -38,6 +38,12 @@ class TwoPhase(Player):
     Raises
     ------
     RlgoError : for limits out of range
+
+    >>> import rlgo
+    >>> first = rlgo.TdSearch(5, sizes=(1, 2, 3), simulations=5000, seed=1)
+    >>> player = rlgo.TwoPhase(first, depth=2, seed=1)
+    >>> rlgo.to_vertex(player.genmove(rlgo.Game(5)), 5)
+    'C3'
     """
 
     def __init__(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-
 import numpy as np
 import pytest
 from tree_tools import (
@@ -168,10 +166,3 @@ def test_a_users_prior_with_threads():
         assert (edges.n >= 1).all()
         assert (edges.n_amaf >= 10).all()
         assert tree.node_visits[node] == edges.n.sum()
-
-
-def test_the_example_in_the_docstring():
-    runner = doctest.DocTestRunner()
-    for example in doctest.DocTestFinder(recurse=False).find(TreeSearch, "TreeSearch"):
-        runner.run(example)
-    assert runner.summarize(verbose=False) == (0, 9)

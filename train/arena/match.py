@@ -166,8 +166,7 @@ def play_match(
         openings of a shorter match are the first ones of a longer match.
     fast : play in compiled code, thousands of games a second. Only for greedy and random players, by the rules of
         simulations (simple ko instead of superko, no early passes), and with different openings.
-    jobs : number of games at a time, each in its own process. Player objects play in this process, one game at a
-        time.
+    jobs : number of games at a time, each in its own process. Player objects play in this process, one at a time.
     cluster : play on this Ray cluster instead, at most `jobs` games at a time, or as many as it has CPUs if jobs = 1
     results : a JSONL file to which each game is appended. If it contains part of the same match, the match continues.
     sgf : a folder for a record of every game, with the players' comments on their moves
@@ -175,13 +174,17 @@ def play_match(
 
     Returns
     -------
-    the result. After Ctrl-C it is that of the games finished so far, marked `interrupted`.
+    the result. After Ctrl-C, it covers the games finished so far and is marked `interrupted`.
 
     Raises
     ------
     RlgoError : for bad arguments or specs, for an engine that cannot be started (again), and for a results file of
         another match.
     KeyboardInterrupt : if Ctrl-C comes before the first game is finished.
+
+    >>> from train import play_match
+    >>> play_match("greedy", "random", games=2, progress=False).wins
+    2.0
     """
     settings = MatchSettings(games, size, komi, seed, opening_plies, max_moves, time, sprt, check_scores, skip)
     for name, player in (("a", a), ("b", b)):

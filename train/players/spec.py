@@ -76,17 +76,21 @@ def parse_spec(text: str) -> Spec:
 
 
 def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, ...] = ()) -> Player:
-    """Make the player of a spec, for boards of one size.
+    """Make a player from a spec such as ``dyna2,simulations=500``, for boards of one size.
 
     Parameters
     ----------
     spec : as text, or parsed
     seed : seed for players whose spec sets none; None draws a fresh one each time
-    key : number of the game, if there are many: each game then has different random numbers, whatever the seed
+    key : number of the game, if there are many, so that each game has different random numbers, whatever the seed
 
     Raises
     ------
     RlgoError : for a bad spec, for missing weights, and for an engine that does not start or rejects the size.
+
+    >>> from train import make_player
+    >>> make_player("mc_rave,simulations=500", size=9, seed=1)
+    <TreeSearch 'mc_rave', 9x9, 500 simulations>
     """
     if not isinstance(spec, str | Spec):
         raise RlgoError(f'spec = {shown(spec)}: expected a player spec, such as "dyna2,sims=500"')
