@@ -18,15 +18,16 @@ from functools import cache
 import numpy as np
 
 from rlgo.base.jit import has_field, inline, njit
-from rlgo.features.liberties import (
-    follow_liberties,
+from rlgo.features.other_windows import (
+    follow_others,
     forget_gains,
-    is_plain,
-    liberty_fields,
-    renew_liberty_window,
-    reset_liberties,
+    has_others,
+    is_square,
+    other_fields,
+    renew_other,
+    reset_others,
 )
-from rlgo.features.shapes import WINDOWS_OVER_POINT, max_windows
+from rlgo.features.shapes import WINDOWS_OVER_POINT, configuration_type, max_windows
 from rlgo.go.board import BLACK, EMPTY, WHITE, breathes, is_eye, last_liberty
 from rlgo.go.rules import STRIP, padded_points
 
@@ -35,10 +36,10 @@ _POWER = np.array([3**d for d in range(9)], np.int64)
 
 
 @cache
-def shapes_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
+def shapes_dtype(size: int, room: int = 0) -> np.dtype:
     """Return the record type of the shapes on one board of this size (P padded points, W windows; colour index c - 1).
 
-    With windows that see liberties it begins with the fields of `liberties.liberty_fields`.
+    room : of the feature set; unless it is 0, the record begins with the fields of `other_windows.other_fields`
 
     Fields
     ------
@@ -57,9 +58,9 @@ def shapes_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
     delta[W] : scratch of `value.gain_of`
     """
     points = padded_points(size)
-    windows = max_windows(size, sees_liberties)
+    windows = max_windows(size, room)
     fields = [
-        *(liberty_fields(size) if sees_liberties else []),
+        *(other_fields(size) if room else []),
         ("x", np.float64, (2,)),
         ("n_captures", np.int32, (2,)),
         ("n_changed", np.int32),
@@ -70,7 +71,7 @@ def shapes_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
         ("mask", np.float32, (2, points)),
         ("delta", np.int32, (windows,)),
         ("now", np.float32, (2, windows)),
-        ("configuration", np.uint16, (windows,)),
+        ("configuration", configuration_type(room), (windows,)),
         ("changed", np.uint16, (windows,)),
         ("captures", np.uint16, (2, points)),
         ("last_liberty", np.uint16, (points,)),
@@ -82,9 +83,9 @@ def shapes_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
-def new_shapes(n: int, size: int, sees_liberties: bool = False) -> np.ndarray:
-    """Make n records of `shapes_dtype(size, sees_liberties)`; each needs a `reset` before use."""
-    return np.zeros(n, shapes_dtype(size, sees_liberties))
+def new_shapes(n: int, size: int, room: int = 0) -> np.ndarray:
+    """Make n records of `shapes_dtype(size, room)`; each needs a `reset` before use."""
+    return np.zeros(n, shapes_dtype(size, room))
 
 
 @inline
@@ -111,8 +112,8 @@ def _renew_window(sh, table, w):
     branch. The tables are padded for it.
     """
     g = table.g
-    if not is_plain(g, w):  # its gains are not kept by window
-        renew_liberty_window(sh, table, w)
+    if not is_square(g, w):  # its gains are not kept by window
+        renew_other(sh, table, w, has_others(g))
         return
     c = np.int64(sh.configuration[np.uint64(w)])
     ld = np.int64(g.ld_base[np.uint64(w)]) + c
@@ -227,8 +228,9 @@ def _follow_chain(b, sh, q):
 
 
 @inline
-def _renew_configurations(b, sh, g):
+def _renew_configurations(b, sh, table):
     """Bring the configurations up to date after a move on `b`, and list the windows that changed."""
+    g = table.g
     n = np.int64(0)
     for i in range(b.n_changed):
         p = np.int64(b.changed[np.uint64(i)])
@@ -243,7 +245,7 @@ def _renew_configurations(b, sh, g):
             sh.configuration[np.uint64(w)] = (
                 np.int64(sh.configuration[np.uint64(w)]) + digit * g.slot_power[np.uint64(p), np.uint64(slot)]
             )
-    n = follow_liberties(b, sh, g, n)
+    n = follow_others(b, sh, table, n, has_others(g))
     sh.n_changed = n
     for i in range(n):
         sh.dirty[np.uint64(sh.changed[np.uint64(i)])] = 0
@@ -255,7 +257,7 @@ def update_value(b, sh, table):
 
     For default policies, which choose no move by value. Afterwards `sh` needs a `reset` before its gains can be used.
     """
-    _renew_configurations(b, sh, table.g)
+    _renew_configurations(b, sh, table)
     for i in range(sh.n_changed):
         w = np.uint64(sh.changed[np.uint64(i)])
         now = shape_value(table.g, table.black, w, np.int64(sh.configuration[w]))
@@ -270,7 +272,7 @@ def update(b, sh, table):
     The windows that changed are left in `sh.changed[:sh.n_changed]`.
     """
     g = table.g
-    _renew_configurations(b, sh, g)
+    _renew_configurations(b, sh, table)
     for i in range(sh.n_changed):
         _renew_window(sh, table, np.int64(sh.changed[np.uint64(i)]))
 
@@ -348,7 +350,7 @@ def reset_gains(b, sh, table):
     sh.part[:] = 0
     sh.dirty[:] = 0
     sh.delta[:] = 0
-    _read_configurations(b, sh, table.g)
+    _read_configurations(b, sh, table)
     reweigh(sh, table)
     sh.last_liberty[:] = 0
     for p in range(b.color.shape[0]):
@@ -361,19 +363,20 @@ def reset_gains(b, sh, table):
 @njit
 def reset_value(b, sh, table):
     """Recompute only the configurations and x[0], by Black's weights; everything else needs one of the resets above."""
-    _read_configurations(b, sh, table.g)
+    _read_configurations(b, sh, table)
     sh.x[0] = x_of(sh.configuration, table)
 
 
 @inline
-def _read_configurations(b, sh, g):
+def _read_configurations(b, sh, table):
+    g = table.g
     for w in range(g.n_windows):
         configuration = np.int64(0)
-        if is_plain(g, w):
+        if is_square(g, w):
             for d in range(g.n_cells[w]):
                 configuration += _POWER[d] * np.int64(b.color[np.uint64(g.cell_point[w, d])])
         sh.configuration[w] = configuration
-    reset_liberties(b, sh, g)
+    reset_others(b, sh, table, has_others(g))
 
 
 @njit
@@ -387,7 +390,7 @@ def reweigh(sh, table):
         _renew_strip(sh, 0, start)
         _renew_strip(sh, 1, start)
     sh.is_fresh[:] = 0
-    forget_gains(sh, table.g)
+    forget_gains(sh, table, has_others(table.g))
 
 
 @njit

@@ -98,7 +98,7 @@ class LearnWorker:
         self.theta = self.memory.theta
         self.occurrences = self.memory.scratch.occurrences
         self._rules = make_rules(features.size, komi)
-        self._scratch = make_scratch(features.size, tally_dtype(), seed, sees_liberties=features.sees_liberties)
+        self._scratch = make_scratch(features.size, tally_dtype(), seed, room=features.room)
         self.episode, self.rng = self._scratch.episode, self._scratch.rng
 
     def _start(self, table: Table) -> None:

@@ -162,7 +162,7 @@ def _two_plies(targets: Targets, weights: Weights | None) -> _Step:
         raise RlgoError(f"two_step: expected weights for {targets.size}x{targets.size}")
     weights = weights.for_board(targets.size, "two_step")
     value = VALUES[weights.value]
-    two = new_two_plies(targets.size, weights.table(is_fused=True), value, weights.features.sees_liberties)
+    two = new_two_plies(targets.size, weights.table(is_fused=True), value, weights.features.room)
     rules, games = make_rules(targets.size, targets.komi), targets.games()
 
     def step(theta: np.ndarray, batch: np.ndarray) -> tuple[np.ndarray, float]:

@@ -44,7 +44,7 @@ from rlgo.search.td_search import ALL_PLIES, THROUGHOUT, Simulation, TdSearch
 from rlgo.search.two_phase import TwoPhase
 from train import settings
 from train.players.loading import loaded
-from train.settings import Count, Liberties, OneOf, Section, Sizes, SizesOrNone, Within, section
+from train.settings import Count, OneOf, Section, Sizes, SizesOrNone, Windows, Within, section
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -292,6 +292,7 @@ class TdSearchKeys(Keys):
         "span": "schedule_games",
         "lambda": "lambda_",
         "default": "default_policy",
+        "liberties": "windows",
     }
 
     simulations: CountOrNone = key(default_of(TdSearch, "simulations"), SIMULATIONS)
@@ -299,9 +300,7 @@ class TdSearchKeys(Keys):
     sizes: Sizes = key(
         default_of(TdSearch, "sizes"), "Window sizes of the local shape features, such as 1+2.", "tdsearch_shapes"
     )
-    liberties: Liberties = key(
-        default_of(TdSearch, "liberties"), "Its windows that see liberties, such as atari 2x2+atari plus."
-    )
+    windows: Windows = key(default_of(TdSearch, "windows"), "Its other windows, such as 2x3+atari plus.")
     policy_plies: PliesOrNever = key(
         _SIMULATION.plies,
         "T: plies of both colours, from the root, before the default policy takes over; never: it does not.",
@@ -383,7 +382,7 @@ class TdSearchKeys(Keys):
                 plies_or(self.policy_plies, THROUGHOUT), plies_or(self.learn_plies, ALL_PLIES), self.max_moves
             ),
             "default": default_policy_of(self),
-            "liberties": self.liberties,
+            "windows": self.windows,
             "reset": self.reset,
             "delay": self.delay,
             "workers": self.workers,

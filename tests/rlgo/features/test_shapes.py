@@ -81,7 +81,7 @@ def test_blocks_follow_each_other():
     for sharing in SHARINGS:
         features = make_features(5, (1, 3), sharing)
         kinds = SHARINGS[sharing]
-        assert [(b.size, b.kind) for b in features.blocks] == [(k, kind) for k in (1, 3) for kind in kinds]
+        assert [(b.window, b.kind) for b in features.blocks] == [(f"{k}x{k}", kind) for k in (1, 3) for kind in kinds]
         starts, stops = [b.start for b in features.blocks], [b.stop for b in features.blocks]
         assert starts == [1, *stops[:-1]]
         assert stops[-1] == features.n_weights + 1
@@ -99,7 +99,7 @@ def test_name():
 
 def some_shapes(features: FeatureSet, k: int, n: int) -> list[tuple[int, tuple[int, ...]]]:
     """(window, cells) of all shapes of a size, or of n random ones; and of n with cells of one kind missing."""
-    windows = [w for w, window in enumerate(features.windows) if window[0] == k]
+    windows = [w for w, window in enumerate(features.windows) if window[0] == f"{k}x{k}"]
     if k < 3:
         return [(w, digits(c, k)) for w in windows for c in range(3 ** (k * k))]
     rng = np.random.default_rng(features.size)
@@ -124,7 +124,7 @@ def check_classes(features: FeatureSet, n: int) -> None:
     table = features.expand(theta)
     assert table.dtype == np.float32
     for block in features.blocks:
-        k, index_of = block.size, {}
+        k, index_of = int(block.window[0]), {}
         for window, cells in some_shapes(features, k, n):
             anchor = features.windows[window][1:]
             sign, raw = naive.canonical(k, anchor, cells, features.size, block.kind)
@@ -165,9 +165,9 @@ def test_absent_blocks_read_zeros():
     # What a window reads as its other weight, and behind the end, is nobody's whatever the configuration.
     for sharing, absent in (("LD", "LI"), ("LI", "LD"), ("none", "LI")):
         features = make_features(5, (1, 2, 3), sharing)
-        for w, (k, _, _) in enumerate(features.windows):
+        for w, (name, _, _) in enumerate(features.windows):
             start = int((features.geometry.li_base if absent == "LI" else features.geometry.ld_base)[w])
-            assert not features.class_of[start : start + 3 ** (k * k)].any()
+            assert not features.class_of[start : start + 3 ** int(name[0]) ** 2].any()
         # A cell that holds a stone is looked up as if another were put there: up to 2 * 3^8 further on.
         assert not features.class_of[-2 * 3**9 :].any()
 
@@ -204,14 +204,14 @@ def test_shape_of_a_weight_is_its_canonical_shape(size, sharing):
             numbers = [block.start, block.stop - 1, *rng.integers(block.start, block.stop, 100).tolist()]
         for weight in numbers:
             found, row, col, cells = features.shape_of(weight)
-            k = block.size
+            k = int(block.window[0])
             assert found == block
             assert (cells.shape, cells.dtype) == ((k, k), np.uint8)
             flat = tuple(cells.ravel().tolist())
             raw = sum(c * 3**n for n, c in enumerate(flat))
             raw += (row * (size - k + 1) + col) * 3 ** (k * k)
             assert naive.canonical(k, (row, col), flat, size, block.kind) == (1, raw)
-            window = features.windows.index((k, row, col))
+            window = features.windows.index((block.window, row, col))
             assert features.class_of[entry(features, block.kind, window, flat)] == weight
             assert naive.to_index(features, (k, block.kind, raw)) == weight
 

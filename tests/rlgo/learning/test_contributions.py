@@ -38,8 +38,9 @@ def test_every_window_by_the_definition(sizes, sharing):
                 for name, sign in active.items()
             }
             assert {w.kind: w.weight for w in here if w.weight} == pytest.approx(by_kind)
-            k, row, col = weights.features.windows[i]
-            assert {(w.size, w.row, w.col, w.block[:3]) for w in here} == {(k, row, col, f"{k}x{k}")}
+            name, row, col = weights.features.windows[i]
+            k = int(name[0])
+            assert {(w.name, w.row, w.col, w.block[:3]) for w in here} == {(name, row, col, name)}
             cells = [[stones_of(game).get((row + y, col + x), EMPTY) for x in range(k)] for y in range(k)]
             assert all(w.cells.tolist() == cells for w in here)
 

@@ -9,7 +9,6 @@ from random_play import random_game, random_theta
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS
 from mcts.tree import edges_of
-from rlgo.features.liberties import sees_liberties
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK
@@ -70,14 +69,14 @@ def test_q_rlgo_is_the_value_after_each_move():
 
 def test_td_search_learns_liberties():
     def search() -> TdSearch:
-        player = TdSearch(5, (1,), 60, liberties=ATARI, seed=3)
+        player = TdSearch(5, (1,), 60, windows=ATARI, seed=3)
         player.genmove(random_game(8, 2))
         return player
 
     player = search()
     np.testing.assert_array_equal(player.theta_bar, search().theta_bar)
     memory = player.memory()
-    assert memory.features.liberties == ATARI
+    assert memory.features.others == ATARI
     assert [np.any(memory.block(block)) for block in memory.features.blocks] == [True] * 3
     game = random_game(8, 2)
     np.testing.assert_allclose(player.evaluate(game), ValueFunction(memory).afterstates(game.board), atol=1e-6)
@@ -86,7 +85,7 @@ def test_td_search_learns_liberties():
 @pytest.mark.parametrize("apart", [False, True])
 def test_dyna2_starts_from_a_long_term_memory_that_sees_liberties(apart):
     weights, game = random_weights("LI+LD"), random_game(8, 3)
-    player = Dyna2(5, weights, (1, 2), simulations=1, apart=apart, liberties=() if apart else ATARI, seed=1)
+    player = Dyna2(5, weights, (1, 2), simulations=1, apart=apart, windows=() if apart else ATARI, seed=1)
     before = player.evaluate(game).copy()
     np.testing.assert_allclose(before, ValueFunction(weights).afterstates(game.board), atol=1e-5)
     player.search(game)
@@ -119,7 +118,7 @@ def test_a_first_phase_whose_long_term_memory_alone_sees_liberties():
 
 def test_a_first_phase_that_sees_liberties_leaves_nothing_to_compile(monkeypatch):
     """The kernels of the tree search are compiled for the tables that it will search with."""
-    first = TdSearch(5, (1, 2), 20, liberties=ATARI, seed=1)
+    first = TdSearch(5, (1, 2), 20, windows=ATARI, seed=1)
     search = TreeSearch(5, ALGORITHMS["heuristic_mc_rave"], 20, prior_search=first, seed=1)
     used = []
     task = search._task
@@ -127,4 +126,4 @@ def test_a_first_phase_that_sees_liberties_leaves_nothing_to_compile(monkeypatch
     search.warm_up()
     assert search.search(random_game(4, 1)).simulations == 20
     assert len(used) > 1
-    assert all(sees_liberties(table.g) for table in used)
+    assert all(table.g.room == 1 for table in used)
