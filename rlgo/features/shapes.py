@@ -313,7 +313,6 @@ class FeatureSet:
                 start[key] = end
                 self.parts.append(Part(end, name, "LD", *images[symmetry]))
                 end += kind_of(name).span(form)
-            g.ld_base[w] = start.get(key, 0)
             g.n_cells[w] = len(form.cells)
             for j, i in form.cells:
                 moved = move_cell(symmetry, j, i, form)
@@ -329,11 +328,9 @@ class FeatureSet:
         if end > _MOST_PLACES:
             raise RlgoError(f"{self.name}: {end:,} shapes to tell apart, expected at most {_MOST_PLACES:,}")
         self._end = end
-        for w, (name, form, _, _) in enumerate(canonical):
-            own = anywhere.get((name, form), end)  # behind the end there are zeros
-            g.li_base[w] = own
-            if self._has_one_table(name) and self.liberty_sharing == "LI":
-                g.ld_base[w], g.li_base[w] = own, end
+        for w, key in enumerate(canonical):
+            own = anywhere.get(key[:2], end)  # behind the end there are zeros
+            g.ld_base[w], g.li_base[w] = (start[key], own) if key in start else (own, end)
 
     def _number_weights(self) -> np.ndarray:
         """Assign numbers to the classes, block by block, and return `class_of`."""
@@ -502,11 +499,10 @@ def count_weights(size: int, sizes: tuple[int, ...], sharing: str) -> int:
         kind = kind_of(square(k))
         places = [(row, col) for _, row, col in windows_of(kind, size)]
         for sharing_kind in SHARINGS[sharing]:
-            if sharing_kind == "LI":
-                places = places[:1]
-            elif sharing_kind == "LD":
-                places = list({min(move_window(i, kind.form, *place, size)[1:] for i in range(8)) for place in places})
-            total += sum(window_classes(sharing_kind, 3, kind.form, *place, size)[1] for place in places)
+            turns = range(8) if sharing_kind == "LD" else range(1)
+            apart = {min(move_window(i, kind.form, *place, size)[1:] for i in turns) for place in places}
+            canonical = [(0, 0)] if sharing_kind == "LI" else apart
+            total += sum(window_classes(sharing_kind, 3, kind.form, *place, size)[1] for place in canonical)
     return total
 
 

@@ -177,9 +177,7 @@ def best_afterstate(b, sh, table, rng):
         if sh.is_fresh[c, np.uint64(p)] == 0:
             sh.gain_capture[c, np.uint64(p)] = _capture_gain(b, sh, table, p)
             sh.is_fresh[c, np.uint64(p)] = 1
-        gain_capture = np.float32(
-            sh.gain_capture[c, np.uint64(p)] + gain_of_others(b, sh, table, p, has)
-        )
+        gain_capture = np.float32(sh.gain_capture[c, np.uint64(p)] + gain_of_others(b, sh, table, p, has))
         best, ties, choice = keep_best(p, gain_capture, best, ties, choice, rng)
     return choice, n_candidates + sh.n_captures[c]
 

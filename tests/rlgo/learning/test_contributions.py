@@ -65,7 +65,7 @@ def test_the_differences_of_a_move_add_up_to_that_of_the_logits(sizes, sharing):
             found = changes(weights, game.board, after.board)
             logits = [math.log(v / (1 - v)) for v in (V.value(game.board), V.value(after.board))]
             assert sum(c.difference for c in found) == pytest.approx(logits[1] - logits[0], abs=1e-4)
-            windows = {(c.after.size, c.after.row, c.after.col) for c in found}
+            windows = {(c.after.name, c.after.row, c.after.col) for c in found}
             assert len(windows) >= len(sizes)  # at least one of each size lies over the point
 
 
