@@ -23,9 +23,8 @@ MOST_CELLS, MOST_SIDE = 9, 5
 MOST_SHAPES = 5**9  # configurations of one window: room for a 3x3 window that sees atari
 
 WINDOWS_WORDS = (
-    'names such as "2x3", "atari plus" or "liberties .x/xx": first stones (may be left out), atari or liberties; then '
-    f"HxW, plus, or a picture of the cells with rows between slashes; up to {MOST_CELLS} cells within "
-    f"{MOST_SIDE}x{MOST_SIDE}, 7 that see liberties"
+    f'names such as "2x3", "atari plus" or "liberties .x/xx", up to {MOST_CELLS} cells (7 that see liberties) within '
+    f"{MOST_SIDE}x{MOST_SIDE}"
 )
 
 

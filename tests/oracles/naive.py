@@ -282,6 +282,12 @@ def to_place(features: Any, window: int, cells: tuple[int, ...]) -> int:
     return sum(3**d * colors[int(p)] for d, p in enumerate(g.cell_point[window, : k * k]))
 
 
+def entry(features: Any, kind: str, window: int, cells: tuple[int, ...]) -> int:
+    """Where in the table the weight of a shape is."""
+    g = features.geometry
+    return int((g.li_base if kind == "LI" else g.ld_base)[window]) + to_place(features, window, cells)
+
+
 def to_index(features: Any, weight: Weight) -> int:
     """The index into theta that `rlgo.features.shapes` gives to a weight."""
     k, kind, raw = weight

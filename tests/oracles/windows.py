@@ -16,6 +16,13 @@ from rlgo.go.board import BLACK, EMPTY, WHITE
 CLASSES = {"atari": 2, "liberties": 3}
 Shape = frozenset
 
+# Kinds of windows to test with.
+ATARI = ("atari 2x2", "atari plus")
+ALL = ("liberties 2x2", "liberties plus")
+STONES = ("2x3", "plus", ".x/x.", "1x4")
+MIXED = ("1x2", "atari plus", "liberties .x/xx")
+WIDE = ("liberties 2x3",)  # 7^6 = 117,649 configurations, more than 16 bits hold
+
 
 def classes_of(name: str) -> int:
     """The liberty classes that a kind of window tells apart."""

@@ -9,7 +9,8 @@ import pytest
 from oracles import naive
 from oracles import windows as naive_windows
 from oracles.naive import NaiveBoard, from_core
-from random_play import random_theta
+from oracles.windows import ALL, ATARI, MIXED, STONES, WIDE
+from random_play import random_board, random_theta
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.jit import copy_record, make_rng, njit, random_unit
@@ -17,30 +18,12 @@ from rlgo.base.settings import ACTIVE, Learning, Policy
 from rlgo.features.incremental import new_shapes, reset, update, x_of
 from rlgo.features.kinds import kind_of
 from rlgo.features.other_windows import has_others, renew_gains
-from rlgo.features.rewriting import fuse, unshare
 from rlgo.features.shapes import FeatureSet, Table, make_features
 from rlgo.features.weights import Weights
-from rlgo.go.board import PASS, is_legal, new_board, new_boards, play, random_move
+from rlgo.go.board import PASS, is_legal, new_boards, play, random_move
 from rlgo.go.rules import zobrist
 from rlgo.learning.learner import LearnWorker
 from rlgo.learning.value import ValueFunction, best_afterstate, gain_of
-
-ATARI = ("atari 2x2", "atari plus")
-ALL = ("liberties 2x2", "liberties plus")
-STONES = ("2x3", "plus", ".x/x.", "1x4")
-MIXED = ("1x2", "atari plus", "liberties .x/xx")
-WIDE = ("liberties 2x3",)  # 7^6 = 117,649 configurations, more than 16 bits hold
-
-
-def random_board(size: int, moves: int, seed: int) -> tuple[np.record, NaiveBoard]:
-    """The same random position twice."""
-    b, board, rng = new_board(size), NaiveBoard(size), make_rng(seed)
-    for _ in range(moves):
-        p = random_move(b, rng)
-        play(b, p, zobrist(size))
-        board.play(from_core(size, p))
-    return b, board
-
 
 # ---------------------------------------------------------------------------------------------
 # Weights
@@ -76,40 +59,6 @@ def test_squares_are_what_sizes_are_short_for():
     assert mixed.names == ("1x1", "2x2", "2x3", "plus", "atari 1x2", "liberties 2x3")
     assert (mixed.sizes, mixed.others) == ((1, 2), mixed.names[2:])
     assert make_features(*mixed.arguments) is mixed
-
-
-@pytest.mark.parametrize(
-    ("others", "sharing"),
-    [
-        (ATARI, "LI"),
-        (ALL, "LI+LD"),
-        (("atari 2x3",), "LI+LD"),
-        (("atari 2x2", "atari 2x3", "atari plus"), "LD"),
-        (ATARI, "inversion"),
-        (("liberties plus",), "none"),
-        (STONES, "LI+LD"),
-        ((".x./xxx/.x.", "xox", "x.x/.x."), "LI+LD"),
-        (("2x3",), "LD"),
-        (("plus", "ox"), "none"),
-        (MIXED, "LI+LD"),
-        (WIDE, "LI"),
-        (("atari 3x3",), "LI"),
-    ],
-)
-def test_classes_equal_trying_every_symmetry(others, sharing):
-    features = make_features(5, (1,), sharing, others, sharing)
-    name_of, index_of = {}, {}
-    for seed in range(60):
-        _, board = random_board(5, seed % 30 + 1, seed)
-        for _, weights in naive_windows.places(board.stones, features):
-            for kind, own, shape, index in weights:
-                sign, name = naive_windows.canonical(shape, 5, own)
-                assert (sign == 0) == (index == 0)
-                if sign:  # always the same name for an index and the same index for a name, with the same signs
-                    known = name_of.setdefault(abs(index), (kind, own, name, sign * index > 0))
-                    assert known == (kind, own, name, sign * index > 0)
-                    assert index_of.setdefault((kind, own, name), abs(index)) == abs(index)
-    assert len(index_of) > 150
 
 
 def test_shape_of_a_weight():
@@ -264,26 +213,6 @@ def test_squares_are_a_special_case_without_other_windows():
     for seed in range(5):
         board, _ = random_board(5, 4 * seed, seed)
         np.testing.assert_array_equal(a.afterstates(board), b.afterstates(board))
-
-
-@pytest.mark.parametrize("others", [ATARI, ("atari 2x3",), MIXED, STONES], ids=str)
-@pytest.mark.parametrize("sharing", ["LI", "LI+LD"])
-def test_values_without_sharing_and_fused(sharing, others):
-    features = make_features(5, (1, 2, 3), "LI+LD", others, sharing)
-    weights = Weights(features, random_theta(features, 5, 0.2))
-    whole, theta = unshare(features, weights.theta)
-    assert whole.sharing == "none"
-    sh = new_shapes(1, 5, features.room)[0]
-    for seed in range(4):
-        board, _ = random_board(5, 6 * seed, seed)
-        value = ValueFunction(weights).value(board)
-        reset(board, sh, weights.table())
-        fused = weights.table(is_fused=True), fuse(whole, whole.expand(theta))
-        for table in (whole.table(theta), weights.table(features.names), *fused):
-            configuration = new_shapes(1, 5, features.room)[0]
-            reset(board, configuration, table)
-            assert x_of(configuration.configuration, table) == pytest.approx(sh.x[0], abs=1e-4)
-            assert 1 / (1 + np.exp(-float(configuration.x[0]))) == pytest.approx(value, abs=1e-4)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from rlgo.features.weights import (
     save_weights,
     shipped_weight_sizes,
     shipped_weights,
+    show,
     strongest,
 )
 from rlgo.go.board import new_board, play
@@ -240,6 +241,13 @@ def test_weights_of_other_windows_survive_their_file(tmp_path):
     assert features.name == "5x5 1x1+2x2+.x/x. LI+LD, atari plus + liberties 2x3 LI+LD"
     # Files without such windows stay readable by earlier versions.
     assert Weights(make_features(5), np.zeros(make_features(5).n_weights + 1, np.float32)).meta()["version"] == 1
+
+
+def test_other_windows_are_drawn():
+    features = make_features(5, (), "LI", (".x/xx",))
+    text = show(Weights(features, np.arange(features.n_weights + 1, dtype=np.float32)), 2, unicode=False)
+    assert text.startswith(".x/xx-LI")
+    assert "+" + f"{features.n_weights:.3f}" in text
 
 
 def test_files_of_version_2_stay_readable(tmp_path):
