@@ -24,8 +24,8 @@ from rlgo.features.other_windows import (
     has_others,
     is_square,
     other_fields,
-    renew_other,
     reset_others,
+    shape_value,
 )
 from rlgo.features.shapes import WINDOWS_OVER_POINT, configuration_type, max_windows
 from rlgo.go.board import BLACK, EMPTY, WHITE, breathes, is_eye, last_liberty
@@ -54,7 +54,7 @@ def shapes_dtype(size: int, room: int = 0) -> np.dtype:
     touched[P] : the last move (its number, one byte) that changed a window over the point
     last_liberty[P] : by chain, as `board.last_liberty`
     ko : the ko point that the masks take into account
-    dirty[W] : scratch; changed[W], n_changed : windows that the last move changed
+    dirty[W] : scratch; changed[W + 1], n_changed : windows that the last move changed
     delta[W] : scratch of `value.gain_of`
     """
     points = padded_points(size)
@@ -72,7 +72,7 @@ def shapes_dtype(size: int, room: int = 0) -> np.dtype:
         ("delta", np.int32, (windows,)),
         ("now", np.float32, (2, windows)),
         ("configuration", configuration_type(room), (windows,)),
-        ("changed", np.uint16, (windows,)),
+        ("changed", np.uint16, (windows + 1,)),
         ("captures", np.uint16, (2, points)),
         ("last_liberty", np.uint16, (points,)),
         ("is_capture", np.uint8, (2, points)),
@@ -86,13 +86,6 @@ def shapes_dtype(size: int, room: int = 0) -> np.dtype:
 def new_shapes(n: int, size: int, room: int = 0) -> np.ndarray:
     """Make n records of `shapes_dtype(size, room)`; each needs a `reset` before use."""
     return np.zeros(n, shapes_dtype(size, room))
-
-
-@inline
-def shape_value(g, weights, window, configuration):
-    """Return the weight of the shape that a window holds: sign_LD theta_LD + sign_LI theta_LI (equation 9)."""
-    ld = np.int64(g.ld_base[np.uint64(window)]) + configuration
-    return _look_up(g, weights, ld, np.int64(g.li_base[np.uint64(window)]) + configuration)
 
 
 @inline
@@ -112,18 +105,17 @@ def _renew_window(sh, table, w):
     branch. The tables are padded for it.
     """
     g = table.g
-    if not is_square(g, w):  # its gains are not kept by window
-        renew_other(sh, table, w, has_others(g))
-        return
     c = np.int64(sh.configuration[np.uint64(w)])
-    ld = np.int64(g.ld_base[np.uint64(w)]) + c
-    li = np.int64(g.li_base[np.uint64(w)]) + c
-    now_black = _look_up(g, table.black, ld, li)
-    now_white = _look_up(g, table.white, ld, li)
+    now_black = shape_value(g, table.black, w, c)
+    now_white = shape_value(g, table.white, w, c)
     sh.x[0] += np.float64(now_black) - np.float64(sh.now[0, np.uint64(w)])
     sh.x[1] += np.float64(now_white) - np.float64(sh.now[1, np.uint64(w)])
     sh.now[0, np.uint64(w)] = now_black
     sh.now[1, np.uint64(w)] = now_white
+    if not is_square(g, w):  # its gains are not kept by window
+        return
+    ld = np.int64(g.ld_base[np.uint64(w)]) + c
+    li = np.int64(g.li_base[np.uint64(w)]) + c
     now = (now_black, now_white)
     n = np.int64(g.n_cells[np.uint64(w)])
     if n == 9:  # a constant loop is unrolled

@@ -1,9 +1,9 @@
 """Kinds of windows by name: what the states of their cells tell apart, and which cells they have.
 
-Start reading at `kind_of`. A name such as "atari 2x3" has two parts. The first says what the states of a cell tell
-apart, see `SEES`; "stones" may be left out. The second is the form: HxW, a name in `FORMS`, or a picture of the cells,
-x, with rows between slashes, such as ".x/xx". Another letter for one of them, o, lets windows hang over the edge of the
-board, as long as this cell does not. A kind includes its rotations and reflections.
+Start reading at `kind_of`. A name such as "atari 2x3" has two parts: what the states of a cell tell apart, a name in
+`SEES` ("stones" may be left out), and a form. The form is HxW, a name in `FORMS`, or a picture of the cells, x, with
+rows between slashes, such as ".x/xx". If one cell is an o instead, windows may hang over the edge of the board, unless
+this cell does. A kind includes its rotations and reflections.
 
 Nothing heavy is imported, so that reading a config does not load numba.
 """
@@ -83,14 +83,12 @@ def kind_of(name: str) -> Kind:
     centre = next(((j, i) for j, i in cells if rows[j][i] == "o"), None)
     height, width = len(rows), len(rows[0])
     is_tight = {j for j, _ in cells} >= {0, height - 1} and {i for _, i in cells} >= {0, width - 1}
-    if not is_tight or max(height, width) > MOST_SIDE or len(cells) > MOST_CELLS or picture.count("o") > 1:
+    is_small = max(height, width) <= MOST_SIDE and len(cells) <= MOST_CELLS
+    if not is_tight or not is_small or picture.count("o") > 1 or (1 + 2 * n_classes) ** len(cells) > MOST_SHAPES:
         raise unknown
-    form = {_canonical(cells): word for word, cells in FORMS.items()}.get(picture, picture)
-    form = form if {".", "o"} & {*picture} else f"{height}x{width}"
-    kind = Kind(form if n_classes == 1 else f"{sees} {form}", Form(height, width, cells), n_classes, centre)
-    if kind.span(kind.form) > MOST_SHAPES:
-        raise unknown
-    return kind
+    known = {_canonical(of_form): form for form, of_form in FORMS.items()}
+    form = known.get(picture, picture) if {".", "o"} & {*picture} else f"{height}x{width}"
+    return Kind(form if n_classes == 1 else f"{sees} {form}", Form(height, width, cells), n_classes, centre)
 
 
 def _canonical(picture: str) -> str:
@@ -102,10 +100,10 @@ def _canonical(picture: str) -> str:
     return min(map("/".join, images), key=lambda image: (image.count("/"), image))
 
 
-def check_windows(windows: object, key: str = "windows") -> tuple[str, ...]:
+def check_windows(windows: object) -> tuple[str, ...]:
     """Return the canonical names of windows, each once and in the order of a feature set. `RlgoError` for others."""
     if not isinstance(windows, tuple | list) or not all(isinstance(name, str) for name in windows):
-        raise RlgoError(f"{key} = {shown(windows)}: expected {WINDOWS_WORDS}")
+        raise RlgoError(f"windows = {shown(windows)}: expected {WINDOWS_WORDS}")
     kinds = {kind_of(name) for name in windows}
     in_order = sorted(kinds, key=lambda kind: (kind.n_classes, not kind.is_square, kind.name))
     return tuple(kind.name for kind in in_order)

@@ -73,10 +73,7 @@ def other_fields(size: int) -> list[tuple]:
 
 
 def has_others(g):
-    """Return True for a geometry with other windows than squares, and None, which numba tells by its type, for others.
-
-    A function that gets None compiles to nothing but what it does with it.
-    """
+    """Return True for a geometry with other windows than squares, else None: a type for which little is compiled."""
     return True if has_field(g, "n_classes") else None
 
 
@@ -96,6 +93,15 @@ def is_square(g, w):
 def has_two_weights(g, w):
     """Return whether shapes of window w may have two weights, LD and LI; else `li_base` need not be read."""
     return not has_field(g, "one_table") and (not has_field(g, "n_classes") or w < g.n_double)
+
+
+@inline
+def shape_value(g, weights, w, configuration):
+    """Return the weight of the shape that a window holds: sign_LD theta_LD + sign_LI theta_LI (equation 9)."""
+    value = weights[np.uint64(np.int64(g.ld_base[np.uint64(w)]) + configuration)]
+    if has_two_weights(g, w):
+        value += weights[np.uint64(np.int64(g.li_base[np.uint64(w)]) + configuration)]
+    return value
 
 
 @inline
@@ -298,29 +304,6 @@ def _mark_around(b, sh, g):
                     _mark(sh, np.int64(sh.liberty[chain, np.uint64(m)]))
 
 
-@inline
-def _weight(g, weights, w, configuration):
-    """Return the weight of a shape in a window that is no square."""
-    value = weights[np.uint64(np.int64(g.ld_base[w]) + configuration)]
-    if w < g.n_double:
-        value += weights[np.uint64(np.int64(g.li_base[w]) + configuration)]
-    return value
-
-
-@inline
-def renew_other(sh, table, w, has):
-    """Recompute the contribution of a window that is no square to `x`."""
-    if has is None:
-        return
-    c = np.int64(sh.configuration[np.uint64(w)])
-    now_black = _weight(table.g, table.black, np.uint64(w), c)
-    now_white = _weight(table.g, table.white, np.uint64(w), c)
-    sh.x[0] += np.float64(now_black) - np.float64(sh.now[0, np.uint64(w)])
-    sh.x[1] += np.float64(now_white) - np.float64(sh.now[1, np.uint64(w)])
-    sh.now[0, np.uint64(w)] = now_black
-    sh.now[1, np.uint64(w)] = now_white
-
-
 @njit
 def reset_others(b, sh, table, has):
     """Recompute states, counts and configurations, which must be 0, from the board."""
@@ -415,7 +398,7 @@ def gain_of_others(b, sh, table, p, has):
         for i in _slots(g, p, k):
             w = np.uint64(g.window_at[np.uint64(i)])
             moved = np.int64(sh.configuration[w]) + digit * np.int64(g.power_at[np.uint64(i)])
-            gain += np.float64(_weight(g, weights, w, moved)) - np.float64(sh.now[np.uint64(color - 1), w])
+            gain += np.float64(shape_value(g, weights, w, moved)) - np.float64(sh.now[np.uint64(color - 1), w])
     return gain if color == BLACK else -gain
 
 
@@ -451,7 +434,7 @@ def _wide_gain(b, sh, table, p):
         w = np.uint64(sh.changed[np.uint64(i)])
         moved = np.int64(sh.configuration[w]) + np.int64(sh.delta[w])
         sh.delta[w] = 0
-        gain += np.float64(_weight(g, weights, w, moved)) - np.float64(sh.now[np.uint64(color - 1), w])
+        gain += np.float64(shape_value(g, weights, w, moved)) - np.float64(sh.now[np.uint64(color - 1), w])
     return gain if color == BLACK else -gain
 
 

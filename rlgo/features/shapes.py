@@ -34,7 +34,6 @@ canonical window's part. On 9x9 that leaves 10 parts of 3^9 instead of 49, which
 
 from __future__ import annotations
 
-import math
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -42,7 +41,7 @@ import numpy as np
 
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.settings import SHARINGS, SIZES, board_size
-from rlgo.features.kinds import Form, check_windows, kind_of, square
+from rlgo.features.kinds import MOST_CELLS, MOST_SIDE, Form, check_windows, kind_of, square
 from rlgo.features.windows import (
     inside,
     move_cell,
@@ -104,16 +103,16 @@ def geometry_dtype(size: int, one_table: bool = False, room: int = 0) -> np.dtyp
     slots_at[3 * P + 1] : where those with c classes over point p start in the last two, at [3p + c - 1]
     around_at[P + 1], around : the same for the points that share such a window with each point
     """
-    windows = max_windows(size, room)
-    points = padded_points(size)
+    windows, points = max_windows(size, room), padded_points(size)
+    slots = room * 4 * size * size * MOST_CELLS
     others = [
         ("n_classes", np.int32),
         ("fewest_classes", np.int32),
         ("slots_at", np.int32, (3 * points + 1,)),
         ("around_at", np.int32, (points + 1,)),
-        ("power_at", np.int32, (room * 32 * size * size,)),
-        ("window_at", np.uint16, (room * 32 * size * size,)),
-        ("around", np.uint16, (room * 25 * points,)),
+        ("power_at", np.int32, (slots,)),
+        ("window_at", np.uint16, (slots,)),
+        ("around", np.uint16, (points * (2 * MOST_SIDE - 1) ** 2,)),
     ]
     # It comes first, because numba mistakes a record that only has more fields at its end for the shorter one.
     fields = [
@@ -211,8 +210,10 @@ class FeatureSet:
         self.n_features = sum(kind_of(name).span(form) for name, form, _, _ in placed)
         self.blocks: list[Block] = []
         one_table = all("LI" not in SHARINGS[self.sharing_of(k)] or self._has_one_table(k) for k in names)
-        near = self._points_around()
-        self.room = self._room(near)
+        units = -(-sum(name in self.others for name, _, _ in self.windows) // (4 * size * size))
+        self.room = 1 << (units - 1).bit_length() if units else 0
+        if max_windows(size, self.room) > 2**16:  # then their numbers do not fit into 16 bits
+            raise RlgoError(f"{self.name}: {len(self.windows):,} windows, expected fewer")
         self.geometry = np.zeros(1, geometry_dtype(size, one_table, self.room))[0]
         self.parts: list[Part] = []
         self._place_windows()
@@ -220,7 +221,7 @@ class FeatureSet:
         self.n_weights = self.blocks[-1].stop - 1
         self._list_slots()
         if self.others:
-            self._list_other_slots(near)
+            self._list_other_slots()
 
     def __repr__(self) -> str:
         return f"<FeatureSet {self.name}: {self.n_weights:,} weights of {self.n_features:,} shapes>"
@@ -378,48 +379,23 @@ class FeatureSet:
                 g.near[p] = from_row_col(max(0, row - reach), max(0, col - reach), n)
                 g.near_rows[p] = min(n - 1, row + reach) - max(0, row - reach) + 1
 
-    def _points_around(self) -> dict[int, set[int]]:
-        """Find the points that share a window which is no square with each point that lies in one."""
-        near: dict[int, set[int]] = {}
-        for (name, row, col), form in zip(self.windows, self.forms, strict=True):
-            if name in self.others:
-                points = {from_row_col(row + j, col + i, self.size) for j, i in form.cells}
-                for p in points:
-                    near.setdefault(p, set()).update(points)
-        return near
-
-    def _room(self, near: dict[int, set[int]]) -> int:
-        """Return `room`. RlgoError for more windows than can be numbered."""
-        cells = [
-            len(form.cells) for (name, _, _), form in zip(self.windows, self.forms, strict=True) if name in self.others
-        ]
-        area = self.size * self.size
-        units = (
-            len(cells) / (4 * area),
-            sum(cells) / (32 * area),
-            sum(map(len, near.values())) / (25 * padded_points(self.size)),
-        )
-        room = 1 << math.ceil(math.log2(max(1, *units))) if cells else 0
-        if max_windows(self.size, room) > 2**16:
-            raise RlgoError(f"{self.name}: {len(self.windows):,} windows, expected fewer")
-        return room
-
-    def _list_other_slots(self, near: dict[int, set[int]]) -> None:
+    def _list_other_slots(self) -> None:
         """List the windows over each point that are no squares, by their liberty classes, and the points around it."""
         g, classes = self.geometry, [kind_of(name).n_classes for name in self.others]
         g.n_classes, g.fewest_classes = max(classes), min(classes)
         n_points = padded_points(self.size)
         over: list[list[tuple[int, int]]] = [[] for _ in range(3 * n_points)]
+        near: list[set[int]] = [set() for _ in range(n_points)]
         for w in range(int(g.n_squares), len(self.windows)):
-            kind = kind_of(self.windows[w][0])
-            for d, p in enumerate(g.cell_point[w, : g.n_cells[w]]):
+            kind, points = kind_of(self.windows[w][0]), g.cell_point[w, : g.n_cells[w]].tolist()
+            for d, p in enumerate(points):
                 over[3 * p + kind.n_classes - 1].append((w, kind.n_states**d))
+                near[p].update(points)
         g.slots_at[:] = np.cumsum([0, *map(len, over)])
         slots = [slot for slots in over for slot in slots]
         g.window_at[: len(slots)], g.power_at[: len(slots)] = np.transpose(slots)
-        around = [sorted(near.get(p, ())) for p in range(n_points)]
-        g.around_at[:] = np.cumsum([0, *map(len, around)])
-        g.around[: g.around_at[-1]] = [q for points in around for q in points]
+        g.around_at[:] = np.cumsum([0, *map(len, near)])
+        g.around[: g.around_at[-1]] = [q for points in near for q in sorted(points)]
 
     @cached_property
     def _canonical(self) -> np.ndarray:

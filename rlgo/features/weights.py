@@ -163,9 +163,10 @@ def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weigh
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
         raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not supported by this version of rlgo")
     others = tuple(meta.get("others", meta.get("liberties", ())))
-    sharing = meta["sharing"], meta.get("liberty_sharing", "LI")
-    features = make_features(meta["size"], tuple(meta["sizes"]), sharing[0], others, sharing[1])
-    return Weights(features, theta, meta["komi"], meta["value"], meta["games"], meta["provenance"])
+    windows = tuple(meta["sizes"]), meta["sharing"], others, meta.get("liberty_sharing", "LI")
+    return Weights(
+        make_features(meta["size"], *windows), theta, meta["komi"], meta["value"], meta["games"], meta["provenance"]
+    )
 
 
 def shipped_weight_sizes() -> list[int]:

@@ -122,7 +122,7 @@ class Dyna2(TdSearch):
         if long_save is not None and long_learning is None:
             raise RlgoError("long_save: expected a long-term memory that learns (long_learn=on)")
         if sizes is None:
-            sizes = (1, 2) if long_term is None else long_term.features.sizes
+            sizes = (long_term.features.sizes if long_term is not None else ()) or (1, 2)
         self.long_term = long_term
         self._written_out: Weights | None = None  # whose weights `long_table` holds
         self._sharing = sharing

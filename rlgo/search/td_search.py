@@ -296,7 +296,8 @@ class TdSearch(Player):
         n, size, features = self.workers, self.features.size, self.features
         older = min(self.delay + 1, 2 * size * size) if self.delay else 0  # a game has few more moves than that
         events = len(self.scratch[0].episode.event_window)
-        usual = size * size * int(features.geometry.n_slots.max())
+        g = features.geometry
+        usual = size * size * int(g.n_slots.max()) + int(g.n_cells[g.n_squares :].sum())
         most = events + len(features.windows)
         self._change_logs: list[ChangeLog] = make_change_logs(n, self.learning.alpha, usual, most) if n > 1 else []
         needed = (n + older) * self.theta_bar.nbytes + sum(
