@@ -27,12 +27,17 @@ from rlgo.features.other_windows import (
     reset_others,
     shape_value,
 )
-from rlgo.features.shapes import WINDOWS_OVER_POINT, configuration_type, max_windows
+from rlgo.features.shapes import WINDOWS_OVER_POINT, max_windows
 from rlgo.go.board import BLACK, EMPTY, WHITE, breathes, is_eye, last_liberty
 from rlgo.go.rules import STRIP, padded_points
 
 FORBIDDEN = np.float32(-np.inf)  # the mask of a point that a colour may not choose
 _POWER = np.array([3**d for d in range(9)], np.int64)
+
+
+def configuration_type(room: int) -> type:
+    """Return the type of configurations: those of squares fit into 16 bits."""
+    return np.uint32 if room else np.uint16
 
 
 @cache
@@ -220,9 +225,8 @@ def _follow_chain(b, sh, q):
 
 
 @inline
-def _renew_configurations(b, sh, table):
+def _renew_configurations(b, sh, g):
     """Bring the configurations up to date after a move on `b`, and list the windows that changed."""
-    g = table.g
     n = np.int64(0)
     for i in range(b.n_changed):
         p = np.int64(b.changed[np.uint64(i)])
@@ -237,7 +241,7 @@ def _renew_configurations(b, sh, table):
             sh.configuration[np.uint64(w)] = (
                 np.int64(sh.configuration[np.uint64(w)]) + digit * g.slot_power[np.uint64(p), np.uint64(slot)]
             )
-    n = follow_others(b, sh, table, n, has_others(g))
+    n = follow_others(b, sh, g, n, has_others(g))
     sh.n_changed = n
     for i in range(n):
         sh.dirty[np.uint64(sh.changed[np.uint64(i)])] = 0
@@ -249,7 +253,7 @@ def update_value(b, sh, table):
 
     For default policies, which choose no move by value. Afterwards `sh` needs a `reset` before its gains can be used.
     """
-    _renew_configurations(b, sh, table)
+    _renew_configurations(b, sh, table.g)
     for i in range(sh.n_changed):
         w = np.uint64(sh.changed[np.uint64(i)])
         now = shape_value(table.g, table.black, w, np.int64(sh.configuration[w]))
@@ -264,7 +268,7 @@ def update(b, sh, table):
     The windows that changed are left in `sh.changed[:sh.n_changed]`.
     """
     g = table.g
-    _renew_configurations(b, sh, table)
+    _renew_configurations(b, sh, g)
     for i in range(sh.n_changed):
         _renew_window(sh, table, np.int64(sh.changed[np.uint64(i)]))
 
@@ -342,7 +346,7 @@ def reset_gains(b, sh, table):
     sh.part[:] = 0
     sh.dirty[:] = 0
     sh.delta[:] = 0
-    _read_configurations(b, sh, table)
+    _read_configurations(b, sh, table.g)
     reweigh(sh, table)
     sh.last_liberty[:] = 0
     for p in range(b.color.shape[0]):
@@ -355,20 +359,19 @@ def reset_gains(b, sh, table):
 @njit
 def reset_value(b, sh, table):
     """Recompute only the configurations and x[0], by Black's weights; everything else needs one of the resets above."""
-    _read_configurations(b, sh, table)
+    _read_configurations(b, sh, table.g)
     sh.x[0] = x_of(sh.configuration, table)
 
 
 @inline
-def _read_configurations(b, sh, table):
-    g = table.g
+def _read_configurations(b, sh, g):
     for w in range(g.n_windows):
         configuration = np.int64(0)
         if is_square(g, w):
             for d in range(g.n_cells[w]):
                 configuration += _POWER[d] * np.int64(b.color[np.uint64(g.cell_point[w, d])])
         sh.configuration[w] = configuration
-    reset_others(b, sh, table, has_others(g))
+    reset_others(b, sh, g, has_others(g))
 
 
 @njit
@@ -382,7 +385,7 @@ def reweigh(sh, table):
         _renew_strip(sh, 0, start)
         _renew_strip(sh, 1, start)
     sh.is_fresh[:] = 0
-    forget_gains(sh, table, has_others(table.g))
+    forget_gains(sh, table.g, has_others(table.g))
 
 
 @njit

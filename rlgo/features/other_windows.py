@@ -118,7 +118,7 @@ def gain_at(sh, c, p, has):
 
 
 @njit
-def follow_others(b, sh, table, n, has):
+def follow_others(b, sh, g, n, has):
     """Bring the configurations up to date after a move on `b`, and add the windows that changed to sh.changed[:n].
 
     Returns the new n.
@@ -127,7 +127,6 @@ def follow_others(b, sh, table, n, has):
         return n
     if b.n_changed == 0:
         return n
-    g = table.g
     stride = b.stride
     color = np.int64(3 - b.to_play)
     sh.n_moved = 0
@@ -305,11 +304,10 @@ def _mark_around(b, sh, g):
 
 
 @njit
-def reset_others(b, sh, table, has):
+def reset_others(b, sh, g, has):
     """Recompute states, counts and configurations, which must be 0, from the board."""
     if has is None:
         return
-    g = table.g
     sh.stale[:] = 0
     sh.n_stale[:] = 0
     sh.other_gain[:] = 0.0
@@ -333,12 +331,12 @@ def reset_others(b, sh, table, has):
 
 
 @njit
-def forget_gains(sh, table, has):
+def forget_gains(sh, g, has):
     """Make all gains stale, after the weights changed."""
     if has is None:
         return
     for p in range(sh.count.shape[0]):
-        if table.g.around_at[p] < table.g.around_at[p + 1]:
+        if g.around_at[p] < g.around_at[p + 1]:
             _mark(sh, p)
 
 

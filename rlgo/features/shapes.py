@@ -65,11 +65,6 @@ def max_windows(size: int, room: int = 0) -> int:
     return sum((size - k + 1) ** 2 for k in SIZES) + room * 4 * size * size
 
 
-def configuration_type(room: int) -> type:
-    """Return the type of configurations: those of squares fit into 16 bits."""
-    return np.uint32 if room else np.uint16
-
-
 class Block(NamedTuple):
     """The weights of one kind of window under one kind of sharing: theta[start:stop]."""
 

@@ -32,17 +32,9 @@ import numpy as np
 
 from rlgo.base.jit import inline, njit
 from rlgo.base.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS
-from rlgo.features.incremental import x_of
+from rlgo.features.incremental import configuration_type, x_of
 from rlgo.features.other_windows import has_two_weights
-from rlgo.features.shapes import (
-    GROUP,
-    WINDOWS_OVER_POINT,
-    Classes,
-    FeatureSet,
-    Table,
-    configuration_type,
-    max_windows,
-)
+from rlgo.features.shapes import GROUP, WINDOWS_OVER_POINT, Classes, FeatureSet, Table, max_windows
 from rlgo.go.rules import max_plies
 from rlgo.learning.change_log import log_change
 from rlgo.learning.value import squash
