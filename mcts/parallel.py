@@ -61,8 +61,8 @@ class SearchThreads:
     n : number of threads. A single thread is the caller's own.
     batch : new nodes that may wait in each workspace for a user's prior
     seed : a single thread draws from it directly, several from its children
-    sees_liberties, knows_patterns : whether the value function of the prior knowledge sees liberties, and whether there
-        are learned patterns
+    room, knows_patterns : of the feature set of the prior knowledge (`FeatureSet.room`), and whether there are learned
+        patterns
     """
 
     def __init__(
@@ -72,12 +72,12 @@ class SearchThreads:
         n: int,
         batch: int,
         seed: np.random.SeedSequence,
-        sees_liberties: bool = False,
+        room: int = 0,
         knows_patterns: bool = False,
     ):
         self.trees = trees
         seeds = [seed] if n == 1 else seed.spawn(n)
-        self.workspaces = [new_workspace(size, batch, s, sees_liberties, knows_patterns) for s in seeds]
+        self.workspaces = [new_workspace(size, batch, s, room, knows_patterns) for s in seeds]
         self._executor = ThreadPoolExecutor(n) if n > 1 else None
 
     def run(self, n: int, task: Task) -> int:

@@ -47,7 +47,7 @@ from rlgo.base.errors import RlgoError, shown
 from rlgo.base.jit import compiling, seed_sequence
 from rlgo.base.ram import announce
 from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, Policy, board_size
-from rlgo.features.shapes import Table
+from rlgo.features.shapes import Table, with_others
 from rlgo.features.weights import Weights
 from rlgo.go.board import PASS
 from rlgo.go.coords import to_vertex
@@ -169,10 +169,10 @@ class TreeSearch(Player):
         sequence = seed_sequence(seed)
         self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))
         if prior_search is not None:
-            self._sees_liberties = prior_search.sees_liberties
+            self._room = prior_search.room
         else:
-            self._sees_liberties = self._weights is not None and self._weights.features.sees_liberties
-        kinds = self._sees_liberties, self._patterns is not None
+            self._room = 0 if self._weights is None else self._weights.features.room
+        kinds = self._room, self._patterns is not None
         self.threads = SearchThreads(size, trees, resources.workers, resources.batch, sequence, *kinds)
         self._user_prior = UserPrior(priors, size) if priors is not None else None
         self._is_warm = False
@@ -259,7 +259,7 @@ class TreeSearch(Player):
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that compiling costs no clock time; the trees are lost."""
-        knows = " with liberties" * self._sees_liberties + " with patterns" * (self._patterns is not None)
+        knows = with_others(self._room) + " with patterns" * (self._patterns is not None)
         knows += " with a softmax policy" * (self.default_policy.softmax is not None)
         knows += " with a learned policy" * (self.default_policy.kind == LEARNED)
         if self.prior_search is not None:  # first, since its values may see liberties

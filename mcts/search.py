@@ -125,11 +125,11 @@ class Workspace(NamedTuple):
 
 
 def new_workspace(
-    size: int, batch: int, seed: np.random.SeedSequence, sees_liberties: bool = False, knows_patterns: bool = False
+    size: int, batch: int, seed: np.random.SeedSequence, room: int = 0, knows_patterns: bool = False
 ) -> Workspace:
     """Return a workspace for one board size in which up to `batch` new nodes may wait for a user's prior.
 
-    sees_liberties : whether the value function of the prior knowledge has windows that see liberties
+    room : of the feature set of the prior knowledge
     knows_patterns : whether the prior knowledge has learned patterns
     """
     rng = _on_own_cache_lines(np.dtype(np.uint64))
@@ -137,7 +137,7 @@ def new_workspace(
     return Workspace(
         _on_own_cache_lines(board_dtype(size))[0],
         _on_own_cache_lines(path_dtype(size))[0],
-        _on_own_cache_lines(shapes_dtype(size, sees_liberties))[0],
+        _on_own_cache_lines(shapes_dtype(size, room))[0],
         _on_own_cache_lines(rollout_dtype(size))[0],
         rng,
         new_boards(batch, size),

@@ -1,12 +1,16 @@
-"""Random weights, and random games on 5x5."""
+"""Random weights, random games on 5x5, and random positions."""
 
 from __future__ import annotations
 
 import numpy as np
+from oracles.naive import NaiveBoard, from_core
 
+from rlgo.base.jit import make_rng
 from rlgo.features.shapes import FeatureSet, make_features
 from rlgo.features.weights import Weights
+from rlgo.go.board import new_board, play, random_move
 from rlgo.go.game import Game
+from rlgo.go.rules import zobrist
 
 SIZE = 5
 
@@ -30,3 +34,13 @@ def random_game(moves: int, seed: int, komi: float = 0.5) -> Game:
             break
         game.play(int(rng.choice(sensible)))
     return game
+
+
+def random_board(size: int, moves: int, seed: int) -> tuple[np.record, NaiveBoard]:
+    """The same random position twice."""
+    b, board, rng = new_board(size), NaiveBoard(size), make_rng(seed)
+    for _ in range(moves):
+        p = random_move(b, rng)
+        play(b, p, zobrist(size))
+        board.play(from_core(size, p))
+    return b, board

@@ -15,9 +15,9 @@ from rlgo.features.weights import Weights, load_weights
 PROVENANCE = {"seed": 12345678901234, "command": "rlgo train x --set run.name='ä'", "nested": {"a": [1, 2.5, None]}}
 
 
-def some_weights(size=5, sizes=(1, 2), sharing="LI+LD", *, seed=1, scale=1.0, **other) -> Weights:
-    features = make_features(size, sizes, sharing)
-    facts = {"komi": 6.5, "games": 123, "provenance": PROVENANCE, **other}
+def some_weights(size=5, sizes=(1, 2), sharing="LI+LD", others=(), *, seed=1, scale=1.0, **facts) -> Weights:
+    features = make_features(size, sizes, sharing, others)
+    facts = {"komi": 6.5, "games": 123, "provenance": PROVENANCE, **facts}
     return Weights(features, random_theta(features, seed, scale), **facts)
 
 

@@ -39,12 +39,12 @@ from train.settings import (
     FastGameCount,
     Folder,
     GroupedSection,
-    Liberties,
     Line,
     OneOf,
     PairedGames,
     Section,
-    Sizes,
+    SizesOrNone,
+    Windows,
     Within,
     as_tuple,
     different,
@@ -171,19 +171,30 @@ class FeaturesConfig(Section):
 
     prefix: ClassVar[str] = "features."
 
-    sizes: Sizes = Field(default=SIZES, description="Sides of the windows, ascending (TD, Section 3.1: 1x1 to 3x3).")
+    aliases: ClassVar[dict[str, str]] = {"liberties": "windows"}
+
+    sizes: SizesOrNone = Field(
+        default=SIZES,
+        description="Sides of square windows, short for 1x1, 2x2 and 3x3 (TD, Section 3.1); [] if all are others.",
+    )
     sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
         default="LI+LD",
         description="Which shapes share a weight (TD, Section 3.1.3). LI: anywhere on the board; LD: at one location.",
     )
-    liberties: Liberties = Field(
+    windows: Windows = Field(
         default=(),
-        description="Further windows, which see liberties: some of atari 2x2, atari 2x3, atari plus (a point and its "
-        "neighbours), or, with one, two, or more liberties, of liberties 2x2, liberties plus.",
+        description="Further windows by name: what a cell shows (stones, which may be left out; atari, chains in atari "
+        "apart; or liberties, chains with one, two and more of them apart), and a form: HxW, plus (a point and its "
+        "neighbours), or a picture, such as .x/xx (rlgo/features/kinds.py).",
     )
     liberty_sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
-        default="LI", description="Which of their shapes share a weight."
+        default="LI", description="Which shapes that show atari or liberties share a weight."
     )
+
+    def __post_init__(self) -> None:
+        """Refuse a feature set without windows."""
+        if not self.sizes and not self.windows:
+            raise RlgoError("features.sizes = [] cannot be combined with features.windows = []")
 
 
 @section

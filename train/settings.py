@@ -39,7 +39,8 @@ from pydantic_core import core_schema
 
 from rlgo.base.bounds import HUGE, Choice, Key, Number, OrWord, Switch, Whole, bounds_of, keys_of, name_of, words_of
 from rlgo.base.errors import RlgoError, cut, nearest, shown
-from rlgo.base.settings import EVEN_COUNT, FAST_GAMES, LIBERTY_WINDOWS, PAIRED_GAMES, SIZES, check_liberties
+from rlgo.base.settings import EVEN_COUNT, FAST_GAMES, PAIRED_GAMES, SIZES
+from rlgo.features.kinds import WINDOWS_WORDS, check_windows
 
 # ---------------------------------------------------------------------------------------------
 # How values are written
@@ -179,12 +180,11 @@ def _ascending(value: tuple[int, ...]) -> tuple[int, ...]:
     return value
 
 
-def _of_one_kind(value: tuple[str, ...]) -> tuple[str, ...]:
+def _known_windows(value: tuple[str, ...]) -> tuple[str, ...]:
     try:
-        check_liberties(value)
+        return check_windows(value)
     except RlgoError:
         raise ValueError("not such windows") from None
-    return value
 
 
 # A number of games or simulations: `games = 1e6` is fine.
@@ -208,11 +208,8 @@ Sizes = Annotated[
     Field(min_length=1),
     Expected("an ascending subset of [1, 2, 3], not empty"),
 ]
-Liberties = Annotated[
-    tuple[str, ...],
-    BeforeValidator(as_tuple),
-    AfterValidator(_of_one_kind),
-    Expected("some of " + ", or of ".join(map(json.dumps, LIBERTY_WINDOWS.values())) + ", in this order"),
+Windows = Annotated[
+    tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(_known_windows), Expected(f"a list of {WINDOWS_WORDS}")
 ]
 SizesOrNone = Annotated[
     tuple[int, ...],

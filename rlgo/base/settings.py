@@ -20,11 +20,6 @@ MOST_RINGS = 9  # around a move, in the largest shapes of patterns (nested_shape
 SIZES = (1, 2, 3)  # sides of the windows of local shape features
 SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("inversion",), "none": ("none",)}
 
-# Windows that see liberties (windows.py), by what they tell apart: atari; or one, two, or more liberties. (2x3 with
-# more than atari has too many configurations for 16 bits.)
-LIBERTY_CLASSES = {"atari": 2, "liberties": 3}
-LIBERTY_WINDOWS = {"atari": ("atari 2x2", "atari 2x3", "atari plus"), "liberties": ("liberties 2x2", "liberties plus")}
-
 LOGISTIC, LINEAR = 0, 1
 VALUES = {"logistic": LOGISTIC, "linear": LINEAR}
 CONSTANT, LINEAR_DECAY, HARMONIC, EXPONENTIAL = 0, 1, 2, 3
@@ -62,19 +57,6 @@ def board_size(size: object) -> int:
     if number is None or not BOARD_SIZE.admits(number):
         raise RlgoError(f"board size {shown(size)}: expected {MIN_SIZE} to {MAX_SIZE}")
     return number
-
-
-def check_liberties(liberties: object) -> tuple[str, ...]:
-    """Return the names of windows that can be in one feature set: some of either row of `LIBERTY_WINDOWS`, in order.
-
-    Raises RlgoError for any others.
-    """
-    if isinstance(liberties, tuple | list):
-        for windows in LIBERTY_WINDOWS.values():
-            if list(liberties) == [name for name in windows if name in liberties]:
-                return tuple(liberties)
-    rows = ", or of ".join(", ".join(windows) for windows in LIBERTY_WINDOWS.values())
-    raise RlgoError(f"liberties = {shown(liberties)}: expected some of {rows}, in this order")
 
 
 _HAS_AN_END = needs("schedule", "linear", "exponential")

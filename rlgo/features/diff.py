@@ -73,9 +73,8 @@ def diff(a: Weights, b: Weights) -> Difference:
     facts = _facts(a, b)
     is_unshared = a.features.name != b.features.name
     if is_unshared:
-        sizes = tuple(sorted({*a.features.sizes, *b.features.sizes}))
-        liberties = tuple(sorted({*a.features.liberties, *b.features.liberties}))
-        a, b = without_sharing(a, sizes, liberties), without_sharing(b, sizes, liberties)
+        windows = (*a.features.names, *b.features.names)
+        a, b = without_sharing(a, windows), without_sharing(b, windows)
     blocks = [_compare(block.name, a.block(block), b.block(block)) for block in a.features.blocks]
     return Difference(a, b, is_unshared, [*blocks, _compare("all", a.theta[1:], b.theta[1:])], facts)
 
@@ -144,7 +143,7 @@ def describe_difference(difference: Difference, names: tuple[str, str], top: int
 
 def _fold(weights: Weights) -> Weights:
     """Return the weights with sharing, if it can express them, so that symmetric shapes are drawn only once."""
-    if weights.features.sharing == "none" and not weights.features.liberties:
+    if weights.features.sharing == "none" and not weights.features.others:
         for sharing in ("LD", "inversion"):
             with suppress(RlgoError):
                 return convert(weights, sharing=sharing)

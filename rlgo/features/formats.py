@@ -105,8 +105,8 @@ def export_w(path: str | Path, weights: Weights) -> None:
     Raises RlgoError for weights that are not finite, or if the file cannot be written.
     """
     features, theta = weights.features, weights.theta[1:]
-    if features.liberties:
-        raise RlgoError(f"{path}: a .w file cannot hold windows that see liberties ({', '.join(features.liberties)})")
+    if features.others:
+        raise RlgoError(f"{path}: a .w file cannot hold windows other than squares ({', '.join(features.others)})")
     _check_finite(path, theta)
     if features.sharing == "none":
         empty = _is_empty(features)
@@ -219,20 +219,13 @@ def convert(weights: Weights, size: int | None = None, sharing: str | None = Non
     return replace(weights, provenance={**weights.provenance, "converted": history})
 
 
-def without_sharing(
-    weights: Weights, sizes: tuple[int, ...] | None = None, liberties: tuple[str, ...] | None = None
-) -> Weights:
-    """Write weights out without sharing, for their own windows or for others, whose new weights are 0.
+def without_sharing(weights: Weights, windows: tuple[str, ...] | None = None) -> Weights:
+    """Write weights out without sharing, for windows of their own names or of others, whose new weights are 0.
 
     Weights of 0 are +0, as in the original's own files.
     """
-    sizes = weights.features.sizes if sizes is None else sizes
-    liberties = weights.features.liberties if liberties is None else liberties
-    whole, theta = unshare(weights.features, weights.theta, liberties=liberties)
-    kept = (*sizes, *liberties)
-    parts = [theta[:1], *(theta[block.start : block.stop] for block in whole.blocks if block.size in kept)]
-    features = make_features(whole.size, sizes, "none", liberties, "none")
-    return replace(weights, features=features, theta=np.concatenate(parts) + 0.0)
+    features, theta = unshare(weights.features, weights.theta, windows or weights.features.names)
+    return replace(weights, features=features, theta=theta + 0.0)
 
 
 def _resize(weights: Weights, size: int) -> Weights:
@@ -247,8 +240,8 @@ def _reshare(weights: Weights, sharing: str) -> Weights:
     old = weights.features
     if sharing == "none":
         return without_sharing(weights)
-    if old.liberties:
-        raise RlgoError(f"{old.name}: windows that see liberties can only be converted to sharing none")
+    if old.others:
+        raise RlgoError(f"{old.name}: windows other than squares can only be converted to sharing none")
     new = make_features(old.size, old.sizes, sharing)
     if sharing == "LI+LD":
         # LD can express LI, so the solution is not unique. Here LI weights stay unchanged, and the rest becomes LD.

@@ -18,13 +18,14 @@ from functools import cache
 import numpy as np
 
 from rlgo.base.jit import has_field, inline, njit
-from rlgo.features.liberties import (
-    follow_liberties,
+from rlgo.features.other_windows import (
+    follow_others,
     forget_gains,
-    is_plain,
-    liberty_fields,
-    renew_liberty_window,
-    reset_liberties,
+    has_others,
+    is_square,
+    other_fields,
+    reset_others,
+    shape_value,
 )
 from rlgo.features.shapes import WINDOWS_OVER_POINT, max_windows
 from rlgo.go.board import BLACK, EMPTY, WHITE, breathes, is_eye, last_liberty
@@ -34,11 +35,16 @@ FORBIDDEN = np.float32(-np.inf)  # the mask of a point that a colour may not cho
 _POWER = np.array([3**d for d in range(9)], np.int64)
 
 
+def configuration_type(room: int) -> type:
+    """Return the type of configurations: those of squares fit into 16 bits."""
+    return np.uint32 if room else np.uint16
+
+
 @cache
-def shapes_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
+def shapes_dtype(size: int, room: int = 0) -> np.dtype:
     """Return the record type of the shapes on one board of this size (P padded points, W windows; colour index c - 1).
 
-    With windows that see liberties it begins with the fields of `liberties.liberty_fields`.
+    room : of the feature set; unless it is 0, the record begins with the fields of `other_windows.other_fields`
 
     Fields
     ------
@@ -53,13 +59,13 @@ def shapes_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
     touched[P] : the last move (its number, one byte) that changed a window over the point
     last_liberty[P] : by chain, as `board.last_liberty`
     ko : the ko point that the masks take into account
-    dirty[W] : scratch; changed[W], n_changed : windows that the last move changed
+    dirty[W] : scratch; changed[W + 1], n_changed : windows that the last move changed
     delta[W] : scratch of `value.gain_of`
     """
     points = padded_points(size)
-    windows = max_windows(size, sees_liberties)
+    windows = max_windows(size, room)
     fields = [
-        *(liberty_fields(size) if sees_liberties else []),
+        *(other_fields(size) if room else []),
         ("x", np.float64, (2,)),
         ("n_captures", np.int32, (2,)),
         ("n_changed", np.int32),
@@ -70,8 +76,8 @@ def shapes_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
         ("mask", np.float32, (2, points)),
         ("delta", np.int32, (windows,)),
         ("now", np.float32, (2, windows)),
-        ("configuration", np.uint16, (windows,)),
-        ("changed", np.uint16, (windows,)),
+        ("configuration", configuration_type(room), (windows,)),
+        ("changed", np.uint16, (windows + 1,)),
         ("captures", np.uint16, (2, points)),
         ("last_liberty", np.uint16, (points,)),
         ("is_capture", np.uint8, (2, points)),
@@ -82,16 +88,9 @@ def shapes_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
-def new_shapes(n: int, size: int, sees_liberties: bool = False) -> np.ndarray:
-    """Make n records of `shapes_dtype(size, sees_liberties)`; each needs a `reset` before use."""
-    return np.zeros(n, shapes_dtype(size, sees_liberties))
-
-
-@inline
-def shape_value(g, weights, window, configuration):
-    """Return the weight of the shape that a window holds: sign_LD theta_LD + sign_LI theta_LI (equation 9)."""
-    ld = np.int64(g.ld_base[np.uint64(window)]) + configuration
-    return _look_up(g, weights, ld, np.int64(g.li_base[np.uint64(window)]) + configuration)
+def new_shapes(n: int, size: int, room: int = 0) -> np.ndarray:
+    """Make n records of `shapes_dtype(size, room)`; each needs a `reset` before use."""
+    return np.zeros(n, shapes_dtype(size, room))
 
 
 @inline
@@ -111,18 +110,17 @@ def _renew_window(sh, table, w):
     branch. The tables are padded for it.
     """
     g = table.g
-    if not is_plain(g, w):  # its gains are not kept by window
-        renew_liberty_window(sh, table, w)
-        return
     c = np.int64(sh.configuration[np.uint64(w)])
-    ld = np.int64(g.ld_base[np.uint64(w)]) + c
-    li = np.int64(g.li_base[np.uint64(w)]) + c
-    now_black = _look_up(g, table.black, ld, li)
-    now_white = _look_up(g, table.white, ld, li)
+    now_black = shape_value(g, table.black, w, c)
+    now_white = shape_value(g, table.white, w, c)
     sh.x[0] += np.float64(now_black) - np.float64(sh.now[0, np.uint64(w)])
     sh.x[1] += np.float64(now_white) - np.float64(sh.now[1, np.uint64(w)])
     sh.now[0, np.uint64(w)] = now_black
     sh.now[1, np.uint64(w)] = now_white
+    if not is_square(g, w):  # its gains are not kept by window
+        return
+    ld = np.int64(g.ld_base[np.uint64(w)]) + c
+    li = np.int64(g.li_base[np.uint64(w)]) + c
     now = (now_black, now_white)
     n = np.int64(g.n_cells[np.uint64(w)])
     if n == 9:  # a constant loop is unrolled
@@ -243,7 +241,7 @@ def _renew_configurations(b, sh, g):
             sh.configuration[np.uint64(w)] = (
                 np.int64(sh.configuration[np.uint64(w)]) + digit * g.slot_power[np.uint64(p), np.uint64(slot)]
             )
-    n = follow_liberties(b, sh, g, n)
+    n = follow_others(b, sh, g, n, has_others(g))
     sh.n_changed = n
     for i in range(n):
         sh.dirty[np.uint64(sh.changed[np.uint64(i)])] = 0
@@ -369,11 +367,11 @@ def reset_value(b, sh, table):
 def _read_configurations(b, sh, g):
     for w in range(g.n_windows):
         configuration = np.int64(0)
-        if is_plain(g, w):
+        if is_square(g, w):
             for d in range(g.n_cells[w]):
                 configuration += _POWER[d] * np.int64(b.color[np.uint64(g.cell_point[w, d])])
         sh.configuration[w] = configuration
-    reset_liberties(b, sh, g)
+    reset_others(b, sh, g, has_others(g))
 
 
 @njit
@@ -387,7 +385,7 @@ def reweigh(sh, table):
         _renew_strip(sh, 0, start)
         _renew_strip(sh, 1, start)
     sh.is_fresh[:] = 0
-    forget_gains(sh, table.g)
+    forget_gains(sh, table.g, has_others(table.g))
 
 
 @njit

@@ -11,8 +11,8 @@ from itertools import product
 import numpy as np
 
 from rlgo.base.settings import SIZES
+from rlgo.features.kinds import kind_of, square
 from rlgo.features.shapes import OVER_ORBITS, FeatureSet, Table, make_features
-from rlgo.features.windows import KINDS
 
 
 def extend(features: FeatureSet, theta: np.ndarray, larger: FeatureSet) -> np.ndarray:
@@ -25,27 +25,24 @@ def extend(features: FeatureSet, theta: np.ndarray, larger: FeatureSet) -> np.nd
 
 
 def unshare(
-    features: FeatureSet,
-    theta: np.ndarray,
-    sizes: tuple[int, ...] = SIZES,
-    liberties: tuple[str, ...] | None = None,
+    features: FeatureSet, theta: np.ndarray, windows: tuple[str, ...] | None = None
 ) -> tuple[FeatureSet, np.ndarray]:
-    """Write a value function out without weight sharing, over all shapes of `sizes`, which include the features'.
+    """Write a value function out without weight sharing, over all shapes of some windows.
 
-    theta_unshared[shape] = sign_LI * theta_LI + sign_LD * theta_LD, and 0 for sizes that `features` lacks. In this form
-    any two value functions of a board size can be compared, or play each other.
+    theta_unshared[shape] = sign_LI * theta_LI + sign_LD * theta_LD, and 0 for windows that `features` lacks. In this
+    form any two value functions of a board size can be compared, or play each other.
 
     Parameters
     ----------
     features, theta : the value function
-    sizes, liberties : windows of the result; None: those that see liberties are the features' own
+    windows : names of the windows of the result; None: those of the features, and squares of all sizes
 
     Returns
     -------
-    (the feature set "none" of these sizes, float32[its n_weights + 1])
+    (the feature set "none" of these windows, float32[its n_weights + 1])
     """
-    liberties = features.liberties if liberties is None else liberties
-    whole = make_features(features.size, sizes, "none", liberties, "none")
+    names = (*map(square, SIZES), *features.others) if windows is None else windows
+    whole = make_features(features.size, (), "none", names, "none")
     table = features.expand(theta)
     index_of = {window: w for w, window in enumerate(zip(features.windows, features.forms, strict=True))}
     out = np.zeros(whole.n_weights + 1, np.float32)
@@ -63,7 +60,7 @@ def _same_shapes(a: FeatureSet, w: int, b: FeatureSet, v: int) -> tuple[np.ndarr
 
     Returns the places in a's table, behind `ld_base`, and the configurations of b.
     """
-    kind, n = KINDS[a.windows[w][0]], int(a.geometry.n_cells[w])
+    kind, n = kind_of(a.windows[w][0]), int(a.geometry.n_cells[w])
     digit = {int(p): kind.n_states**d for d, p in enumerate(b.geometry.cell_point[v, :n])}
     power = np.array([digit[int(p)] for p in a.geometry.cell_point[w, :n]])
     configurations = np.arange(kind.n_states**n)
@@ -73,7 +70,7 @@ def _same_shapes(a: FeatureSet, w: int, b: FeatureSet, v: int) -> tuple[np.ndarr
 
 def _shape_values(features: FeatureSet, weights: np.ndarray, w: int) -> np.ndarray:
     """Add up both weights of all shapes of a window: float32[configurations]."""
-    g, n = features.geometry, KINDS[features.windows[w][0]].span(features.forms[w])
+    g, n = features.geometry, kind_of(features.windows[w][0]).span(features.forms[w])
     return weights[g.ld_base[w] :][:n] + weights[g.li_base[w] :][:n]
 
 
@@ -82,7 +79,7 @@ def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
 
     For searches and self-play with constant weights: on 9x9, it leaves 49 windows of 194, with one table each. A window
     is divided equally among the 1, 2 or 4 windows of the next size that contain it, so that all symmetries remain.
-    Windows that see liberties stay as they are.
+    Windows that are no squares, or see liberties, stay as they are.
 
     Parameters
     ----------
@@ -96,26 +93,30 @@ def fuse(features: FeatureSet, weights: np.ndarray) -> Table:
     size = features.size
     sharing = "LD" if features.sharing in OVER_ORBITS else "none"
     liberty_sharing = "LD" if features.liberty_sharing in OVER_ORBITS else "none"
-    fused = make_features(size, (3,), sharing, features.liberties, liberty_sharing)
+    fused = make_features(size, (3,), sharing, features.others, liberty_sharing)
     index_of = {window: w for w, window in enumerate(zip(features.windows, features.forms, strict=True))}
     out = np.zeros(len(fused.class_of), np.float32)
     # Canonical windows list their cells row by row, in `fused` as in `features`.
     parts = [part for part in fused.parts if part.kind == "LD"]
-    squares = {(part.row, part.col) for part in parts if part.name == 3}
+    squares = {(part.row, part.col) for part in parts if part.name == square(3)}
     values: dict[tuple[int, int], np.ndarray] = {}  # as `_by_cell`, of the windows of size k, by anchor
     for k in SIZES:
         smaller, values = values, {}
         for row, col in product(range(size - k + 1), repeat=2):
             if k == 3 and (row, col) not in squares:
                 continue
-            w = index_of.get(((k, row, col), KINDS[k].form))
+            w = index_of.get(((square(k), row, col), kind_of(square(k)).form))
             own = np.zeros(k * k * (3,), np.float32) if w is None else _by_cell(features, weights, w)
             for j, i in product(range(2), repeat=2) if k > 1 else ():
                 larger = (1 + (0 < row + j < size - k + 1)) * (1 + (0 < col + i < size - k + 1))  # that contain it
                 own = own + smaller[row + j, col + i][_inside(k, j, i)] / np.float32(larger)
             values[row, col] = own
     for start, name, _, form, row, col in parts:
-        own = values[row, col] if name == 3 else _shape_values(features, weights, index_of[(name, row, col), form])
+        own = (
+            values[row, col]
+            if name == square(3)
+            else _shape_values(features, weights, index_of[(name, row, col), form])
+        )
         out[start : start + own.size] = own.ravel()
     # Round to a grid so coarse that float32 sums over a point's windows are exact in any order. Symmetric moves then
     # stay equal to the last bit.

@@ -40,12 +40,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.settings import LIBERTY_WINDOWS, SHARINGS, SIZES, board_size, check_liberties
+from rlgo.base.settings import SHARINGS, SIZES, board_size
+from rlgo.features.kinds import MOST_CELLS, MOST_SIDE, Form, check_windows, kind_of, square
 from rlgo.features.windows import (
-    KINDS,
-    LIBERTY_FORMS,
-    Form,
-    Kind,
     inside,
     move_cell,
     move_point,
@@ -59,70 +56,67 @@ from rlgo.go.rules import padded_points
 WINDOWS_OVER_POINT = 14  # windows over one point: 1 + 4 + 9
 GROUP = 4  # places of a weight are listed in groups of this size, so that branches in loops over them predict well
 OVER_ORBITS = ("LI+LD", "LI", "LD")  # the kinds of sharing over rotations and reflections
+_MOST_PLACES = 2**31 - 2**22  # of a table, so that their numbers fit into 32 bits
 _PAD = 2 * 3**9  # tables end in zeros: cells that hold a stone are looked up too, and ignored
 
 
-def max_windows(size: int, sees_liberties: bool = False) -> int:
-    """Count the windows that records reserve room for: of all sizes, and of one kind for each liberty window."""
-    plain = sum((size - k + 1) ** 2 for k in SIZES)
-    return plain + (_max_liberty_windows(size) if sees_liberties else 0)
-
-
-def _max_liberty_windows(size: int) -> int:
-    return sum(len(list(windows_of(KINDS[name], size))) for name in LIBERTY_WINDOWS["atari"])
+def max_windows(size: int, room: int = 0) -> int:
+    """Count the windows that records reserve space for: squares of all sizes, and others, see `FeatureSet.room`."""
+    return sum((size - k + 1) ** 2 for k in SIZES) + room * 4 * size * size
 
 
 class Block(NamedTuple):
     """The weights of one kind of window under one kind of sharing: theta[start:stop]."""
 
     name: str  # for instance "3x3-LD"
-    size: int | str  # name of the kind of window: k for k x k
+    window: str  # name of the kind of window, for instance "3x3"
     kind: str  # "LI", "LD", "inversion" or "none"
     start: int
     stop: int
 
 
 @cache
-def geometry_dtype(size: int, one_table: bool = False, sees_liberties: bool = False) -> np.dtype:
+def geometry_dtype(size: int, one_table: bool = False, room: int = 0) -> np.dtype:
     """Return the record type that describes the windows to compiled code (W windows, P padded points).
 
     Fields
     ------
-    n_windows : windows in use; n_cells[W] : cells of each
+    n_windows : windows in use; n_squares : those that are squares, which come first; n_cells[W] : cells of each
+    n_double : windows with two tables, which come first too
+    room : see `FeatureSet.room`
     cell_point[W, 9] : the point of each cell, in digit order
     cell_slot[W, 9] : the window's place in `Shapes.part`: slot at that point * P + point
-    n_slots[P] : windows over each point; slot_window[P, 14] : which
+    n_slots[P] : squares over each point; slot_window[P, 14] : which
     slot_power[P, 14] : 3^digit of the point in each
-    near[P], near_rows[P] : first point, and number of rows, of the square of points that share a window
+    near[P], near_rows[P] : first point, and number of rows, of the square of points that share a square
     ld_base[W], li_base[W] : where each window's two tables start
     one_table : an empty field that exists only if the features have no LI block, so that `li_base` need not be read
 
-    Only with windows that see liberties, which follow the others (Q cells of all of them, at most):
-    n_classes : liberty classes, C
-    n_plain : windows that see no liberties
-    two_tables : whether the others have two tables each
-    slots_at[P] : where the windows that see liberties and lie over each point start in the next two, and end
-    window_at[Q], power_at[Q] : which, and n_states^digit of the point in each
-    around_at[P], around[25 * P] : the same for the points that share such a window with each point
+    Only with other windows than squares (Q cells of all of them, at most):
+    n_classes, fewest_classes : the most liberty classes, C, that one of them sees, and the fewest
+    window_at[Q], power_at[Q] : the other windows over each point, and n_states^digit of the point in each
+    slots_at[3 * P + 1] : where those with c classes over point p start in the last two, at [3p + c - 1]
+    around_at[P + 1], around : the same for the points that share such a window with each point
     """
-    windows = max_windows(size, sees_liberties)
-    points = padded_points(size)
-    cells = sum(len(form.cells) * 2 * size * size for form in LIBERTY_FORMS.values())
-    liberties = [
+    windows, points = max_windows(size, room), padded_points(size)
+    slots = room * 4 * size * size * MOST_CELLS
+    others = [
         ("n_classes", np.int32),
-        ("n_plain", np.int32),
-        ("two_tables", np.int32),
-        ("slots_at", np.int32, (points + 1,)),
+        ("fewest_classes", np.int32),
+        ("slots_at", np.int32, (3 * points + 1,)),
         ("around_at", np.int32, (points + 1,)),
-        ("power_at", np.int32, (cells,)),
-        ("window_at", np.uint16, (cells,)),
-        ("around", np.uint16, (25 * points,)),
+        ("power_at", np.int32, (slots,)),
+        ("window_at", np.uint16, (slots,)),
+        ("around", np.uint16, (points * (2 * MOST_SIDE - 1) ** 2,)),
     ]
     # It comes first, because numba mistakes a record that only has more fields at its end for the shorter one.
     fields = [
         *([("one_table", np.int64)] if one_table else []),
-        *(liberties if sees_liberties else []),
+        *(others if room else []),
         ("n_windows", np.int32),
+        ("n_squares", np.int32),
+        ("n_double", np.int32),
+        ("room", np.int32),
         ("n_cells", np.int32, (windows,)),
         ("ld_base", np.int32, (windows,)),
         ("li_base", np.int32, (windows,)),
@@ -135,6 +129,11 @@ def geometry_dtype(size: int, one_table: bool = False, sees_liberties: bool = Fa
         ("cell_slot", np.uint16, (windows, 9)),
     ]
     return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+def with_others(room: int) -> str:
+    """Return what to add to the name of kernels for feature sets that have room for other windows than squares."""
+    return " with other windows" + (f" (room {room})" if room > 1 else "") if room else ""
 
 
 class Classes(NamedTuple):
@@ -163,7 +162,7 @@ class Part(NamedTuple):
     """The table of one canonical window (kind "LD", for all sharings but LI), or of all windows of a form ("LI")."""
 
     start: int
-    name: int | str
+    name: str
     kind: str
     form: Form
     row: int
@@ -176,16 +175,19 @@ class FeatureSet:
     Attributes
     ----------
     size : board size N
-    sizes : window sizes, for instance (1, 2, 3)
+    names : canonical names of the kinds of windows, in order: squares, others that see stones alone, then liberties
+    sizes : sides of the squares, for instance (1, 2, 3)
+    others : the names of the other kinds
     sharing : a key of `SHARINGS`
-    liberties : names of the kinds of windows that see liberties, see `KINDS`; () for none
-    liberty_sharing : how those share weights, a key of `SHARINGS`
+    liberty_sharing : how windows that see liberties share weights, a key of `SHARINGS`
     blocks : the `Block`s, in order
     n_weights : unique weights (theta without its index 0)
     n_features : raw features, the configurations of all windows
-    windows : list of (k, row, col), the anchor of every window, in order; for k, windows that see liberties have the
-        name of their kind, and their anchor is the lowest, leftmost corner of the rectangle around their cells
+    windows : list of (name, row, col): the kind of every window, in order, and its anchor, the lowest, leftmost corner
+        of the rectangle around its cells
     forms : the `Form` of every window
+    room : what records reserve for other windows than squares, in units of four windows a point: 0 without any, or a
+        power of two, so that few feature sets need to be compiled anew
     geometry : `geometry_dtype(size)` record, for `incremental.py`
     parts : the `Part`s of the table, in order
     class_of : int32[K], by place in the table: sign * index into theta; 0 for neutral shapes
@@ -197,31 +199,29 @@ class FeatureSet:
     (9, 145)
     """
 
-    def __init__(
-        self,
-        size: int,
-        sizes: tuple[int, ...],
-        sharing: str,
-        liberties: tuple[str, ...] = (),
-        liberty_sharing: str = "LI",
-    ):
-        self.size, self.sizes, self.sharing = size, sizes, sharing
-        self.liberties, self.liberty_sharing = liberties, liberty_sharing
-        self._kinds = [*(KINDS[k] for k in sizes), *(KINDS[name] for name in liberties)]
+    def __init__(self, size: int, names: tuple[str, ...], sharing: str, liberty_sharing: str):
+        self.size, self.names, self.sharing, self.liberty_sharing = size, names, sharing, liberty_sharing
+        self._kinds = [kind_of(name) for name in names]
+        self.sizes = tuple(k for k in SIZES if square(k) in names)
+        self.others = names[len(self.sizes) :]
         placed = [(kind.name, *window) for kind in self._kinds for window in windows_of(kind, size)]
         self.windows = [(name, row, col) for name, _, row, col in placed]
         self.forms = [form for _, form, _, _ in placed]
-        self.n_features = sum(KINDS[name].span(form) for name, form, _, _ in placed)
+        self.n_features = sum(kind_of(name).span(form) for name, form, _, _ in placed)
         self.blocks: list[Block] = []
-        one_table = all("LI" not in SHARINGS[self._sharing_of(k)] or self._has_one_table(k) for k in self._kinds)
-        self.geometry = np.zeros(1, geometry_dtype(size, one_table, self.sees_liberties))[0]
+        one_table = all("LI" not in SHARINGS[self.sharing_of(k)] or self._has_one_table(k) for k in names)
+        units = -(-sum(name in self.others for name, _, _ in self.windows) // (4 * size * size))
+        self.room = 1 << (units - 1).bit_length() if units else 0
+        if max_windows(size, self.room) > 2**16:  # then their numbers do not fit into 16 bits
+            raise RlgoError(f"{self.name}: {len(self.windows):,} windows, expected fewer")
+        self.geometry = np.zeros(1, geometry_dtype(size, one_table, self.room))[0]
         self.parts: list[Part] = []
         self._place_windows()
         self.class_of = self._number_weights()
         self.n_weights = self.blocks[-1].stop - 1
         self._list_slots()
-        if self.sees_liberties:
-            self._list_liberty_slots()
+        if self.others:
+            self._list_other_slots()
 
     def __repr__(self) -> str:
         return f"<FeatureSet {self.name}: {self.n_weights:,} weights of {self.n_features:,} shapes>"
@@ -229,30 +229,38 @@ class FeatureSet:
     @property
     def name(self) -> str:
         """The name for users and files, for instance ``9x9 1x1+2x2+3x3 LI+LD, atari 2x2 + atari plus LI``."""
-        plain = f"{self.size}x{self.size} " + "+".join(f"{k}x{k}" for k in self.sizes) + f" {self.sharing}"
-        return plain + (f", {' + '.join(self.liberties)} {self.liberty_sharing}" if self.liberties else "")
+        plain = [kind.name for kind in self._kinds if kind.n_classes == 1]
+        liberties = [kind.name for kind in self._kinds if kind.n_classes > 1]
+        parts = [f"{'+'.join(plain)} {self.sharing}"] if plain else []
+        parts += [f"{' + '.join(liberties)} {self.liberty_sharing}"] if liberties else []
+        return f"{self.size}x{self.size} {', '.join(parts)}"
 
     @property
     def arguments(self) -> tuple[Any, ...]:
         """The arguments of `make_features`."""
-        return self.size, self.sizes, self.sharing, self.liberties, self.liberty_sharing
+        return self.size, self.sizes, self.sharing, self.others, self.liberty_sharing
 
     @property
     def kernels(self) -> str:
         """What compiled code depends on, for messages about compiling, for instance ``9x9``."""
-        return f"{self.size}x{self.size}" + (" with liberties" if self.liberties else "")
+        return f"{self.size}x{self.size}" + with_others(self.room)
 
     @property
     def sees_liberties(self) -> bool:
         """Whether some windows see liberties."""
-        return bool(self.liberties)
+        return self._kinds[-1].n_classes > 1
 
-    def _sharing_of(self, kind: Kind) -> str:
-        return self.sharing if kind.n_classes == 1 else self.liberty_sharing
+    def sharing_of(self, name: str) -> str:
+        """Return how windows of a kind share weights."""
+        return self.sharing if kind_of(name).n_classes == 1 else self.liberty_sharing
 
-    def _has_one_table(self, kind: Kind) -> bool:
-        """Whether windows of a kind read one table only; squares without liberties always have a place for LI."""
-        return kind.n_classes > 1 and len(SHARINGS[self._sharing_of(kind)]) == 1
+    def _has_one_table(self, name: str) -> bool:
+        """Whether windows of a kind read one table only; those without liberties always have a place for LI."""
+        return kind_of(name).n_classes > 1 and len(SHARINGS[self.liberty_sharing]) == 1
+
+    def base(self, name: str, sharing: str) -> np.ndarray:
+        """Return where the tables of windows of a kind start, under one of their kinds of sharing: int32[W]."""
+        return self.geometry.li_base if sharing == "LI" and not self._has_one_table(name) else self.geometry.ld_base
 
     def expand(self, theta: np.ndarray) -> np.ndarray:
         """Write theta, float32[n_weights + 1] (index 0 is unused), out by shape: float32[K].
@@ -290,47 +298,47 @@ class FeatureSet:
     def _place_windows(self) -> None:
         """Lay out which part of the table each window reads, and the order of its cells: first LD, then LI parts."""
         n, g = self.size, self.geometry
-        start: dict[tuple[int | str, Form, int, int], int] = {}
-        g.n_windows = len(self.windows)
+        start: dict[tuple[str, Form, int, int], int] = {}
+        g.n_windows, g.room = len(self.windows), self.room
+        g.n_squares = sum(kind_of(name).is_square for name, _, _ in self.windows)
+        g.n_double = sum(not self._has_one_table(name) for name, _, _ in self.windows)
         end = 0
         canonical = []
         for w, ((name, row, col), form) in enumerate(zip(self.windows, self.forms, strict=True)):
-            kind = KINDS[name]
-            shares_orbits = self._sharing_of(kind) in OVER_ORBITS
-            images = [move_window(i, form, row, col, n) for i in (range(8) if shares_orbits else range(1))]
+            sharing = self.sharing_of(name)
+            images = [move_window(i, form, row, col, n) for i in (range(8) if sharing in OVER_ORBITS else range(1))]
             symmetry = min(range(len(images)), key=lambda i: images[i])
             key = (name, *images[symmetry])
             canonical.append(key)
-            if key not in start and not (self._has_one_table(kind) and self._sharing_of(kind) == "LI"):
+            if key not in start and not (self._has_one_table(name) and sharing == "LI"):
                 start[key] = end
                 self.parts.append(Part(end, name, "LD", *images[symmetry]))
-                end += kind.span(form)
-            g.ld_base[w] = start.get(key, 0)
+                end += kind_of(name).span(form)
             g.n_cells[w] = len(form.cells)
             for j, i in form.cells:
                 moved = move_cell(symmetry, j, i, form)
                 g.cell_point[w, images[symmetry][0].cells.index(moved)] = from_row_col(row + j, col + i, n)
         # They are followed by the location-independent tables, one for each form.
-        anywhere: dict[tuple[int | str, Form], int] = {}
+        anywhere: dict[tuple[str, Form], int] = {}
         for name, form, _, _ in canonical:
-            has_part = KINDS[name].n_classes == 1 or "LI" in SHARINGS[self._sharing_of(KINDS[name])]
+            has_part = kind_of(name).n_classes == 1 or "LI" in SHARINGS[self.liberty_sharing]
             if has_part and (name, form) not in anywhere:
                 anywhere[name, form] = end
                 self.parts.append(Part(end, name, "LI", form, 0, 0))
-                end += KINDS[name].span(form)
+                end += kind_of(name).span(form)
+        if end > _MOST_PLACES:
+            raise RlgoError(f"{self.name}: {end:,} shapes to tell apart, expected at most {_MOST_PLACES:,}")
         self._end = end
-        for w, (name, form, _, _) in enumerate(canonical):
-            own = anywhere.get((name, form), end)  # behind the end there are zeros
-            g.li_base[w] = own
-            if self._has_one_table(KINDS[name]) and self._sharing_of(KINDS[name]) == "LI":
-                g.ld_base[w], g.li_base[w] = own, end
+        for w, key in enumerate(canonical):
+            own = anywhere.get(key[:2], end)  # behind the end there are zeros
+            g.ld_base[w], g.li_base[w] = (start[key], own) if key in start else (own, end)
 
     def _number_weights(self) -> np.ndarray:
         """Assign numbers to the classes, block by block, and return `class_of`."""
         classes = np.zeros(self._end + max(_PAD, *(kind.span(kind.form) for kind in self._kinds)), np.int32)
         n_theta = 1
         for kind in self._kinds:
-            for sharing in SHARINGS[self._sharing_of(kind)]:
+            for sharing in SHARINGS[self.sharing_of(kind.name)]:
                 start = n_theta
                 is_li = sharing == "LI"
                 parts = [p for p in self.parts if p.name == kind.name and (p.kind == "LI") == is_li]
@@ -338,8 +346,7 @@ class FeatureSet:
                     own, n_classes = window_classes(sharing, kind.n_states, part.form, part.row, part.col, self.size)
                     classes[part.start : part.start + len(own)] = _offset(own, n_theta)
                     n_theta += n_classes
-                name = kind.name if isinstance(kind.name, str) else f"{kind.name}x{kind.name}"
-                self.blocks.append(Block(f"{name}-{sharing}", kind.name, sharing, start, n_theta))
+                self.blocks.append(Block(f"{kind.name}-{sharing}", kind.name, sharing, start, n_theta))
         return classes
 
     def _list_slots(self) -> None:
@@ -350,18 +357,18 @@ class FeatureSet:
         """
         n, g = self.size, self.geometry
         index_of = {window: w for w, window in enumerate(self.windows)}
-        reach = max(self.sizes) - 1
+        reach = max(self.sizes, default=1) - 1
         for row in range(n):
             for col in range(n):
                 p = from_row_col(row, col, n)
                 symmetry = min(range(8), key=lambda i: move_point(i, row, col, n))
                 over = [
-                    (k, r, c)
+                    (square(k), r, c)
                     for k in self.sizes
                     for r in range(max(0, row - k + 1), min(row, n - k) + 1)
                     for c in range(max(0, col - k + 1), min(col, n - k) + 1)
                 ]
-                over.sort(key=lambda v: (v[0], move_window(symmetry, KINDS[v[0]].form, v[1], v[2], n)))
+                over.sort(key=lambda v: (v[0], move_window(symmetry, kind_of(v[0]).form, v[1], v[2], n)))
                 g.n_slots[p] = len(over)
                 for slot, window in enumerate(over):
                     w = index_of[window]
@@ -372,27 +379,23 @@ class FeatureSet:
                 g.near[p] = from_row_col(max(0, row - reach), max(0, col - reach), n)
                 g.near_rows[p] = min(n - 1, row + reach) - max(0, row - reach) + 1
 
-    def _list_liberty_slots(self) -> None:
-        """List the windows that see liberties over each point, and the points around it."""
-        n, g = self.size, self.geometry
-        g.n_classes = KINDS[self.liberties[0]].n_classes
-        g.n_plain = next(w for w, window in enumerate(self.windows) if window[0] in self.liberties)
-        g.two_tables = len(SHARINGS[self.liberty_sharing]) == 2
-        n_slots = n_around = 0
-        over: dict[int, list[tuple[int, int]]] = {p: [] for p in range(padded_points(n))}
-        for w in range(int(g.n_plain), len(self.windows)):
-            for d, p in enumerate(g.cell_point[w, : g.n_cells[w]]):
-                over[int(p)].append((w, KINDS[self.windows[w][0]].n_states ** d))
-        for p, slots in over.items():
-            g.slots_at[p], g.around_at[p] = n_slots, n_around
-            near = {int(q) for w, _ in slots for q in g.cell_point[w, : g.n_cells[w]]}
-            for w, power in slots:
-                g.window_at[n_slots], g.power_at[n_slots] = w, power
-                n_slots += 1
-            for q in sorted(near):
-                g.around[n_around] = q
-                n_around += 1
-        g.slots_at[len(over)], g.around_at[len(over)] = n_slots, n_around
+    def _list_other_slots(self) -> None:
+        """List the windows over each point that are no squares, by their liberty classes, and the points around it."""
+        g, classes = self.geometry, [kind_of(name).n_classes for name in self.others]
+        g.n_classes, g.fewest_classes = max(classes), min(classes)
+        n_points = padded_points(self.size)
+        over: list[list[tuple[int, int]]] = [[] for _ in range(3 * n_points)]
+        near: list[set[int]] = [set() for _ in range(n_points)]
+        for w in range(int(g.n_squares), len(self.windows)):
+            kind, points = kind_of(self.windows[w][0]), g.cell_point[w, : g.n_cells[w]].tolist()
+            for d, p in enumerate(points):
+                over[3 * p + kind.n_classes - 1].append((w, kind.n_states**d))
+                near[p].update(points)
+        g.slots_at[:] = np.cumsum([0, *map(len, over)])
+        slots = [slot for slots in over for slot in slots]
+        g.window_at[: len(slots)], g.power_at[: len(slots)] = np.transpose(slots)
+        g.around_at[:] = np.cumsum([0, *map(len, near)])
+        g.around[: g.around_at[-1]] = [q for points in near for q in sorted(points)]
 
     @cached_property
     def _canonical(self) -> np.ndarray:
@@ -411,7 +414,7 @@ class FeatureSet:
         block = next(b for b in self.blocks if b.start <= weight < b.stop)
         place = int(self._canonical[weight])
         part = max((p for p in self.parts if p.start <= place), key=lambda p: p.start)
-        form, n_states = part.form, KINDS[part.name].n_states
+        form, n_states = part.form, kind_of(part.name).n_states
         states = np.full((form.height, form.width), 255, np.uint8)
         for d, (j, i) in enumerate(form.cells):
             states[j, i] = (place - part.start) // n_states**d % n_states
@@ -422,7 +425,7 @@ def make_features(
     size: int,
     sizes: tuple[int, ...] = SIZES,
     sharing: str = "LI+LD",
-    liberties: tuple[str, ...] = (),
+    others: tuple[str, ...] = (),
     liberty_sharing: str = "LI",
 ) -> FeatureSet:
     """Make the feature set of a board size.
@@ -432,11 +435,10 @@ def make_features(
     Parameters
     ----------
     size : board size, 5 to 19
-    sizes : window sizes, an ascending subset of (1, 2, 3)
+    sizes : sides of squares that see stones alone, an ascending subset of (1, 2, 3); may be () if there are `others`
     sharing : "LI+LD", "LI", "LD", "inversion" or "none"
-    liberties : kinds of windows that see liberties, with the same liberty classes: some of "atari 2x2", "atari 2x3",
-        "atari plus" in this order, or of "liberties 2x2", "liberties plus"
-    liberty_sharing : how those share weights
+    others : names of further windows, for instance ("2x3", "atari plus"), see `kinds.py`
+    liberty_sharing : how windows that see liberties share weights
 
     Raises
     ------
@@ -446,14 +448,16 @@ def make_features(
     >>> rlgo.make_features(9)
     <FeatureSet 9x9 1x1+2x2+3x3 LI+LD: 63,303 weights of 969,894 shapes>
     """
-    liberties, liberty_sharing = check_liberties(liberties), check_sharing(liberty_sharing, "liberty_sharing")
-    plain = board_size(size), check_sizes(sizes), check_sharing(sharing)
-    return _cached_features(*plain, liberties, liberty_sharing if liberties else "LI")
+    size, squares = board_size(size), [square(k) for k in check_sizes(sizes, may_be_none=bool(others))]
+    sharing, liberty_sharing = check_sharing(sharing), check_sharing(liberty_sharing, "liberty_sharing")
+    names = check_windows([*squares, *check_windows(others)])
+    return _cached_features(size, names, sharing, liberty_sharing if kind_of(names[-1]).n_classes > 1 else "LI")
 
 
-def check_sizes(sizes: Any) -> tuple[int, ...]:
-    """Return window sizes as plain integers. `RlgoError` for anything but an ascending subset of (1, 2, 3)."""
-    if not isinstance(sizes, tuple | list) or not sizes or list(sizes) != [k for k in SIZES if k in sizes]:
+def check_sizes(sizes: Any, may_be_none: bool = False) -> tuple[int, ...]:
+    """Return sides of squares as plain integers. `RlgoError` for anything but an ascending subset of (1, 2, 3)."""
+    is_listed = isinstance(sizes, tuple | list) and (may_be_none or len(sizes) > 0)
+    if not is_listed or list(sizes) != [k for k in SIZES if k in sizes]:
         raise RlgoError(f"sizes = {shown(sizes)}: expected an ascending subset of [1, 2, 3]")
     return tuple(int(k) for k in sizes)
 
@@ -474,16 +478,13 @@ def count_weights(size: int, sizes: tuple[int, ...], sharing: str) -> int:
     """Return `n_weights` of a feature set without liberties, without making it."""
     total = 0
     for k in sizes:
-        form = KINDS[k].form
-        anchors = [(row, col) for _, row, col in windows_of(KINDS[k], size)]
-        for kind in SHARINGS[sharing]:
-            if kind == "LI":
-                total += window_classes(kind, 3, form, 0, 0, size)[1]
-            elif kind == "LD":
-                canonical = {min(move_window(i, form, row, col, size) for i in range(8)) for row, col in anchors}
-                total += sum(window_classes(kind, 3, *window, size)[1] for window in canonical)
-            else:
-                total += len(anchors) * window_classes(kind, 3, form, 0, 0, size)[1]
+        kind = kind_of(square(k))
+        places = [(row, col) for _, row, col in windows_of(kind, size)]
+        for sharing_kind in SHARINGS[sharing]:
+            turns = range(8) if sharing_kind == "LD" else range(1)
+            apart = {min(move_window(i, kind.form, *place, size)[1:] for i in turns) for place in places}
+            canonical = [(0, 0)] if sharing_kind == "LI" else apart
+            total += sum(window_classes(sharing_kind, 3, kind.form, *place, size)[1] for place in canonical)
     return total
 
 

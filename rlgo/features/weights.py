@@ -4,7 +4,8 @@ Start reading at `Weights`, then `save_weights`. A weight file is an archive (se
 
 * ``theta``: float32[n], the weights, block after block (see `shapes.py` for the numbering);
 * ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, provenance; since
-  version 2, for windows that see liberties, also liberties and liberty_sharing.
+  version 3, for windows other than squares, also others and liberty_sharing (version 2 had those that see liberties
+  alone, under the name liberties).
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ from rlgo.base.bounds import Choice, One, Place, Whole
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.resources import checkpoints_dir, find_file
 from rlgo.base.settings import DEFAULT_KOMI, KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
+from rlgo.features.kinds import kind_of
 from rlgo.features.rewriting import fuse, unshare
 from rlgo.features.shapes import Block, FeatureSet, Table, make_features
-from rlgo.features.windows import KINDS, colors_of
+from rlgo.features.windows import colors_of
 from rlgo.go.board import BLACK, BORDER, EMPTY, WHITE
 from rlgo.go.coords import from_row_col, to_vertex
 from rlgo.go.draw import shapes_image, shapes_text
 
-FORMAT, VERSION = "rlgo-weights", 2
+FORMAT, VERSION = "rlgo-weights", 3
 
 
 @dataclass(frozen=True, eq=False)  # by identity: arrays are not equal or unequal as wholes
@@ -77,27 +79,20 @@ class Weights:
             f"komi {self.komi:g}, {self.games:,} games>"
         )
 
-    def table(
-        self,
-        unshared: tuple[int, ...] | None = None,
-        liberties: tuple[str, ...] | None = None,
-        *,
-        is_fused: bool = False,
-    ) -> Table:
+    def table(self, unshared: tuple[str, ...] | None = None, *, is_fused: bool = False) -> Table:
         """Return the look-up table that compiled code values positions by.
 
         Parameters
         ----------
-        unshared : write the weights out without sharing, over windows of these sizes, which must include those of the
+        unshared : write the weights out without sharing, over windows of these names, which must include those of the
             features; None: over the features as they are
-        liberties : where they are written out, the windows that see liberties; None: those of the features
-        is_fused : fuse all window sizes into 3x3 windows, for searches with constant weights (`rewriting.fuse`)
+        is_fused : fuse squares of all sizes into 3x3 windows, for searches with constant weights (`rewriting.fuse`)
         """
         if is_fused:
             return self._fused_table
         if unshared is None:
             return self._table
-        whole, theta = unshare(self.features, self.theta, unshared, liberties)
+        whole, theta = unshare(self.features, self.theta, unshared)
         return whole.table_of(whole.expand(theta))
 
     @cached_property
@@ -124,12 +119,12 @@ class Weights:
         f = self.features
         return {
             "format": FORMAT,
-            "version": VERSION if f.liberties else 1,
+            "version": VERSION if f.others else 1,
             "size": f.size,
             "komi": self.komi,
             "sizes": list(f.sizes),
             "sharing": f.sharing,
-            **({"liberties": list(f.liberties), "liberty_sharing": f.liberty_sharing} if f.liberties else {}),
+            **({"others": list(f.others), "liberty_sharing": f.liberty_sharing} if f.others else {}),
             "value": self.value,
             "games": self.games,
             "blocks": {b.name: b.stop - b.start for b in f.blocks},
@@ -186,9 +181,11 @@ def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weigh
         raise RlgoError(f"expected weights for {size}x{size}, found weights for {meta['size']}x{meta['size']}")
     if not MIN_SIZE <= meta["size"] <= MAX_SIZE or meta["value"] not in VALUES:
         raise RlgoError(f"board size {meta['size']}, value {meta['value']}: not supported by this version of rlgo")
-    liberties, liberty_sharing = tuple(meta.get("liberties", ())), meta.get("liberty_sharing", "LI")
-    features = make_features(meta["size"], tuple(meta["sizes"]), meta["sharing"], liberties, liberty_sharing)
-    return Weights(features, theta, meta["komi"], meta["value"], meta["games"], meta["provenance"])
+    others = tuple(meta.get("others", meta.get("liberties", ())))
+    windows = tuple(meta["sizes"]), meta["sharing"], others, meta.get("liberty_sharing", "LI")
+    return Weights(
+        make_features(meta["size"], *windows), theta, meta["komi"], meta["value"], meta["games"], meta["provenance"]
+    )
 
 
 def shipped_weight_sizes() -> list[int]:
@@ -276,7 +273,7 @@ class Shape(NamedTuple):
 def shape_of(weights: Weights, i: int) -> Shape:
     """Return the shape of theta[i], 1 <= i <= n_weights."""
     block, row, col, states = weights.features.shape_of(i)
-    cells = colors_of(states, KINDS[block.size])
+    cells = colors_of(states, kind_of(block.window))
     weight = float(weights.theta[i])
     if weight < 0 and block.kind != "none":
         weight, cells = -weight, np.array([EMPTY, WHITE, BLACK, BORDER], np.uint8)[cells]

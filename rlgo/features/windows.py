@@ -1,13 +1,13 @@
-"""Windows of points: their kinds, their symmetries, and which of their configurations are alike.
+"""Windows of points: where they lie, their symmetries, and which of their configurations are alike.
 
-Start reading at `Kind`. TD paper, Sections 3.1.2 and 3.1.3.
+Start reading at `windows_of`. TD paper, Sections 3.1.2 and 3.1.3.
 
-A *window* is a set of points: the cells of a `Kind`, at one place of the board. Each cell has a *state*, and the
-window's *configuration* is a number with one digit a cell. The papers' windows are k x k squares, k = 1 to 3, whose
-cells are empty (0), black (1) or white (2). Other kinds also see liberties: with C liberty classes, a black stone has
-the state min(C, liberties of its chain), a white one C more. Cells may hang over the edge (of the `PLUS`). Such a cell
-has one state only and needs no digit, so that windows which hang over the edge in different ways have different
-*forms*. `liberties.py` keeps these windows up to date.
+A *window* is a set of points: the cells of a `Kind` (see `kinds.py`), at one place of the board. Each cell has a
+*state*, and the window's *configuration* is a number with one digit a cell. The papers' windows are k x k squares,
+k = 1 to 3, whose cells are empty (0), black (1) or white (2). Other kinds have other forms, or also see liberties: with
+C liberty classes, a black stone has the state min(C, liberties of its chain), a white one C more. Cells may hang over
+the edge (of a plus). Such a cell has one state only and needs no digit, so that windows which hang over the edge in
+different ways have different *forms*.
 
 The eight symmetries of a square have numbers, g = 0..7: bit 0 flips the rows, bit 1 flips the columns, bit 2 then
 transposes.
@@ -15,61 +15,16 @@ transposes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.settings import LIBERTY_CLASSES, LIBERTY_WINDOWS, SIZES
+from rlgo.features.kinds import Form, Kind
 from rlgo.go.board import BLACK, BORDER, EMPTY, WHITE
 
 # ---------------------------------------------------------------------------------------------
-# Kinds
+# Places
 # ---------------------------------------------------------------------------------------------
-
-
-class Form(NamedTuple):
-    """The cells of a window that lie on the board, within the smallest rectangle around all of its cells."""
-
-    height: int
-    width: int
-    cells: tuple[tuple[int, int], ...]  # (row, column) from the lowest, leftmost corner, in digit order: row by row
-
-
-class Kind(NamedTuple):
-    """A kind of window: the same cells anywhere on the board, turned and reflected as well.
-
-    The name of a k x k window that sees no liberties is k.
-    """
-
-    name: int | str
-    form: Form  # all cells
-    n_classes: int = 1  # liberty classes: 1 sees stones alone, 2 sees atari, 3 tells one, two and more liberties apart
-    centre: tuple[int, int] | None = None  # the cell that must lie on the board; None: all must
-
-    @property
-    def n_states(self) -> int:
-        """The states of a cell: empty, and a stone of either colour in each liberty class."""
-        return 1 + 2 * self.n_classes
-
-    def span(self, form: Form) -> int:
-        """Return the number of configurations of a window of this form."""
-        return self.n_states ** len(form.cells)
-
-
-def _rectangle(height: int, width: int) -> Form:
-    return Form(height, width, tuple((j, i) for j in range(height) for i in range(width)))
-
-
-PLUS = Form(3, 3, ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1)))
-LIBERTY_FORMS = {"2x2": _rectangle(2, 2), "2x3": _rectangle(2, 3), "plus": PLUS}
-KINDS: dict[int | str, Kind] = {k: Kind(k, _rectangle(k, k)) for k in SIZES} | {
-    name: Kind(name, form, LIBERTY_CLASSES[seen], (1, 1) if form is PLUS else None)
-    for seen, names in LIBERTY_WINDOWS.items()
-    for name in names
-    for form in [LIBERTY_FORMS[name.removeprefix(f"{seen} ")]]
-}
 
 
 def colors_of(states: np.ndarray, kind: Kind) -> np.ndarray:
@@ -85,15 +40,18 @@ def inside(row: int, col: int, cells: np.ndarray, size: int) -> tuple[int, int, 
     return max(0, row), max(0, col), cells
 
 
-def windows_of(kind: Kind, size: int) -> Iterator[tuple[Form, int, int]]:
+def windows_of(kind: Kind, size: int) -> list[tuple[Form, int, int]]:
     """List the windows of a kind on a board, row by row: form and anchor of each."""
-    for height, width, cells in sorted({move_form(g, kind.form) for g in range(8)}):
-        over_row, over_col = (0, 0) if kind.centre is None else (height - 1, width - 1)
+    found = {}  # in order; windows that hang over the edge may be the same turned
+    turned = {(move_form(g, kind.form), kind.centre and move_cell(g, *kind.centre, kind.form)) for g in range(8)}
+    for (height, width, cells), centre in sorted(turned):
+        over_row, over_col = (0, 0) if centre is None else (height - 1, width - 1)
         for row in range(-over_row, size - height + 1 + over_row):
             for col in range(-over_col, size - width + 1 + over_col):
                 inside = tuple((j, i) for j, i in cells if 0 <= row + j < size and 0 <= col + i < size)
-                if inside == cells or kind.centre in inside:
-                    yield Form(height, width, inside), row, col
+                if inside == cells or centre in inside:
+                    found[Form(height, width, inside), row, col] = True
+    return list(found)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -284,13 +284,13 @@ class TwoPlies(NamedTuple):
     value: int
 
 
-def new_two_plies(size: int, table: Table, value: int, sees_liberties: bool = False) -> TwoPlies:
+def new_two_plies(size: int, table: Table, value: int, room: int = 0) -> TwoPlies:
     """Make the scratch for one board size and a value function."""
     first = new_score(size)
     second = new_score(size)._replace(gradient=first.gradient)
     return TwoPlies(
         new_boards(2, size), np.zeros(2, rollout_dtype(size)), (first, second),
-        new_shapes(1, size, sees_liberties)[0], table, value,
+        new_shapes(1, size, room)[0], table, value,
     )  # fmt: skip
 
 

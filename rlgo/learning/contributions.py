@@ -23,7 +23,7 @@ from rlgo.learning.value import squash
 class Window(NamedTuple):
     """A window of a position, and what its shape adds to the logit under one kind of sharing."""
 
-    size: int | str  # k of k x k, or the name of a window that sees liberties
+    name: str  # of its kind, for instance "3x3" (`kinds.py`)
     row: int  # of its lower left corner, from 0 at A1
     col: int
     kind: str  # "LI", "LD", "inversion" or "none"
@@ -34,7 +34,7 @@ class Window(NamedTuple):
     @property
     def block(self) -> str:
         """The block of weights that it belongs to, for instance ``3x3-LD``."""
-        return f"{self.size}x{self.size}-{self.kind}" if isinstance(self.size, int) else f"{self.size}-{self.kind}"
+        return f"{self.name}-{self.kind}"
 
 
 class Change(NamedTuple):
@@ -57,20 +57,19 @@ def contributions(weights: Weights, board: np.record) -> list[Window]:
     f = weights.features
     if int(board.board_size) != f.size:
         raise RlgoError(f"weights for board size {f.size}: expected a board of that size")
-    g, table = f.geometry, weights.table().black
-    sh = new_shapes(1, f.size, f.sees_liberties)[0]
+    table = weights.table().black
+    sh = new_shapes(1, f.size, f.room)[0]
     reset(board, sh, weights.table())
     windows = []
-    for w, ((k, row, col), form) in enumerate(zip(f.windows, f.forms, strict=True)):
+    for w, ((name, row, col), form) in enumerate(zip(f.windows, f.forms, strict=True)):
         configuration = int(sh.configuration[w])
         cells = np.full((form.height, form.width), BORDER, np.uint8)
         for j, i in form.cells:
             cells[j, i] = board.color[from_row_col(row + j, col + i, f.size)]
         row, col, cells = inside(row, col, cells, f.size)
-        kinds = SHARINGS[f.liberty_sharing if k in f.liberties else f.sharing]
-        for kind in kinds:
-            start = int(g.li_base[w] if kind == "LI" and (k not in f.liberties or len(kinds) == 2) else g.ld_base[w])
-            windows.append(Window(k, row, col, kind, float(table[start + configuration]), cells, configuration))
+        for kind in SHARINGS[f.sharing_of(name)]:
+            weight = float(table[int(f.base(name, kind)[w]) + configuration])
+            windows.append(Window(name, row, col, kind, weight, cells, configuration))
     return windows
 
 

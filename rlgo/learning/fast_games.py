@@ -100,7 +100,7 @@ def play_slices(
     size, n, komi = features.size, EVEN_COUNT.check("games", games) // 2, KOMI.check("komi", komi)
     table = Table(features.geometry, features.expand(theta_a), features.expand(theta_b))
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
-    scratch = make_scratch(size, tally_dtype(), 0, 3, features.sees_liberties)
+    scratch = make_scratch(size, tally_dtype(), 0, 3, features.room)
     max_moves = check_max_moves(max_moves, size)
     opening = Whole(ge=0, le=min(max_moves, size * size // 2)).check("opening", opening)
     policy, rules, rng = Policy(epsilon=0.0), make_rules(size, komi), make_rng(seed)

@@ -33,13 +33,13 @@ def make_scratch(
     tally_dtype: np.dtype,
     seed: int | np.random.SeedSequence,
     n_boards: int = 2,
-    sees_liberties: bool = False,
+    room: int = 0,
 ) -> Scratch:
     """Make the scratch of one thread for a board size and windows, with an empty tally of this type."""
     return Scratch(
         new_boards(n_boards, size),
-        new_shapes(2, size, sees_liberties),
-        np.zeros(1, episode_dtype(size, sees_liberties))[0],
+        new_shapes(2, size, room),
+        np.zeros(1, episode_dtype(size, room))[0],
         new_rollout(size),
         make_rng(seed),
         np.zeros(1, tally_dtype)[0],

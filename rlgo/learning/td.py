@@ -33,8 +33,8 @@ import numpy as np
 
 from rlgo.base.jit import inline, njit
 from rlgo.base.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS, STEP, Learning
-from rlgo.features.incremental import x_of
-from rlgo.features.liberties import has_two_weights
+from rlgo.features.incremental import configuration_type, x_of
+from rlgo.features.other_windows import has_two_weights
 from rlgo.features.shapes import GROUP, WINDOWS_OVER_POINT, Classes, FeatureSet, Table, max_windows
 from rlgo.go.rules import max_plies
 from rlgo.learning.change_log import ChangeLog, log_change
@@ -119,7 +119,7 @@ def step_over_norm(alpha, norm, normalise):
 
 
 @cache
-def episode_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
+def episode_dtype(size: int, room: int = 0) -> np.dtype:
     """Return the record type of one game, as learning needs it (W windows, T <= `max_plies`).
 
     Fields
@@ -133,7 +133,7 @@ def episode_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
     mass[T + 1] : prefix sums of 1 / ||phi(s_t)||^2, for optimisers
     since[W], ld[W], li[W] : scratch of `learn_game`: the first state of each window's shape, and its classes
     """
-    windows = max_windows(size, sees_liberties)
+    windows = max_windows(size, room)
     plies = max_plies(size)
     events = 2 * WINDOWS_OVER_POINT * plies  # a stone comes and goes once at most
     events += (windows - max_windows(size)) * plies  # chains may gain and lose liberties in every move
@@ -148,10 +148,10 @@ def episode_dtype(size: int, sees_liberties: bool = False) -> np.dtype:
         ("since", np.int32, (windows,)),
         ("ld", np.int32, (windows,)),
         ("li", np.int32, (windows,)),
-        ("first", np.uint16, (windows,)),
+        ("first", configuration_type(room), (windows,)),
         ("moves", np.uint16, (plies,)),
         ("event_window", np.uint16, (events,)),
-        ("event_configuration", np.uint16, (events,)),
+        ("event_configuration", configuration_type(room), (events,)),
     ]
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
@@ -169,7 +169,7 @@ class UpdateScratch(NamedTuple):
     traced: np.ndarray  # int32[2, n + 1]: weights with a trace ...
     is_traced: np.ndarray  # uint8[2, n + 1]: ... whether a weight is among them (a trace may cancel to 0) ...
     n_traced: np.ndarray  # int64[2]: ... and how many
-    recent: np.ndarray  # uint16[3, W]: configurations of the last states, for STEP
+    recent: np.ndarray  # uint32[3, W]: configurations of the last states, for STEP
     occurrences: np.ndarray  # int64[n + 1]: how often each weight's shapes occurred in the states learned from
 
 
@@ -209,7 +209,7 @@ def _make_scratch(n: int, n_windows: int, learning: Learning) -> UpdateScratch:
         np.zeros((2, n_traces), np.int32),
         np.zeros((2, n_traces), np.uint8),
         np.zeros(2, np.int64),
-        np.zeros((3, n_windows), np.uint16),
+        np.zeros((3, n_windows), np.uint32),
         np.zeros(n, np.int64),
     )
 

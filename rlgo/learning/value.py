@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import by_type, compiling, inline, njit, random_below
+from rlgo.base.jit import compiling, inline, njit, random_below
 from rlgo.base.settings import LOGISTIC, VALUES
-from rlgo.features.incremental import FORBIDDEN, new_shapes, reset, shape_value
-from rlgo.features.liberties import gain_at, liberty_gain, renew_gains, sees_liberties
+from rlgo.features.incremental import FORBIDDEN, new_shapes, reset
+from rlgo.features.other_windows import gain_at, gain_of_others, has_others, renew_gains, shape_value
 from rlgo.go.board import BLACK, PASS, board_dtype, board_of, is_legal
 
 
@@ -94,8 +94,8 @@ def gain_of(b, sh, table, p):
     stride = b.stride
     for q in (p - stride, p - 1, p + 1, p + stride):
         if b.color[np.uint64(q)] == 3 - b.to_play and sh.last_liberty[np.uint64(b.chain[np.uint64(q)])] == p:
-            return _capture_gain(b, sh, table, p) + liberty_gain(b, sh, table, p)
-    return np.float64(sh.gain[c, np.uint64(p)]) + liberty_gain(b, sh, table, p)
+            return _capture_gain(b, sh, table, p) + gain_of_others(b, sh, table, p, has_others(table.g))
+    return np.float64(sh.gain[c, np.uint64(p)]) + gain_of_others(b, sh, table, p, has_others(table.g))
 
 
 @njit(fastmath={"reassoc"}, forceinline=True)
@@ -123,16 +123,12 @@ def _best_quiet(gain, mask, color_index):
     return best, np.int64(n), np.int64(total), np.int64(unmasked)
 
 
-def _best_of_all(sh, g, c):
+@inline
+def _best_of_all(sh, c, has):
     """Find the largest gain over all windows; see `_best_quiet`."""
-    return _best_quiet(sh.total if sees_liberties(g) else sh.gain, sh.mask, c)
-
-
-@by_type(_best_of_all)
-def _overload_best_of_all(sh, g, c):  # noqa: ARG001  # numba matches names
-    if sees_liberties(g):
-        return lambda sh, g, c: _best_quiet(sh.total, sh.mask, c)  # noqa: ARG005  # numba matches names
-    return lambda sh, g, c: _best_quiet(sh.gain, sh.mask, c)  # noqa: ARG005  # numba matches names
+    if has is None:
+        return _best_quiet(sh.gain, sh.mask, c)
+    return _best_quiet(sh.total, sh.mask, c)
 
 
 @inline
@@ -163,15 +159,15 @@ def best_afterstate(b, sh, table, rng):
     Candidates are the sensible moves: legal, and not in a single-point eye of the player's own.
     Overwrites `sh.changed`. Returns (point, or PASS without candidates; number of candidates).
     """
-    c = b.to_play - 1
-    renew_gains(b, sh, table)
-    best, ties, choice, n_candidates = _best_of_all(sh, table.g, c)
+    c, has = b.to_play - 1, has_others(table.g)
+    renew_gains(b, sh, table, has)
+    best, ties, choice, n_candidates = _best_of_all(sh, c, has)
     if n_candidates == 0 or best == FORBIDDEN:  # the latter only if the weights have diverged
         ties, choice = 0, PASS
     if ties > 1:
         k = random_below(rng, ties)
         for p in range(sh.gain.shape[1]):
-            if gain_at(sh, table.g, c, p) + sh.mask[c, np.uint64(p)] == best:
+            if gain_at(sh, c, p, has) + sh.mask[c, np.uint64(p)] == best:
                 if k == 0:
                     choice = p
                     break
@@ -181,7 +177,7 @@ def best_afterstate(b, sh, table, rng):
         if sh.is_fresh[c, np.uint64(p)] == 0:
             sh.gain_capture[c, np.uint64(p)] = _capture_gain(b, sh, table, p)
             sh.is_fresh[c, np.uint64(p)] = 1
-        gain_capture = np.float32(sh.gain_capture[c, np.uint64(p)] + liberty_gain(b, sh, table, p))
+        gain_capture = np.float32(sh.gain_capture[c, np.uint64(p)] + gain_of_others(b, sh, table, p, has))
         best, ties, choice = keep_best(p, gain_capture, best, ties, choice, rng)
     return choice, n_candidates + sh.n_captures[c]
 
@@ -231,7 +227,7 @@ class ValueFunction:
         self.weights = weights
         self.size: int = weights.features.size
         self._kind = VALUES[weights.value]
-        self._shapes = new_shapes(1, self.size, weights.features.sees_liberties)[0]
+        self._shapes = new_shapes(1, self.size, weights.features.room)[0]
 
     def __repr__(self) -> str:
         return f"<ValueFunction {self.weights.features.name}, {self.weights.value}, {self.weights.games:,} games>"

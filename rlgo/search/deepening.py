@@ -24,8 +24,7 @@ from rlgo.base.ram import announce
 from rlgo.base.settings import SECONDS, THREADS, board_size
 from rlgo.base.threads import started
 from rlgo.features.incremental import new_shapes, reset, shapes_dtype
-from rlgo.features.liberties import sees_liberties
-from rlgo.features.shapes import Table, make_features
+from rlgo.features.shapes import Table, make_features, with_others
 from rlgo.go.board import BLACK, PASS, new_boards
 from rlgo.go.coords import to_vertex
 from rlgo.go.game import Game
@@ -345,9 +344,9 @@ class AlphaBetaSearch:
 
     def _fit(self, table: Table) -> None:
         """Make records for the windows of this table."""
-        sees = sees_liberties(table.g)
-        if self._searches[0].shapes.dtype != shapes_dtype(self.size, sees):
-            self._searches = [s._replace(shapes=new_shapes(MAX_DEPTH + 1, self.size, sees)) for s in self._searches]
+        room = int(table.g.room)
+        if self._searches[0].shapes.dtype != shapes_dtype(self.size, room):
+            self._searches = [s._replace(shapes=new_shapes(MAX_DEPTH + 1, self.size, room)) for s in self._searches]
 
     def warm_up(self, table: Table | None = None) -> None:
         """Compile what a search by this table (None: the last one) needs, so that compiling costs no clock time."""
@@ -355,8 +354,7 @@ class AlphaBetaSearch:
             self._fit(table)
             self._searches = [search._replace(table=table) for search in self._searches]
         first = self._searches[0]
-        liberties = " with liberties" if sees_liberties(first.table.g) else ""
-        with compiling(f"alpha-beta, {self.size}x{self.size}{liberties}"):
+        with compiling(f"alpha-beta, {self.size}x{self.size}{with_others(int(first.table.g.room))}"):
             reset(first.boards[0], first.shapes[0], first.table)
             begin_root(np.zeros(1, np.int64), 1, first.state)
             negamax(0, first)

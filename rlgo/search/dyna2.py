@@ -116,11 +116,11 @@ class Dyna2(TdSearch):
         if long_learning is not None:
             check_long_learning(long_learning)
         apart, sharing = Switch().check("apart", apart), check_sharing(sharing)
-        if sizes is not None and not (isinstance(sizes, tuple | list) and not sizes):
-            sizes = check_sizes(sizes)
+        if sizes is not None:
+            sizes = check_sizes(sizes, may_be_none=True)
         if long_term is None and (apart or sharing != "none"):
             raise RlgoError("sharing and apart cannot be used without a long-term memory (long=FILE)")
-        if long_term is None and sizes == ():
+        if long_term is None and sizes == () and not others.get("windows"):
             raise RlgoError("sizes, long: expected a short-term memory, or a long-term memory, or both")
         if long_term is None and long_learning is not None:
             raise RlgoError("long_learning: expected a long-term memory that learns (long=FILE)")
@@ -129,7 +129,7 @@ class Dyna2(TdSearch):
         if long_save is not None and long_learning is None:
             raise RlgoError("long_save: expected a long-term memory that learns (long_learn=on)")
         if sizes is None:
-            sizes = (1, 2) if long_term is None else long_term.features.sizes
+            sizes = (long_term.features.sizes if long_term is not None else ()) or (1, 2)
         self.long_term = long_term
         self._written_out: Weights | None = None  # whose weights `long_table` holds
         self._sharing = sharing
@@ -147,21 +147,19 @@ class Dyna2(TdSearch):
             self._memory = make_memory(self.features, self.learning)
             self._theta, self.theta_bar = self._memory.theta, self._memory.table.black
             assert long_term is not None
-            self._long_shapes = new_shapes(2, size, long_term.features.sees_liberties)
+            self._long_shapes = new_shapes(2, size, long_term.features.room)
 
-    def _features(self, size: int, sizes: tuple[int, ...], liberties: tuple[str, ...]) -> FeatureSet:
+    def _features(self, size: int, windows: tuple[str, ...]) -> FeatureSet:
         if self._apart:
-            return make_features(size, sizes, self._sharing, liberties, self._sharing)
-        if self.long_term is not None:
-            sizes = tuple(sorted({*sizes, *self.long_term.features.sizes}))
-            liberties = tuple(sorted({*liberties, *self.long_term.features.liberties}))
-        return make_features(size, sizes, "none", liberties, "none")
+            return make_features(size, (), self._sharing, windows, self._sharing)
+        own = () if self.long_term is None else self.long_term.features.names
+        return make_features(size, (), "none", (*windows, *own), "none")
 
     def _fresh_memory(self) -> np.ndarray:
         if self._apart or self.long_term is None:
             self.long_table = super()._fresh_memory()
         elif self._written_out is not self.long_term:  # it takes a tenth of a second
-            table = self.long_term.table(self.features.sizes, self.features.liberties)
+            table = self.long_term.table(self.features.names)
             self.long_table, self._written_out = table.black, self.long_term
         return self.long_table.copy()
 
@@ -229,19 +227,21 @@ class Dyna2(TdSearch):
         return fuse(both.features, both.table().black)
 
     @property
-    def sees_liberties(self) -> bool:
-        """Whether any window of either memory sees liberties."""
-        return super().sees_liberties or (self.long_term is not None and self.long_term.features.sees_liberties)
+    def room(self) -> int:
+        """The `FeatureSet.room` of both memories together."""
+        return super()._features(self.features.size, self._all_windows).room
+
+    @property
+    def _all_windows(self) -> tuple[str, ...]:
+        return (*self.features.names, *(self.long_term.features.names if self.long_term is not None else ()))
 
     def value_weights(self) -> Weights:
         """Return both memories together, the weights that moves are chosen by."""
         if not self._apart:
             return super().value_weights()
         assert self.long_term is not None
-        sizes = tuple(sorted({*self.features.sizes, *self.long_term.features.sizes}))
-        liberties = tuple(sorted({*self.features.liberties, *self.long_term.features.liberties}))
-        whole, theta = unshare(self.features, self._theta, sizes, liberties)
-        theta += unshare(self.long_term.features, self.long_term.theta, sizes, liberties)[1]
+        whole, theta = unshare(self.features, self._theta, self._all_windows)
+        theta += unshare(self.long_term.features, self.long_term.theta, self._all_windows)[1]
         return Weights(whole, theta, value=self.long_term.value)
 
     def memory(self) -> Weights:
@@ -307,8 +307,8 @@ def learn_from_game(weights: Weights, game: Game, outcome: float, learning: Lear
     check_long_learning(learning)
     features, value = weights.features, VALUES[weights.value]
     memory = make_memory(features, learning, weights.theta)
-    sees = features.sees_liberties
-    sh, episode = new_shapes(1, features.size, sees)[0], np.zeros(1, episode_dtype(features.size, sees))[0]
+    room = features.room
+    sh, episode = new_shapes(1, features.size, room)[0], np.zeros(1, episode_dtype(features.size, room))[0]
     replay = Game(game.size, game.komi)
     if game.setup:
         replay.set_up(game.setup)

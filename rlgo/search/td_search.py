@@ -42,8 +42,9 @@ from rlgo.base.settings import (
 )
 from rlgo.base.threads import started
 from rlgo.features.incremental import new_shapes, reset, reweigh, update, update_value
+from rlgo.features.kinds import check_windows, square
 from rlgo.features.rewriting import fuse
-from rlgo.features.shapes import FeatureSet, Table, make_features
+from rlgo.features.shapes import FeatureSet, Table, check_sizes, make_features
 from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, PASS, outcome, play
 from rlgo.go.clock import seconds_for
@@ -240,7 +241,7 @@ class TdSearch(Player):
     ----------
     size : board size
     sizes : window sizes of the short-term memory
-    liberties : its windows that see liberties, see `shapes.make_features`
+    windows : names of its other windows, see `kinds.py`
     simulations, seconds : limits for each move; the first one reached ends the search, as does `Player.limit`
     policy, learning, simulation, default : see `SearchSettings`. `learning.games` are the simulations of one move that
         its schedule spans; `learning.averaging` has no effect. The policy's V is that of `learning`
@@ -283,7 +284,7 @@ class TdSearch(Player):
         learning: Learning = LEARNING,
         simulation: Simulation = Simulation(),
         default: DefaultPolicy = DefaultPolicy(),
-        liberties: tuple[str, ...] = (),
+        windows: tuple[str, ...] = (),
         reset: bool = False,
         delay: int = 0,
         workers: int = 1,
@@ -302,18 +303,18 @@ class TdSearch(Player):
         self.policy, self.learning, self.default = policy, learning, default
         self.simulation = simulation._replace(max_moves=check_max_moves(simulation.max_moves, size))
         self.workers = THREADS.check("workers", workers)
-        self.features = self._features(size, sizes, liberties)
+        short_term = (*map(square, check_sizes(sizes, may_be_none=True)), *check_windows(windows))
+        self.features = self._features(size, short_term)
         self.theta_bar = self._fresh_memory()
         # Windows of other sizes may belong to a long-term memory, which simulations do not change.
-        self._learns = np.array([k in (*sizes, *liberties) for k, _, _ in self.features.windows], np.uint8)
+        self._learns = np.array([name in short_term for name, _, _ in self.features.windows], np.uint8)
         # Memories, each with the number of moves played before: the oldest one acts, see `acting_memory`.
         self._older: deque[tuple[int, np.ndarray]] = deque(maxlen=delay + 1)
 
-        sees = self.features.sees_liberties
         choice, *own = seed_sequence(seed).spawn(1 + self.workers)
         self._choice = np.random.default_rng(choice)
-        self.scratch = [make_scratch(size, tally_dtype(), child, sees_liberties=sees) for child in own]
-        self._shapes = new_shapes(1, size, sees)[0]  # of `evaluate`, while others simulate
+        self.scratch = [make_scratch(size, tally_dtype(), child, room=self.features.room) for child in own]
+        self._shapes = new_shapes(1, size, self.features.room)[0]  # of `evaluate`, while others simulate
         self._make_room()
         self.tally = self.scratch[0].tally
         self._forget_values()
@@ -323,7 +324,8 @@ class TdSearch(Player):
         n, size, features = self.workers, self.features.size, self.features
         older = min(self.delay + 1, 2 * size * size) if self.delay else 0  # a game has few more moves than that
         events = len(self.scratch[0].episode.event_window)
-        usual = size * size * int(features.geometry.n_slots.max())
+        g = features.geometry
+        usual = size * size * int(g.n_slots.max()) + int(g.n_cells[g.n_squares :].sum())
         most = events + len(features.windows)
         self._change_logs: list[ChangeLog] = make_change_logs(n, self.learning.alpha, usual, most) if n > 1 else []
         needed = (n + older) * self.theta_bar.nbytes + sum(
@@ -334,8 +336,8 @@ class TdSearch(Player):
         self.copies = [self.theta_bar, *(self.theta_bar.copy() for _ in range(1, n))]
         self._threads = ThreadPoolExecutor(n, "td-search") if n > 1 else None
 
-    def _features(self, size: int, sizes: tuple[int, ...], liberties: tuple[str, ...]) -> FeatureSet:
-        return make_features(size, sizes, "none", liberties, "none")
+    def _features(self, size: int, windows: tuple[str, ...]) -> FeatureSet:
+        return make_features(size, (), "none", windows, "none")
 
     def _fresh_memory(self) -> np.ndarray:
         """Return a memory for the start of a game."""
@@ -444,9 +446,9 @@ class TdSearch(Player):
         return self._as_weights()
 
     @property
-    def sees_liberties(self) -> bool:
-        """Whether any window of the value function sees liberties."""
-        return self.features.sees_liberties
+    def room(self) -> int:
+        """The `FeatureSet.room` of the value function."""
+        return self.features.room
 
     def value_weights(self) -> Weights:
         """Return all memories together, the weights that moves are chosen by."""

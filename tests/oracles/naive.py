@@ -276,16 +276,23 @@ def to_place(features: Any, window: int, cells: tuple[int, ...]) -> int:
     cells : the colours in the window, row by row from the anchor. The window says in which order they count.
     """
     g, size = features.geometry, features.size
-    k, row, col = features.windows[window]
+    name, row, col = features.windows[window]
+    k = int(name[0])
     colors = {to_core(size, (row + n // k, col + n % k)): c for n, c in enumerate(cells)}
     return sum(3**d * colors[int(p)] for d, p in enumerate(g.cell_point[window, : k * k]))
+
+
+def entry(features: Any, kind: str, window: int, cells: tuple[int, ...]) -> int:
+    """Where in the table the weight of a shape is."""
+    g = features.geometry
+    return int((g.li_base if kind == "LI" else g.ld_base)[window]) + to_place(features, window, cells)
 
 
 def to_index(features: Any, weight: Weight) -> int:
     """The index into theta that `rlgo.features.shapes` gives to a weight."""
     k, kind, raw = weight
     anchor, configuration = divmod(raw, 3 ** (k * k))
-    window = features.windows.index((k, *divmod(anchor, features.size - k + 1)))
+    window = features.windows.index((f"{k}x{k}", *divmod(anchor, features.size - k + 1)))
     base = (features.geometry.li_base if kind == "LI" else features.geometry.ld_base)[window]
     cells = tuple(configuration // 3**d % 3 for d in range(k * k))
     return abs(int(features.class_of[base + to_place(features, window, cells)]))

@@ -44,6 +44,7 @@ from train.config import (
     to_toml,
 )
 from train.experiments.config import ExperimentConfig, SeriesConfig, StatedConfig
+from train.runs.learners import features_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -90,6 +91,16 @@ def test_values_arrive_with_their_types(write: Any) -> None:
     assert config.learning.lambda_ == 0.5
     assert config.features.sizes == (1, 3)
     assert type(config.board.komi) is float
+
+
+def test_windows_go_by_name_in_canonical_form(write: Any) -> None:
+    config = load_config(write('[features]\nwindows = ["atari plus", "stones 3x2", ".x./xxx/.x."]\nsizes = []\n'))
+    assert config.features == FeaturesConfig(sizes=(), windows=(".x./xxx/.x.", "2x3", "atari plus"))
+    assert features_of(config).name == "9x9 .x./xxx/.x.+2x3 LI+LD, atari plus LI"
+    assert load_config(write(to_toml(config))) == config
+    # Their old name, from before windows of other forms could see stones alone.
+    old = load_config(write('[features]\nliberties = ["liberties 2x2"]\n'), 'features.liberties=["atari 2x2"]')
+    assert old.features == FeaturesConfig(windows=("atari 2x2",))
 
 
 def test_overrides_come_last_and_the_last_wins(write: Any) -> None:
@@ -159,7 +170,17 @@ WRONG = [
     ("[board]\nsize = 20", "board.size = 20: expected an integer from 5 to 19"),
     ("[board]\nkomi = nan", "board.komi = nan: expected a number from -10,000 to 10,000"),
     ("[board]\nkomi = 10_001", "board.komi = 10001: expected a number from -10,000 to 10,000"),
-    ("[features]\nsizes = []", "features.sizes = []: expected an ascending subset of [1, 2, 3], not empty"),
+    ("[features]\nsizes = []", "features.sizes = [] cannot be combined with features.windows = []"),
+    (
+        '[features]\nwindows = ["2x3", "atari 4x4"]',
+        "features.windows = ['2x3', 'atari 4x4']: expected a list of names such as \"2x3\", \"atari plus\" or",
+    ),
+    ("[features]\nwindows = 3", "features.windows = 3: expected a list of names such as"),
+    ("[features]\nwindows = [3]", "features.windows = [3]: expected a list of names such as"),
+    (
+        '[features]\nwindows = ["plus"]\nliberties = ["atari plus"]',
+        "features.liberties cannot be combined with features.windows, its other name",
+    ),
     ("[features]\nsizes = [2, 1]", "features.sizes = [2, 1]: expected an ascending subset"),
     ("[features]\nsizes = [1, 1]", "features.sizes = [1, 1]: expected an ascending subset"),
     ("[features]\nsizes = [3, 4]", "features.sizes = [3, 4]: expected an ascending subset"),
@@ -281,6 +302,7 @@ CONFIGS = st.builds(
     features=st.builds(
         FeaturesConfig,
         sizes=st.sets(st.integers(1, 3), min_size=1).map(sorted),
+        windows=st.lists(st.sampled_from(["plus", "stones 3x2", "atari 2x2", "liberties .x/xx"])),
         sharing=st.sampled_from(["LI+LD", "LI", "LD", "inversion", "none"]),
     ),
     learning=st.builds(

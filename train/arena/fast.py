@@ -95,20 +95,17 @@ def on_common_features(weights: Sequence[Weights | None], size: int) -> tuple[Fe
     -------
     the feature set, and theta of each player on it, float32[n_weights + 1]. It is the smallest one with all their
     windows and kinds of weights; if there is none, it is all shapes without weight sharing.
-
-    Raises RlgoError if windows see liberties in different classes: atari for one player, numbers for another.
     """
     sets = {w.features.name: w.features for w in weights if w is not None} or {"": make_features(size)}
-    liberties = tuple(sorted({name for f in sets.values() for name in f.liberties}))
+    windows = tuple(name for f in sets.values() for name in f.names)
     sharing = _common_sharing([f.sharing for f in sets.values()])
-    liberty_sharing = _common_sharing([f.liberty_sharing for f in sets.values() if f.liberties])
+    liberty_sharing = _common_sharing([f.liberty_sharing for f in sets.values() if f.sees_liberties])
     if sharing is not None and liberty_sharing is not None:
-        sizes = tuple(sorted({k for f in sets.values() for k in f.sizes}))
-        features = make_features(size, sizes, sharing, liberties, liberty_sharing)
+        features = make_features(size, (), sharing, windows, liberty_sharing)
         thetas = [None if w is None else extend(w.features, w.theta, features) for w in weights]
     else:
-        features = make_features(size, SIZES, "none", liberties, "none")
-        thetas = [None if w is None else unshare(w.features, w.theta, SIZES, liberties)[1] for w in weights]
+        features = make_features(size, SIZES, "none", windows, "none")
+        thetas = [None if w is None else unshare(w.features, w.theta, features.names)[1] for w in weights]
     return features, [np.zeros(features.n_weights + 1, np.float32) if theta is None else theta for theta in thetas]
 
 

@@ -32,10 +32,10 @@ from train.players.loading import loaded
 from train.settings import (
     Count,
     GroupedSection,
-    Liberties,
     OneOf,
     Sizes,
     SizesOrNone,
+    Windows,
     Within,
     group,
     key,
@@ -189,8 +189,8 @@ class TdSearchKeys(Keys):
     sizes: Sizes = key(
         default_of(TdSearch, "sizes"), "Window sizes of the local shape features, such as 1+2.", "tdsearch_shapes"
     )
-    liberties: Liberties = key(
-        default_of(TdSearch, "liberties"), "Its windows that see liberties, such as atari 2x2+atari plus."
+    windows: Windows = key(
+        default_of(TdSearch, "windows"), "Its other windows, such as 2x3+atari plus.", aliases="liberties"
     )
     simulation: Simulation = group(Simulation())
     learning: Learning = group(td_search.LEARNING, without=NOT_OF_SEARCH)
@@ -213,7 +213,7 @@ class TdSearchKeys(Keys):
             "learning": self.learning,
             "simulation": self.simulation,
             "default": default_policy_of(self),
-            "liberties": self.liberties,
+            "windows": self.windows,
             "reset": self.reset,
             "delay": self.delay,
             "workers": self.workers,

@@ -171,7 +171,7 @@ def _side(path: str | Path) -> Side:
         "board.komi": weights.komi,
         "features.sizes": list(f.sizes),
         "features.sharing": f.sharing,
-        "features.liberties": list(f.liberties),
+        "features.windows": list(f.others),
         "features.liberty_sharing": f.liberty_sharing,
         "learning.value": weights.value,
     }

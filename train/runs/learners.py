@@ -21,7 +21,7 @@ from train.runs.strength import seeds
 def features_of(config: Config) -> FeatureSet:
     """Make the feature set that a config describes."""
     f = config.features
-    return make_features(config.board.size, f.sizes, f.sharing, f.liberties, f.liberty_sharing)
+    return make_features(config.board.size, f.sizes, f.sharing, f.windows, f.liberty_sharing)
 
 
 def make_learner(

@@ -163,4 +163,4 @@ def _row(run: RunInfo, top: Path) -> tuple[str, ...]:
 def features_text(config: Config) -> str:
     """Describe the features of a run in a few characters: ``1+2+3 LI+LD``."""
     plain = "+".join(map(str, config.features.sizes)) + " " + config.features.sharing
-    return ", ".join([plain, *config.features.liberties])
+    return ", ".join([plain, *config.features.windows])

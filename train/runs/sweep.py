@@ -37,7 +37,7 @@ from rlgo.base.bounds import One, OrNone
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder, read_file, write_atomically
 from rlgo.base.resources import config_path
-from rlgo.base.settings import WORKERS, check_liberties
+from rlgo.base.settings import WORKERS
 from rlgo.features.weights import Weights, load_weights, shipped_weight_sizes, shipped_weights
 from rlgo.learning.fast_games import FastGames, compile_matches, play_slices
 from train import console
@@ -151,14 +151,6 @@ def _specs(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise RlgoError(f"{source}: expected distinct values, but two runs would be called {twice}")
-    liberties = sorted({name for spec in specs for name in spec.config.features.liberties})
-    try:
-        check_liberties(liberties)
-    except RlgoError:
-        raise RlgoError(
-            f"{source}: features.liberties: expected one kind of windows in all runs, atari or liberties, because the "
-            "runs play each other"
-        ) from None
     return tuple(specs)
 
 

@@ -125,6 +125,17 @@ def test_other_window_sizes_are_compared_shape_by_shape():
     assert "2x2-inversion" in describe_difference(found, ("a", "b"), 1)  # only these can express both
 
 
+def test_other_windows_are_compared_shape_by_shape():
+    a, b = some_weights(others=("2x3",)), some_weights(others=("atari plus",))
+    found = diff(a, b)
+    assert found.is_unshared
+    assert [block.name for block in found.blocks] == ["1x1-none", "2x2-none", "2x3-none", "atari plus-none", "all"]
+    assert [block.norm_a > 0 for block in found.blocks] == [True, True, True, False, True]
+    assert [block.norm_b > 0 for block in found.blocks] == [True, True, False, True, True]
+    assert diff(a, a).is_same
+    assert "2x3-LD" in describe_difference(diff(a, changed(a, {200: 1})), ("a", "b"), 3)
+
+
 def test_other_board_sizes_cannot_be_compared():
     with pytest.raises(RlgoError, match="board sizes 5 and 9, expected one size"):
         diff(some_weights(5), some_weights(9))

@@ -168,7 +168,8 @@ def lookup(weights: Weights, stones: Stones) -> float:
     """phi . theta, window by window in Python: for board sizes that need not be compiled here."""
     features, g = weights.features, weights.features.geometry
     total = 0.0
-    for w, (k, row, col) in enumerate(features.windows):
+    for w, (name, row, col) in enumerate(features.windows):
+        k = int(name[0])
         cells = tuple(stones.get((row + j, col + i), 0) for j in range(k) for i in range(k))
         place = naive.to_place(features, w, cells)
         total += float(weights.table().black[g.ld_base[w] + place]) + float(weights.table().black[g.li_base[w] + place])
@@ -461,7 +462,7 @@ def test_another_sharing_has_the_same_weight_for_every_shape(old, sizes):
 
 def test_without_sharing_adds_window_sizes_and_drops_them():
     weights = some_weights(5, (1, 2))
-    more, less = without_sharing(weights, (1, 2, 3)), without_sharing(weights, (2,))
+    more, less = without_sharing(weights, ("1x1", "2x2", "3x3")), without_sharing(weights, ("2x2",))
     same = without_sharing(weights)
     assert (more.features.sizes, less.features.sizes) == ((1, 2, 3), (2,))
     assert more.theta[1:].tolist() == [*same.theta[1:], *[0] * (9 * 19_682)]
@@ -480,7 +481,9 @@ def test_location_independent_weights_stay_so_beside_new_ones():
     new = convert(old, sharing="LI+LD")
     for block in new.features.blocks:
         if block.kind == "LI":
-            assert new.block(block).tobytes() == old.theta[1:][[0] if block.size == 1 else slice(1, None)].tobytes()
+            assert (
+                new.block(block).tobytes() == old.theta[1:][[0] if block.window == "1x1" else slice(1, None)].tobytes()
+            )
         else:
             assert not new.block(block).any()
 
@@ -704,10 +707,10 @@ def test_force_overwrites(run, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npz", "a.w"]
 
 
-def test_a_w_file_cannot_hold_windows_that_see_liberties(tmp_path):
+def test_a_w_file_cannot_hold_windows_other_than_squares(tmp_path):
     features = make_features(5, (1,), "LI", ("atari plus",))
     weights = Weights(features, np.append(np.float32(0), np.ones(features.n_weights, np.float32)))
-    with pytest.raises(RlgoError, match=r"x\.w: a \.w file cannot hold windows that see liberties \(atari plus\)"):
+    with pytest.raises(RlgoError, match=r"x\.w: a \.w file cannot hold windows other than squares \(atari plus\)"):
         export_w(tmp_path / "x.w", weights)
     assert not list(tmp_path.iterdir())
     # LI weights carry over to other boards, and writing them out without sharing keeps them.

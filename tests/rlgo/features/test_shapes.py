@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 from oracles import naive
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import SHARINGS
-from rlgo.features.shapes import GROUP, FeatureSet, count_weights, make_features
+from rlgo.features.shapes import GROUP, count_weights, make_features
 
 # ---------------------------------------------------------------------------------------------
 # Counts
@@ -81,7 +79,7 @@ def test_blocks_follow_each_other():
     for sharing in SHARINGS:
         features = make_features(5, (1, 3), sharing)
         kinds = SHARINGS[sharing]
-        assert [(b.size, b.kind) for b in features.blocks] == [(k, kind) for k in (1, 3) for kind in kinds]
+        assert [(b.window, b.kind) for b in features.blocks] == [(f"{k}x{k}", kind) for k in (1, 3) for kind in kinds]
         starts, stops = [b.start for b in features.blocks], [b.stop for b in features.blocks]
         assert starts == [1, *stops[:-1]]
         assert stops[-1] == features.n_weights + 1
@@ -93,81 +91,17 @@ def test_name():
 
 
 # ---------------------------------------------------------------------------------------------
-# Classes, against trying every symmetry
+# Places in the table
 # ---------------------------------------------------------------------------------------------
-
-
-def some_shapes(features: FeatureSet, k: int, n: int) -> list[tuple[int, tuple[int, ...]]]:
-    """(window, cells) of all shapes of a size, or of n random ones; and of n with cells of one kind missing."""
-    windows = [w for w, window in enumerate(features.windows) if window[0] == k]
-    if k < 3:
-        return [(w, digits(c, k)) for w in windows for c in range(3 ** (k * k))]
-    rng = np.random.default_rng(features.size)
-    dense, sparse = (rng.choice(3, (n, 9), p=p) for p in ([1 / 3, 1 / 3, 1 / 3], [0.7, 0.15, 0.15]))
-    # Sparse ones are more often symmetric and neutral.
-    return [(int(rng.choice(windows)), tuple(row.tolist())) for row in np.concatenate([dense, sparse])]
-
-
-@cache
-def digits(configuration: int, k: int) -> tuple[int, ...]:
-    return tuple(configuration // 3**d % 3 for d in range(k * k))
-
-
-def entry(features: FeatureSet, kind: str, window: int, cells: tuple[int, ...]) -> int:
-    """Where in the table the weight of a shape is."""
-    g = features.geometry
-    return int((g.li_base if kind == "LI" else g.ld_base)[window]) + naive.to_place(features, window, cells)
-
-
-def check_classes(features: FeatureSet, n: int) -> None:
-    theta = np.arange(features.n_weights + 1, dtype=np.float32)
-    table = features.expand(theta)
-    assert table.dtype == np.float32
-    for block in features.blocks:
-        k, index_of = block.size, {}
-        for window, cells in some_shapes(features, k, n):
-            anchor = features.windows[window][1:]
-            sign, raw = naive.canonical(k, anchor, cells, features.size, block.kind)
-            place = entry(features, block.kind, window, cells)
-            found = int(features.class_of[place])
-            assert np.sign(found) == sign, (block.name, anchor, cells)
-            assert table[place] == sign * theta[abs(found)]
-            if sign:
-                assert block.start <= abs(found) < block.stop
-                assert index_of.setdefault(raw, abs(found)) == abs(found)
-        # One number for each class, ascending with the smallest raw index; all of them where all were asked.
-        numbers = [index_of[raw] for raw in sorted(index_of)]
-        assert numbers == sorted(set(numbers))
-        if k < 3:
-            assert numbers == list(range(block.start, block.stop))
-        else:
-            assert len(numbers) > 20
-
-
-@pytest.mark.parametrize("sharing", SHARINGS)
-@pytest.mark.parametrize("size", [5, 9])
-def test_classes_equal_trying_every_symmetry(size, sharing):
-    check_classes(make_features(size, (1, 2, 3), sharing), 400)
-
-
-@pytest.mark.interpreted
-def test_classes_of_small_windows():
-    check_classes(make_features(5, (1, 2)), 0)
-
-
-@pytest.mark.parametrize("sharing", ["LI+LD", "inversion", "none"])
-@pytest.mark.parametrize("sizes", [(2,), (1, 3)])
-def test_classes_of_subsets_of_sizes(sizes, sharing):
-    check_classes(make_features(5, sizes, sharing), 200)
 
 
 def test_absent_blocks_read_zeros():
     # What a window reads as its other weight, and behind the end, is nobody's whatever the configuration.
     for sharing, absent in (("LD", "LI"), ("LI", "LD"), ("none", "LI")):
         features = make_features(5, (1, 2, 3), sharing)
-        for w, (k, _, _) in enumerate(features.windows):
+        for w, (name, _, _) in enumerate(features.windows):
             start = int((features.geometry.li_base if absent == "LI" else features.geometry.ld_base)[w])
-            assert not features.class_of[start : start + 3 ** (k * k)].any()
+            assert not features.class_of[start : start + 3 ** int(name[0]) ** 2].any()
         # A cell that holds a stone is looked up as if another were put there: up to 2 * 3^8 further on.
         assert not features.class_of[-2 * 3**9 :].any()
 
@@ -204,15 +138,15 @@ def test_shape_of_a_weight_is_its_canonical_shape(size, sharing):
             numbers = [block.start, block.stop - 1, *rng.integers(block.start, block.stop, 100).tolist()]
         for weight in numbers:
             found, row, col, cells = features.shape_of(weight)
-            k = block.size
+            k = int(block.window[0])
             assert found == block
             assert (cells.shape, cells.dtype) == ((k, k), np.uint8)
             flat = tuple(cells.ravel().tolist())
             raw = sum(c * 3**n for n, c in enumerate(flat))
             raw += (row * (size - k + 1) + col) * 3 ** (k * k)
             assert naive.canonical(k, (row, col), flat, size, block.kind) == (1, raw)
-            window = features.windows.index((k, row, col))
-            assert features.class_of[entry(features, block.kind, window, flat)] == weight
+            window = features.windows.index((block.window, row, col))
+            assert features.class_of[naive.entry(features, block.kind, window, flat)] == weight
             assert naive.to_index(features, (k, block.kind, raw)) == weight
 
 

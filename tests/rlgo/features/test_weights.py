@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from weight_files import refused, some_weights
 
+from rlgo.base.archive import write_archive
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import checkpoints_dir
 from rlgo.features.incremental import new_shapes, reset
@@ -25,6 +26,7 @@ from rlgo.features.weights import (
     save_weights,
     shipped_weight_sizes,
     shipped_weights,
+    show,
     strongest,
 )
 from rlgo.go.board import new_board, play
@@ -158,8 +160,8 @@ def test_strongest_shapes_come_first_and_count_for_black():
         assert values == sorted(np.abs(weights.block(block)).tolist(), reverse=True)[:5]
         for weight, cells, row, col in found:
             # As it is drawn, the shape adds `weight` to phi . theta.
-            k, features = block.size, weights.features
-            window = features.windows.index((k, row, col))
+            k, features = int(block.window[0]), weights.features
+            window = features.windows.index((block.window, row, col))
             points = features.geometry.cell_point[window, : k * k]
             places = {(row + j + 1) * 6 + col + i + 1: int(cells[j, i]) for j in range(k) for i in range(k)}
             configuration = sum(3**d * places[int(p)] for d, p in enumerate(points))
@@ -215,7 +217,7 @@ def test_all_forms_of_the_table_value_positions_alike():
     for p in (8, 15, 22, 9):
         play(board, p, zobrist(5))
     expected = ValueFunction(weights).value(board)
-    for table in (weights.table((1, 2)), weights.table((1, 2, 3)), weights.table(is_fused=True)):
+    for table in (weights.table(("1x1", "2x2")), weights.table(("1x1", "2x2", "3x3")), weights.table(is_fused=True)):
         sh = new_shapes(1, 5)[0]
         reset(board, sh, table)
         assert sigma(sh.x[0]) == pytest.approx(expected, abs=1e-5)
@@ -229,17 +231,32 @@ def test_weights_know_their_board():
         weights.for_board(9, "x.npz")
 
 
-def test_weights_that_see_liberties_survive_their_file(tmp_path):
-    features = make_features(5, (1, 2), "LI+LD", ("atari 2x2", "atari plus"), "LI+LD")
+def test_weights_of_other_windows_survive_their_file(tmp_path):
+    features = make_features(5, (1, 2), "LI+LD", ("liberties 2x3", "atari plus", "stones x./.x"), "LI+LD")
     theta = np.arange(features.n_weights + 1, dtype=np.float32)
-    save_weights(tmp_path / "liberties.npz", Weights(features, theta))
-    read = load_weights(tmp_path / "liberties.npz")
+    save_weights(tmp_path / "others.npz", Weights(features, theta))
+    read = load_weights(tmp_path / "others.npz")
     assert read.features is features
     assert read.theta.tobytes() == theta.tobytes()
-    assert read.meta()["version"] == 2
-    assert features.name == "5x5 1x1+2x2 LI+LD, atari 2x2 + atari plus LI+LD"
+    assert read.meta()["version"] == 3
+    assert features.name == "5x5 1x1+2x2+.x/x. LI+LD, atari plus + liberties 2x3 LI+LD"
     # Files without such windows stay readable by earlier versions.
     assert Weights(make_features(5), np.zeros(make_features(5).n_weights + 1, np.float32)).meta()["version"] == 1
+
+
+def test_other_windows_are_drawn():
+    features = make_features(5, (), "LI", (".x/xx",))
+    text = show(Weights(features, np.arange(features.n_weights + 1, dtype=np.float32)), 2, unicode=False)
+    assert text.startswith(".x/xx-LI")
+    assert "+" + f"{features.n_weights:.3f}" in text
+
+
+def test_files_of_version_2_stay_readable(tmp_path):
+    weights = some_weights(5, (1,), "LI", ("atari 2x2",))
+    meta = weights.meta()
+    meta["liberties"] = meta.pop("others")
+    write_archive(tmp_path / "old.npz", meta | {"version": 2}, {"theta": weights.theta[1:]})
+    assert load_weights(tmp_path / "old.npz").features is weights.features
 
 
 def test_weights_are_compared_by_identity():

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from oracles import naive
-from random_play import SIZE, random_game, random_weights
+from oracles.windows import places
+from random_play import SIZE, random_game, random_theta, random_weights
 
 from rlgo.base.errors import RlgoError
-from rlgo.go.board import BLACK, EMPTY, PASS, WHITE
+from rlgo.features.shapes import make_features
+from rlgo.features.weights import Weights
+from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
 from rlgo.learning.contributions import changes, contributions, logit_of, strongest, value_of, whole
@@ -38,10 +42,30 @@ def test_every_window_by_the_definition(sizes, sharing):
                 for name, sign in active.items()
             }
             assert {w.kind: w.weight for w in here if w.weight} == pytest.approx(by_kind)
-            k, row, col = weights.features.windows[i]
-            assert {(w.size, w.row, w.col, w.block[:3]) for w in here} == {(k, row, col, f"{k}x{k}")}
+            name, row, col = weights.features.windows[i]
+            k = int(name[0])
+            assert {(w.name, w.row, w.col, w.block[:3]) for w in here} == {(name, row, col, name)}
             cells = [[stones_of(game).get((row + y, col + x), EMPTY) for x in range(k)] for y in range(k)]
             assert all(w.cells.tolist() == cells for w in here)
+
+
+def test_other_windows_by_the_definition():
+    features = make_features(SIZE, (), "LI", ("2x3", "plus", "liberties .x/xx"), "LI+LD")
+    weights = Weights(features, random_theta(features, 1))
+    for seed in range(3):
+        game = random_game(8 + seed, seed)
+        found = iter(contributions(weights, game.board))
+        for w, expected in places(stones_of(game), features):
+            for name, kind, shape, index in expected:
+                here = next(found)
+                assert (here.name, here.block) == (features.windows[w][0], f"{name}-{kind}")
+                assert here.weight == np.sign(index) * float(weights.theta[abs(index)])
+                colors = [0 if state == EMPTY else state[0] for _, state in shape if state != "edge"]
+                assert sorted(here.cells[here.cells != BORDER]) == sorted(colors)
+        assert next(found, None) is None
+        assert logit_of(contributions(weights, game.board)) == pytest.approx(
+            math.log(1 / (1 / ValueFunction(weights).value(game) - 1)), abs=1e-4
+        )
 
 
 @pytest.mark.parametrize("value", ["logistic", "linear"])
@@ -64,7 +88,7 @@ def test_the_differences_of_a_move_add_up_to_that_of_the_logits(sizes, sharing):
             found = changes(weights, game.board, after.board)
             logits = [math.log(v / (1 - v)) for v in (V.value(game.board), V.value(after.board))]
             assert sum(c.difference for c in found) == pytest.approx(logits[1] - logits[0], abs=1e-4)
-            windows = {(c.after.size, c.after.row, c.after.col) for c in found}
+            windows = {(c.after.name, c.after.row, c.after.col) for c in found}
             assert len(windows) >= len(sizes)  # at least one of each size lies over the point
 
 

@@ -41,10 +41,10 @@ def test_the_time_of_games_is_not_that_of_compiling(compiled):
     slices = play_slices(features, random_theta(features, 1), random_theta(features, 2), 100_000, seed=5)
     assert compiled == ["matches, 5x5"]
     assert 0 < next(slices).scores.size < 100_000
-    sees = make_features(SIZE, (1, 2), liberties=("atari 2x2",))
+    sees = make_features(SIZE, (1, 2), others=("atari 2x2",))
     learner = Learner(sees, Learning(), Policy(), seed=1)
     learner.learn(1)
-    assert compiled == ["matches, 5x5", "self-play and learning, 5x5 with liberties"]
+    assert compiled == ["matches, 5x5", "self-play and learning, 5x5 with other windows"]
 
 
 def test_games_are_reproducible_and_fair():

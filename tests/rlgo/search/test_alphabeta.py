@@ -1,4 +1,4 @@
-"""Alpha-beta against plain minimax, whatever is switched on; fused weights against the weights that they come from.
+"""Alpha-beta against plain minimax, whatever is switched on.
 
 Start reading at `test_search_equals_minimax`.
 """
@@ -29,16 +29,13 @@ from oracles.naive import minimax, reduced_minimax, to_core
 from rlgo.base.budget import Budget
 from rlgo.base.jit import make_rng
 from rlgo.base.resources import checkpoints_dir
-from rlgo.base.settings import VALUES
-from rlgo.features.incremental import new_shapes, reset, x_of
-from rlgo.features.rewriting import fuse
-from rlgo.features.shapes import Table, make_features
+from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights
 from rlgo.go.board import BLACK, PASS, WHITE, is_legal, new_board, new_boards, play, position_key, random_move
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.game import Game
 from rlgo.go.rules import zobrist
-from rlgo.learning.value import ValueFunction, all_afterstates
+from rlgo.learning.value import ValueFunction
 from rlgo.play.player import GreedyPlayer, moves_to_try
 from rlgo.search import alphabeta
 from rlgo.search.alphabeta import (
@@ -52,54 +49,6 @@ from rlgo.search.deepening import AlphaBetaResult, AlphaBetaSearch
 
 OPTIONS = [Options(*on) for on in product((True, False), repeat=4)]  # table, killers, history, pvs
 PLAIN = Options(False, False, False, False)
-
-
-# ---------------------------------------------------------------------------------------------
-# Fused weights
-# ---------------------------------------------------------------------------------------------
-
-
-def values(game: Game, table: Table) -> np.ndarray:
-    """The logits of the position and of all afterstates (NaN: illegal), the latter from what changes alone."""
-    sh, afterstates = new_shapes(1, game.size)[0], np.empty(game.size**2 + 1)
-    reset(game.board, sh, table)
-    all_afterstates(game.board, sh, table, VALUES["linear"], afterstates)
-    return np.append(afterstates - 0.5, x_of(sh.configuration, table))
-
-
-@pytest.mark.parametrize(("sharing", "fused_sharing"), [("none", "none"), ("inversion", "none"), ("LI+LD", "LD")])
-@pytest.mark.parametrize("sizes", [(1, 2), (1, 2, 3), (3,), (1,), (1, 3)], ids=str)
-@pytest.mark.parametrize("size", [5, 9])
-def test_fused_weights_give_the_same_values(size, sizes, sharing, fused_sharing):
-    features = make_features(size, sizes, sharing)
-    table = features.table(random_theta(features, 1, 0.3))
-    fused = fuse(features, table.black)
-    assert fused.g is make_features(size, (3,), fused_sharing).geometry
-    xs = []
-    for seed in range(30):
-        game = random_game(size, seed, 1 + seed * size * size // 20)
-        xs.append(values(game, table))
-        np.testing.assert_allclose(values(game, fused), xs[-1], atol=1e-4)
-    assert np.std([x[-1] for x in xs]) > 0.2
-
-
-def test_fused_shipped_weights_give_the_same_values():
-    weights = load_weights(checkpoints_dir() / "9x9-1M.npz")
-    fused = weights.table(is_fused=True)
-    for seed in range(20):
-        game = random_game(9, seed, 5 * seed)
-        np.testing.assert_allclose(values(game, fused), values(game, weights.table()), atol=5e-5)
-
-
-@pytest.mark.parametrize("size", [6, 9])
-def test_symmetric_moves_stay_equal_when_weights_are_fused(size):
-    features = make_features(size)
-    x = values(Game(size), fuse(features, features.expand(random_theta(features, 1, 0.3))))[: size * size]
-    board = x.reshape(size, size)
-    for image in (board[::-1], board[:, ::-1], board.T):
-        np.testing.assert_array_equal(image, board)
-    assert len(set(x)) > 5
-
 
 # ---------------------------------------------------------------------------------------------
 # Against minimax

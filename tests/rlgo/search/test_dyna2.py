@@ -77,11 +77,11 @@ def test_memories_together_equal_memories_apart(trajectories, sizes, long_sizes,
             player.search(game)
         short, expected = apart.memory(), together.memory()
         assert np.abs(short.theta).max() > 0.01
-        used = np.isin([b.size for b in together.features.blocks], sizes)
+        used = np.isin([b.window for b in together.features.blocks], [f"{k}x{k}" for k in sizes])
         for block, learns in zip(together.features.blocks, used, strict=True):
             mine = expected.theta[block.start : block.stop]
             if learns:
-                other = next(b for b in short.features.blocks if b.size == block.size)
+                other = next(b for b in short.features.blocks if b.window == block.window)
                 np.testing.assert_allclose(mine, short.theta[other.start : other.stop], atol=1e-6)
             else:
                 assert not mine.any()
@@ -335,7 +335,7 @@ def test_figure_12_d_two_eyes_are_enough():
     game = position([". X O . .", "X X O O .", "X X X O O", ". X X X X", ". . X X ."], 12.5)
     features = make_features(SIZE, (3,), "LD")
     theta = np.zeros(features.n_weights + 1, np.float32)
-    w, cells = features.windows.index((3, 0, 0)), (1, 0, 1, 0, 1, 1, 1, 1, 1)  # A1 to C1, A2 to C2, A3 to C3
+    w, cells = features.windows.index(("3x3", 0, 0)), (1, 0, 1, 0, 1, 1, 1, 1, 1)  # A1 to C1, A2 to C2, A3 to C3
     c = features.class_of[features.geometry.ld_base[w] + naive.to_place(features, w, cells)]
     theta[abs(c)] = np.sign(c)
     for seed in range(3):

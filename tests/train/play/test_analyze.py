@@ -63,7 +63,7 @@ def test_the_values_of_every_move_under_both_memories(weights):
 def _unshared(weights: Weights, sizes: tuple[int, ...]) -> np.ndarray:
     from rlgo.features.rewriting import unshare
 
-    return unshare(weights.features, weights.theta, sizes)[1]
+    return unshare(weights.features, weights.theta, tuple(f"{k}x{k}" for k in sizes))[1]
 
 
 def test_players_that_do_not_learn_have_no_memory():

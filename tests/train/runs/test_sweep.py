@@ -198,12 +198,6 @@ def test_bad_ranges(tmp_path, key, value, message):
         read_sweep(path)
 
 
-def test_runs_that_could_not_play_each_other(tmp_path):
-    path = write(tmp_path, "[sweep.parameters]\nfeatures.liberties = [['atari 2x2'], ['liberties plus']]")
-    with pytest.raises(RlgoError, match=r"features\.liberties: expected one kind of windows in all runs"):
-        read_sweep(path)
-
-
 def test_a_sweep_does_not_start_in_a_run(tmp_path):
     sweep = read_sweep(write(tmp_path, "seeds = 2"))
     sweep.folder.mkdir()

@@ -1,4 +1,4 @@
-"""Slow oracle of windows that see liberties: every window looked at by itself, every symmetry tried.
+"""Slow oracle of windows of any form: every window looked at by itself, every symmetry tried.
 
 A point is (row, col), both from 0 at A1, as in `naive.py`. A shape is a set of (point, state): EMPTY, "edge" for a
 point off the board, or (colour, liberty class).
@@ -6,6 +6,7 @@ point off the board, or (colour, liberty class).
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from oracles import naive
@@ -13,23 +14,46 @@ from oracles.naive import Point, Stones, flood, images, on_board
 from rlgo.go.board import BLACK, EMPTY, WHITE
 
 CLASSES = {"atari": 2, "liberties": 3}
-SQUARE, PLUS = [(0, 0), (0, 1), (1, 0), (1, 1)], [(0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)]
-OBLONG = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
-CELLS = {"2x2": [SQUARE], "plus": [PLUS], "2x3": [OBLONG, [(col, row) for row, col in OBLONG]]}
 Shape = frozenset
 
+# Kinds of windows to test with.
+ATARI = ("atari 2x2", "atari plus")
+ALL = ("liberties 2x2", "liberties plus")
+STONES = ("2x3", "plus", ".x/x.", "1x4")
+MIXED = ("1x2", "atari plus", "liberties .x/xx")
+WIDE = ("liberties 2x3",)  # 7^6 = 117,649 configurations, more than 16 bits hold
 
-def windows(name: str, size: int) -> list[list[Point]]:
-    """All windows of a kind, as points; of a plus, the centre is on the board, and of others all points are."""
-    out = []
-    for cells in CELLS[name.split()[1]]:
-        for row in range(size):
-            for col in range(size):
-                window = [(row + r, col + c) for r, c in cells]
-                inside = [0 <= r < size and 0 <= c < size for r, c in window]
-                if all(inside) or cells is PLUS:
-                    out.append(window)
+
+def classes_of(name: str) -> int:
+    """The liberty classes that a kind of window tells apart."""
+    return CLASSES.get(name.split()[0], 1)
+
+
+@cache
+def windows(name: str, size: int) -> dict[tuple[int, ...], list[Point]]:
+    """All windows of a kind, as points, by (lowest row, leftmost column, height, width, points on the board)."""
+    form = name.split()[-1].replace("plus", ".x./xox/.x.")
+    if form[0].isdigit():
+        form = "/".join(["x" * int(form[2])] * int(form[0]))
+    picture = {(row, col): c for row, line in enumerate(form.split("/")) for col, c in enumerate(line) if c != "."}
+    out = {}
+    for turn in range(8):
+        for row in range(-4, size + 4):
+            for col in range(-4, size + 4):
+                turned = zip(_turned(picture, turn), picture.values(), strict=True)
+                window = {(row + r, col + c): cell for (r, c), cell in turned}
+                inside = {p for p in window if 0 <= p[0] < size and 0 <= p[1] < size}
+                low, high = ([of(p[i] for p in window) for i in (0, 1)] for of in (min, max))
+                if len(inside) == len(window) or any(window[p] == "o" for p in inside):
+                    out[*low, high[0] - low[0] + 1, high[1] - low[1] + 1, *sorted(inside)] = list(window)
     return out
+
+
+def _turned(points: Any, turn: int) -> list[Point]:
+    """Where one of the eight symmetries takes points, each of them."""
+    signs = (1, -1)
+    turned = [(row * signs[turn & 1], col * signs[turn >> 1 & 1]) for row, col in points]
+    return [(col, row) for row, col in turned] if turn & 4 else turned
 
 
 def states(stones: Stones, size: int, n_classes: int) -> dict[Point, Any]:
@@ -71,11 +95,11 @@ def active_shapes(stones: Stones, features: Any) -> list[dict[Any, int]]:
     """For each window the weights of the shape in it, with their signs, as `naive.active_shapes` does."""
     size = features.size
     out = naive.active_shapes(stones, size, features.sizes, features.sharing)
-    for kind in features.liberties:
-        state = states(stones, size, CLASSES[kind.split()[0]])
-        for window in windows(kind, size):
+    for kind in features.others:
+        state = states(stones, size, classes_of(kind))
+        for window in windows(kind, size).values():
             weights = {}
-            for sharing in naive.KINDS.get(features.liberty_sharing, (features.liberty_sharing,)):
+            for sharing in sharings(features, kind):
                 sign, name = canonical(shape_at(window, state, size), size, sharing)
                 if sign:
                     weights[kind, sharing, name] = sign
@@ -83,33 +107,34 @@ def active_shapes(stones: Stones, features: Any) -> list[dict[Any, int]]:
     return out
 
 
+def sharings(features: Any, kind: str) -> tuple[str, ...]:
+    """The kinds of sharing of a kind of window."""
+    sharing = features.sharing if classes_of(kind) == 1 else features.liberty_sharing
+    return naive.KINDS.get(sharing, (sharing,))
+
+
 def places(stones: Stones, features: Any) -> list[tuple[int, list[tuple[str, str, Shape, int]]]]:
-    """For each window that sees liberties: (window, its weights), each as (kind, sharing, shape, signed index).
+    """For each window that is no square: (window, its weights), each as (kind, sharing, shape, signed index).
 
     The window says in which order its cells count.
     """
     g, size, out = features.geometry, features.size, []
-    wanted = {}
-    for kind in features.liberties:
-        for window in windows(kind, size):
-            inside = frozenset(naive.to_core(size, p) for p in window if 0 <= p[0] < size and 0 <= p[1] < size)
-            wanted[kind, inside] = window
-    for w, (kind, _, _) in enumerate(features.windows):
-        if kind not in features.liberties:
+    wanted = {(kind, *key): window for kind in features.others for key, window in windows(kind, size).items()}
+    for w, (kind, row, col) in enumerate(features.windows):
+        if kind not in features.others:
             continue
-        n_classes = CLASSES[kind.split()[0]]
+        n_classes, form = classes_of(kind), features.forms[w]
         state = states(stones, size, n_classes)
-        points = [int(p) for p in g.cell_point[w, : g.n_cells[w]]]
-        window = wanted.pop((kind, frozenset(points)))
+        points = [naive.from_core(size, int(p)) for p in g.cell_point[w, : g.n_cells[w]]]
+        window = wanted.pop((kind, row, col, form.height, form.width, *sorted(points)))
         configuration = 0
         for d, p in enumerate(points):
-            found = state.get(naive.from_core(size, p))
+            found = state.get(p)
             digit = 0 if found is None else found[1] + (n_classes if found[0] == WHITE else 0)
             configuration += digit * (1 + 2 * n_classes) ** d
-        kinds = naive.KINDS.get(features.liberty_sharing, (features.liberty_sharing,))
         shape, weights = shape_at(window, state, size), []
-        for sharing in kinds:
-            base = g.li_base if sharing == "LI" and len(kinds) == 2 else g.ld_base
+        for sharing in sharings(features, kind):
+            base = features.base(kind, sharing)
             weights.append((kind, sharing, shape, int(features.class_of[base[w] + configuration])))
         out.append((w, weights))
     assert not wanted

@@ -1,15 +1,15 @@
-"""Searches whose value function sees liberties; each compiles its kernels for such features."""
+"""Searches whose value function has other windows than squares; each compiles its kernels for such features."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from oracles.windows import ATARI
 from random_play import random_game, random_theta
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS
 from mcts.tree import edges_of
-from rlgo.features.liberties import sees_liberties
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK
@@ -21,11 +21,16 @@ from rlgo.search.dyna2 import Dyna2
 from rlgo.search.td_search import TdSearch
 
 pytestmark = pytest.mark.slow
-ATARI = ("atari 2x2", "atari plus")
 
 
-def random_weights(sharing: str = "LI") -> Weights:
-    features = make_features(5, (1, 2), "LI+LD", ATARI, sharing)
+@pytest.fixture(params=[ATARI, ("2x3", "plus")], ids=str)
+def others(request) -> tuple[str, ...]:
+    """Windows that see liberties, or stones alone."""
+    return request.param
+
+
+def random_weights(others: tuple[str, ...], sharing: str = "LI") -> Weights:
+    features = make_features(5, (1, 2), "LI+LD", others, sharing)
     return Weights(features, random_theta(features, 1, 0.3))
 
 
@@ -46,9 +51,9 @@ def moves_of(v: ValueFunction, game: Game) -> list[float]:
     return [float(values[(p // 6 - 1) * 5 + p % 6 - 1]) for p in game.sensible_moves()]
 
 
-def test_alpha_beta_equals_playing_both_plies():
+def test_alpha_beta_equals_playing_both_plies(others):
     for sharing in ("LI", "LI+LD"):
-        weights = random_weights(sharing)
+        weights = random_weights(others, sharing)
         for seed in range(4):
             game = random_game(6 + 2 * seed, seed)
             player = AlphaBeta(weights, depth=2, seed=1)
@@ -56,8 +61,8 @@ def test_alpha_beta_equals_playing_both_plies():
             assert 1 / (1 + np.exp(-player.result.x)) == pytest.approx(best_two_plies(weights, game), abs=1e-4)
 
 
-def test_q_rlgo_is_the_value_after_each_move():
-    weights = random_weights()
+def test_q_rlgo_is_the_value_after_each_move(others):
+    weights = random_weights(others)
     settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=3, prior_n_amaf=40)
     game = random_game(9, 1)
     search = TreeSearch(5, settings, 30, weights=weights, seed=1)
@@ -68,25 +73,25 @@ def test_q_rlgo_is_the_value_after_each_move():
         assert e.prior_q == pytest.approx(prior, abs=0.003)
 
 
-def test_td_search_learns_liberties():
+def test_td_search_learns_other_windows(others):
     def search() -> TdSearch:
-        player = TdSearch(5, (1,), 60, liberties=ATARI, seed=3)
+        player = TdSearch(5, (1,), 60, windows=others, seed=3)
         player.genmove(random_game(8, 2))
         return player
 
     player = search()
     np.testing.assert_array_equal(player.theta_bar, search().theta_bar)
     memory = player.memory()
-    assert memory.features.liberties == ATARI
+    assert memory.features.others == others
     assert [np.any(memory.block(block)) for block in memory.features.blocks] == [True] * 3
     game = random_game(8, 2)
     np.testing.assert_allclose(player.evaluate(game), ValueFunction(memory).afterstates(game.board), atol=1e-6)
 
 
 @pytest.mark.parametrize("apart", [False, True])
-def test_dyna2_starts_from_a_long_term_memory_that_sees_liberties(apart):
-    weights, game = random_weights("LI+LD"), random_game(8, 3)
-    player = Dyna2(5, weights, (1, 2), simulations=1, apart=apart, liberties=() if apart else ATARI, seed=1)
+def test_dyna2_starts_from_a_long_term_memory_with_other_windows(apart, others):
+    weights, game = random_weights(others, "LI+LD"), random_game(8, 3)
+    player = Dyna2(5, weights, (1, 2), simulations=1, apart=apart, windows=() if apart else others, seed=1)
     before = player.evaluate(game).copy()
     np.testing.assert_allclose(before, ValueFunction(weights).afterstates(game.board), atol=1e-5)
     player.search(game)
@@ -96,8 +101,8 @@ def test_dyna2_starts_from_a_long_term_memory_that_sees_liberties(apart):
     np.testing.assert_allclose(after, both, atol=1e-5)
 
 
-def test_greedy_player():
-    weights = random_weights()
+def test_greedy_player(others):
+    weights = random_weights(others)
     for seed in range(4):
         game = random_game(7, seed)
         move = GreedyPlayer(ValueFunction(weights), 1).genmove(game)
@@ -105,9 +110,9 @@ def test_greedy_player():
         assert values[move] == (max if game.to_play == BLACK else min)(values.values())
 
 
-def test_a_first_phase_whose_long_term_memory_alone_sees_liberties():
-    first = Dyna2(5, random_weights(), (1,), simulations=20, apart=True, seed=1)
-    assert not first.features.sees_liberties
+def test_a_first_phase_whose_long_term_memory_alone_has_other_windows(others):
+    first = Dyna2(5, random_weights(others), (1,), simulations=20, apart=True, seed=1)
+    assert not first.features.others
     search = TreeSearch(5, ALGORITHMS["heuristic_mc_rave"], 20, prior_search=first, seed=1)
     game = random_game(4, 1)
     assert search.search(game).simulations == 20
@@ -117,9 +122,9 @@ def test_a_first_phase_whose_long_term_memory_alone_sees_liberties():
         assert e.prior_q == pytest.approx(prior, abs=0.003)
 
 
-def test_a_first_phase_that_sees_liberties_leaves_nothing_to_compile(monkeypatch):
+def test_a_first_phase_with_other_windows_leaves_nothing_to_compile(monkeypatch, others):
     """The kernels of the tree search are compiled for the tables that it will search with."""
-    first = TdSearch(5, (1, 2), 20, liberties=ATARI, seed=1)
+    first = TdSearch(5, (1, 2), 20, windows=others, seed=1)
     search = TreeSearch(5, ALGORITHMS["heuristic_mc_rave"], 20, prior_search=first, seed=1)
     used = []
     task = search._task
@@ -127,4 +132,4 @@ def test_a_first_phase_that_sees_liberties_leaves_nothing_to_compile(monkeypatch
     search.warm_up()
     assert search.search(random_game(4, 1)).simulations == 20
     assert len(used) > 1
-    assert all(sees_liberties(table.g) for table in used)
+    assert all(table.g.room == 1 for table in used)

@@ -1,13 +1,14 @@
-"""Windows that see liberties: their configurations and what moves add to them, kept up to date move by move.
+"""Windows of any form, which may see liberties: kept up to date move by move, with what moves add to them.
 
-Start reading at `follow_liberties` (what a move changes) and `liberty_gain` (what a move would change).
-`incremental.py` and `value.py` call them beside their own work on windows that see stones alone; for feature sets
-without liberties, every function here that they call compiles to nothing.
+Start reading at `follow_others` (what a move changes) and `gain_of_others` (what a move would change).
+`incremental.py` and `value.py` call them beside their own work on the other kind of windows, squares that see stones
+alone. For feature sets of squares, `has_others` tells them to compile to nothing.
 
-The state of a stone is its colour and the liberty class of its chain: min(C, liberties), with C classes (see
-`windows.py`). A move changes the state of the stone played, of stones captured, and of all stones of a chain that
-crosses the boundary of a class: chains next to the stone played lose a liberty or are joined, chains next to captured
-stones gain some. Nothing else changes, so that only these chains are looked at.
+The record holds the state of every point in C liberty classes, as many as any of the windows tells apart: its colour
+and min(C, liberties of its chain). A window that tells fewer apart reads it with these put together (`_digit`). A move
+changes the state of the stone played, of stones captured, and of all stones of a chain that crosses the boundary of a
+class: chains next to the stone played lose a liberty or are joined, chains next to captured stones gain some. Nothing
+else changes, so that only these chains are looked at.
 
 Gains
 -----
@@ -26,21 +27,22 @@ from __future__ import annotations
 import numpy as np
 
 from rlgo.base.jit import by_type, has_field, inline, njit
+from rlgo.features.kinds import SEES
 from rlgo.go.board import BLACK, EMPTY, WHITE
 from rlgo.go.rules import padded_points
 
-_MOST_CLASSES = 3
+_MOST_CLASSES = max(SEES.values())
 
 
-def liberty_fields(size: int) -> list[tuple]:
+def other_fields(size: int) -> list[tuple]:
     """Return the fields that `incremental.shapes_dtype` begins with (P padded points, N area; colour index c - 1).
 
     Fields
     ------
-    state[P] : of each point, as a digit: 0, class, or C + class
+    state[P] : of each point: 0, class, or C + class
     count[P] : liberties of the chain of the stone at each point, C + 1 for more than C; 0 without a stone
     liberty[P, 3] : by chain, the liberties of a weak one
-    liberty_gain[2, P] : what a stone of this colour at an empty point adds to the windows that see liberties ...
+    other_gain[2, P] : what a stone of this colour at an empty point adds to the other windows ...
     stale[2, P], stale_points[2, P], n_stale[2] : ... except where it is to be computed anew
     total[2, P] : gains over all windows
     moved[N], n_moved : points whose state the last move changed
@@ -49,7 +51,7 @@ def liberty_fields(size: int) -> list[tuple]:
     """
     points, area = padded_points(size), size * size
     return [
-        ("liberty_gain", np.float32, (2, points)),
+        ("other_gain", np.float32, (2, points)),
         ("total", np.float32, (2, points)),
         ("n_stale", np.int32, (2,)),
         ("n_moved", np.int32),
@@ -66,133 +68,48 @@ def liberty_fields(size: int) -> list[tuple]:
 
 
 # ---------------------------------------------------------------------------------------------
-# What `incremental.py` and `value.py` call. Each function does nothing for features without liberties; which, is
-# decided when it is compiled, by the type of the geometry (first the interpreted form).
+# What is decided when a function is compiled, by the type of the geometry (first the interpreted form)
 # ---------------------------------------------------------------------------------------------
 
 
-def sees_liberties(g):
-    """Return whether a geometry, or the numba type of one, has windows that see liberties."""
-    return "n_classes" in (g.fields if hasattr(g, "fields") and isinstance(g.fields, dict) else g.dtype.names)
+def has_others(g):
+    """Return True for a geometry with other windows than squares, else None: a type for which little is compiled."""
+    return True if has_field(g, "n_classes") else None
 
 
-def is_plain(g, w):
-    """Return whether window w sees stones alone."""
-    return not sees_liberties(g) or w < g.n_plain
+@by_type(has_others)
+def _overload_has_others(g):
+    answer = True if "n_classes" in g.fields else None
+    return lambda g: answer  # noqa: ARG005  # numba matches names
 
 
+@inline
+def is_square(g, w):
+    """Return whether window w is a square that sees stones alone."""
+    return not has_field(g, "n_classes") or w < g.n_squares
+
+
+@inline
 def has_two_weights(g, w):
     """Return whether shapes of window w may have two weights, LD and LI; else `li_base` need not be read."""
-    if has_field(g, "one_table"):
-        return False
-    return is_plain(g, w) or g.two_tables == 1
+    return not has_field(g, "one_table") and (not has_field(g, "n_classes") or w < g.n_double)
 
 
-def follow_liberties(b, sh, g, n):
-    """Bring the configurations up to date after a move on `b`, and add the windows that changed to sh.changed[:n].
-
-    Returns the new n.
-    """
-    return _follow_liberties(b, sh, g, n) if sees_liberties(g) else n
-
-
-def reset_liberties(b, sh, g):
-    """Recompute states, counts and configurations from the board."""
-    if sees_liberties(g):
-        _reset_liberties(b, sh, g)
+@inline
+def shape_value(g, weights, w, configuration):
+    """Return the weight of the shape that a window holds: sign_LD theta_LD + sign_LI theta_LI (equation 9)."""
+    value = weights[np.uint64(np.int64(g.ld_base[np.uint64(w)]) + configuration)]
+    if has_two_weights(g, w):
+        value += weights[np.uint64(np.int64(g.li_base[np.uint64(w)]) + configuration)]
+    return value
 
 
-def forget_gains(sh, g):
-    """Make all gains stale, after the weights changed."""
-    if sees_liberties(g):
-        _forget_gains(sh, g)
-
-
-def liberty_gain(b, sh, table, p):
-    """Return what a stone of the colour to play at p adds, for that colour, to windows that see liberties."""
-    return _liberty_gain(b, sh, table, p) if sees_liberties(table.g) else 0.0
-
-
-def renew_liberty_window(sh, table, w):
-    """Recompute the contribution of a window that sees liberties to `x`."""
-    if sees_liberties(table.g):
-        _renew_liberty_window(sh, table, w)
-
-
-def renew_gains(b, sh, table):
-    """Compute the stale gains of the colour to play, so that `sh.total` is valid for it where it captures nothing."""
-    if sees_liberties(table.g):
-        _renew_gains(b, sh, table)
-
-
-def gain_at(sh, g, c, p):
-    """Return the gain at point p for colour index c over all windows, unless it captures."""
-    return (sh.total if sees_liberties(g) else sh.gain)[c, np.uint64(p)]
-
-
-@by_type(is_plain)
-def _overload_is_plain(g, w):  # noqa: ARG001  # numba matches names
-    if sees_liberties(g):
-        return lambda g, w: w < g.n_plain
-    return lambda g, w: True  # noqa: ARG005  # numba matches names
-
-
-@by_type(has_two_weights)
-def _overload_has_two_weights(g, w):  # noqa: ARG001  # numba matches names
-    if "one_table" in g.fields:
-        return lambda g, w: False  # noqa: ARG005  # numba matches names
-    if sees_liberties(g):
-        return lambda g, w: (w < g.n_plain) | (g.two_tables == 1)
-    return lambda g, w: True  # noqa: ARG005  # numba matches names
-
-
-@by_type(follow_liberties)
-def _overload_follow_liberties(b, sh, g, n):  # noqa: ARG001  # numba matches names
-    if sees_liberties(g):
-        return lambda b, sh, g, n: _follow_liberties(b, sh, g, n)
-    return lambda b, sh, g, n: n  # noqa: ARG005  # numba matches names
-
-
-@by_type(reset_liberties)
-def _overload_reset_liberties(b, sh, g):  # noqa: ARG001  # numba matches names
-    if sees_liberties(g):
-        return lambda b, sh, g: _reset_liberties(b, sh, g)
-    return lambda b, sh, g: None  # noqa: ARG005  # numba matches names
-
-
-@by_type(forget_gains)
-def _overload_forget_gains(sh, g):  # noqa: ARG001  # numba matches names
-    if sees_liberties(g):
-        return lambda sh, g: _forget_gains(sh, g)
-    return lambda sh, g: None  # noqa: ARG005  # numba matches names
-
-
-@by_type(liberty_gain)
-def _overload_liberty_gain(b, sh, table, p):  # noqa: ARG001  # numba matches names
-    if sees_liberties(table.types[0]):
-        return lambda b, sh, table, p: _liberty_gain(b, sh, table, p)
-    return lambda b, sh, table, p: 0.0  # noqa: ARG005  # numba matches names
-
-
-@by_type(renew_liberty_window)
-def _overload_renew_liberty_window(sh, table, w):  # noqa: ARG001  # numba matches names
-    if sees_liberties(table.types[0]):
-        return lambda sh, table, w: _renew_liberty_window(sh, table, w)
-    return lambda sh, table, w: None  # noqa: ARG005  # numba matches names
-
-
-@by_type(renew_gains)
-def _overload_renew_gains(b, sh, table):  # noqa: ARG001  # numba matches names
-    if sees_liberties(table.types[0]):
-        return lambda b, sh, table: _renew_gains(b, sh, table)
-    return lambda b, sh, table: None  # noqa: ARG005  # numba matches names
-
-
-@by_type(gain_at)
-def _overload_gain_at(sh, g, c, p):  # noqa: ARG001  # numba matches names
-    if sees_liberties(g):
-        return lambda sh, g, c, p: sh.total[c, np.uint64(p)]  # noqa: ARG005  # numba matches names
-    return lambda sh, g, c, p: sh.gain[c, np.uint64(p)]  # noqa: ARG005  # numba matches names
+@inline
+def gain_at(sh, c, p, has):
+    """Return the gain at point p for colour index c over all windows, unless it captures; has : `has_others(g)`."""
+    if has is None:
+        return sh.gain[c, np.uint64(p)]
+    return sh.total[c, np.uint64(p)]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -201,8 +118,13 @@ def _overload_gain_at(sh, g, c, p):  # noqa: ARG001  # numba matches names
 
 
 @njit
-def _follow_liberties(b, sh, g, n):
-    """See `follow_liberties`."""
+def follow_others(b, sh, g, n, has):
+    """Bring the configurations up to date after a move on `b`, and add the windows that changed to sh.changed[:n].
+
+    Returns the new n.
+    """
+    if has is None:
+        return n
     if b.n_changed == 0:
         return n
     stride = b.stride
@@ -229,19 +151,36 @@ def _follow_liberties(b, sh, g, n):
 @inline
 def _set_state(sh, g, p, state, n):
     """Give point p a state, and shift the configurations of the windows over it."""
-    shift = state - np.int64(sh.state[np.uint64(p)])
+    old = np.int64(sh.state[np.uint64(p)])
     sh.state[np.uint64(p)] = state
     sh.moved[np.uint64(sh.n_moved)] = p
     sh.n_moved += 1
-    for i in range(g.slots_at[np.uint64(p)], g.slots_at[np.uint64(p + 1)]):
-        w = g.window_at[np.uint64(i)]
-        sh.changed[np.uint64(n)] = w
-        n += 1 - np.int64(sh.dirty[np.uint64(w)])
-        sh.dirty[np.uint64(w)] = 1
-        sh.configuration[np.uint64(w)] = np.int64(sh.configuration[np.uint64(w)]) + shift * np.int64(
-            g.power_at[np.uint64(i)]
-        )
+    for c in range(g.fewest_classes, g.n_classes + 1):
+        shift = _digit(g, state, c) - _digit(g, old, c)
+        if shift != 0:
+            for i in _slots(g, p, c):
+                w = g.window_at[np.uint64(i)]
+                sh.changed[np.uint64(n)] = w
+                n += 1 - np.int64(sh.dirty[np.uint64(w)])
+                sh.dirty[np.uint64(w)] = 1
+                sh.configuration[np.uint64(w)] = np.int64(sh.configuration[np.uint64(w)]) + shift * np.int64(
+                    g.power_at[np.uint64(i)]
+                )
     return n
+
+
+@inline
+def _slots(g, p, n_classes):
+    """List the slots of the windows over p that see so many liberty classes."""
+    first = np.uint64(3 * p + n_classes - 1)
+    return range(g.slots_at[first], g.slots_at[first + np.uint64(1)])
+
+
+@inline
+def _digit(g, state, n_classes):
+    """Return a state as the digit of a window that sees so many liberty classes."""
+    white = np.int64(state > g.n_classes)
+    return min(state - white * np.int64(g.n_classes), np.int64(n_classes)) + white * np.int64(n_classes)
 
 
 @inline
@@ -364,33 +303,14 @@ def _mark_around(b, sh, g):
                     _mark(sh, np.int64(sh.liberty[chain, np.uint64(m)]))
 
 
-@inline
-def _weight(g, weights, w, configuration):
-    """Return the weight of a shape in a window that sees liberties."""
-    value = weights[np.uint64(np.int64(g.ld_base[w]) + configuration)]
-    if g.two_tables:
-        value += weights[np.uint64(np.int64(g.li_base[w]) + configuration)]
-    return value
-
-
-@inline
-def _renew_liberty_window(sh, table, w):
-    """See `renew_liberty_window`."""
-    c = np.int64(sh.configuration[np.uint64(w)])
-    now_black = _weight(table.g, table.black, np.uint64(w), c)
-    now_white = _weight(table.g, table.white, np.uint64(w), c)
-    sh.x[0] += np.float64(now_black) - np.float64(sh.now[0, np.uint64(w)])
-    sh.x[1] += np.float64(now_white) - np.float64(sh.now[1, np.uint64(w)])
-    sh.now[0, np.uint64(w)] = now_black
-    sh.now[1, np.uint64(w)] = now_white
-
-
 @njit
-def _reset_liberties(b, sh, g):
-    """See `reset_liberties`; the windows' configurations must be 0."""
+def reset_others(b, sh, g, has):
+    """Recompute states, counts and configurations, which must be 0, from the board."""
+    if has is None:
+        return
     sh.stale[:] = 0
     sh.n_stale[:] = 0
-    sh.liberty_gain[:] = 0.0
+    sh.other_gain[:] = 0.0
     n_classes = np.int64(g.n_classes)
     for p in range(b.color.shape[0]):
         c = np.int64(b.color[p])
@@ -404,16 +324,19 @@ def _reset_liberties(b, sh, g):
             sh.count[p] = sh.count[b.chain[p]]
             state = _state(c, sh.count[p], n_classes)
             sh.state[p] = state
-            for i in range(g.slots_at[p], g.slots_at[p + 1]):
-                w = g.window_at[i]
-                sh.configuration[w] = np.int64(sh.configuration[w]) + state * np.int64(g.power_at[i])
+            for k in range(g.fewest_classes, n_classes + 1):
+                for i in _slots(g, p, k):
+                    w = g.window_at[i]
+                    sh.configuration[w] = np.int64(sh.configuration[w]) + _digit(g, state, k) * np.int64(g.power_at[i])
 
 
 @njit
-def _forget_gains(sh, g):
-    """See `forget_gains`."""
+def forget_gains(sh, g, has):
+    """Make all gains stale, after the weights changed."""
+    if has is None:
+        return
     for p in range(sh.count.shape[0]):
-        if g.slots_at[p] < g.slots_at[p + 1]:
+        if g.around_at[p] < g.around_at[p + 1]:
             _mark(sh, p)
 
 
@@ -423,27 +346,31 @@ def _forget_gains(sh, g):
 
 
 @njit
-def _renew_gains(b, sh, table):
-    """See `renew_gains`."""
+def renew_gains(b, sh, table, has):
+    """Compute the stale gains of the colour to play, so that `sh.total` is valid for it where it captures nothing."""
+    if has is None:
+        return
     c = np.uint64(b.to_play - 1)
     n = np.int64(0)
     for i in range(sh.n_stale[c]):
         p = np.int64(sh.stale_points[c, np.uint64(i)])
         if sh.mask[c, np.uint64(p)] == 0:
             sh.stale[c, np.uint64(p)] = 0
-            sh.liberty_gain[c, np.uint64(p)] = _liberty_gain(b, sh, table, p)
+            sh.other_gain[c, np.uint64(p)] = gain_of_others(b, sh, table, p, True)
         else:  # it stays stale
             sh.stale_points[c, np.uint64(n)] = p
             n += np.int64(b.color[np.uint64(p)] == EMPTY)
             sh.stale[c, np.uint64(p)] = b.color[np.uint64(p)] == EMPTY
     sh.n_stale[c] = n
     for i in range(sh.gain.shape[1]):
-        sh.total[c, np.uint64(i)] = sh.gain[c, np.uint64(i)] + sh.liberty_gain[c, np.uint64(i)]
+        sh.total[c, np.uint64(i)] = sh.gain[c, np.uint64(i)] + sh.other_gain[c, np.uint64(i)]
 
 
 @njit
-def _liberty_gain(b, sh, table, p):
-    """See `liberty_gain`."""
+def gain_of_others(b, sh, table, p, has):
+    """Return what a stone of the colour to play at p adds, for that colour, to the other windows."""
+    if has is None:
+        return 0.0
     g = table.g
     color = np.int64(b.to_play)
     n_classes = np.int64(g.n_classes)
@@ -464,10 +391,12 @@ def _liberty_gain(b, sh, table, p):
     state = _state(color, max(1, own), n_classes)
     weights = table.black if color == BLACK else table.white
     gain = 0.0
-    for i in range(g.slots_at[np.uint64(p)], g.slots_at[np.uint64(p + 1)]):
-        w = np.uint64(g.window_at[np.uint64(i)])
-        moved = np.int64(sh.configuration[w]) + state * np.int64(g.power_at[np.uint64(i)])
-        gain += np.float64(_weight(g, weights, w, moved)) - np.float64(sh.now[np.uint64(color - 1), w])
+    for k in range(g.fewest_classes, n_classes + 1):
+        digit = _digit(g, state, k)
+        for i in _slots(g, p, k):
+            w = np.uint64(g.window_at[np.uint64(i)])
+            moved = np.int64(sh.configuration[w]) + digit * np.int64(g.power_at[np.uint64(i)])
+            gain += np.float64(shape_value(g, weights, w, moved)) - np.float64(sh.now[np.uint64(color - 1), w])
     return gain if color == BLACK else -gain
 
 
@@ -481,7 +410,7 @@ def _wide_gain(b, sh, table, p):
     near = (p - stride, p - 1, p + 1, p + stride)
     sh.n_done = 0
     own = max(1, _liberties_of_joined(b, sh, g, p))
-    n = _shift_state(sh, g, p, _state(color, own, n_classes), 0)
+    n = _shift_state(sh, g, p, _state(color, own, n_classes), np.int64(0))
     captures = False
     for q in near:
         c = b.color[np.uint64(q)]
@@ -503,19 +432,23 @@ def _wide_gain(b, sh, table, p):
         w = np.uint64(sh.changed[np.uint64(i)])
         moved = np.int64(sh.configuration[w]) + np.int64(sh.delta[w])
         sh.delta[w] = 0
-        gain += np.float64(_weight(g, weights, w, moved)) - np.float64(sh.now[np.uint64(color - 1), w])
+        gain += np.float64(shape_value(g, weights, w, moved)) - np.float64(sh.now[np.uint64(color - 1), w])
     return gain if color == BLACK else -gain
 
 
 @inline
-def _shift_state(sh, g, p, shift, n):
-    """Shift the configurations of the windows over p, in `sh.delta`; see `value._shift_digits`."""
-    for i in range(g.slots_at[np.uint64(p)], g.slots_at[np.uint64(p + 1)]):
-        w = np.uint64(g.window_at[np.uint64(i)])
-        if sh.delta[w] == 0:
-            sh.changed[np.uint64(n)] = w
-            n += 1
-        sh.delta[w] += shift * np.int64(g.power_at[np.uint64(i)])
+def _shift_state(sh, g, p, state, n):
+    """Shift the configurations of the windows over p to this state of it, in `sh.delta`; see `value._shift_digits`."""
+    old = np.int64(sh.state[np.uint64(p)])
+    for c in range(g.fewest_classes, g.n_classes + 1):
+        shift = _digit(g, state, c) - _digit(g, old, c)
+        if shift != 0:
+            for i in _slots(g, p, c):
+                w = np.uint64(g.window_at[np.uint64(i)])
+                if sh.delta[w] == 0:
+                    sh.changed[np.uint64(n)] = w
+                    n += 1
+                sh.delta[w] += shift * np.int64(g.power_at[np.uint64(i)])
     return n
 
 
@@ -529,9 +462,10 @@ def _shift_chain(b, sh, g, q, shift, n):
     sh.done[np.uint64(sh.n_done)] = chain
     sh.n_done += 1
     if shift != 0:
+        state = np.int64(sh.state[np.uint64(q)]) + shift
         stone = chain
         while True:
-            n = _shift_state(sh, g, stone, shift, n)
+            n = _shift_state(sh, g, stone, state, n)
             stone = np.int64(b.next[np.uint64(stone)])
             if stone == chain:
                 break

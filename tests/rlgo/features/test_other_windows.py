@@ -1,4 +1,4 @@
-"""Windows that see liberties: their weights against every symmetry tried, and the value function against recounts."""
+"""Windows of any form: their weights against every symmetry tried, and the value function against recounts."""
 
 from __future__ import annotations
 
@@ -6,38 +6,24 @@ from itertools import product
 
 import numpy as np
 import pytest
-from oracles import liberties as naive_liberties
 from oracles import naive
+from oracles import windows as naive_windows
 from oracles.naive import NaiveBoard, from_core
-from random_play import random_theta
+from oracles.windows import ALL, ATARI, MIXED, STONES, WIDE
+from random_play import random_board, random_theta
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.jit import copy_record, make_rng, njit, random_unit
 from rlgo.base.settings import ACTIVE, Learning, Policy
 from rlgo.features.incremental import new_shapes, reset, update, x_of
-from rlgo.features.liberties import renew_gains
-from rlgo.features.rewriting import fuse, unshare
+from rlgo.features.kinds import kind_of
+from rlgo.features.other_windows import has_others, renew_gains
 from rlgo.features.shapes import FeatureSet, Table, make_features
 from rlgo.features.weights import Weights
-from rlgo.features.windows import KINDS
-from rlgo.go.board import PASS, is_legal, new_board, new_boards, play, random_move
+from rlgo.go.board import PASS, is_legal, new_boards, play, random_move
 from rlgo.go.rules import zobrist
 from rlgo.learning.learner import LearnWorker
 from rlgo.learning.value import ValueFunction, best_afterstate, gain_of
-
-ATARI = ("atari 2x2", "atari plus")
-ALL = ("liberties 2x2", "liberties plus")
-
-
-def random_board(size: int, moves: int, seed: int) -> tuple[np.record, NaiveBoard]:
-    """The same random position twice."""
-    b, board, rng = new_board(size), NaiveBoard(size), make_rng(seed)
-    for _ in range(moves):
-        p = random_move(b, rng)
-        play(b, p, zobrist(size))
-        board.play(from_core(size, p))
-    return b, board
-
 
 # ---------------------------------------------------------------------------------------------
 # Weights
@@ -50,55 +36,52 @@ def test_counts():
     for size, sharing in product((5, 9), ("LI+LD", "none")):
         features = make_features(size, (1,), sharing, ("atari 2x2", "atari 2x3", "atari plus"))
         assert [b.stop - b.start for b in features.blocks[-3:]] == [54, 2028, 516]
-    assert make_features(9, liberties=ALL).n_weights == 63_303 + 192 + 2190
-    assert make_features(9, liberties=()) is make_features(9)
+    assert make_features(9, others=ALL).n_weights == 63_303 + 192 + 2190
+    assert make_features(9, others=()) is make_features(9)
 
 
-@pytest.mark.parametrize(
-    ("liberties", "sharing"),
-    [
-        (ATARI, "LI"),
-        (ALL, "LI+LD"),
-        (("atari 2x3",), "LI+LD"),
-        (("atari 2x2", "atari 2x3", "atari plus"), "LD"),
-        (ATARI, "inversion"),
-        (("liberties plus",), "none"),
-    ],
-)
-def test_classes_equal_trying_every_symmetry(liberties, sharing):
-    features = make_features(5, (1,), "LI", liberties, sharing)
-    name_of, index_of = {}, {}
-    for seed in range(60):
-        _, board = random_board(5, seed % 30 + 1, seed)
-        for _, weights in naive_liberties.places(board.stones, features):
-            for kind, own, shape, index in weights:
-                sign, name = naive_liberties.canonical(shape, 5, own)
-                assert (sign == 0) == (index == 0)
-                if sign:  # always the same name for an index and the same index for a name, with the same signs
-                    known = name_of.setdefault(abs(index), (kind, own, name, sign * index > 0))
-                    assert known == (kind, own, name, sign * index > 0)
-                    assert index_of.setdefault((kind, own, name), abs(index)) == abs(index)
-    assert len(index_of) > 150
+def test_counts_of_pairs_by_hand():
+    # Of the 9 shapes of two neighbours, LI knows two: a stone beside an empty point, and two of one colour. Two of
+    # different colours are their own inversion, turned. On 5x5 there are 4 * 5 * 2 pairs, in 6 orbits under symmetries
+    # of the board, none of which exchanges the points of a pair: (9 - 1) / 2 weights at each.
+    counts = {"LI": 2, "LD": 6 * 4, "LI+LD": 2 + 6 * 4, "inversion": 40 * 4, "none": 40 * 8}
+    for sharing, n in counts.items():
+        features = make_features(5, (), sharing, ("stones 1x2",))
+        assert (len(features.windows), features.n_features, features.n_weights) == (40, 40 * 9, n)
+        assert features.name == f"5x5 1x2 {sharing}"
+    # Diagonal pairs have 6 orbits too. In two, across a diagonal of the board, a reflection exchanges the points.
+    assert [b.stop - b.start for b in make_features(5, (), "LI+LD", ("x./.x",)).blocks] == [2, 4 * 4 + 2 * 2]
+
+
+def test_squares_are_what_sizes_are_short_for():
+    assert make_features(5, (), others=("stones 2x2", "1x1")) is make_features(5, (1, 2))
+    mixed = make_features(5, (1,), others=["liberties 2x3", "plus", "stones 3x2", "2x2", "atari 1x2"])
+    assert mixed.names == ("1x1", "2x2", "2x3", "plus", "atari 1x2", "liberties 2x3")
+    assert (mixed.sizes, mixed.others) == ((1, 2), mixed.names[2:])
+    assert make_features(*mixed.arguments) is mixed
 
 
 def test_shape_of_a_weight():
-    features = make_features(5, (1,), "LI+LD", ATARI, "LI+LD")
-    for block in features.blocks[-4:]:
+    features = make_features(5, (1,), "LI+LD", (*ATARI, "2x3"), "LI+LD")
+    for block in features.blocks[-6:]:
         for weight in range(block.start, block.stop, 97):
             found, row, col, states = features.shape_of(weight)
             assert found == block
             cells = [(row + j, col + i, int(s)) for (j, i), s in np.ndenumerate(states) if s != 255]
             n_stones = sum(s > 0 for *_, s in cells)
-            assert 0 < n_stones <= len(cells) <= len(KINDS[block.size].form.cells)
+            assert 0 < n_stones <= len(cells) <= len(kind_of(block.window).form.cells)
             assert block.kind == "LI" or all(0 <= r < 5 and 0 <= c < 5 for r, c, _ in cells)
 
 
-@pytest.mark.parametrize(
-    "liberties", [("atari",), ("atari 3x3",), ("atari plus", "atari 2x2"), ("atari 2x2", "liberties plus")]
-)
-def test_windows_that_are_none(liberties):
-    with pytest.raises(RlgoError, match=r"^liberties = .*expected some of atari 2x2, .*in this order"):
-        make_features(5, liberties=liberties)
+@pytest.mark.parametrize("others", [("atari",), ("liberties 3x3",), (1, 2), "atari plus", ("2x2", "4x4")])
+def test_windows_that_are_none(others):
+    with pytest.raises(RlgoError, match=r"^windows? .*: expected names such as \"2x3\", \"atari plus\""):
+        make_features(5, others=others)
+
+
+def test_feature_sets_too_large_for_their_numbers():
+    with pytest.raises(RlgoError, match=r"none: 2,46.,...,... shapes to tell apart, expected at most 2,143,289,344$"):
+        make_features(19, (), "none", ("atari 3x3", "liberties xxxx/xxx."), "none")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -132,8 +115,8 @@ def count_mistakes(boards, shapes, table, games, zobrist, rng, mistakes):
                 mistakes[1] += sh.count[q] != fresh.count[q] or sh.state[q] != fresh.state[q]
             mistakes[2] += abs(sh.x[c] - x_of(fresh.configuration, own)) > 1e-3
             if random_unit(rng) < 0.7:  # gains may be stale for several moves
-                renew_gains(b, sh, table)
-                renew_gains(b, fresh, table)
+                renew_gains(b, sh, table, has_others(table.g))
+                renew_gains(b, fresh, table, has_others(table.g))
                 for i in range(b.n_empty):
                     q = np.int64(b.empties[i])
                     if sh.mask[c, q] == 0:
@@ -150,10 +133,10 @@ def count_mistakes(boards, shapes, table, games, zobrist, rng, mistakes):
                     mistakes[5] -= after.n_changed > 1  # not a mistake: captures, as a check of the test
 
 
-def check_incremental(liberties: tuple[str, ...], liberty_sharing: str, games: int, size: int = 5) -> None:
-    features = make_features(size, (1, 2), "LI+LD", liberties, liberty_sharing)
+def check_incremental(others: tuple[str, ...], liberty_sharing: str, games: int, size: int = 5) -> None:
+    features = make_features(size, (1, 2), "LI+LD", others, liberty_sharing)
     table = Table(features.geometry, *(features.expand(random_theta(features, seed)) for seed in (1, 2)))
-    boards, shapes = new_boards(3, size), new_shapes(3, size, True)
+    boards, shapes = new_boards(3, size), new_shapes(3, size, features.room)
     reset(boards[0], shapes[0], table)
     mistakes = np.zeros(6, np.int64)
     count_mistakes(boards, shapes, table, games, zobrist(size), make_rng(size), mistakes)
@@ -162,29 +145,49 @@ def check_incremental(liberties: tuple[str, ...], liberty_sharing: str, games: i
 
 
 @pytest.mark.parametrize(
-    ("liberties", "liberty_sharing"),
-    [(ATARI, "LI"), (ALL, "LI+LD"), (("atari plus",), "LD"), (("atari 2x2", "atari 2x3"), "LI")],
+    ("others", "liberty_sharing"),
+    [
+        (ATARI, "LI"),
+        (ALL, "LI+LD"),
+        (("atari plus",), "LD"),
+        (("atari 2x2", "atari 2x3"), "LI"),
+        (STONES, "LI"),
+        (MIXED, "LI"),
+        (WIDE, "LI+LD"),
+        (("plus", "xox"), "LI"),
+    ],
 )
-def test_incremental_equals_recount(liberties, liberty_sharing):
-    check_incremental(liberties, liberty_sharing, 100)
+def test_incremental_equals_recount(others, liberty_sharing):
+    check_incremental(others, liberty_sharing, 100)
 
 
 @pytest.mark.interpreted
 @pytest.mark.boundscheck
 def test_one_game_equals_recount():
-    check_incremental(ALL, "LI", 2)
+    check_incremental(MIXED, "LI", 2)
 
 
-@pytest.mark.parametrize(("liberties", "sharing"), [(ATARI, "LI"), (ALL, "LI+LD")])
-def test_values_equal_dense_phi_theta(liberties, sharing):
-    features = make_features(5, (1, 2), "LI+LD", liberties, sharing)
+@pytest.mark.parametrize(
+    ("sizes", "others", "sharing"),
+    [
+        ((1, 2), ATARI, "LI"),
+        ((1, 2), ALL, "LI+LD"),
+        ((1, 2), STONES, "LI"),
+        ((), ("1x2", ".x./xxx/.x."), "LI"),
+        ((1, 2), MIXED, "LI+LD"),
+        ((1, 2), WIDE, "LI"),
+        ((), ("atari 3x3",), "LI"),
+    ],
+)
+def test_values_equal_dense_phi_theta(sizes, others, sharing):
+    features = make_features(5, sizes, "LI+LD", others, sharing)
     weights = Weights(features, random_theta(features, 3, 0.2))
     v = ValueFunction(weights)
 
     def dense(stones: naive.Stones) -> float:
         plain = naive.phi(naive.active_shapes(stones, 5, features.sizes, features.sharing))
         x = sum(n * float(weights.theta[naive.to_index(features, name)]) for name, n in plain.items())
-        for _, found in naive_liberties.places(stones, features):
+        for _, found in naive_windows.places(stones, features):
             x += sum(np.sign(index) * float(weights.theta[abs(index)]) for *_, index in found)
         return 1 / (1 + np.exp(-x))
 
@@ -200,9 +203,9 @@ def test_values_equal_dense_phi_theta(liberties, sharing):
     assert n_captures > 0
 
 
-def test_plain_features_are_a_special_case_without_liberty_windows():
-    # With liberty weights of 0 the value, and every choice, is that of the plain features.
-    plain, larger = make_features(5), make_features(5, liberties=ATARI)
+def test_squares_are_a_special_case_without_other_windows():
+    # With weights of 0 for the others the value, and every choice, is that of the squares.
+    plain, larger = make_features(5), make_features(5, others=(*ATARI, "2x3"))
     theta = random_theta(plain, 1)
     own = np.zeros(larger.n_weights + 1, np.float32)
     own[: len(theta)] = theta
@@ -212,34 +215,15 @@ def test_plain_features_are_a_special_case_without_liberty_windows():
         np.testing.assert_array_equal(a.afterstates(board), b.afterstates(board))
 
 
-@pytest.mark.parametrize("liberties", [ATARI, ("atari 2x3",)], ids=str)
-@pytest.mark.parametrize("sharing", ["LI", "LI+LD"])
-def test_values_without_sharing_and_fused(sharing, liberties):
-    features = make_features(5, (1, 2, 3), "LI+LD", liberties, sharing)
-    weights = Weights(features, random_theta(features, 5, 0.2))
-    whole, theta = unshare(features, weights.theta)
-    assert whole.liberty_sharing == "none"
-    sh = new_shapes(1, 5, True)[0]
-    for seed in range(4):
-        board, _ = random_board(5, 6 * seed, seed)
-        value = ValueFunction(weights).value(board)
-        reset(board, sh, weights.table())
-        fused = weights.table(is_fused=True), fuse(whole, whole.expand(theta))
-        for table in (whole.table(theta), weights.table((1, 2, 3)), *fused):
-            configuration = new_shapes(1, 5, True)[0]
-            reset(board, configuration, table)
-            assert x_of(configuration.configuration, table) == pytest.approx(sh.x[0], abs=1e-4)
-            assert 1 / (1 + np.exp(-float(configuration.x[0]))) == pytest.approx(value, abs=1e-4)
-
-
 # ---------------------------------------------------------------------------------------------
 # Learning
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("others", [ATARI, ("2x3", ".x/x."), WIDE], ids=str)
 @pytest.mark.parametrize("update", [0, 1], ids=["game", "step"])
-def test_learning_equals_the_paper_term_by_term(update):
-    features = make_features(5, (1, 2), "LI+LD", ATARI, "LI+LD")
+def test_learning_equals_the_paper_term_by_term(update, others):
+    features = make_features(5, (1, 2), "LI+LD", others, "LI+LD")
     learning = Learning(alpha=0.5, update=update, normalise=ACTIVE, games=10)
     worker = LearnWorker(features, learning, Policy(), 0.5, 0, 7, random_theta(features, 1, 0.1))
     index_of: dict = {}
@@ -247,11 +231,11 @@ def test_learning_equals_the_paper_term_by_term(update):
         before = worker.theta.copy()
         worker.learn(1, game)
         episode, board = worker.episode, NaiveBoard(5)
-        states, theta = [naive_liberties.active_shapes(board.stones, features)], {}
+        states, theta = [naive_windows.active_shapes(board.stones, features)], {}
         _name(board, features, index_of)
         for t in range(episode.n):
             board.play(from_core(5, int(episode.moves[t])))
-            states.append(naive_liberties.active_shapes(board.stones, features))
+            states.append(naive_windows.active_shapes(board.stones, features))
             _name(board, features, index_of)
         for name, index in index_of.items():
             theta[name] = float(before[abs(index)]) * np.sign(index)
@@ -268,8 +252,8 @@ def _name(board: NaiveBoard, features: FeatureSet, index_of: dict) -> None:
     for weights in naive.active_shapes(board.stones, 5, features.sizes, features.sharing):
         for name in weights:
             index_of[name] = naive.to_index(features, name)
-    for _, found in naive_liberties.places(board.stones, features):
+    for _, found in naive_windows.places(board.stones, features):
         for kind, sharing, shape, index in found:
-            sign, name = naive_liberties.canonical(shape, 5, sharing)
+            sign, name = naive_windows.canonical(shape, 5, sharing)
             if sign:
                 index_of[kind, sharing, name] = sign * index
