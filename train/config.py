@@ -49,6 +49,7 @@ from train.settings import (
     as_tuple,
     different,
     group,
+    key,
     section,
     shorten,
     spelled,
@@ -171,8 +172,6 @@ class FeaturesConfig(Section):
 
     prefix: ClassVar[str] = "features."
 
-    aliases: ClassVar[dict[str, str]] = {"liberties": "windows"}
-
     sizes: SizesOrNone = Field(
         default=SIZES,
         description="Sides of square windows, short for 1x1, 2x2 and 3x3 (TD, Section 3.1); [] if all are others.",
@@ -181,11 +180,12 @@ class FeaturesConfig(Section):
         default="LI+LD",
         description="Which shapes share a weight (TD, Section 3.1.3). LI: anywhere on the board; LD: at one location.",
     )
-    windows: Windows = Field(
-        default=(),
-        description="Further windows by name: what a cell shows (stones, which may be left out; atari, chains in atari "
-        "apart; or liberties, chains with one, two and more of them apart), and a form: HxW, plus (a point and its "
-        "neighbours), or a picture, such as .x/xx (rlgo/features/kinds.py).",
+    windows: Windows = key(
+        (),
+        "Further windows by name: what a cell shows (stones, which may be left out; atari, chains in atari apart; or "
+        "liberties, chains with one, two and more of them apart), and a form: HxW, plus (a point and its neighbours), "
+        "or a picture, such as .x/xx (rlgo/features/kinds.py).",
+        aliases="liberties",
     )
     liberty_sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
         default="LI", description="Which shapes that show atari or liberties share a weight."
@@ -392,9 +392,9 @@ def change(config: Config, data: Mapping[str, Any], source: str) -> Config:
 
 def check_keys(kind: type[Section], table: Mapping[str, Any], source: str) -> None:
     """Raise RlgoError for a key that a section does not have."""
-    for key in table:
-        if key not in kind.fields():
-            raise RlgoError(f"{source}: {unknown_key(key, kind.fields(), kind.prefix)}")
+    for name in table:
+        if name not in kind.fields():
+            raise RlgoError(f"{source}: {unknown_key(name, kind.fields(), kind.prefix)}")
 
 
 def section_from(kind: type[Section], table: Mapping[str, Any], source: str) -> Any:
@@ -416,11 +416,11 @@ def _tables(data: Mapping[str, Any], source: str) -> dict[str, dict[str, Any]]:
         if not isinstance(values, Mapping):
             raise RlgoError(f"{source}: {name} = {shorten(values)}: expected a table [{name}]")
         table = tables[name] = {}
-        for key, value in values.items():
-            leaf = canonical_key(f"{name}.{key}", source).partition(".")[2]
+        for written, value in values.items():
+            leaf = canonical_key(f"{name}.{written}", source).partition(".")[2]
             if leaf in table:
                 raise RlgoError(
-                    f"{source}: {name}.{key} cannot be combined with {name}.{spelled(leaf)}, its other name"
+                    f"{source}: {name}.{written} cannot be combined with {name}.{spelled(leaf)}, its other name"
                 )
             table[leaf] = value
     return tables
