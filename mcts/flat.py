@@ -46,7 +46,7 @@ def choose_flat(color, temperature, pruning, tree, rng):
         if temperature > 0.0:
             weight = math.exp((value - best) / temperature)
             total += weight
-            if random_unit(rng) * total < weight:  # reservoir sampling, with room for one
+            if random_unit(rng) * total < weight:  # reservoir sampling of one
                 choice = i
         elif n < least:
             least, choice = n, i
@@ -61,5 +61,5 @@ def _value(word, color):
 
 @inline
 def _standard_error(n):
-    """Return an upper bound on the standard error of a mean of n outcomes, whose deviation is at most 1/2."""
+    """Return an upper bound on the standard error of a mean of n outcomes, with deviations of at most 1/2."""
     return 0.5 / math.sqrt(n)

@@ -1,6 +1,6 @@
 """A handcrafted heuristic: captures, atari, extensions, MoGo's patterns, distance to the last move, the edge.
 
-Start reading at `judge`. It knows more than the paper's Q_mogo (MC-RAVE paper, Section 5.1), which is `Heuristic.MOGO`.
+Start reading at `judge`. It is richer than the paper's Q_mogo (MC-RAVE paper, Section 5.1), which is `Heuristic.MOGO`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from rlgo.base.jit import njit
 from rlgo.go.board import BORDER, EMPTY, PASS, in_atari, last_liberty, liberties_after, would_be_in_atari
 from rlgo.go.mogo_patterns import neighbourhood
 
-# What each property of a move adds to x.
+# Contribution of each property of a move to x.
 _ANY_MOVE = -0.4
 _CAPTURE = 0.8
 _CAPTURE_THAT_SAVES = 0.8  # added to _CAPTURE: the captured chain held own stones in atari
-_SAVE = 1.2  # one's own chain in atari gets two liberties
+_SAVE = 1.2  # an own chain in atari gets two liberties
 _ATARI = 0.4
 _SELF_ATARI = -1.6
 _PATTERN = 0.7

@@ -31,9 +31,9 @@ class Knowledge(NamedTuple):
 
     Attributes
     ----------
-    table, value : the value function of Q_rlgo, over 3x3 windows alone (`rewriting.fuse`), and its kind
-    policy : how the default policy LEARNED chooses moves with that value function; None if the search has another one
-    patterns : the strengths of learned patterns, or None
+    table, value : the value function of Q_rlgo, fused into 3x3 windows (`rewriting.fuse`), and its kind
+    policy : how the default policy LEARNED chooses moves by that value function; None for other default policies
+    patterns : the weights of learned patterns, or None
     """
 
     table: Table
@@ -53,7 +53,7 @@ def knowledge_of(weights: Weights | None, patterns: Patterns | None, size: int, 
 
 @inline_once
 def give_prior(node, kind, before, b, tree, context, workspace):
-    """Give a node a prior, in place of the one that it has, if any.
+    """Give a node a prior, replacing any that it has.
 
     node : a node for the position on `b`
     kind : the `Heuristic`
@@ -62,7 +62,7 @@ def give_prior(node, kind, before, b, tree, context, workspace):
     """
     had = np.int64(tree.prior_kind[node])
     if had == kind or not compare_and_swap(tree.prior_kind, node, had, kind):
-        return  # another thread is at it
+        return  # another thread is working on it
     add_prior(node, kind, 1, before, b, tree, context, workspace)
     if had != Heuristic.NONE:
         add_prior(node, had, -1, before, b, tree, context, workspace)
@@ -72,10 +72,10 @@ def give_prior(node, kind, before, b, tree, context, workspace):
 def add_prior(node, kind, times, before, b, tree, context, workspace):
     """Initialise a node: Q = Q~ = H, N = C and N~ = C~ for each action (equations 48 to 52).
 
-    Outcomes that came earlier stay: H counts like C and C~ outcomes more.
+    Earlier outcomes are kept: H counts like C and C~ more outcomes.
 
-    times : 1, or -1 to take the prior away again
-    The others are those of `give_prior`.
+    times : 1, or -1 to remove the prior
+    For the other parameters see `give_prior`.
     """
     settings, knowledge = context.settings, context.knowledge
     shapes, rollout = workspace.shapes, workspace.rollout

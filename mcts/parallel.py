@@ -1,7 +1,7 @@
 """Parallel search: threads share one tree with virtual loss, or each grows its own and the roots are summed.
 
 Start reading at `SearchThreads.run`. Chaslot, Winands & van den Herik 2008, "Parallel Monte-Carlo tree search", call
-the two tree parallelisation and root parallelisation. What keeps the counts of a shared tree exact is in `tree.add`,
+the two tree parallelisation and root parallelisation. The counts of a shared tree are kept exact by `tree.add`,
 `search.take_action` and `rave.back_up`.
 """
 
@@ -20,7 +20,7 @@ from rlgo.base.budget import SLICE_SECONDS
 from rlgo.base.threads import started
 
 _SLICE = 256  # simulations: 5 to 10 ms on 9x9, up to 60 ms on 19x19
-_FIRST_SLICE = 32  # where slices follow the speed, which is not known yet
+_FIRST_SLICE = 32  # if slices follow the speed, which is not known yet
 
 
 class Task(NamedTuple):
@@ -29,14 +29,13 @@ class Task(NamedTuple):
     Attributes
     ----------
     root, last_moves, context : as for `search.simulate`
-    is_over : called about every 10 ms, but only every 256 simulations where their number alone is limited; True stops
-        the search
-    seconds_left : called between slices: the time that is left, or None if it is not limited. Slices are as long as
-        that time, and at most `SLICE_SECONDS`, at the speed of the slice before.
-    is_decided : called with a number of simulations; True if that many more cannot change the move. Where the search
+    is_over : called about every 10 ms, or every 256 simulations if only their number is limited; True stops the search
+    seconds_left : called between slices: the time left, or None if it is not limited. Slices are as long as that time,
+        and at most `SLICE_SECONDS`, at the speed of the previous slice.
+    is_decided : called with a number of simulations; True if that many more cannot change the move. If the search
         should be reproducible, the time of the call does not depend on a clock.
-    evaluate_waiting : called with a workspace whose new nodes wait for a user's prior, and its tree; never while
-        simulations run
+    evaluate_waiting : called with a workspace that has new nodes waiting for a user's prior, and its tree; never
+        while simulations run
     """
 
     root: np.record
@@ -51,7 +50,7 @@ class Task(NamedTuple):
 class SearchThreads:
     """The threads of a search with their workspaces, and the trees: one for all threads, or one each.
 
-    One thread is reproducible from its seed. So are several with a tree each, if the search ends by its number of
+    A single thread is reproducible from its seed. So are several with a tree each, if the search is limited by
     simulations and not by time.
 
     Parameters
@@ -83,7 +82,7 @@ class SearchThreads:
     def run(self, n: int, task: Task) -> int:
         """Run up to n simulations and return how many there were.
 
-        There are fewer if `task` ends them, or if the tree can take no more visits (`tree.MOST_VISITS`).
+        There are fewer if `task` ends the search, or if the tree can hold no more visits (`tree.MOST_VISITS`).
         """
         before = self.simulations
         if self._executor is None:
@@ -95,7 +94,7 @@ class SearchThreads:
     def _run_slices(self, n: int, task: Task) -> None:
         """Run in the caller's thread, one slice after another."""
         left = n
-        # Slices that follow the speed make a search depend on how fast the machine is: not where it is reproducible.
+        # Slices that follow the speed depend on the machine: not allowed if the search is reproducible.
         follows_speed = n >= MOST_VISITS or task.seconds_left() is not None
         size = _FIRST_SLICE if follows_speed else _SLICE
         while True:  # at least once, so that even a run without simulations compiles everything
@@ -125,7 +124,7 @@ class SearchThreads:
             budgets = [np.array([n // count + (i < n % count)], np.int64) for i in range(count)]
 
         def is_over() -> bool:
-            # Separate trees each get their full share, so that the result does not depend on which thread is faster.
+            # Each of several trees gets an equal share, so that the result does not depend on which thread is faster.
             return task.is_over() or (shared and task.is_decided(max(0, int(budgets[0][0])) + count))
 
         busy = list(range(count))
@@ -151,7 +150,7 @@ class SearchThreads:
         return int(simulate(budget, task.root, task.last_moves, tree, task.context, workspace))
 
     def give_prior_to_roots(self, task: Task) -> None:
-        """Give new roots their prior knowledge, before several threads meet there."""
+        """Give new roots their prior knowledge, before several threads start there."""
         for i in range(len(self.trees)):
             self._simulate(i, np.zeros(1, np.int64), task)
 

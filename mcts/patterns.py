@@ -1,7 +1,7 @@
 """Learned patterns as a heuristic: from the probability of a move to its value.
 
 Start reading at `weigh_moves`. The patterns themselves are in `rlgo/moves/patterns.py`. A search without patterns
-compiles none of this: its `Knowledge` and its `Workspace` hold None in their places.
+compiles none of this: its `Knowledge` and its `Workspace` hold None instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rlgo.moves.move_features import Study, new_study, study
 from rlgo.moves.patterns import score_move
 
 # x = _SCALE log (n P(a)) - _SHIFT. Of n moves, a uniform choice would have n P(a) = 1. Handcrafted values, too, predict
-# the moves of games best if they are multiplied by some 2.5, and any move, there, costs as much as _SHIFT.
+# the moves of games best when multiplied by about 2.5, and there any move costs as much as _SHIFT.
 _SCALE = 0.4
 _SHIFT = 0.4
 
@@ -27,8 +27,8 @@ class PatternScratch(NamedTuple):
 
     Attributes
     ----------
-    study : what is found out about a position
-    x : float64[P], what `weigh_moves` found for each action of a node
+    study : the analysis of a position
+    x : float64[P], the results of `weigh_moves` for the actions of a node
     """
 
     study: Study
@@ -42,7 +42,7 @@ def new_pattern_scratch(size: int) -> PatternScratch:
 
 @njit
 def weigh_moves(node, last_but_one, b, tree, strengths, scratch):
-    """Find x of each action of a node, such that H = sigma(x) is the value for the colour to play.
+    """Compute x of each action of a node, such that H = sigma(x) is the value for the colour to play.
 
     last_but_one : the move before the one that led to the node, or PASS
     b : the position
@@ -66,5 +66,5 @@ def weigh_moves(node, last_but_one, b, tree, strengths, scratch):
 
 @njit
 def pattern_x(i, scratch):
-    """Return x of action i of the node that `weigh_moves` looked at."""
+    """Return x of action i of the node last passed to `weigh_moves`."""
     return 0.0 if scratch is None else scratch.x[np.uint64(i)]

@@ -1,8 +1,8 @@
 """One player for the whole tree-search family.
 
 Start reading at `TreeSearch.search`. One class plays all algorithms; `settings.ALGORITHMS` lists their
-settings. Its parts are: the root and what is kept of the old tree (`root.py`), a user's prior (`prior.py`), the
-threads (`parallel.py`) and the result (`result.py`).
+settings. Its parts are the root and the reuse of the old tree (`root.py`), a user's prior (`prior.py`), the threads
+(`parallel.py`) and the result (`result.py`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from rlgo.search.td_search import TdSearch
 # A low estimate, used to size the tree: nodes late in a game have 5 to 10 edges. (A node takes 13 bytes, an edge 23.)
 _EDGES_PER_NODE = 8
 _NEARLY_FULL = 0.5  # from here on, `tree.visits_to_expand` saves room
-_AT_ONCE = 16  # simulations where the clock leaves no time: a whole slice on 13x13 is 9 ms, of a second for a game
+_AT_ONCE = 16  # simulations if no clock time is left: a full slice on 13x13 takes 9 ms, a lot at a second per game
 
 
 class TreeSearch(Player):
@@ -186,7 +186,7 @@ class TreeSearch(Player):
             raise RlgoError("prior_search: expected heuristic = rlgo, both or rlgo_patterns, whose values it learns")
         if prior_search.resign:
             raise RlgoError("prior_search: resign has no effect there; set it for the tree search")
-        # Its values change from move to move, so a prior could not be taken away again.
+        # Its values change from move to move, so a prior could not be removed again.
         self.settings = self.settings._replace(patterns_after=1)
 
     def _needed(self, weights: Weights | None) -> Weights | None:
@@ -262,7 +262,7 @@ class TreeSearch(Player):
         knows = with_others(self._room) + " with patterns" * (self._patterns is not None)
         knows += " with a softmax policy" * (self.default_policy.softmax is not None)
         knows += " with a learned policy" * (self.default_policy.kind == LEARNED)
-        if self.prior_search is not None:  # first, since its values may see liberties
+        if self.prior_search is not None:  # first, since its values may include liberties
             self.prior_search.warm_up()
             self._take_values(self.prior_search.value_weights().table(is_fused=True))
         with compiling(f"tree search, {self._size}x{self._size}{knows}"):
@@ -428,7 +428,7 @@ def _complete(settings: Settings, size: int, has_user_prior: bool, shares_tree: 
 
 
 def _new_tree(size: int, settings: Settings, memory_mb: float) -> Tree:
-    """Return a tree that takes this much memory when full; for flat Monte-Carlo, with room for the root only."""
+    """Return a tree that takes this much memory when full; for flat Monte-Carlo, with room only for the root."""
     most = size * size + 1
     one = new_tree(1, 1)
     node_bytes = sum(array.itemsize for array in node_arrays(one))

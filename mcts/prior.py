@@ -41,9 +41,9 @@ class UserPrior:
         self._priors, self._size = priors, size
 
     def evaluate_waiting(self, workspace: Workspace, tree: Tree) -> None:
-        """Get the prior of all nodes that wait in a workspace, and add it to their statistics.
+        """Get the priors of all nodes waiting in a workspace, and add them to their statistics.
 
-        Simulations may have passed the nodes in the meantime, so H, C and C~ are added like further outcomes.
+        Simulations may have visited the nodes in the meantime, so H, C and C~ are added like further outcomes.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class UserPrior:
 
 
 def _edges(tree: Tree, node: int) -> slice:
-    """Return where the edges of a node are."""
+    """Return the range of a node's edges."""
     first = int(tree.first_edge[node])
     return slice(first, first + int(tree.n_edges[node]))
 

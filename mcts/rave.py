@@ -41,7 +41,7 @@ def minimum_mse_beta(n, n_amaf, bias):
 def minimum_mse_value(n, w, n_amaf, w_amaf, bias):
     """Q* with the beta of equation 47, multiplied out; w = n q and w_amaf = n~ q~ are sums of outcomes.
 
-    One division in place of three, and no case apart where n or n~ is 0. There must be a visit or an AMAF outcome.
+    One division instead of three, and no special case for n or n~ = 0. There must be a visit or an AMAF outcome.
     """
     s = 4.0 * bias * bias * n_amaf
     return (w + w_amaf + s * w) / (n + n_amaf + s * n)
@@ -51,8 +51,8 @@ def minimum_mse_value(n, w, n_amaf, w_amaf, bias):
 def exact_minimum_mse_beta(n, n_amaf, bias, q_amaf):
     """Beta = n~ / (n + n~ + n n~ b^2 / (mu (1 - mu))) (equation 46).
 
-    The AMAF value stands in for mu, the mean of the combined value. One extra win and one extra loss keep it away from
-    0 and 1, where early means often are.
+    The AMAF value is used for mu, the mean of the combined value. One extra win and one extra loss keep it away from 0
+    and 1, where early means often are.
     """
     mu = (q_amaf * n_amaf + 1.0) / (n_amaf + 2.0)
     return n_amaf / (n + n_amaf + n * n_amaf * bias * bias / (mu * (1.0 - mu)))
@@ -74,7 +74,7 @@ def action_value(settings, beta_s, n, q, n_amaf, q_amaf):
 
 @inline
 def beta_of(settings, beta_s, n, n_amaf, q_amaf):
-    """Return the weight of the AMAF value: 0 if there is none, 1 if there is no MC value, or none that counts."""
+    """Return the weight of the AMAF value: 0 if there is none, 1 if there is no MC value, or it does not count."""
     if settings.action_value == ActionValue.RAVE:
         beta = 1.0
     elif settings.schedule == RaveSchedule.HAND_SELECTED:
@@ -95,9 +95,9 @@ def back_up(path, z, settings, tree):
 
     path : record of `search.path_dtype`
     The AMAF values of s_t count the moves u >= t by the colour to play in s_t, a_t included (equations 16 and 17). If
-    a simulation plays a point more than once, only the first move counts, whoever played it (Section 4.3); with
-    `amaf_own` the first by that colour, whatever the other played there before (Algorithm 2). Passes and moves that
-    were illegal in s_t, and so are no action there, do not count.
+    a simulation plays a point more than once, only the first move counts, by either colour (Section 4.3); with
+    `amaf_own` the first by that colour, even if the other played there before (Algorithm 2). Passes and moves that
+    were illegal in s_t, and so are not actions there, do not count.
     """
     shared = settings.virtual_loss > 0
     one_outcome = statistic(1, z)
@@ -109,8 +109,8 @@ def back_up(path, z, settings, tree):
     if settings.action_value < ActionValue.RAVE:
         return
     # N~(s_t, a_u) and Q~(s_t, a_u) (equations 16 and 17). As t goes backwards, `amaf` holds what to add for each colour
-    # and point: the outcome if the first move there from s_t on was this colour's, else 0, so that nothing branches on
-    # what nobody can predict.
+    # and point: the outcome if the first move there from s_t on was this colour's, else 0, to avoid unpredictable
+    # branches.
     path.amaf[:] = 0
     u = np.int64(path.n_moves) - 1
     for t in range(path.n_nodes - 1, -1, -1):

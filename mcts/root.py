@@ -1,4 +1,4 @@
-"""The root of the search trees: its position, and how much of an old tree to keep for a new one.
+"""The root of the search trees: its position, and which part of an old tree to keep.
 
 Start reading at `Root.move_to`.
 """
@@ -43,7 +43,7 @@ class Root:
         self._searched: tuple[Any, ...] | None = None  # moves, colour to play, setup and komi of the last whole search
 
     def leave(self) -> None:
-        """Start without a position, until `move_to` is called."""
+        """Have no position until `move_to` is called."""
         self._position = ()
 
     def forget(self) -> None:
@@ -60,7 +60,7 @@ class Root:
 
         Parameters
         ----------
-        game : its position need not follow from that of the last search
+        game : any game; its position need not follow from that of the last search
         moves : int64[n], the actions of the root; shuffled if the root is new
         """
         copy_record(game.board, self.board)
@@ -69,13 +69,13 @@ class Root:
         last_but_one, last = [PASS, PASS, *(p for _, p in game.moves[-2:])][-2:]
         self.last_moves = (last, last_but_one)
         nodes = [self.node_of(game, tree) if self._reuse else NO_CHILD for tree in self._trees]
-        self._searched = None  # until `finish`: no later search builds on an interrupted one
+        self._searched = None  # until `finish`, since no later search reuses an interrupted one
         for tree, node in zip(self._trees, nodes, strict=True):
             _keep(tree, node, moves, self._rng)
         self._position = position_of(game)
 
     def finish(self, game: Game) -> None:
-        """Note that the search from the position of `game` is complete, so that the next one may build on it."""
+        """Note that the search from the position of `game` is complete, so that the next one can reuse the tree."""
         self._searched = (game.moves.copy(), game.to_play, game.setup.copy(), game.komi)
 
     def node_of(self, game: Game, tree: Tree) -> int:

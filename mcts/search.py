@@ -1,6 +1,6 @@
 """Monte-Carlo tree search: descend, roll out, back up. MC-RAVE paper, Algorithm 2.
 
-Start reading at `simulate`. Its three verbs are `descend` and `roll_out` below and `back_up` in `rave.py`; the tree
+Start reading at `simulate`. Its three steps are `descend` and `roll_out` below and `back_up` in `rave.py`; the tree
 policy is `select`. Formulas are in `uct.py`, `rave.py` and `flat.py`, prior knowledge is in `heuristic.py` and the tree
 in `tree.py`. Values in the tree are P(Black wins); the tree policy flips them in `select`, or in `flat._value`.
 """
@@ -40,11 +40,11 @@ from rlgo.learning.value import squash
 from rlgo.moves.rollout import LEARNED, DefaultPolicy, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 
 DONE, NEEDS_PRIOR, FULL = 0, 1, 2  # why `simulate` returned
-_TWO_CACHE_LINES = 128  # bytes that a processor may move at once
+_TWO_CACHE_LINES = 128  # bytes that a processor may transfer at once
 
 
 # ---------------------------------------------------------------------------------------------
-# What simulations work with
+# State of simulations
 # ---------------------------------------------------------------------------------------------
 
 
@@ -64,7 +64,7 @@ def path_dtype(size: int) -> np.dtype:
     Fields
     ------
     n_nodes, node[T], edge[T] : the states s_0 ... of the simulation in the tree, and the action taken in each
-    n_moves, moves[T], first_color : all moves of the simulation, in the tree and beyond, and who played the first
+    n_moves, moves[T], first_color : all moves of the simulation, in the tree and beyond, and the colour of the first
     last : the move before the first
     values[P] : scratch of `select`
     amaf[2, P] : scratch of `rave.back_up`
@@ -93,7 +93,7 @@ def tally_dtype() -> np.dtype:
     Fields
     ------
     simulations, moves, wins : simulations, the moves in them, and the sum of their outcomes z
-    deepest : the largest number of states that a simulation met in the tree
+    deepest : the largest number of tree states in a simulation
     waiting : new nodes that wait for a user's prior
     """
     fields = [("simulations", "i8"), ("moves", "i8"), ("waiting", "i8"), ("deepest", "i8"), ("wins", "f8")]
@@ -107,8 +107,8 @@ class Workspace(NamedTuple):
     ----------
     b, path, shapes, rollout : scratch: records of `board_dtype`, `path_dtype`, `shapes_dtype` and `rollout_dtype`
     rng : random state, uint64[1]
-    waiting_boards, waiting_nodes : the new nodes that wait for a user's prior, and their positions; `tally.waiting` of
-        them
+    waiting_boards, waiting_nodes : the positions of new nodes that wait for a user's prior, and the nodes;
+        `tally.waiting` of them
     tally : record of `tally_dtype`: totals over the simulations. `wins` is the sum of outcomes z.
     patterns : scratch of learned patterns, or None
     """
@@ -162,12 +162,12 @@ def _on_own_cache_lines(dtype: np.dtype) -> np.ndarray:
 def simulate(budget, root, last_moves, tree, context, workspace):
     """Run simulations from the position `root` until the budget is spent (Algorithm 2).
 
-    A new root gets its prior first, even if no simulation is left. With `Settings.leaf_value`, what is backed up is
-    (1 - w) z + w V(s_T), as Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search",
-    mix an outcome with a learned value; w is `leaf_share`.
+    A new root gets its prior first, even if no simulation is left. With `Settings.leaf_value`, the simulation backs up
+    (1 - w) z + w V(s_T), a mixture of outcome and learned value as in Silver et al. 2016, "Mastering the game of Go
+    with deep neural networks and tree search"; w is `leaf_share`.
 
-    budget : int64[1], how many simulations are left for all threads that share it
-    root : board record; node 0 of the tree stands for it
+    budget : int64[1], simulations left for all threads that share it
+    root : board record of node 0 of the tree
     last_moves : the move that led to the root and the one before it, or PASS
     tree, context, workspace : `Tree`, `SearchContext`, `Workspace`
     Returns DONE; NEEDS_PRIOR if the list of new nodes waiting for a user's prior is full; or FULL if N(s) of the root
@@ -189,7 +189,7 @@ def simulate(budget, root, last_moves, tree, context, workspace):
         tally.moves += path.n_moves
         tally.deepest = max(tally.deepest, path.n_nodes)
         if context.settings.heuristic == Heuristic.USER and tally.waiting >= len(workspace.waiting_boards):
-            return NEEDS_PRIOR  # even if the budget is spent; then the next call does nothing
+            return NEEDS_PRIOR  # even if the budget is spent; the next call then does nothing
     return DONE
 
 
@@ -206,9 +206,9 @@ def begin_simulation(root, last_move, workspace):
 
 @inline_once
 def descend(tree, context, workspace):
-    """Follow the tree policy from the root to a new node, to the end of the game, or to where the tree cannot grow.
+    """Follow the tree policy from the root to a new node, to the end of the game, or until the tree cannot grow.
 
-    Returns the new node, in which no action has been chosen yet, or NO_CHILD if none was added.
+    Returns the new node, with no action chosen in it yet, or NO_CHILD if none was added.
     """
     b, path, settings = workspace.b, workspace.path, context.settings
     node, new_node = np.int64(0), np.int64(NO_CHILD)
@@ -278,13 +278,13 @@ def record_move(p, path):
 def expand(edge, tree, context, workspace):
     """Add a node for the position on the board, reached by `edge`, if the edge has enough visits.
 
-    Returns the node, or NO_CHILD if the action has too few visits for the room that is left, another thread is adding
-    it, or the tree is full.
-    The C of a prior does not count as visits, except that of a user's prior, which varies by action.
+    Returns the node, or NO_CHILD if the action has too few visits for the room left, another thread is adding the node,
+    or the tree is full.
+    The C of a prior does not count as visits, except for a user's prior, where it varies by action.
     """
     b, path, settings = workspace.b, workspace.path, context.settings
     shared = settings.virtual_loss > 0
-    # This visit counts once, whatever its virtual loss is; those of other threads count as much as their virtual loss.
+    # This visit counts once regardless of its virtual loss; those of other threads count as much as theirs.
     visits = count(tree.mc_statistic[edge]) - settings.prior_n - settings.virtual_loss + 1
     if settings.action_value == ActionValue.FLAT or visits < visits_to_expand(settings.expand_after, tree):
         return NO_CHILD
@@ -296,7 +296,7 @@ def expand(edge, tree, context, workspace):
     elif node != NO_CHILD and settings.heuristic == Heuristic.GRANDFATHER:
         improve_prior(node, tree, context, workspace)  # now, because the grandparent's values will change
     if shared:
-        atomic_add(tree.child, edge, node - BEING_ADDED)  # only now do other threads see the node
+        atomic_add(tree.child, edge, node - BEING_ADDED)  # only now is the node visible to other threads
     else:
         tree.child[edge] = node
     return node
@@ -304,7 +304,7 @@ def expand(edge, tree, context, workspace):
 
 @inline_once
 def give_prior_to_root(root, last_but_one, tree, context, workspace):
-    """Give a root its whole prior at once, unless it has it or waits for a user's."""
+    """Give a root its whole prior at once, unless it already has one or waits for a user's."""
     kind = np.int64(context.settings.heuristic)
     if kind != Heuristic.USER and tree.prior_kind[0] != kind:
         give_prior(0, kind, (np.int64(NO_CHILD), last_but_one), root, tree, context, workspace)
@@ -312,14 +312,14 @@ def give_prior_to_root(root, last_but_one, tree, context, workspace):
 
 @inline_once
 def improve_prior(node, tree, context, workspace):
-    """Give a node, which stands for the position on the board, the prior that its visits call for; the root has one.
+    """Give the node of the position on the board the prior that its visits call for; the root already has its own.
 
-    The simulation that adds a node does not choose an action in it, so the prior is left to the next one that comes by;
-    a quarter to a half of all nodes never see one. As counts and sums are added to, nothing else changes.
+    The simulation that adds a node does not choose an action in it, so the prior is left to the next visit; a quarter
+    to a half of all nodes never get one. Since counts and sums are added to, nothing else changes.
     """
     path, settings = workspace.path, context.settings
     kind = np.int64(settings.heuristic)
-    visits = np.int64(tree.node_visits[node]) + 1  # with this one
+    visits = np.int64(tree.node_visits[node]) + 1  # this one included
     if tree.prior_kind[node] != Heuristic.NONE:
         visits -= tree.n_edges[node] * settings.prior_n
     if visits < settings.patterns_after:
@@ -332,7 +332,7 @@ def improve_prior(node, tree, context, workspace):
 
 @inline
 def without_patterns(kind):
-    """Return the heuristic that stands in for one with learned patterns, which take longer."""
+    """Return the faster heuristic used in place of one with learned patterns."""
     if kind == Heuristic.PATTERNS:
         return np.int64(Heuristic.HANDCRAFTED)
     return np.int64(Heuristic.BOTH) if kind == Heuristic.RLGO_PATTERNS else kind
@@ -340,7 +340,7 @@ def without_patterns(kind):
 
 @inline
 def wait_for_prior(node, b, tree, workspace):
-    """Put a new node and its position on the list of those that wait for a user's prior."""
+    """Add a new node and its position to the list of those waiting for a user's prior."""
     tree.prior_kind[node] = Heuristic.USER
     tally = workspace.tally
     copy_record(b, workspace.waiting_boards[tally.waiting])
@@ -373,7 +373,7 @@ def step_default_policy(context, workspace):
 
 @njit
 def begin_learned(policy, b, shapes, table):
-    """Prepare `shapes` for moves by the value function; the compiler leaves nothing of it if `policy` is None."""
+    """Prepare `shapes` for moves by the value function; compiles to nothing if `policy` is None."""
     if policy is not None:
         reset(b, shapes, table)
 
@@ -391,9 +391,9 @@ def step_learned(policy, b, shapes, table, zobrist, rng):
 
 @inline
 def leaf_share(b, settings):
-    """Return w, the share of V(s_T) in what is backed up: 0 if the game is over, and less the fuller the board is.
+    """Return w, the share of V(s_T) in the backed-up value: 0 if the game is over, smaller on a fuller board.
 
-    w = `leaf_value` * (1 - `leaf_fade` * stones / points): the shorter a simulation is, the more its outcome tells.
+    w = `leaf_value` * (1 - `leaf_fade` * stones / points): the shorter a simulation, the more informative its outcome.
     """
     if b.n_passes >= 2:
         return 0.0
@@ -405,8 +405,8 @@ def leaf_share(b, settings):
 def value_of_leaf(context, workspace):
     """Return V(s_T) = sigma(phi . theta + `leaf_tempo`), with - for + if White is to play.
 
-    phi does not tell whose turn it is, and learning values a position the same for both. A linear V gets a quarter of
-    the tempo, the slope of sigma at 0.
+    phi does not depend on whose turn it is, so learning gives a position the same value for both. A linear V gets a
+    quarter of the tempo, the slope of sigma at 0.
     """
     tempo = context.settings.leaf_tempo * (1.0 if context.knowledge.value == LOGISTIC else 0.25)
     return learned_value(tempo if workspace.b.to_play == BLACK else -tempo, context, workspace)
@@ -414,7 +414,7 @@ def value_of_leaf(context, workspace):
 
 @inline_once
 def learned_value(tempo, context, workspace):
-    """Return V of the position on the board, from phi . theta + tempo, limited to [0, 1] as a linear V is not."""
+    """Return V of the position on the board, from phi . theta + tempo, clipped to [0, 1] for a linear V."""
     knowledge = context.knowledge
     reset_value(workspace.b, workspace.shapes, knowledge.table)
     return min(1.0, max(0.0, squash(knowledge.value, workspace.shapes.x[0] + tempo)))
@@ -443,7 +443,7 @@ def select(node, color, tree, context, workspace):
         value = values[np.uint64(k)]
         value = value if color == BLACK else 1.0 - value
         if settings.c > 0.0:
-            # An action that was never taken has no bound; its AMAF value gets the bonus of one visit.
+            # An action never taken has no bound; its AMAF value gets the bonus of one visit.
             n = max(count(tree.mc_statistic[np.uint64(first + k)]), 1.0)
             value = ucb1(value, n, log_n_s, settings.c)  # (7 and 18)
         value = settings.first_play_urgency if math.isnan(value) else value
@@ -454,10 +454,10 @@ def select(node, color, tree, context, workspace):
 
 @inline_once
 def evaluate_actions(node, tree, settings, values):
-    """Write to `values` the value of each action of a node for Black, NaN where nothing is known."""
+    """Write to `values` the value of each action of a node for Black, NaN if unknown."""
     first, n_edges = np.uint64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     if settings.action_value == ActionValue.MC_RAVE and settings.schedule == RaveSchedule.MINIMUM_MSE:
-        for k in range(n_edges):  # alone in its loop, the usual case becomes vectors
+        for k in range(n_edges):  # the usual case has its own loop, so that it is vectorised
             mc, amaf = tree.mc_statistic[first + np.uint64(k)], tree.amaf_statistic[first + np.uint64(k)]
             values[np.uint64(k)] = minimum_mse_value(
                 count(mc), outcomes(mc), count(amaf), outcomes(amaf), settings.rave_bias

@@ -1,7 +1,7 @@
 """The settings of a tree search: algorithms, parameters, and resources.
 
-Start reading at `ALGORITHMS`, then `Settings`, whose fields check themselves. Nothing here is compiled, so this file is
-quick to import.
+Start reading at `ALGORITHMS`, then `Settings`, which checks its fields. Nothing here is compiled, so the file is quick
+to import.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from rlgo.base.bounds import Choice, Key, Needs, Number, OrWord, Whole, checked,
 from rlgo.base.settings import AT_LEAST_0, COUNT, COUNT_OR_0, MOST_PLIES, POSITIVE, PROBABILITY, THREADS
 
 NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
-MOST_MEMORY_MB = 50_000  # of a tree: beyond it, the indices of edges would not fit into 32 bits
-MOST_PRIOR = 100_000  # visits of either kind that a prior may count for: the counts of a node must stay in range
+MOST_MEMORY_MB = 50_000  # limit of a tree: beyond it, indices of edges would not fit into 32 bits
+MOST_PRIOR = 100_000  # limit of C and C~: the counts of a node must stay in range
 
 
 class ActionValue(IntEnum):
@@ -25,7 +25,7 @@ class ActionValue(IntEnum):
     True
     """
 
-    FLAT = 0  # there is no tree: only the actions of the root, see `flat.py`
+    FLAT = 0  # no tree, only the actions of the root; see `flat.py`
     MC = 1  # Q(s, a), the mean outcome
     RAVE = 2  # Q~(s, a), the AMAF value alone
     MC_RAVE = 3  # both combined (equation 12)
@@ -56,7 +56,7 @@ class Heuristic(IntEnum):
     NONE = 0
     EVEN = 1  # Q_even: 1/2 everywhere
     GRANDFATHER = 2  # Q_grand: Q(s_t-2, a), the value of the same action two plies earlier
-    MOGO = 3  # Q_mogo: 1 (to the player) for what MoGo's default policy chooses among, else 1/2; the paper has 0, too
+    MOGO = 3  # Q_mogo: 1 (for the player) for the candidates of MoGo's default policy, else 1/2; the paper also has 0
     HANDCRAFTED = 4  # captures, atari, patterns and more, see `handcrafted.py`
     RLGO = 5  # Q_rlgo: the learned value after the move
     BOTH = 6  # RLGO and HANDCRAFTED, added before the logistic function
@@ -78,7 +78,7 @@ LEARNED_PATTERNS = (Heuristic.PATTERNS, Heuristic.RLGO_PATTERNS)  # those that n
 
 _PRIOR_COUNT = Whole(ge=0, le=MOST_PRIOR)
 
-# Which algorithms have a setting, by their action value, and what else it needs to have an effect.
+# Which algorithms have a setting, by action value, and the conditions for it to have an effect.
 _FLAT = (ActionValue.FLAT,)
 _TREE = (ActionValue.MC, ActionValue.RAVE, ActionValue.MC_RAVE)
 _AMAF = (ActionValue.RAVE, ActionValue.MC_RAVE)
@@ -113,7 +113,7 @@ class Settings(NamedTuple):
     """
 
     action_value: Annotated[int, Choice(ACTION_VALUES)] = ActionValue.MC_RAVE
-    c: Annotated[  # makes UCT of MC, and UCT-RAVE of MC_RAVE
+    c: Annotated[  # turns MC into UCT, and MC_RAVE into UCT-RAVE
         float, AT_LEAST_0, Key("Exploration constant of UCB1.", "exploration", of=_TREE)
     ] = 0.0
     first_play_urgency: Annotated[
@@ -238,7 +238,7 @@ class Resources(NamedTuple):
 
 # The algorithms of the MC-RAVE paper. "uct" is that of its Section 2.5, with the settings of the TD paper's vanilla UCT
 # (Section 4.5): c = 1, and a first-play urgency of 1 in place of the infinite bonus of an action without visits. With
-# a few hundred simulations, many moves then have none. "rlgo" is in neither paper: it is what has won most games.
+# a few hundred simulations, many moves then have none. "rlgo" is in neither paper; it has won most games.
 ALGORITHMS = {
     "mc": Settings(ActionValue.FLAT),
     "mcts_greedy": Settings(ActionValue.MC),

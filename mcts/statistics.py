@@ -1,4 +1,4 @@
-"""What a tree search believes about the root's moves: every number of the tree policy, for people to watch.
+"""Root statistics: every number of the tree policy for the root's moves, for display.
 
 Start reading at `tree_statistics`.
 """
@@ -35,9 +35,9 @@ def tree_statistics(result: TreeResult, threads: SearchThreads, settings: Settin
 
     The columns are ``value`` Q* (Q combined with Q~ by beta), ``visits`` N, their ``share``, ``q`` Q, ``q_amaf`` Q~,
     ``n_amaf`` N~, ``beta`` and ``prior`` H; see MC-RAVE paper, equation 12 and Section 5. Columns that the algorithm
-    does not have are left out. A bonus for exploration is not part of the value.
+    lacks are left out. The value contains no exploration bonus.
 
-    result : of the trees as they are now
+    result : the result of the trees as they are now
     """
     visits = result.visits.astype(np.float64)
     columns = {"value": result.q, "visits": visits, "share": visits / max(1.0, visits.sum()), "q": result.q}

@@ -1,12 +1,12 @@
 """The search tree: preallocated arrays of nodes and their actions. MC-RAVE paper, Section 4.3.
 
 Start reading at `Tree`, which holds every statistic of the papers as an array. The arrays store counts and sums of
-outcomes, not running means (the paper's footnote 3). A count and its sum share one 64-bit word, so that a single
-addition, atomic where threads share the tree, updates both, and a reader always sees a count that matches its sum.
+outcomes, not running means (the paper's footnote 3). A count and its sum share one 64-bit word, so a single addition,
+atomic if threads share the tree, updates both, and a reader always sees a count that matches its sum.
 
 A node's actions, its *edges*, are the sensible moves of its position, stored side by side in random order, and a pass
 once few moves are left (`may_pass`). The tree is not a graph: a position reached in two ways has two nodes. Children
-come after their parents in all arrays, so `keep_subtree` can move what it keeps to the front in place.
+come after their parents in all arrays, so `keep_subtree` can compact the arrays in place.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ NO_CHILD, BEING_ADDED = -1, -2
 _COUNT_BITS = 28
 _COUNT_MASK = (1 << _COUNT_BITS) - 1
 OUTCOME_UNITS = 256
-# The sum has 35 bits. Searches end at this many visits, which leaves room for threads under way and for priors.
+# The sum has 35 bits. Searches end at this many visits, which leaves room for running threads and for priors.
 MOST_VISITS = (1 << 27) - (1 << 20)
-NODE_BITS = 36  # of `Tree.used`: the number of nodes starts at this bit
+NODE_BITS = 36  # in `Tree.used`, the number of nodes starts at this bit
 
 
 class Tree(NamedTuple):
@@ -40,12 +40,11 @@ class Tree(NamedTuple):
     ----------
     first_edge, n_edges : int32[N], index of the node's first edge, and how many edges it has
     node_visits : int32[N], N(s): the sum of N(s, a) over the node's edges, priors included
-    prior_kind : uint8[N], the `Heuristic` that the node's prior comes from. It is NONE until a simulation first chooses
-        an action here.
+    prior_kind : uint8[N], the `Heuristic` of the node's prior; NONE until a simulation first chooses an action here
     move : uint16[E], the edge's point, or PASS
     child : int32[E], the node that the edge leads to, NO_CHILD, or BEING_ADDED while a thread adds it
-    mc_statistic : int64[E], N(s, a) and the sum of outcomes z. Its `mean` is Q(s, a) = P(Black wins), whoever is to
-        play.
+    mc_statistic : int64[E], N(s, a) and the sum of outcomes z. Its `mean` is Q(s, a) = P(Black wins) for either
+        side to play.
     amaf_statistic : int64[E], the same for the AMAF value: N~(s, a) and Q~(s, a)
     prior_q : uint8[E], H(s, a) in units of 1/255
     used : int64[1], the number of edges in use, plus 2^36 times the number of nodes in use
@@ -100,7 +99,7 @@ def edge_arrays(tree: Tree) -> tuple[np.ndarray, ...]:
 
 
 def memory_of(tree: Tree) -> int:
-    """Return the bytes of memory that the nodes and edges in use take."""
+    """Return the memory of the nodes and edges in use, in bytes."""
     n, e = nodes_in(tree), edges_in(tree)
     return n * sum(a.itemsize for a in node_arrays(tree)) + e * sum(a.itemsize for a in edge_arrays(tree))
 
@@ -136,7 +135,7 @@ def edges_of(tree: Tree, node: int) -> Any:
 
 @inline
 def statistic(n, w):
-    """Pack n visits whose outcomes add up to w into one word, to be stored or added."""
+    """Pack n visits with outcomes that add up to w into one word, to be stored or added."""
     return (np.int64(w * OUTCOME_UNITS + 0.5) << _COUNT_BITS) + np.int64(n)
 
 
@@ -174,7 +173,7 @@ def add(array, i, word, shared):
 
 
 # ---------------------------------------------------------------------------------------------
-# Growing, and keeping a part
+# Growing and pruning
 # ---------------------------------------------------------------------------------------------
 
 
@@ -182,8 +181,8 @@ def add(array, i, word, shared):
 def visits_to_expand(expand_after, tree):
     """Return the visits after which an action gets a node: `expand_after`, and more once half of the tree is full.
 
-    Without this, a full tree could not follow the moves that turn out to be the best ones. With the square, the room
-    that is left shrinks as 1 / simulations, and lasts.
+    Without this, a full tree could not follow moves that turn out to be best. With the square, the room left shrinks as
+    1 / simulations, and never runs out.
     """
     nodes, edges, used = len(tree.first_edge), len(tree.move), tree.used[0]
     left_nodes = max(1, nodes - (used >> NODE_BITS))
@@ -211,7 +210,7 @@ def add_node(b, tree, moves, rng, shared):
             n = _insert(p, moves, n, rng)
     if may_pass(n, b.board_size):
         n = _insert(PASS, moves, n, rng)
-    # Reserve the node and its edges in one step: they stay in the same order no matter what other threads do.
+    # Reserve the node and its edges in one step, so that they stay in the same order despite other threads.
     node, first = np.int64(0), np.int64(0)
     while True:
         before = tree.used[0]
@@ -241,7 +240,7 @@ def _insert(p, moves, n, rng):
 
 @inline
 def may_pass(n, size):
-    """Return whether a pass is an action next to n sensible moves: it can only be best near the end, as in seki."""
+    """Return whether a pass is an action besides n sensible moves: it can only be best near the end, as in seki."""
     return n <= size
 
 
@@ -282,7 +281,7 @@ def find_edge(node, move, tree):
 def most_visited_line(edge, least, tree, line):
     """Write the moves from `edge` on that follow the most visited edges to `line`, uint16[n], and return how many.
 
-    least : a line ends where no reply has more visits than this
+    least : the line ends where no reply has more visits than this
     """
     n = 0
     while n < len(line):
@@ -316,12 +315,12 @@ def keep_subtree(root: int, tree: Tree) -> None:
 
 @njit(allocates=True)
 def _renumber(root, tree):
-    """Return the new number of each node, int32[N], -1 if it is not below `root`; edges get those of their children."""
+    """Return the new number of each node, int32[N], -1 if not below `root`; edges get those of their children."""
     n_all = tree.used[0] >> NODE_BITS
     new_index = np.full(n_all, -1, np.int32)
     new_index[root] = 0
     n_nodes = 0
-    # Parents come before their children: each node marks its children as kept before their own turn to be numbered.
+    # Parents come before their children, so each node marks its children as kept before they are numbered.
     for i in range(root, n_all):
         if new_index[i] >= 0:
             new_index[i] = n_nodes
@@ -339,7 +338,7 @@ def _renumber(root, tree):
 
 @njit
 def _move_blocks(array, start, new_start, n):
-    """Move blocks of n[i] elements from start[i] to new_start[i], which is never behind it."""
+    """Move blocks of n[i] elements from start[i] to new_start[i], which is never larger."""
     for i in range(len(n)):
         for k in range(n[i]):
             array[new_start[i] + k] = array[start[i] + k]

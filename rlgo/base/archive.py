@@ -1,8 +1,8 @@
 """Archives: arrays and a JSON header in one `.npz` file, checksummed and written atomically.
 
 Start reading at `write_archive`. The array ``meta`` holds the header as JSON in UTF-8, with at least "format" and
-"version". The last bytes of the file, the comment of the zip archive, are the SHA-256 of everything before them, so
-that a single flipped bit is noticed. `numpy.load` can read the file.
+"version". The zip archive ends with a comment that holds the SHA-256 of everything before it, so that a single flipped
+bit is detected. `numpy.load` can read the file.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def read_archive(path: str | Path, kind: str, file_format: str, version: int) ->
     Parameters
     ----------
     path : the file
-    kind : what it should be, for error messages: "weight file"
-    file_format, version : the format its header must name, and the newest version that the caller can read
+    kind : what the file should be, for error messages, such as "weight file"
+    file_format, version : the format required in the header, and the newest version that the caller can read
 
     Returns
     -------
@@ -80,7 +80,7 @@ def read_archive(path: str | Path, kind: str, file_format: str, version: int) ->
 
 @contextmanager
 def intact(path: str | Path, what: str) -> Iterator[None]:
-    """Turn what goes wrong with the content of an archive into the RlgoError that it is damaged; what : "a shard"."""
+    """Report errors in the content of an archive as an RlgoError, "damaged". what : such as "a shard"."""
     try:
         yield
     except (KeyError, TypeError, ValueError):

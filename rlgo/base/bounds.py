@@ -1,7 +1,7 @@
-"""What a setting is: its type, its bounds and its meaning, stated once, where it is declared.
+"""Declarations of settings: type, bounds and meaning, stated once.
 
 Start reading at `checked`, which makes a NamedTuple of settings check itself, then `Number` and `Key`. Configs, player
-specs and tables of keys are made of the same declarations. Nothing heavy is imported.
+specs and tables of keys all come from these declarations. Nothing heavy is imported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, get_type_hints
 
 from rlgo.base.errors import RlgoError, shown
 
-HUGE = 10**12  # the bound of anything that is counted and has no other
+HUGE = 10**12  # the default bound of counts
 _Tuple = TypeVar("_Tuple", bound=tuple)
 
 
@@ -31,7 +31,7 @@ class Number:
 
     Attributes
     ----------
-    gt, ge, le : it is greater than this, at least this, at most this; None: unbounded
+    gt, ge, le : greater than, at least, at most; None: unbounded
     """
 
     gt: float | None = None
@@ -73,7 +73,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Whole(Number):
-    """An integer within bounds; ``1e6`` is one too.
+    """An integer within bounds; ``1e6`` counts as one.
 
     even : it must be an even number
     """
@@ -82,7 +82,7 @@ class Whole(Number):
 
     @property
     def noun(self) -> str:  # type: ignore[override]
-        """What it is, without its bounds."""
+        """The kind of number, without its bounds."""
         return "an even number" if self.even else "an integer"
 
     def admits(self, number: float) -> bool:
@@ -90,7 +90,7 @@ class Whole(Number):
         return super().admits(number) and not (self.even and number % 2)
 
     def read(self, value: Any) -> int | None:
-        """Convert a value to a plain integer; None if it is none, or does not fit into 64 bits."""
+        """Convert a value to a plain integer; None if it is not an integer or does not fit into 64 bits."""
         if isinstance(value, bool) or not isinstance(value, Real):
             return None
         if not isinstance(value, Integral) and not float(value).is_integer():
@@ -101,7 +101,7 @@ class Whole(Number):
 
 @dataclass(frozen=True)
 class OrNone:
-    """None, or what `kind` allows."""
+    """None, or a value that `kind` allows."""
 
     kind: Any
 
@@ -117,11 +117,11 @@ class OrNone:
 
 @dataclass(frozen=True)
 class OrWord:
-    """An integer, or a word that stands for the code of something else.
+    """An integer, or a word that stands for a special code.
 
     kind : what the integer may be
     word : such as ``never``
-    code : what compiled code has for it; `kind` need not allow it
+    code : the number that compiled code uses for the word; `kind` need not allow it
     """
 
     kind: Whole
@@ -144,7 +144,7 @@ class OrWord:
 
 
 class Choice:
-    """One of several names, or the code of one, which is what compiled code works with.
+    """One of several names, or its code, which is what compiled code works with.
 
     codes : the codes by name
     """
@@ -174,7 +174,7 @@ class Switch:
 
     def check(self, name: str, value: Any) -> bool:
         """Return the value as a plain bool; see `Number.check`."""
-        if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):  # of numpy
+        if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):  # numpy's
             raise _refuse(name, value, self.words)
         return bool(value)
 
@@ -196,7 +196,7 @@ class One:
         return ("an " if self.kind.__name__[0] in "AEIO" else "a ") + self.kind.__name__
 
     def check(self, name: str, value: Any) -> Any:
-        """Return the object. RlgoError for one of any other class."""
+        """Return the object. RlgoError if it is of another class."""
         if not isinstance(value, self.kind):
             raise _refuse(name, value, self.words)
         return value
@@ -208,14 +208,14 @@ class Place:
     words = "a path"
 
     def check(self, name: str, value: Any) -> Path:
-        """Return the path; RlgoError for what is none, such as text with a zero byte."""
+        """Return the path. RlgoError if it is not one, for instance text with a zero byte."""
         if not isinstance(value, str | os.PathLike) or "\0" in str(value):
             raise _refuse(name, value, self.words)
         return Path(value)
 
 
 def words_of(noun: str, gt: float | None, ge: float | None, le: float | None) -> str:
-    """Describe bounds: ``a positive number``, ``an integer from 1 to 64``; the bound `HUGE` goes without saying."""
+    """Describe bounds: ``a positive number``, ``an integer from 1 to 64``; `HUGE` is not mentioned."""
     le = None if le == HUGE else le
     top = "" if le is None else f" up to {le:,}"
     if gt is not None:
@@ -231,31 +231,31 @@ def words_of(noun: str, gt: float | None, ge: float | None, le: float | None) ->
 
 
 class Needs(NamedTuple):
-    """What a key needs to have an effect."""
+    """The condition under which a key has an effect."""
 
     words: str  # after "it needs"
-    is_met: Callable[[Any], bool]  # of all keys of a player, whose choices are names
+    is_met: Callable[[Any], bool]  # takes all keys of a player; choices are names
 
 
 def needs(key: str, *values: str) -> Needs:
-    """Say that a key needs another one to have one of a few values."""
+    """Require that another key has one of a few values."""
     return Needs(f"{key} = {' or '.join(values)}", lambda keys: getattr(keys, key) in values)
 
 
 @dataclass(frozen=True)
 class Key:
-    """How a setting is written in configs and player specs, and what it means.
+    """The meaning of a setting, and how it is written in configs and player specs.
 
     Attributes
     ----------
     meaning : a sentence or two, for people who choose a value
-    experiments : names of the experiments in configs/experiments that measured it, separated by spaces
-    name : how it is written, if not as the field of the NamedTuple
+    experiments : the experiments in configs/experiments that measured it, separated by spaces
+    name : the key, if it differs from the name of the field
     aliases : other spellings, separated by spaces
-    needs : what a player's key needs to have an effect; a spec that sets the key without it is refused
-    implies : what other keys of a player are if this one is given, unless they are given, too
-    bound : what it may be, if that is less than the field may be
-    of : which algorithms have it, where a NamedTuple serves several; None: all
+    needs : the condition under which a player's key has an effect; a spec that sets it otherwise is refused
+    implies : values of other keys of a player, used if this key is given and they are not
+    bound : the allowed values, if narrower than those of the field
+    of : the algorithms that have it, if the NamedTuple serves several; None: all
     """
 
     meaning: str
@@ -269,11 +269,11 @@ class Key:
 
 
 def checked(cls: type[_Tuple]) -> type[_Tuple]:
-    """Make a NamedTuple check its fields whenever one is made, by `_replace` too.
+    """Make a NamedTuple check its fields whenever an instance is created, including by `_replace`.
 
-    A field is declared as ``alpha: Annotated[float, Number(gt=0), Key("Step size.")] = 0.3``; one of a class of its
-    own, or a bool, needs no bound, and one that people do not set no `Key`. Values become plain numbers, because numba
-    compiles anew for any other type. A method `combine`, if there is one, checks what fields mean together.
+    A field is declared as ``alpha: Annotated[float, Number(gt=0), Key("Step size.")] = 0.3``.
+    Fields that are bools or objects need no bound, and internal fields no `Key`. Values become plain numbers, because
+    numba would compile again for any other type. An optional method `combine` checks combinations of fields.
 
     The tuple raises RlgoError, ``alpha = nan: expected a positive number``.
     """
@@ -294,9 +294,9 @@ def checked(cls: type[_Tuple]) -> type[_Tuple]:
 
 
 def bounds_of(cls: type) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of a NamedTuple of settings, and what each may be: `Number`, `Whole`, `Choice`, `Switch`."""
+    """Yield the name and the bound of each field of a NamedTuple of settings: `Number`, `Whole`, `Choice`, `Switch`."""
     for name, hint in get_type_hints(cls, include_extras=True).items():
-        kind = getattr(hint, "__origin__", hint)  # of what is annotated
+        kind = getattr(hint, "__origin__", hint)  # the annotated type
         own = Switch() if kind is bool else One(kind)
         yield name, next((note for note in getattr(hint, "__metadata__", ()) if hasattr(note, "check")), own)
 
@@ -309,5 +309,5 @@ def keys_of(cls: type) -> dict[str, Key]:
 
 
 def name_of(code: int, codes: Mapping[str, int]) -> str:
-    """Return the name of an algorithm's code; the first, if it has several."""
+    """Return the name of a code; the first if it has several."""
     return next(name for name, known in codes.items() if known == code)

@@ -1,8 +1,8 @@
 """Search budgets: when a search must end, and how it is cut into slices.
 
-Start reading at `Budget`. Compiled code never looks at a clock. A search runs it in slices of about ten milliseconds,
-by the speed measured so far, and checks its budget between them. The last slice is as long as the time that is left, so
-that a search ends on time as far as its speed stays the same.
+Start reading at `Budget`. Compiled code never looks at a clock. A search calls it in slices of about ten milliseconds,
+sized by the speed measured so far, and checks its budget in between. The last slice is sized to the time left, so a
+search ends on time as long as its speed is steady.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.settings import AT_LEAST_0, COUNT_OR_0, SECONDS, SIMULATIONS
 
 SLICE_SECONDS = 0.01
-BATCH_SECONDS = 0.1  # for batches of games, which nobody follows move by move
+BATCH_SECONDS = 0.1  # for batches of games, which are not shown move by move
 
 
 def never() -> bool:

@@ -31,14 +31,14 @@ def shown(value: Any) -> str:
 
 
 def cut(text: str) -> str:
-    """Cut a text to what a message has room for."""
+    """Shorten a text to fit into a message."""
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def nearest(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Hint at what a wrong word may have meant: a known word if one is close, else all of them.
+    """Suggest a correction of a wrong word: the closest known word, or else the list of all.
 
-    otherwise : replaces the list of the known words
+    otherwise : text used instead of the list
     """
     from difflib import get_close_matches
 

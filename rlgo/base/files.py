@@ -1,7 +1,7 @@
-"""Files: whatever rlgo saves is written here, so that a full disk or a crash never costs what was saved before.
+"""File input and output: a full disk or a crash never destroys what was saved before.
 
-Start reading at `write_atomically`, which replaces a file as a whole, and `append`, which adds to a file or leaves it
-alone. Both raise `RlgoError` with one line that names the file and says what the system objects to.
+Start reading at `write_atomically`, which replaces a whole file, and `append`, which adds to a file or leaves it
+unchanged. Both raise a one-line `RlgoError` with the name of the file and the system's reason.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from rlgo.base.errors import RlgoError
 
 TEMPORARY = ".tmp"  # suffix of files until they are complete; a killed process may leave some behind
-_NAME_LENGTH = 40  # characters of its final name in a temporary one: file systems allow 255 bytes in all
+_NAME_LENGTH = 40  # characters of the final name in a temporary one: file systems allow 255 bytes in all
 
 
 def read_file(path: str | Path) -> bytes:
@@ -39,14 +39,14 @@ def read_text(path: str | Path) -> str:
 def write_atomically(path: str | Path, data: bytes) -> None:
     """Replace a file as a whole: even after a power cut it holds either the old content or the new.
 
-    A symbolic link stays one, and the file that it names is replaced. A device or a pipe is written to.
+    For a symbolic link, its target is replaced. A device or a pipe is written to.
 
-    Raises RlgoError if the file cannot be written; then it is as it was.
+    Raises RlgoError if the file cannot be written; it is then unchanged.
     """
     try:
         target = Path(os.path.realpath(path))
         if is_stream(path):
-            sys.stdout.flush()  # which it may be
+            sys.stdout.flush()  # the path may be standard output
             with open(path, "ab", buffering=0) as out:
                 _write_all(out.fileno(), data)
         else:
@@ -58,7 +58,7 @@ def write_atomically(path: str | Path, data: bytes) -> None:
 def append(path: str | Path, data: bytes) -> None:
     """Append to a file; the data is on the disk when this returns.
 
-    Raises RlgoError if it cannot be written. Whenever this does not return, the file is cut back to what it was.
+    Raises RlgoError if it cannot be written. On any exception, the file is cut back to its previous length.
     """
     try:
         with open(path, "ab", buffering=0) as out:
@@ -96,7 +96,7 @@ def make_folder(path: str | Path) -> None:
 def check_writable(path: str | Path, name: str = "") -> None:
     """Raise RlgoError now if a file cannot be written, rather than after hours of work.
 
-    name : what the error calls it, in front of the path: ``--json ``, ``long_save = ``
+    name : prefix of the path in the error, such as ``--json `` or ``long_save = ``
     """
     path = Path(path)
     folder = path if is_stream(path) else Path(os.path.realpath(path)).parent
@@ -112,7 +112,7 @@ def check_writable(path: str | Path, name: str = "") -> None:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Return whether there is a device, a pipe or a standard stream of this name, which no file can replace."""
+    """Return whether a path is a device, a pipe or a standard stream, which must not be replaced by a file."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -138,7 +138,7 @@ def _replace(path: Path, data: bytes) -> None:
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o666)
         try:
-            with contextlib.suppress(FileNotFoundError):  # who may read it stays as it was
+            with contextlib.suppress(FileNotFoundError):  # permissions stay the same
                 os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
             _write_all(handle, data)
             os.fsync(handle)
@@ -148,7 +148,7 @@ def _replace(path: Path, data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    # The new name is safe once the folder is on the disk, too. Not every system can open a folder.
+    # The new name is only safe once the folder is on the disk, too. Not every system can open a folder.
     with contextlib.suppress(OSError):
         folder = os.open(path.parent, os.O_RDONLY)
         try:

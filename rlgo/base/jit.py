@@ -1,4 +1,4 @@
-"""Everything about numba in one place: the decorators, the cache of machine code, and random numbers for kernels.
+"""Everything specific to numba: the decorators, the cache of machine code, and random numbers for kernels.
 
 Nothing here knows about Go; to learn the engine, start with `board.py`.
 
@@ -6,12 +6,12 @@ How kernels are written
 -----------------------
 * *The cache.* numba's own cache checks only the file that defines a function. If a callee or a constant changes in
   another file, it silently keeps stale machine code. Here the machine code of a module is kept in a folder named after
-  a digest of all sources that it depends on (`sources.py`). A change starts an empty folder for the modules that it
-  concerns, and all copies of the same sources share one.
-* *Arguments* travel in NamedTuples of arrays, records and numbers, nested as needed. They cost nothing: numba passes
-  their fields one by one, and reference counting is off (see `njit`). No kernel takes more than eight arguments.
-* *Indices* are wrapped in ``np.uint64(...)`` in hot code. A signed index may be negative, which means counting from the
-  end, so numba tests for that at every access; an unsigned one needs no test and leaves loops free to be vectorised.
+  a digest of all sources that it depends on (`sources.py`). A change starts an empty folder for the affected
+  modules, and all copies of the same sources share one.
+* *Arguments* are passed in NamedTuples of arrays, records and numbers, nested as needed. They cost nothing: numba
+  passes their fields one by one, and reference counting is off (see `njit`). No kernel takes more than eight arguments.
+* *Indices* are wrapped in ``np.uint64(...)`` in hot code. A signed index may be negative, counting from the end, so
+  numba tests for that at every access; an unsigned one needs no test, and loops can be vectorised.
   Mixing signed and unsigned integers gives a float in numba, so arithmetic is done in int64 and only the finished
   index is wrapped.
 * *Constants* that select an algorithm are plain integers. numba treats an `enum` member as another type, and would
@@ -46,20 +46,20 @@ from rlgo.base.parts import PartCompiler, rebuild_part, reduce_part
 from rlgo.base.sources import PACKAGES, ROOT, kernel_digest
 
 _COMPILED_FOLDERS = tuple(ROOT / package for package in PACKAGES)
-_VERSIONS_KEPT = 4  # of a folder of machine code, the newest
+_VERSIONS_KEPT = 4  # of each folder of machine code
 _PREFIX = "kernels-"
-_compiled: set[str] = set()  # what this process need not announce any more
+_compiled: set[str] = set()  # already announced in this process
 
 
 def _cache_dir() -> Path:
-    """Make the folder of all machine code, and delete all but the latest few of other versions of numba or numpy.
+    """Make the folder for all machine code, and delete all but the latest few of other numba or numpy versions.
 
-    Where nothing can be written, make a temporary folder. Child processes use it too.
+    If it is not writable, make a temporary folder, which child processes use too.
     """
     base = os.environ.get("RLGO_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rlgo"
     )
-    # Environments share it, and numpy does not promise to read what another version has pickled.
+    # Python environments share it, and numpy may not be able to read what another version has pickled.
     name = f"{_PREFIX}numba-{numba.__version__}-numpy-{np.__version__}"
     folder = Path(base) / name
     try:
@@ -77,8 +77,8 @@ def _cache_dir() -> Path:
 
 
 def _keep_latest(folder: Path, prefix: str) -> None:
-    """Mark a folder as the latest one, and delete all but the latest few beside it whose names start like this."""
-    with suppress(OSError):  # another process may be deleting the same ones
+    """Mark a folder as the latest, and delete all but the latest few of its siblings with this prefix."""
+    with suppress(OSError):  # another process may be deleting them
         os.utime(folder)
         others = sorted(folder.parent.glob(f"{prefix}*"), key=lambda p: p.stat().st_mtime, reverse=True)
         for old in others[_VERSIONS_KEPT:]:
@@ -87,7 +87,7 @@ def _keep_latest(folder: Path, prefix: str) -> None:
 
 @cache
 def _folder_for(what: str, digest: str) -> Path:
-    """Return the folder of what was made from sources with this digest."""
+    """Return the folder for what is built from sources with this digest."""
     folder = CACHE_DIR / f"{what}-{digest}"
     if folder.is_dir():
         with suppress(OSError):
@@ -99,8 +99,8 @@ def _folder_for(what: str, digest: str) -> Path:
 
 
 CACHE_DIR = _cache_dir()
-numba.config.CACHE_DIR = str(CACHE_DIR / f"others-{kernel_digest()}")  # of users' kernels, which call ours
-# Sums over short constant loops become vectors (off in numba by default): 18 ns against 83 ns for
+numba.config.CACHE_DIR = str(CACHE_DIR / f"others-{kernel_digest()}")  # for users' kernels, which call ours
+# Vectorise sums over short constant loops (off in numba by default): 18 ns against 83 ns for
 # `incremental._renew_strip`.
 numba.config.SLP_VECTORIZE = 1
 
@@ -109,17 +109,17 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
     """Compile a function with the options that all kernels share. Use as `@njit` or `@njit(fastmath=...)`.
 
     Machine code is cached on disk, runs without the interpreter lock, and uses numpy's error model, which does not
-    test for zero divisors. References to arrays are not counted: numba would do so by an atomic operation each time an
-    array is taken out of a tuple, and callers of compiled code keep their arrays alive anyway (100,000 simulations/s of
-    UCT against 71,000).
+    test for zero divisors. References to arrays are not counted: numba would do an atomic operation each time an array
+    is taken out of a tuple, and callers of compiled code keep their arrays alive anyway (100,000 simulations/s of UCT
+    against 71,000).
 
     Parameters
     ----------
-    function : what to compile
-    allocates : the function makes arrays, or copies one onto another, and needs reference counting
+    function : the function to compile
+    allocates : the function creates arrays, or copies one onto another, and so needs reference counting
     options : further options of `numba.njit`
     """
-    # Nothing here is called from C: without those wrappers, compiling takes a twenty-fifth less time.
+    # Nothing here is called from C: omitting the C wrappers makes compiling 4 % faster.
     options = {"nogil": True, "error_model": "numpy", "_nrt": allocates, "no_cfunc_wrapper": True} | options
 
     def decorate(f: Any) -> Any:
@@ -133,17 +133,17 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
 
 
 def _as_parts(dispatcher: Any, options: dict[str, Any]) -> Any:
-    """Let callers in compiled code have the function as a part of their own (`parts.py`); Python has it whole.
+    """Make compiled callers use the function as a part of their own (`parts.py`); Python calls it as a whole.
 
-    They also see one `int64` where they pass 0 or 1, and not another type for each constant. numba would compile the
-    function once for each, with all that it calls, and also for types that it only supposes on its way to the right
-    ones: 230 compilations for the default player's first move, not 184. LLVM still specialises what it inlines.
+    Constants such as 0 or 1 are also passed as plain `int64`. Otherwise numba would give each constant a type of its
+    own and compile the function and its callees once for each, and also for provisional types of its type inference:
+    230 compilations for the default player's first move instead of 184. LLVM still specialises what it inlines.
     """
 
     @cache
     def part() -> Any:
         compiled = numba.njit(**options, no_cpython_wrapper=True, pipeline_class=PartCompiler)(dispatcher.py_func)
-        compiled._compiling_counter = dispatcher._compiling_counter  # how numba knows that a function calls itself
+        compiled._compiling_counter = dispatcher._compiling_counter  # by which numba detects recursion
         if _CopiesShare.is_ours(dispatcher.py_func):
             compiled._cache = _PartCache(dispatcher.py_func)
         return compiled
@@ -157,27 +157,27 @@ def _as_parts(dispatcher: Any, options: dict[str, Any]) -> Any:
 
 
 class _CopiesShare(_CacheLocator):
-    """Where numba keeps the machine code of our sources: the same place for every copy of them, installed or not.
+    """Locate the machine code of our sources: one place for all copies of them, installed or not.
 
-    numba's own locators name the folder after the path of the source, and each copy would compile everything again.
-    They also try whether it can be written, once for each kernel at each start.
+    numba's own locators name the folder after the path of the source, so each copy would compile everything again.
+    They also test whether it is writable, once per kernel at each start.
     """
 
     subfolder = ""
 
     @staticmethod
     def is_ours(function: Any) -> bool:
-        """Return whether the name of the cache folder says what the function's source is."""
+        """Return whether the name of the cache folder identifies the function's source."""
         file = Path(function.__code__.co_filename).resolve()
         return any(folder in file.parents for folder in _COMPILED_FOLDERS)
 
     @classmethod
     def from_function(cls, function: Any, file: str) -> _CopiesShare | None:
-        """Return the place of one of our functions, and None for others."""
+        """Return the locator for one of our functions, None for others."""
         return cls(function, file) if cls.is_ours(function) else None
 
     def __init__(self, function: Any, file: str) -> None:
-        self._py_file = file  # numba reads it to warn of what cannot be cached
+        self._py_file = file  # numba uses it in warnings about functions that cannot be cached
         module = ".".join(Path(file).resolve().relative_to(ROOT).with_suffix("").parts)
         self._digest = kernel_digest(module)
         self._path = _folder_for(module, self._digest) / self.subfolder
@@ -195,13 +195,13 @@ class _CopiesShare(_CacheLocator):
 
 
 class _KernelPlaces(CompileResultCacheImpl):
-    """numba's cache of compiled functions, with our place for our own; a test's or a user's are where numba wants."""
+    """numba's cache of compiled functions, with our own location for ours; tests' and users' stay in numba's."""
 
     _locator_classes = [_CopiesShare, *CompileResultCacheImpl._locator_classes]  # noqa: RUF012  # as in numba
 
 
 class _PartsShare(_CopiesShare):
-    """Where parts are kept, which have the names of the functions that Python calls."""
+    """Locate parts, which have the same names as the functions that Python calls."""
 
     subfolder = "parts"
 
@@ -218,11 +218,11 @@ class _PartPlaces(CompileResultCacheImpl):
         return rebuild_part(target_context, data)
 
     def check_cachable(self, result: Any) -> bool:
-        return not result.library.has_dynamic_globals  # addresses of this process; its callers may do without them
+        return not result.library.has_dynamic_globals  # addresses in this process; its callers may not need them
 
 
 class _KernelCache(FunctionCache):
-    """numba's cache of one function, for programs that go on where machine code cannot be kept, as on a full disk."""
+    """numba's cache of one function; if saving fails, as on a full disk, the program goes on."""
 
     _impl_class = _KernelPlaces
 
@@ -239,7 +239,7 @@ class _PartCache(_KernelCache):
 
 @cache
 def _say_what_is_lost(reason: str | None) -> None:
-    text = f"rlgo: {CACHE_DIR}: machine code cannot be kept, and is compiled again next time: {reason}"
+    text = f"rlgo: {CACHE_DIR}: machine code cannot be saved and will be compiled again next time: {reason}"
     print(text, file=sys.stderr, flush=True)
 
 
@@ -252,16 +252,16 @@ def inline_once(function: Any) -> Any:
     """Compile a part of a larger kernel, with one caller in each, as part of that caller.
 
     numba copies the body into the caller before it compiles it; with `inline`, LLVM would optimise each part twice. For
-    the parts of `mcts.search.simulate` this saves 18 of 48 seconds of compiling. It also saves the call, which would
-    pass tuples by value: a tree, a context and a workspace are hundreds of numbers.
+    the parts of `mcts.search.simulate` this saves 18 of 48 seconds of compiling. It also saves a call that
+    would pass tuples by value: a tree, a context and a workspace are hundreds of numbers.
     """
     return njit(function, inline="always")
 
 
 def callback(signature: str, function: Any) -> Any:
-    """Compile a function that kernels call through a pointer: they stay as they are, whichever function it is.
+    """Compile a function that kernels call through a pointer, so that they need not be compiled again for each.
 
-    signature : as numba writes it, ``float64(float64, float32[::1])``
+    signature : in numba's notation, ``float64(float64, float32[::1])``
     """
     return numba.cfunc(signature, error_model="numpy")(function)
 
@@ -272,11 +272,11 @@ def compiling(what: str) -> Iterator[None]:
 
     Parameters
     ----------
-    what : its name for users, for instance ``"self-play, 9x9"``
+    what : name shown to users, for instance ``"self-play, 9x9"``
     """
     marker = _folder_for("done", kernel_digest()) / "".join(c if c.isalnum() else "-" for c in what)
     if what in _compiled or marker.exists() or numba.config.DISABLE_JIT:
-        _compiled.add(what)  # the marker may go: newer sources delete what older ones left
+        _compiled.add(what)  # the marker may vanish: newer sources delete older folders
         yield
         return
     print(f"compiling {what} (first use only) ...", end=" ", file=sys.stderr, flush=True)
@@ -302,10 +302,10 @@ def compiling(what: str) -> Iterator[None]:
 def seed_sequence(seed: Any) -> np.random.SeedSequence:
     """Return the `SeedSequence` of a seed; None gives a different one each time.
 
-    A sequence is copied as it was before it spawned anything, so that who else uses it does not matter.
+    A sequence is copied in its original state, before it spawned anything, so other uses of it do not matter.
 
-    All random numbers descend from these. Several generators of one kind get a child each. Compiled code's and numpy's
-    have nothing in common and may start from the same sequence.
+    All random numbers descend from these. Several generators of one kind get a child each. The generators of compiled
+    code and of numpy are unrelated and may start from the same sequence.
     `RlgoError` for anything but a SeedSequence, an integer of at least 0, or None.
     """
     if isinstance(seed, np.random.SeedSequence):
@@ -373,18 +373,18 @@ def _overload_copy_record(source, target):  # noqa: ARG001  # numba matches name
 
 
 # ---------------------------------------------------------------------------------------------
-# Questions answered at compile time
+# Compile-time queries
 # ---------------------------------------------------------------------------------------------
 
 
 def has_field(record, name):
-    """Return whether records of this type have a field of this name: a compile-time constant, so that it is free."""
+    """Return whether records of this type have a field of this name; a compile-time constant, so it is free."""
     return name in record.dtype.names
 
 
 def by_type(function: Any) -> Any:
-    """Decorate what chooses the implementation of a function by the numba types of its arguments."""
-    # Else the implementation and all that it calls inherit "forceinline" from an inlined caller: minutes of compiling.
+    """Decorate a function that chooses an implementation by the numba types of its arguments."""
+    # Otherwise the implementation and its callees inherit "forceinline" from an inlined caller: minutes of compiling.
     return overload(function, jit_options={"error_model": "numpy", "_nrt": False, "forceinline": False})
 
 

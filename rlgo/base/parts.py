@@ -1,10 +1,10 @@
-"""Compile what kernels call as parts of their callers, not each on its own.
+"""Compile functions called by kernels as parts of their callers, not separately.
 
-numba makes machine code for every function that it compiles, and links an optimised copy of it into each caller, where
-LLVM optimises and translates it once more: whatever is called through four others goes through all of it five times.
-Here a function that compiled code calls is only typed and translated to LLVM's language; the rest is left to the kernel
-at the top, which Python calls. This took the default player's first move from 32 to 21 s of CPU time; kernels are as
-fast, within 3 % either way.
+numba generates machine code for every function that it compiles, and links an optimised copy of it into each caller,
+where LLVM optimises and translates it once more: a function called through four others is processed five times. Here a
+function called by compiled code is only typed and translated to LLVM IR; the rest is left to the top-level kernel,
+which Python calls. This cut the default player's first move from 32 to 21 s of CPU time; the kernels' speed is the
+same within 3 % either way.
 
 Start reading at `PartCompiler`. `jit.njit` is the only user.
 """
@@ -21,7 +21,7 @@ from numba.core.typed_passes import AnnotateTypes
 
 
 class PartCompiler(CompilerBase):
-    """numba's compiler, except that its output is a `PartLibrary`; for the option `pipeline_class`."""
+    """numba's compiler with a `PartLibrary` as output; for the option `pipeline_class`."""
 
     def define_pipelines(self) -> list[Any]:
         """Return numba's passes, with one more."""
@@ -33,7 +33,7 @@ class PartCompiler(CompilerBase):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _MakePartLibrary(LoweringPass):
-    """Where the lowering, which comes next, would make a library of numba's."""
+    """A pass just before lowering, to replace the library that numba would make."""
 
     _name = "make_part_library"
 
@@ -63,7 +63,7 @@ class PartLibrary(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """What numba tells the address of the function's environment, which no machine code asks for."""
+        """A stub that ignores the address of the function's environment: without machine code it is not needed."""
         return _NoEnvironments()
 
 

@@ -1,4 +1,4 @@
-"""Memory: large needs are announced before they are met, and refused where they exceed what the machine has.
+"""Memory limits: large allocations are announced beforehand, and refused if they exceed what the machine has.
 
 Start reading at `announce`.
 """
@@ -15,18 +15,18 @@ import numpy as np
 from rlgo.base.errors import RlgoError
 
 _GB = 10**9
-_SAID_FROM = _GB  # bytes; less is taken without a word
-_said: set[tuple[str, float]] = set()  # in a match, a player is made for each game
-_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container on Linux
+_SAID_FROM = _GB  # bytes; less is not announced
+_said: set[tuple[str, float]] = set()  # announce once, though a match makes a player for each game
+_LIMIT = Path("/sys/fs/cgroup/memory.max")  # limit of a container on Linux
 
 
 def announce(what: str, n_bytes: float) -> None:
-    """Say on standard error, once, that this much memory will be taken, if it is more than 1 GB.
+    """Announce once, on standard error, that more than 1 GB of memory will be used.
 
     Parameters
     ----------
-    what : who takes it, for the message, with the setting that changes it: ``memory_mb = 8000``
-    n_bytes : how much, at most
+    what : the user of the memory, for the message, as the setting that controls it: ``memory_mb = 8000``
+    n_bytes : the most it can take
 
     Raises
     ------
@@ -44,7 +44,7 @@ def announce(what: str, n_bytes: float) -> None:
 
 
 def machine_bytes() -> float:
-    """Return how much memory this machine or container has; infinity if the system does not say."""
+    """Return the memory of this machine or container in bytes; infinity if unknown."""
     try:
         most = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, OSError, ValueError):

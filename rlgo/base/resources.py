@@ -58,7 +58,7 @@ def shipped_softmax_policy() -> Path:
 def list_configs(kind: str = "") -> list[str]:
     """List the names of the shipped configs, without ``.toml``.
 
-    kind : "" for those of runs, or the name of a subfolder, for instance ``sweeps``
+    kind : "" for configs of runs, or the name of a subfolder, such as ``sweeps``
     """
     return sorted(path.stem for path in (_folder("configs") / kind).glob("*.toml"))
 
@@ -76,15 +76,15 @@ def config_path(name: str | Path, kind: str = "") -> Path:
 
 
 def find_file(name: str | Path, shipped: Mapping[str, Path], folder: Path, what: str, all_of_them: str) -> Path:
-    """Find the file that a user names: any path, or the name of a shipped file, with its ending and folder or without.
+    """Find the file that a user names: any path, or the name of a shipped file with or without folder and ending.
 
-    The form with the folder lets the same command line work in a source tree and anywhere else.
+    With the folder allowed, the same command line works inside and outside a source tree.
 
     Parameters
     ----------
     shipped : the shipped files by name, without endings
-    folder : where they are in a source tree: ``checkpoints``
-    what, all_of_them : what they are, for the error: a ``weight file``; shipped ``weights``
+    folder : their place in a source tree: ``checkpoints``
+    what, all_of_them : nouns for the error: a ``weight file``; shipped ``weights``
 
     Raises
     ------

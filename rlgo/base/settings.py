@@ -1,8 +1,8 @@
 """The settings of a learner, with their defaults, their bounds and the names of their values.
 
-`Learning` describes how weights change (`td.py`, `learner.py`), `Policy` how moves are chosen (`policy.py`). A setting
-is declared here and nowhere else: configs, player specs and documents are made of these classes. Nothing heavy is
-imported, so that reading a config does not load numba.
+`Learning` describes how weights change (`td.py`, `learner.py`), `Policy` how moves are chosen (`policy.py`). Each
+setting is declared only here; configs, player specs and documentation are derived from these classes. Nothing heavy
+is imported, so that reading a config does not load numba.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ EPSILON_GREEDY, SOFTMAX = 0, 1
 POLICIES = {"epsilon_greedy": EPSILON_GREEDY, "greedy": EPSILON_GREEDY, "softmax": SOFTMAX}
 
 
-# What several settings may be.
+# Bounds shared by several settings.
 MOST = 10**9  # games, simulations, plies and other counts
 COUNT = Whole(ge=1, le=MOST)
 COUNT_OR_0 = Whole(ge=0, le=MOST)
 EVEN_COUNT = Whole(ge=0, le=10**7, even=True)
-PAIRED_GAMES = Whole(ge=2, le=MOST, even=True)  # where each opening is played with both colours
-FAST_GAMES = Whole(ge=2, le=10**7, even=True)  # the same within compiled code, which keeps all results in memory
+PAIRED_GAMES = Whole(ge=2, le=MOST, even=True)  # each opening is played with both colours
+FAST_GAMES = Whole(ge=2, le=10**7, even=True)  # the same in compiled code, which keeps all results in memory
 MOST_PLIES = Whole(ge=0, le=4 * MAX_SIZE * MAX_SIZE)  # what a record can hold (`td.max_plies`) on the largest board
-SEED = Whole(ge=0, le=2**63 - 1)  # as TOML has integers
+SEED = Whole(ge=0, le=2**63 - 1)  # the range of integers in TOML
 POSITIVE = Number(gt=0)
 AT_LEAST_0 = Number(ge=0)
 PROBABILITY = Number(ge=0, le=1)
 BOARD_SIZE = Whole(ge=MIN_SIZE, le=MAX_SIZE)
 KOMI = Number(ge=-10_000, le=10_000)  # beyond any score: some programs write handicaps as komi
 THREADS = Whole(ge=1, le=64)
-WORKERS = Whole(ge=1, le=1_000)  # of training, which may be processes on a cluster
+WORKERS = Whole(ge=1, le=1_000)  # training workers, which may be processes on a cluster
 SIMULATIONS, SECONDS = OrNone(COUNT), OrNone(POSITIVE)
 
 
@@ -152,7 +152,7 @@ class Learning(NamedTuple):
     ] = 3.0
 
     def combine(self) -> None:
-        """Refuse a step size that would fall to 0 at once."""
+        """Refuse a step size that would drop to 0 at once."""
         if self.schedule == EXPONENTIAL and self.alpha_final == 0:
             raise RlgoError('alpha_final = 0 cannot be combined with schedule = "exponential"')
 

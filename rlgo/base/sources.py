@@ -1,4 +1,4 @@
-"""Digests of rlgo's own sources: which program this is, and which machine code a change makes stale.
+"""Digests of rlgo's own sources, to identify the program and to detect stale machine code.
 
 Start reading at `kernel_digest`. Nothing here imports numba.
 """
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("rlgo", "mcts")  # those that hold compiled code
+PACKAGES = ("rlgo", "mcts")  # the packages with compiled code
 
 _IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) import (\([^)]*|.*)|import (.*))", re.MULTILINE)
 _DECORATORS = "rlgo.base.jit"  # a module that imports it may hold kernels
@@ -20,28 +20,28 @@ _DECORATORS = "rlgo.base.jit"  # a module that imports it may hold kernels
 
 @cache
 def sources() -> Mapping[str, str]:
-    """Return the sources of all modules that compiled code may come from, by the names of the modules."""
+    """Return the sources of all modules that may contain compiled code, by module name."""
     return read_sources(ROOT)
 
 
 def read_sources(root: Path) -> Mapping[str, str]:
-    """Read the sources below a folder: of `PACKAGES`, by the names of the modules."""
+    """Read the sources of `PACKAGES` below a folder, by module name."""
     files = sorted(path for package in PACKAGES for path in (root / package).rglob("*.py"))
     return {".".join(f.relative_to(root).with_suffix("").parts): f.read_text("utf-8") for f in files}
 
 
 @cache
 def sources_digest() -> str:
-    """Return a digest of all these sources, as the version of the program that played or learned."""
+    """Return a digest of all these sources, which identifies the version that played or learned."""
     return _digest(sources())
 
 
 @cache
 def kernel_digest(module: str | None = None) -> str:
-    """Return a digest of all that the compiled code of a module depends on; None: of every module with compiled code.
+    """Return a digest of everything a module's compiled code depends on; None: of every module with compiled code.
 
-    Machine code holds what its callees do and the constants that it reads, so it depends on every module that its own
-    imports, directly or not: `mcts.search` on `rlgo.go.board`, but neither of them on `rlgo.play.session`.
+    Machine code contains its callees and the constants it reads, so it depends on every module that its own
+    module imports, directly or not: `mcts.search` on `rlgo.go.board`, but neither of them on `rlgo.play.session`.
     """
     return digest_of_kernels(sources(), module)
 
@@ -54,7 +54,7 @@ def digest_of_kernels(texts: Mapping[str, str], module: str | None = None) -> st
 
 
 def _imports(text: str, known: Mapping[str, str]) -> set[str]:
-    """Return the known modules that a source imports anywhere; one too many does no harm."""
+    """Return the known modules that a source imports anywhere; extra ones do no harm."""
     found = set()
     for base, names, plain in _IMPORT.findall(text):
         found |= {base, *(f"{base}.{name}" for name in re.findall(r"\w+", names)), *re.findall(r"[\w.]+", plain)}

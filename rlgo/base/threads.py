@@ -1,4 +1,4 @@
-"""Threads of a search: whatever happens, none goes on when it is over.
+"""Threads of a search, which always end before the search does.
 
 Start reading at `started`.
 """
@@ -15,11 +15,11 @@ from typing import Any
 def started(
     threads: Executor | None, calls: Iterable[tuple[Any, ...]], stop: Callable[[], object]
 ) -> Iterator[list[Future[Any]]]:
-    """Start these calls on threads; all have ended when the block is left, and their exceptions are raised.
+    """Run calls on threads; on leaving the block, wait for all of them and raise their exceptions.
 
     threads : None if there are no calls
     calls : each a function and its arguments
-    stop : ends them early; it is called if the block is left by an exception, such as Ctrl-C
+    stop : ends them early; called if the block is left by an exception, such as Ctrl-C
     """
     jobs: list[Future[Any]] = []
     try:
@@ -27,7 +27,7 @@ def started(
             assert threads is not None
             jobs.append(threads.submit(*call))
         yield jobs
-    except BaseException:  # the caller may use what they work on only while none of them does
+    except BaseException:  # the caller must not touch their data until all have ended
         stop()
         wait(jobs)
         raise

@@ -88,7 +88,7 @@ def parse_time(text: str) -> TimeSettings:
 def seconds_for(budget: float, spare: float, gap: float) -> float:
     """Return the seconds for a move whose best two candidates differ by `gap` logits of P(win).
 
-    From half the budget, where one is far ahead, to budget + spare, where both are worth the same.
+    It ranges from half the budget, if one is far ahead, to budget + spare, if both have the same value.
     """
     return budget / 2 + (budget / 2 + spare) * math.exp(-gap / _CLOSE)
 
@@ -147,7 +147,7 @@ class Clock:
     def __init__(self, settings: TimeSettings | None = None):
         """Start with full time, or without a clock if `settings` is None."""
         self.settings = settings
-        self._delays: dict[int, float] = {}  # by colour, of games before
+        self._delays: dict[int, float] = {}  # by colour, from previous games
         self._sides: dict[int, _Side] = {}
         self.restart()
 

@@ -27,7 +27,7 @@ from rlgo.base.errors import RlgoError, shown
 from rlgo.base.settings import board_size
 from rlgo.go.board import BLACK, PASS, WHITE
 
-Place = int | str | tuple[int, int]  # a point as `point_of` takes it
+Place = int | str | tuple[int, int]  # a point in any form that `point_of` accepts
 
 COLORS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 COLUMNS = "ABCDEFGHJKLMNOPQRST"
@@ -71,7 +71,7 @@ def point_of(place: Place, size: int) -> int:
 
     Parameters
     ----------
-    place : a GTP vertex ("E5", "pass"), a pair (row, col), both counted from 0 at A1, or a point as it is
+    place : a GTP vertex ("E5", "pass"), a pair (row, col), both counted from 0 at A1, or a point, returned unchanged
     size : board size
 
     Raises
@@ -131,7 +131,7 @@ def from_vertex(text: str, size: int) -> int:
     """
     if isinstance(text, str) and text.lower() == "pass":
         return PASS
-    # Some letters of other scripts have an ASCII capital.
+    # Some non-ASCII letters have an ASCII capital.
     match = _VERTEX.fullmatch(text.upper()) if isinstance(text, str) and text.isascii() else None
     if match is None:
         raise RlgoError(f"vertex {shown(text)}: expected a letter (no I) and a number, such as D4, or pass")

@@ -3,7 +3,7 @@
 Start reading at `board_text`, `board_svg` and `board_image`.
 
 *Colours* are uint8[rows, cols] of EMPTY, BLACK and WHITE, with the lowest row first, as everywhere in rlgo. `colors_of`
-takes them from a board; a shape is such an array already. Pictures are uint8[height, width, 3], RGB with the highest
+extracts them from a board; a shape already is such an array. Pictures are uint8[height, width, 3], RGB with the highest
 row first, ready for TensorBoard; `png` makes a file of one.
 """
 
@@ -21,7 +21,7 @@ from rlgo.base.errors import RlgoError, shown
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE, board_of
 from rlgo.go.coords import COLUMNS, Place, point_of, star_points, to_row_col, to_vertex
 
-HIDDEN, MOVE = 4, 5  # in text, further codes of points: beyond the shape, and a move (BORDER: off the board)
+HIDDEN, MOVE = 4, 5  # more codes, for text: outside the shape, and a move (BORDER: off the board)
 _ASCII, _UNICODE = ".XO# *", ".●○# *"
 
 
@@ -52,7 +52,7 @@ def board_text(board: np.record, last: int | None = None, unicode: bool = False)
     header = "   " + " ".join(COLUMNS[:size])
     lines = [header]
     for row in range(size - 1, -1, -1):
-        # There is one character between the cells of a row, and one at either end.
+        # One character between the cells of a row, and one at either end.
         gaps = [" "] * (size + 1)
         if last is not None and last != PASS and to_row_col(last, size)[0] == row:
             col = to_row_col(last, size)[1]
@@ -64,7 +64,7 @@ def board_text(board: np.record, last: int | None = None, unicode: bool = False)
 
 
 def board_narrow(board: np.record, last: int | None = None, unicode: bool = False) -> str:
-    """Draw a board as text with one character for each point, for narrow terminals; parameters as of `board_text`.
+    """Draw a board as text with one character for each point, for narrow terminals; parameters as in `board_text`.
 
     The last move is named below the board.
     """
@@ -338,10 +338,10 @@ def picture(
     ----------
     colors : uint8[rows, cols]
     values : float[rows, cols], P(Black wins): red towards 1, blue towards 0, plain wood for 0.5 and for NaN
-    mark : (row, col) of a dot on top; with numbers, of a ring around one
+    mark : (row, col) of a dot on top, or of a ring if there is a number
     stars : (row, col) of the star points
     cell : pixels from point to point
-    whole : this is a whole board, whose lines end at the outer points; in a part of one the lines run on
+    whole : the picture is a whole board, so lines end at the outer points; otherwise they run to the edge
     numbers : int[rows, cols], 0 to 99, written at points without a stone; -1 writes nothing
 
     Returns
@@ -427,7 +427,7 @@ def png(image: np.ndarray) -> bytes:
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    # Every line begins with the number of its filter; 0 is none.
+    # Every line begins with its filter type; 0 is none.
     lines = np.concatenate([np.zeros((height, 1), np.uint8), image.reshape(height, -1)], axis=1)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines.tobytes(), 9)) + chunk(b"IEND", b"")

@@ -1,4 +1,4 @@
-"""A whole game: the board, the moves that led there, positional superko, komi and the result.
+"""A game: the board, its history, positional superko, komi and the result.
 
 Start reading at `Game.play`. The rules are those in the header of `board.py`, plus positional superko: a stone may not
 recreate any earlier whole-board position, no matter whose turn it was. Positions are compared by their 64-bit hashes.
@@ -67,7 +67,7 @@ def _try_move(boards, p, color, zobrist):
     b = boards[1]
     if b.to_play != color:
         b.to_play = color
-        b.ko = 0  # only the other colour may not retake
+        b.ko = 0  # only the other colour is forbidden to retake
     if p != PASS:
         if p == b.ko:
             return _KO
@@ -79,7 +79,7 @@ def _try_move(boards, p, color, zobrist):
 
 @cache
 def _compile(size: int) -> None:
-    """Compile everything a game needs at once, so that no game stalls halfway."""
+    """Compile everything a game needs up front, so that no game stalls midway."""
     with compiling(f"the rules of the game, {size}x{size}"):
         boards, room = new_boards(2, size), size * size
         _list_moves(boards, False, zobrist(size), np.zeros(room, np.int64), np.zeros(room, np.uint64))
@@ -195,7 +195,7 @@ class Game:
         elif why is not None:
             name = to_vertex(p, self.size) if why != "outside" else f"point {p}"
             raise RlgoError(f"illegal move {COLOR_NAMES[color]} {name}: {why}")
-        self._boards[0] = self._boards[1]  # on which `why_illegal` has played the move
+        self._boards[0] = self._boards[1]  # `why_illegal` has played the move there
         self._seen.add(int(self.board.hash))
         self.moves.append((color, int(p)))
 
@@ -229,7 +229,7 @@ class Game:
         self.resigned = self._color(color)
 
     def _color(self, color: int | str | None) -> int:
-        """Return the colour that a caller names; None: the side to play."""
+        """Return a colour, by default the side to play."""
         return self.to_play if color is None else color_of(color)
 
     # --- legality ---

@@ -31,8 +31,8 @@ _MEANS = {"X": "X", "O": "O", ".": ".", "#": "#", "?": "XO.#", "x": "O.#", "o": 
 def mogo_patterns() -> np.ndarray:
     """Return MoGo's patterns, uint8[65536], by the code of a point's eight neighbours.
 
-    Bit 1 of an entry says that Black may play there, bit 2 that White may. The code has two bits for the colour of each
-    neighbour, from the lowest bits on: the row below from left to right, left, right, the row above.
+    Bit 1 of an entry is set if the pattern is for Black to play, bit 2 if it is for White. The code has two bits for
+    the colour of each neighbour, lowest first: the row below from left to right, left, right, the row above.
     """
     digit = {"X": 1, "O": 2, ".": 0, "#": 3}
     table = np.zeros(1 << 16, np.uint8)

@@ -1,4 +1,4 @@
-"""The sizes of boards and games, and the rules with the constant tables that kernels need to play by them.
+"""Sizes of boards and games, and the rules with their constant tables for kernels.
 
 Start reading at `Rules`. Nothing here imports numba.
 """
@@ -27,12 +27,12 @@ def padded_points(size: int) -> int:
 
 
 def most_moves(size: int) -> int:
-    """Return the number of moves after which a game is cut off unless something else is asked for: 3 * size * size."""
+    """Return the default cap on the moves of a game: 3 * size * size."""
     return 3 * size * size
 
 
 def max_plies(size: int) -> int:
-    """Return the length of the longest episode that a record can hold: 4 * size * size."""
+    """Return the maximum length of a recorded episode: 4 * size * size."""
     return 4 * size * size
 
 
@@ -46,17 +46,17 @@ def check_max_moves(max_moves: int, size: int, key: str = "max_moves") -> int:
 
 @cache
 def zobrist(size: int) -> np.ndarray:
-    """Return the Zobrist keys by colour and point, uint64[3, P]; they never change, so hashes may be stored."""
+    """Return the Zobrist keys by colour and point, uint64[3, P]; they never change, so hashes can be stored."""
     keys = np.random.Generator(np.random.PCG64(20120521)).integers(
         1, 2**64 - 1, (3, n_points(size)), np.uint64, endpoint=True
     )
-    keys[0] = 0  # of empty points
+    keys[0] = 0  # empty points
     keys.flags.writeable = False
     return keys
 
 
 class Rules(NamedTuple):
-    """The rules of the game, with the constant tables that playing by them needs."""
+    """The rules of the game, with the constant tables needed to play by them."""
 
     komi: float
     patterns: np.ndarray  # uint8[65536], `mogo_patterns()`

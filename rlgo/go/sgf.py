@@ -62,14 +62,14 @@ def _read_file(name: str) -> bytes:
 def read_sgf(data: bytes, komi: float = DEFAULT_KOMI, n_moves: int | None = None) -> Game:
     """Read the main line of an SGF game record.
 
-    A move may repeat an earlier position, as other ko rules than positional superko allow: see `Game.repetitions` and
+    A move may repeat an earlier position, as ko rules other than positional superko allow; see `Game.repetitions` and
     `repetition_note`.
 
     Parameters
     ----------
     data : the record
     komi : used if the record does not state it
-    n_moves : stop after this many moves, with the colour to play that moves next in the record; None: play all
+    n_moves : stop after this many moves, with the colour of the next move to play; None: play all
 
     Raises
     ------
@@ -100,14 +100,14 @@ def _nodes(data: bytes) -> list[_Node]:
 
 def _komi(root: _Node, default: float) -> float:
     komi = root.number("KM", KOMI, default)
-    # The server Fox writes hundredths: of stones, which are two points each, under Chinese rules, else of points.
+    # The Fox server writes hundredths: of stones (two points each) under Chinese rules, otherwise of points.
     if abs(komi) >= 100 and "foxwq" in (root.text("AP") or ""):
         return komi / 100 * (2 if root.text("RU") == "Chinese" else 1)
     return komi
 
 
 def repetition_note(game: Game) -> str:
-    """Say which moves of a record repeated an earlier position; "" if none did."""
+    """Name the moves of a record that repeated an earlier position; "" if none did."""
     if not game.repetitions:
         return ""
     numbers = ", ".join(str(n) for n in game.repetitions)
@@ -190,7 +190,7 @@ def _unexpected(name: str, text: str, expected: str) -> RlgoError:
 def _set_up(game: Game, nodes: Sequence[_Node], next_color: int | None) -> None:
     """Set up the stones of the nodes before the first move, and of that node itself.
 
-    next_color : the colour that moves first; None in a record without moves
+    next_color : the colour of the first move; None in a record without moves
     """
     size, stones = game.size, dict[int, int]()
     to_play = EMPTY

@@ -1,17 +1,17 @@
-"""Gradients of a softmax policy: of the probability of games, simulation balancing, and reinforcement.
+"""Gradients of a softmax policy: likelihood of games, simulation balancing, and reinforcement.
 
-`softmax_policy.py` says where this comes from and what became of it; `train.playouts` takes the steps. Start reading at
-`find_pi`, then `add_simulations`. All ways need the score function of the policy,
+For the sources and the outcome see `softmax_policy.py`; the steps are taken in `train.playouts`. Start reading at
+`find_pi`, then `add_simulations`. All methods need the score function of the policy,
 
     psi(s, a) = grad log pi(s, a) = phi(s, a) - sum over b of pi(s, b) phi(s, b),
 
 where phi are the features of a move (`softmax_policy.py`).
 
 * `fit_games` finds the weights that make the moves of games most probable.
-* *Simulation balancing* (Silver & Tesauro 2009, "Monte-Carlo simulation balancing", Algorithm 2) wants simulations to
-  be right on average, not each move to be good: it descends the gradient of (V* - V)^2, where V is the mean outcome of
-  the simulations from a position and V* its target. As E[psi] = 0, the gradient of V is E[(z - c) sum of psi] for any
-  constant c.
+* *Simulation balancing* (Silver & Tesauro 2009, "Monte-Carlo simulation balancing", Algorithm 2) aims for simulations
+  that are right on average, rather than for good single moves: it descends the gradient of (V* - V)^2, where V is the
+  mean outcome of the simulations from a position and V* its target. As E[psi] = 0, the gradient of V is
+  E[(z - c) sum of psi] for any constant c.
 * *Two-step balancing* (the same, Algorithm 3) balances two plies at a time: V is the mean of V* after two plies, which
   `add_two_plies` computes exactly.
 * *Reinforcement* (REINFORCE, Williams 1992) makes the moves of the winner more probable: it ascends the gradient of
@@ -51,16 +51,16 @@ from rlgo.moves.softmax_policy import (
 
 
 class Score(NamedTuple):
-    """What the score function is computed with (P padded points).
+    """Scratch of the score function (P padded points).
 
     Attributes
     ----------
     shape_of : `softmax_policy.all_shapes`
-    n_shapes : with the one that stands for none
+    n_shapes : the number of shapes, including 0, "none"
     pi : float64[P], probabilities of the empty points
     self_atari : uint8[P]
-    c : float64[P], what the features of each move are multiplied by
-    moves : uint16[T], of a simulation
+    c : float64[P], the factor of the features of each move
+    moves : uint16[T], the moves of a simulation
     gradient : float64[K], in the order of `SoftmaxPolicy.theta`
     """
 
@@ -82,7 +82,7 @@ def new_score(size: int) -> Score:
 
 @inline
 def find_pi(b, tables, r, score):
-    """Find pi of all empty points, and return whether any is above 0. `forget_specials` must follow."""
+    """Compute pi of all empty points, and return whether any is above 0. Call `forget_specials` afterwards."""
     color = np.uint64(b.to_play - 1)
     weigh_specials(b, tables, r)
     total = 0.0
@@ -147,11 +147,11 @@ def add_psi(b, tables, r, p, scale, score):
 
 @njit
 def add_games(b, games, tables, r, score, zobrist):
-    """Add grad log pi of all moves to be learned from.
+    """Add grad log pi of all moves to learn from.
 
     b : a board record; games : `GameTable`
 
-    Returns (the sum of log pi, the number of moves); passes and other moves that the policy never plays do not count.
+    Returns (the sum of log pi, the number of moves); not counting passes and other moves that the policy never plays.
     """
     total, n = 0.0, 0
     for g in range(len(games.first_move) - 1):
@@ -173,13 +173,13 @@ def fit_games(
     games: GameTable, size: int, l2: float = 1.0, iterations: int = 100,
     report: Callable[[float], None] = lambda _: None,
 ) -> tuple[np.ndarray, int]:  # fmt: skip
-    """Find the weights that make the moves of games most probable, less l2 / 2 times their square.
+    """Find the weights that make the moves of games most probable, with penalty l2 / 2 * |theta|^2.
 
     report : called after each step of L-BFGS with the mean log-likelihood
 
     Returns
     -------
-    the weights, float64[K] as in `SoftmaxPolicy.theta`, and the number of moves that were learned.
+    the weights, float64[K] as in `SoftmaxPolicy.theta`, and the number of moves learned from.
     """
     b, r, score, moves = new_board(size), new_rollout(size), new_score(size), 1
 
@@ -203,9 +203,9 @@ def fit_games(
 
 
 def mogo_weights() -> np.ndarray:
-    """Return weights by which a softmax plays much like MoGo's policy (`rollout.mogo_move`), float64[K].
+    """Return weights for a softmax that plays much like MoGo's policy (`rollout.mogo_move`), float64[K].
 
-    Each of its rules makes moves some e^2 times as probable as the next one does.
+    Each rule makes its moves about e^2 times as probable as the next rule does.
     """
     codes = all_shapes().codes
     is_caught = [(codes >> 2 * place & 3 == WHITE) & (codes >> 16 + k & 1) for k, place in enumerate(ADJACENT)]
@@ -222,7 +222,7 @@ def mogo_weights() -> np.ndarray:
 
 
 class Scales(NamedTuple):
-    """What simulations are weighed by: each move of one with outcome z by its side's scale times z - c."""
+    """Weights in simulations: with outcome z, each move counts by its side's scale times z - c."""
 
     c: float
     black: float
@@ -231,10 +231,9 @@ class Scales(NamedTuple):
 
 @njit
 def add_simulations(boards, policy, r, rules, n, scales, score, rng):
-    """Simulate n times from the position boards[0], and add the moves' part in the results to the gradient.
+    """Run n simulations from boards[0], and add the mean of scale * (z - c) * psi(s, a), summed over moves.
 
-    boards[1] is scratch. The mean over simulations of scale * (z - c) * psi(s, a), summed over all moves, is added to
-    the gradient (`Scales`). Returns the mean outcome.
+    It is added to the gradient; see `Scales`. boards[1] is scratch. Returns the mean outcome.
     """
     b = boards[1]
     wins = 0.0
@@ -265,14 +264,14 @@ def add_simulations(boards, policy, r, rules, n, scales, score, rng):
 
 
 class TwoPlies(NamedTuple):
-    """What two-step balancing works with.
+    """Scratch of two-step balancing.
 
     Attributes
     ----------
     boards : `board_dtype`[2], the position and the one after a move
-    rollouts : `rollout_dtype`[2], of each
-    scores : `Score` of each; they share a gradient
-    shapes : `shapes_dtype` record, of the second
+    rollouts : `rollout_dtype`[2], for each
+    scores : `Score` for each; they share a gradient
+    shapes : `shapes_dtype` record for the second
     table, value : the value function V* (`value.squash`)
     """
 
@@ -304,7 +303,7 @@ def add_two_plies(two, tables, rules):
     reset_gains(b, two.shapes, two.table)
     target = squash(two.value, two.shapes.x[0])
     begin_softmax(b, tables, r)
-    # Once for V, and once for its gradient, which takes V into account.
+    # Once for V, then once for its gradient, which depends on V.
     v = 0.0
     if not find_pi(b, tables, r, first):
         forget_specials(b, r)

@@ -1,18 +1,18 @@
-"""How threads that learn the same weights, each in a copy of its own, exchange what they learn.
+"""Change logs, by which threads that learn the same weights in separate copies exchange updates.
 
-Start reading at `exchange`. Each thread notes every change of its weights in its *change log*, a ring that it alone
-writes. Every few simulations it publishes what is new there, and adds what is new in the change logs of the others to
-its own copy. Nothing is lost: once all have read everything, their copies differ only by rounding. No thread waits for
-another as long as all keep running.
+Start reading at `exchange`. Each thread records every change of its weights in its *change log*, a ring that only it
+writes. Every few simulations it publishes its new changes, and adds the new changes of the others to its own copy.
+Nothing is lost: once all have read everything, their copies differ only by rounding. No thread waits for another as
+long as all keep running.
 
-What several threads learn from the same weights overshoots, and the more so the larger the step size is. (At alpha = 1,
-two threads that added up what they had learned after 8 simulations each won 43 of 120 games against one thread with as
-many simulations in all; after 2 each, 63 of 120.) So they exchange the more often the larger it is.
+Updates that several threads learn from the same weights overshoot, and more so with a larger step size. (At alpha = 1,
+two threads that exchanged after 8 simulations each won 43 of 120 games against one thread with as many simulations in
+all; after 2 each, 63 of 120.) So the exchanges are more frequent the larger alpha is.
 
 The TD paper's tournament program shared its memories between processes (Section 6.1, which does not say how). With one
 table for all and no locks, each simulation reads and writes most of the table's busy cache lines, and each of these
-travels from core to core: on two distant cores, two threads were as fast as one. A change log is read in order, and
-each of its lines travels once.
+moves from core to core: on two distant cores, two threads were as fast as one. A change log is read in order, and each
+of its lines moves once.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from rlgo.base.jit import atomic_add, inline, njit
 _STEPS = 2.0  # between two exchanges: simulations times alpha
 _MOST_EVERY = 8  # simulations between two exchanges, at most
 _AHEAD = 8  # exchanges that a thread may be ahead of another
-_TRIES = 200  # looks at how far the others are, some ten microseconds, before a thread that is ahead gives up its core
+_TRIES = 200  # polls of the other threads, about ten microseconds, before a thread that is ahead yields its core
 _LENGTH = 1 << 19  # changes in a change log: 4 MB, more than a core's cache holds, so that lines are not fetched back
-_LINE = 8  # int64 in a cache line: counts that several threads write lie that far apart
+_LINE = 8  # int64 per cache line: the spacing of counts written by different threads
 
 
 @cache
 def change_dtype() -> np.dtype:
-    """Return the record type of a change: what to add to the weight at a place of the table."""
+    """Return the record type of a change: a place in the table, and the amount to add to its weight."""
     return np.dtype((np.record, np.dtype([("place", "i4"), ("amount", "f4")])))
 
 
 class ChangeLog(NamedTuple):
-    """The change logs of all threads, as one of them sees them (n threads)."""
+    """The change logs of all n threads, from the point of view of one of them."""
 
     me: int  # the number of this thread
     every: int  # simulations between two exchanges
-    ahead: int  # changes that another thread may not have read when this one goes on
+    ahead: int  # most changes that another thread may still have to read for this one to go on
     changes: np.ndarray  # `change_dtype`[n, 2^k]: a ring for each thread
-    published: np.ndarray  # int64[n * _LINE], in every _LINE-th place: changes that the others may read, by thread
+    published: np.ndarray  # int64[n * _LINE], in every _LINE-th place: changes ready for the others, by thread
     read: np.ndarray  # int64[n * n * _LINE], likewise: changes that thread i has read of thread j, at i * n + j
     written: np.ndarray  # int64[1]: changes that this thread has written
 
@@ -53,8 +53,8 @@ class ChangeLog(NamedTuple):
 def make_change_logs(n: int, alpha: float, usual: int, most: int) -> list[ChangeLog]:
     """Make empty change logs for n threads.
 
-    alpha : the step size, where it is largest
-    usual, most : changes of a simulation, as a rule and at most
+    alpha : the largest step size
+    usual, most : the usual and the largest number of changes in a simulation
     """
     every = int(min(_MOST_EVERY, max(1.0, _STEPS / alpha)))
     ahead = _AHEAD * every * usual
@@ -72,7 +72,7 @@ def clear(change_logs: list[ChangeLog]) -> None:
 
 @inline
 def log_change(change_log, n, place, amount):
-    """Note a change as number n of this thread's change_log."""
+    """Record change number n in this thread's change log."""
     change = change_log.changes[np.uint64(change_log.me), np.uint64(n) & np.uint64(change_log.changes.shape[1] - 1)]
     change.place = place
     change.amount = amount
@@ -82,7 +82,7 @@ def log_change(change_log, n, place, amount):
 def exchange(change_log, theta):
     """Publish this thread's changes, and add those of the others to theta, float32[K].
 
-    Returns whether the thread may go on, for `change_log.every` simulations; else it is too far ahead of another.
+    Returns whether the thread may run another `change_log.every` simulations; if not, it is too far ahead of another.
     """
     at = change_log.me * _LINE
     atomic_add(change_log.published, at, change_log.written[0] - change_log.published[at])
@@ -95,7 +95,7 @@ def exchange(change_log, theta):
 
 @njit
 def _is_ahead(change_log):
-    """Return whether some thread has still to read more than `change_log.ahead` changes of this one."""
+    """Return whether some thread has yet to read more than `change_log.ahead` changes of this one."""
     n = change_log.changes.shape[0]
     for other in range(n):
         read = atomic_add(change_log.read, (other * n + change_log.me) * _LINE, 0)
@@ -106,7 +106,7 @@ def _is_ahead(change_log):
 
 @njit
 def catch_up(change_log, theta):
-    """Add to theta what the other threads have published since the last time."""
+    """Add to theta what the other threads have published since the last call."""
     n = change_log.changes.shape[0]
     mask = np.uint64(change_log.changes.shape[1] - 1)
     for other in range(n):

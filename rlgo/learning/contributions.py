@@ -1,7 +1,7 @@
 """The value of a position, window by window: what each local shape adds to the logit.
 
 Start reading at `contributions`. phi(s) . theta is a sum over windows (TD paper, equation 9), so a position's logit,
-and the difference that a move makes to it, can be taken apart without a remainder.
+and the change that a move makes to it, can be decomposed exactly.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from rlgo.learning.value import squash
 
 
 class Window(NamedTuple):
-    """A window of a position, and what its shape adds to the logit under one kind of sharing."""
+    """A window of a position, and the contribution of its shape to the logit under one kind of sharing."""
 
     name: str  # of its kind, for instance "3x3" (`kinds.py`)
     row: int  # of its lower left corner, from 0 at A1
     col: int
     kind: str  # "LI", "LD", "inversion" or "none"
     weight: float  # for Black
-    cells: np.ndarray  # uint8[k, k], rows from the bottom: EMPTY, BLACK or WHITE; BORDER for what is no cell of it
-    configuration: int  # which shape it is (`shapes.py`)
+    cells: np.ndarray  # uint8[k, k], rows from the bottom: EMPTY, BLACK or WHITE; BORDER outside the window
+    configuration: int  # the shape (`shapes.py`)
 
     @property
     def block(self) -> str:
@@ -38,19 +38,19 @@ class Window(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A window before and after something happened on the board."""
+    """A window before and after a change on the board."""
 
     before: Window
     after: Window
 
     @property
     def difference(self) -> float:
-        """By how much the logit grows."""
+        """The increase of the logit."""
         return self.after.weight - self.before.weight
 
 
 def contributions(weights: Weights, board: np.record) -> list[Window]:
-    """Return what every window adds to the logit of a position, by window and, within it, by kind of sharing.
+    """Return the contribution of every window to the logit of a position, by window and then by kind of sharing.
 
     The sum of all weights is phi(s) . theta, which `value_of` turns into V(s). RlgoError for another board size.
     """
@@ -74,7 +74,7 @@ def contributions(weights: Weights, board: np.record) -> list[Window]:
 
 
 def changes(weights: Weights, before: np.record, after: np.record) -> list[Change]:
-    """Return the windows whose shapes differ between two positions; their differences add up to that of the logits."""
+    """Return the windows that differ between two positions; their differences add up to that of the logits."""
     pairs = zip(contributions(weights, before), contributions(weights, after), strict=True)
     return [Change(old, new) for old, new in pairs if old.configuration != new.configuration]
 

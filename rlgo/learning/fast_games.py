@@ -71,13 +71,13 @@ def play_fast(
 
 
 def compile_matches(features: FeatureSet) -> None:
-    """Compile what games on these features need."""
+    """Compile everything that games with these features need."""
     theta = np.zeros(features.n_weights + 1, np.float32)
     play_slices(features, theta, theta, 2, 0)  # none is played
 
 
 def joined(parts: Iterable[FastGames]) -> FastGames:
-    """Join games that were played in parts, at least one."""
+    """Join games that were played in one or more parts."""
     return FastGames(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
@@ -93,8 +93,8 @@ def play_slices(
 ) -> Iterator[FastGames]:
     """Return the games of `play_fast`, which has the same parameters, in order, in slices that are played on demand.
 
-    A slice takes about a tenth of a second. Between two, Python sees Ctrl-C, and the caller can show progress or stop.
-    Everything is compiled before the first one.
+    A slice takes about a tenth of a second. Between slices, Ctrl-C takes effect, and the caller can show progress or
+    stop. Everything is compiled before the first slice.
     """
     One(FeatureSet).check("features", features)
     size, n, komi = features.size, EVEN_COUNT.check("games", games) // 2, KOMI.check("komi", komi)

@@ -29,14 +29,14 @@ from rlgo.learning.scratch import clear_tally, make_scratch
 from rlgo.learning.selfplay import Tally, learn_episodes, play_episodes, tally_dtype
 from rlgo.learning.td import make_memory, write_through
 
-_LOOK_SECONDS = 0.5  # between two looks for a signal while threads work
+_LOOK_SECONDS = 0.5  # between two checks for signals while threads work
 
 
 def averaging_rate(k: int, averaging: float) -> float:
     """Return how far the mean moves towards the k-th weights (from 1): (averaging + 1) / (k + averaging).
 
     This is polynomial-decay averaging (Shamir & Zhang 2013, Section 4): the j-th of k weights counts roughly in
-    proportion to j^averaging, so that early weights are forgotten, whenever the run ends. 0 is the plain mean.
+    proportion to j^averaging, so early weights are forgotten no matter when the run ends. 0 is the plain mean.
     """
     return (averaging + 1) / (k + averaging)
 
@@ -44,10 +44,10 @@ def averaging_rate(k: int, averaging: float) -> float:
 def merged(theta: np.ndarray, thetas: Sequence[np.ndarray]) -> np.ndarray:
     """Merge what several workers learned from the same `theta` into one set of weights, float32[n + 1].
 
-    Each weight moves by the MEAN of the changes of those workers that changed it at all. The sum would overshoot: in a
+    Each weight moves by the MEAN of the changes by the workers that changed it. The sum would overshoot: in a
     few hundred games the weights of common shapes reach their equilibrium in every worker, and n workers would go n
-    times as far. A rare shape that only one worker saw keeps its whole change. Averaging the weights of independent
-    workers is local SGD (Stich 2019).
+    times as far. For a rare shape seen by only one worker, the whole change is kept. Averaging the weights of
+    independent workers is local SGD (Stich 2019).
     """
     total, n_changed = np.zeros_like(theta), np.zeros(theta.shape, np.float32)
     for own in thetas:
@@ -75,8 +75,8 @@ class LearnWorker:
 
     Attributes
     ----------
-    memory : the weights, float32[n + 1] as `theta` and written out by shape (`td.Memory`)
-    state : float32[n + 1, k], what the learning rule keeps for each weight
+    memory : the weights, float32[n + 1] as `theta`, and as a table by shape (`td.Memory`)
+    state : float32[n + 1, k], state of the learning rule for each weight
     episode : the last game (`td.episode_dtype`)
     rng : uint64[1], the state of the random numbers
     occurrences : int64[n + 1], how often each weight's shapes occurred, see `td.UpdateScratch`
@@ -109,7 +109,7 @@ class LearnWorker:
         reset(self._scratch.boards[0], self._scratch.shapes[0], table)
 
     def compile(self) -> None:
-        """Compile what `learn` needs, by learning from no games."""
+        """Compile everything `learn` needs, by learning from no games."""
         with compiling(f"self-play and learning, {self.features.kernels}"):
             self.learn(0, 0)
 
@@ -134,11 +134,11 @@ class LearnWorker:
         return self._scratch.tally.copy()
 
     def _slices(self, games: int) -> Iterator[int]:
-        """Cut games into slices, between which Python sees Ctrl-C. Results do not depend on them."""
+        """Cut games into slices, so that Ctrl-C takes effect in between. Results do not depend on them."""
         return Budget(games, stop=lambda: self.stopped).slices(seconds=BATCH_SECONDS)
 
     def adopt(self, theta: np.ndarray, state: np.ndarray) -> None:
-        """Replace the weights and what the learning rule keeps of them, float32[n + 1] and float32[n + 1, k]."""
+        """Replace the weights and the state of the learning rule, float32[n + 1] and float32[n + 1, k]."""
         _adopt(theta, self.memory)
         self.state[:] = state
 
@@ -165,7 +165,7 @@ class LearnWorkers:
     Attributes
     ----------
     theta : float32[n + 1], the merged weights
-    optimiser : float32[n + 1, k], what the learning rule keeps for each weight, merged like the weights
+    optimiser : float32[n + 1, k], state of the learning rule for each weight, merged like the weights
     log : receives messages, one line each; `train.runs.workers` reports lost workers here
     """
 
@@ -181,8 +181,8 @@ class LearnWorkers:
         self._threads = ThreadPoolExecutor(len(workers)) if len(workers) > 1 else None
 
     def learn(self, games: int, first: int) -> np.record:
-        """Share out this many games, merge what the workers learn from them, and return their tally."""
-        self.compile()  # here, where Ctrl-C is seen, and not on a thread
+        """Divide this many games among the workers, merge their weights, and return the tally."""
+        self.compile()  # in the main thread, where Ctrl-C takes effect
         if self._threads is None:
             return self.workers[0].learn(games, first)
         shares = share_out(games, first, len(self.workers))
@@ -194,7 +194,7 @@ class LearnWorkers:
         calls = [(worker.learn, *share) for worker, share in zip(self.workers, shares, strict=True)]
         with started(self._threads, calls, stop) as jobs:
             while wait(jobs, _LOOK_SECONDS).not_done:
-                pass  # in short steps: a signal that one of the threads takes does not wake this one
+                pass  # in short steps, since a signal delivered to another thread does not wake this one
             tallies = [job.result() for job in jobs]
         self.theta = merged(self.theta, [worker.theta for worker in self.workers])
         self.optimiser = merged(self.optimiser, [worker.state for worker in self.workers])
@@ -202,7 +202,7 @@ class LearnWorkers:
         return add_up(tallies)
 
     def compile(self) -> None:
-        """Compile what `learn` needs."""
+        """Compile everything `learn` needs."""
         self.workers[0].compile()
 
     def play(self, games: int) -> np.record:
@@ -227,7 +227,7 @@ class LearnWorkers:
         for worker in self.workers:
             worker.stopped = False
         self.theta[:] = state["theta"]
-        self.optimiser[:] = state.get("optimiser", 0)  # in states from before there were learning rules
+        self.optimiser[:] = state.get("optimiser", 0)  # missing in states from before there were learning rules
         for i, worker in enumerate(self.workers):
             worker.theta[:], worker.state[:] = self.theta, self.optimiser
             worker.memory.table.black[:] = worker.features.expand(self.theta)
@@ -241,7 +241,7 @@ class LearnWorkers:
 
 
 def share_out(games: int, first: int, workers: int) -> list[tuple[int, int]]:
-    """Divide games among workers as equally as possible: (games, number of the first one) for each."""
+    """Divide games among workers as evenly as possible: (games, number of the first game) for each."""
     ends = [first + games * (i + 1) // workers for i in range(workers)]
     return [(end - start, start) for start, end in zip([first, *ends], ends, strict=False)]
 

@@ -1,4 +1,4 @@
-"""Learning rules: what becomes of a gradient. A rule may keep numbers of its own for each weight, such as a step size.
+"""Learning rules: how a gradient changes the weights. A rule may keep state for each weight, such as a step size.
 
 Start reading at `rule`, then `idbd`. `td.py` computes the gradient of a game (or of a step),
 
@@ -29,17 +29,17 @@ _SIGNATURE = "float64(float64, float64, float32[::1], float64, float64[::1])"  #
 
 
 class Optimiser(NamedTuple):
-    """A learning rule at work on n weights."""
+    """A learning rule applied to n weights."""
 
     step: Any  # the compiled rule, see `rule`
-    gradient: np.ndarray  # float32[n + 1]: g of the game that is being learned from, else 0
+    gradient: np.ndarray  # float32[n + 1]: g of the current game, otherwise 0
     curvature: np.ndarray  # float32[n + 1]: likewise, sum over t of n_i(s_t) / ||phi(s_t)||^2
-    state: np.ndarray  # float32[n + 1, k]: the numbers that the rule keeps for each weight, at first 0
+    state: np.ndarray  # float32[n + 1, k]: the state that the rule keeps for each weight, initially 0
     parameters: np.ndarray  # float64[p]: the rule's own settings
 
 
 def state_of(optimiser: Optimiser | None) -> np.ndarray:
-    """Return what a learning rule keeps for each weight, float32[n + 1, k]; float32[0, 0] for that of the papers."""
+    """Return the state that a learning rule keeps, float32[n + 1, k]; float32[0, 0] for the papers' rule."""
     return np.zeros((0, 0), np.float32) if optimiser is None else optimiser.state
 
 
@@ -50,8 +50,8 @@ class LearningRule:
     Attributes
     ----------
     step : the function of one weight, see `rule`
-    n_state : numbers that it keeps for each weight
-    parameters : its settings by name, in the order in which the function finds them in `p`
+    n_state : numbers kept for each weight
+    parameters : its settings by name, in their order in `p`
     """
 
     step: Callable[..., float]
@@ -64,7 +64,7 @@ class LearningRule:
         return self.step.__name__
 
     def make(self, n_weights: int) -> Optimiser:
-        """Make the optimiser of as many weights, with an empty state; this compiles the rule."""
+        """Make the optimiser for this many weights, with zero state; this compiles the rule."""
         n = n_weights + 1
         return Optimiser(
             callback(_SIGNATURE, self.step),
@@ -76,22 +76,22 @@ class LearningRule:
 
 
 def rule(state: int, **parameters: float) -> Callable[[Callable[..., float]], LearningRule]:
-    """Decorate a function that returns the change of one weight, to make it a `LearningRule`.
+    """Make a `LearningRule` of a function that returns the change of one weight; a decorator.
 
     The function is ``step(gradient, curvature, state, alpha, p)``:
 
     * gradient: g_i (float);
     * curvature: the sum of n_i / ||phi||^2 over the same states (float), where n_i counts the windows whose shape has
       this weight; |phi_i| where their signs agree. (After a single step: the size of its eligibility trace.)
-    * state: the numbers that belong to this weight (float32[state]), which the function may change;
+    * state: the state of this weight (float32[state]), which the function may change;
     * alpha: the step size of this game (float);
     * p: the parameters (float64[p]), in the order given here.
 
-    It is compiled by numba, and called for each weight with a shape in the game.
+    It is compiled by numba and called for each weight that has a shape in the game.
 
     Parameters
     ----------
-    state : how many numbers to keep for each weight; they begin at 0
+    state : how many numbers to keep for each weight; initially 0
     parameters : settings and their defaults; ``learning.optimiser = "NAME,setting=value"`` changes them
 
     >>> from rlgo.learning.optimisers import rule
@@ -116,7 +116,7 @@ def rule(state: int, **parameters: float) -> Callable[[Callable[..., float]], Le
 def idbd(gradient, curvature, state, alpha, p):
     """Adapt a step size for each weight: IDBD (Sutton 1992), with TD errors as in TIDBD (Kearney et al. 2018).
 
-    With beta and h in the state, and g for delta x and c for x^2, summed over a game:
+    With state beta and h, and g for delta x and c for x^2 summed over a game:
 
         beta <- beta + meta g h;  a = alpha e^beta;  h <- h [1 - a c]+ + a g;  theta <- theta + a g
 
@@ -131,14 +131,14 @@ def idbd(gradient, curvature, state, alpha, p):
 
 
 RULES: dict[str, LearningRule | None] = {"normalised": None, "idbd": idbd}
-"""The learning rules by name; "normalised" is that of the papers, which needs no optimiser."""
+"""The learning rules by name; "normalised" is the papers' rule, which needs no optimiser."""
 
 
 def find_rule(text: str | LearningRule) -> LearningRule | None:
-    """Return the learning rule that a config names: ``NAME`` or ``FILE.py:NAME``, then ``,parameter=value`` for each.
+    """Return a learning rule by name: ``NAME`` or ``FILE.py:NAME``, optionally followed by ``,parameter=value`` ...
 
-    The file is a Python program, and is run. A rule is returned as it is. Raises RlgoError if there is no such rule or
-    parameter.
+    The file is a Python program, and is run. A `LearningRule` is returned unchanged. Raises RlgoError for an unknown
+    rule or parameter.
     """
     if isinstance(text, LearningRule):
         return text
@@ -166,16 +166,16 @@ def _with_settings(found: LearningRule | None, settings: list[str]) -> LearningR
             parameters[key] = float(value)
         except ValueError:
             raise RlgoError(f"learning.optimiser: {key} = {value}: expected a number") from None
-    assert found is not None  # the rule of the papers has no parameters
+    assert found is not None  # the papers' rule has no parameters
     return replace(found, parameters=parameters)
 
 
 def _run(file: str) -> dict[str, Any]:
-    """Run a file of Python and return its names."""
+    """Run a Python file and return its globals."""
     path = Path(file).expanduser()
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise RlgoError(f"learning.optimiser: {file}: expected a file of Python")
+        raise RlgoError(f"learning.optimiser: {file}: expected a Python file")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -191,7 +191,7 @@ def _run(file: str) -> dict[str, Any]:
 
 @inline
 def change_of(i, gradient, curvature, optimiser, alpha):
-    """Return by how much the rule changes weight i, and let it update what it keeps of it."""
+    """Return the change of weight i by the rule, and update the rule's state."""
     return np.float32(
         optimiser.step(np.float64(gradient), np.float64(curvature), optimiser.state[i], alpha, optimiser.parameters)
     )
@@ -199,9 +199,9 @@ def change_of(i, gradient, curvature, optimiser, alpha):
 
 @njit
 def take_step(n, touched, alpha, theta, optimiser):
-    """Apply the rule to the weights touched[:n], and set their gradients back to 0.
+    """Apply the rule to the weights touched[:n], and reset their gradients to 0.
 
-    optimiser : `Optimiser`; None: the parts of the gradient have been added to theta already
+    optimiser : `Optimiser`; None: the gradient has already been added to theta
     """
     if optimiser is None:
         return

@@ -27,7 +27,7 @@ def choose_move(b, sh, table, policy, value, rng):
 
     Candidates are the sensible moves (legal, and not in an eye of the player's own); PASS if there are none.
     `sh` must be up to date with `b`. A random move considers no afterstate.
-    value : which V a softmax weighs, LOGISTIC or LINEAR
+    value : the kind of V for a softmax, LOGISTIC or LINEAR
     """
     if policy.kind == SOFTMAX:
         return choose_softmax(b, sh, table, policy, value, rng)
@@ -56,13 +56,13 @@ def choose_move_by_both(b, sh, table, long_sh, long_table, policy, rng):
 
 @njit
 def choose_softmax(b, sh, table, policy, value, rng):
-    """Draw a move with probability proportional to exp(V / temperature), V seen by the colour to play.
+    """Draw a move with probability proportional to exp(V / temperature), with V for the colour to play.
 
     Returns (point or PASS, number of candidates).
     """
     c = b.to_play - 1
     sign = 1.0 if c == 0 else -1.0
-    # V of all candidates first: relative to the best, weights cannot overflow or vanish at any temperature.
+    # Compute V of all candidates first: relative to the best, weights cannot overflow or all vanish.
     best = -np.inf
     n = 0
     for i in range(b.n_empty):
@@ -80,6 +80,6 @@ def choose_softmax(b, sh, table, policy, value, rng):
             weight = math.exp((sh.gain_capture[c, p] - best) / policy.temperature)
             total += weight
             sh.is_fresh[c, p] = 0  # its gain_capture held V
-            if random_unit(rng) * total < weight:  # a reservoir of one
+            if random_unit(rng) * total < weight:  # reservoir sampling of one
                 choice = p
     return choice, n

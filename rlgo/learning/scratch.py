@@ -18,12 +18,12 @@ from rlgo.moves.rollout import new_rollout
 
 
 class Scratch(NamedTuple):
-    """What one thread plays and simulates with. A kernel starts from [0] and plays on a copy, [1]."""
+    """Scratch for play and simulation in one thread. A kernel starts from [0] and plays on a copy, [1]."""
 
     boards: np.ndarray  # `board_dtype`: the position to start from, and the one in play
     shapes: np.ndarray  # `shapes_dtype`: shapes[0] matches boards[0], shapes[1] matches boards[1]
     episode: np.record  # `td.episode_dtype`: the last game or simulation
-    rollout: np.record  # `rollout.rollout_dtype`: the default policy's
+    rollout: np.record  # `rollout.rollout_dtype`: state of the default policy
     rng: np.ndarray  # uint64[1], the state of the random numbers
     tally: np.record  # totals over the games or simulations
 

@@ -19,7 +19,7 @@ from rlgo.learning.value import squash
 
 
 class Tally(np.record):  # type: ignore[misc]  # final in numpy's type stubs alone
-    """Totals of games or simulations, as they are shown to people."""
+    """Totals of games or simulations, with a readable repr."""
 
     def __repr__(self) -> str:
         return f"<Tally {', '.join(f'{name} {self[name]:,}' for name in self.dtype.names or ())}>"
@@ -31,13 +31,13 @@ def tally_dtype() -> np.dtype:
 
     Fields
     ------
-    games, discarded : games finished; games over the length cap, of which only evaluations are counted elsewhere, and
-        which are learned from only if every step is (`settings.UPDATES`)
+    games, discarded : games finished; games over the length cap. Discarded games count in no other field but
+        evaluations, and are learned from only with updates after every step (`settings.UPDATES`)
     moves : moves played in finished games
     black_wins : sum of z
     evaluations : candidate afterstates considered
-    error, errors : sum of |delta V_t|, rounded to 2^-20 in each game, and its number of terms. Sums of such numbers
-        are exact, so that they do not depend on how the games are divided into batches
+    error, errors : sum of |delta V_t|, rounded to 2^-20 in each game, and its number of terms. Such sums
+        are exact, so they do not depend on how the games are divided into batches
     """
     fields = [("games", "i8"), ("discarded", "i8"), ("moves", "i8"), ("evaluations", "i8"), ("errors", "i8")]
     return np.dtype((np.record, np.dtype([*fields, ("black_wins", "f8"), ("error", "f8")])))
@@ -47,9 +47,9 @@ def tally_dtype() -> np.dtype:
 def play_episode(scratch, table, policy, value, rules, max_moves, keep):
     """Play one game with constant weights on scratch.boards[1], which scratch.shapes[1] must match.
 
-    value : which V is kept, and weighed by a softmax policy: LOGISTIC or LINEAR
-    max_moves : further moves after which the game is given up as unfinished
-    keep : whether to record in scratch.episode what `td.learn_game` needs
+    value : the kind of V to record and to use in a softmax policy: LOGISTIC or LINEAR
+    max_moves : further moves after which the game is abandoned
+    keep : whether to record the game in scratch.episode for `td.learn_game`
     Returns (finished, candidate afterstates considered).
     """
     b, sh, episode = scratch.boards[1], scratch.shapes[1], scratch.episode
@@ -89,8 +89,8 @@ def play_episodes(n, scratch, table, policy, value, rules, max_moves):
 def learn_episodes(n, first, scratch, memory, policy, learning, rules, max_moves):
     """Play and learn from n games of self-play, the first of which has the number `first` (from 0).
 
-    Games start from boards[0], which shapes[0] must match, except for the weights. `memory` (`td.Memory`) is updated in
-    place, and scratch.tally is added to.
+    Games start from boards[0], which shapes[0] must match, except for the weights. `memory` (`td.Memory`) and
+    scratch.tally are updated in place.
     """
     tally = scratch.tally
     for game in range(first, first + n):
@@ -122,7 +122,7 @@ def learn_episodes(n, first, scratch, memory, policy, learning, rules, max_moves
 
 @njit
 def _learn_while_playing(scratch, memory, policy, learning, alpha, rules, max_moves):
-    """Play one game with `update = "step"`. By then, a game over the length cap has already changed the weights.
+    """Play one game with `update = "step"`. A game that exceeds the length cap has changed the weights, too.
 
     Returns (finished, afterstates considered, moves, z, sum of |delta V_t|).
     """

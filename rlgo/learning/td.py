@@ -1,6 +1,6 @@
 """The TD update: logistic or linear, one- or two-ply, TD(0) or TD(lambda), normalised.
 
-Start reading at `learn_game`. TD paper, Sections 2.3, 2.4, 3.2 and 3.3.4. Other rules than the papers' are in
+Start reading at `learn_game`. TD paper, Sections 2.3, 2.4, 3.2 and 3.3.4. Learning rules other than the papers' are in
 `optimisers.py`.
 
 The standard update is normalised, two-ply, logistic TD(0), called NTD2(0) (TD paper, equation 10):
@@ -14,9 +14,9 @@ Two ways to apply it
 --------------------
 `update = "game"` (`learn_game`): the weights stay constant during a game, and all updates are applied at its end. A
 shape that stays on the board from s_t0 to s_t1-1 then gets alpha * sum over t in [t0, t1) of e_t / ||phi(s_t)||^2,
-which is a difference of prefix sums: ONE update for its whole life instead of one a move, about 1,300 a game instead of
-194 x 100. The errors e_t follow the backward recursion of the lambda-return, so that TD(lambda) equals its forward view
-exactly, at the same cost.
+which is a difference of prefix sums: ONE update for its whole life instead of one per move, about 1,300 per game
+instead of 194 x 100. The errors e_t follow the backward recursion of the lambda-return, so TD(lambda) equals its
+forward view exactly, at the same cost.
 
 `update = "step"` (`learn_step`): after every move, as printed in the paper, with eligibility traces.
 
@@ -50,8 +50,8 @@ from rlgo.learning.value import squash
 def td_error(v_t, v_next):
     """Compute delta V_t = V(s_t+1) - V(s_t), or V(s_t+2) - V(s_t) (TD paper, Section 2.3 and equation 10).
 
-    There are no intermediate rewards; v_next is z at or past the end. The gradient of the logistic function is left
-    out, so that the update descends the cross-entropy (Section 2.4).
+    There are no intermediate rewards; v_next is z at or past the end. The gradient of the logistic function is
+    omitted, so the update descends the cross-entropy (Section 2.4).
     """
     return v_next - v_t
 
@@ -79,12 +79,12 @@ def step_size(learning, game):
 
 @inline
 def norm_change(ld, li, n, normalise, scratch):
-    """Return how much ||phi||^2 grows when a shape with the classes ld and li (0: none) comes (n = 1) or goes (-1).
+    """Return how much ||phi||^2 grows when a shape with the classes ld and li (0: none) appears (n = 1) or goes (-1).
 
     ACTIVE counts the non-neutral windows, as in the paper; SLOTS counts their weights, LI and LD
     separately, as the original RLGO did. NORM2 sums the squares of the signed class counts in scratch.counts.
     """
-    if scratch is None:  # without sharing, all of them count windows
+    if scratch is None:  # without sharing, all modes count windows
         return n * np.int64(ld != 0)
     if normalise == ACTIVE:
         return n * np.int64((ld != 0) | (li != 0))
@@ -124,7 +124,7 @@ def episode_dtype(size: int, room: int = 0) -> np.dtype:
 
     Fields
     ------
-    n : T, moves played; moves[T] : which
+    n, moves[T] : the number of moves T, and the moves
     v[T + 1] : V(s_t) during play
     first[W] : configurations in s_0
     n_events, event_window, event_configuration : changes of windows, in order, with the new configuration
@@ -135,8 +135,8 @@ def episode_dtype(size: int, room: int = 0) -> np.dtype:
     """
     windows = max_windows(size, room)
     plies = max_plies(size)
-    events = 2 * WINDOWS_OVER_POINT * plies  # a stone comes and goes once at most
-    events += (windows - max_windows(size)) * plies  # chains may gain and lose liberties in every move
+    events = 2 * WINDOWS_OVER_POINT * plies  # a move places one stone, which is captured at most once
+    events += (windows - max_windows(size)) * plies  # chains may gain and lose liberties at every move
     fields = [
         ("n", np.int32),
         ("n_events", np.int32),
@@ -157,7 +157,7 @@ def episode_dtype(size: int, room: int = 0) -> np.dtype:
 
 
 class UpdateScratch(NamedTuple):
-    """What the update needs in addition to the weights, one per worker; n weights, W windows.
+    """Scratch of the update, one per worker; n weights, W windows.
 
     Arrays that the settings do not need are empty: those for NORM2, and those for STEP.
     """
@@ -174,13 +174,13 @@ class UpdateScratch(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Weights that learn, and what their update needs; n weights."""
+    """Weights that learn, and the scratch of their update; n weights."""
 
     theta: np.ndarray  # float32[n + 1]
     table: Table  # theta written out by shape, the same array for both colours
     classes: Classes
     scratch: UpdateScratch
-    optimiser: Optimiser | None  # of another rule than the papers'
+    optimiser: Optimiser | None  # None for the papers' rule
 
 
 def make_memory(
@@ -188,7 +188,7 @@ def make_memory(
 ) -> Memory:
     """Make a memory that starts with these weights, float32[n + 1], copied; None: zeros.
 
-    rule : the learning rule; None: that of the papers
+    rule : the learning rule; None: the papers' rule
     """
     own = np.zeros(features.n_weights + 1, np.float32)
     if theta is not None:
@@ -248,17 +248,17 @@ def record_move(episode, sh, p, v):
 
 
 class Accumulator(NamedTuple):
-    """Where `add_gradient` adds the parts of a gradient, one for each shape and its life (n weights)."""
+    """The target of `add_gradient`, which adds one part for each shape and its lifetime (n weights)."""
 
     weights: np.ndarray  # float32[n + 1]: the weights themselves, or the gradient that an optimiser will apply
     scratch: UpdateScratch | None  # None without weight sharing, where `weights` is the table
     optimiser: Optimiser | None
-    change_log: ChangeLog | None  # where every change is noted for other threads
+    change_log: ChangeLog | None  # records every change for other threads
 
 
 @njit
 def learn_game(episode, z, alpha, learning, memory):
-    """Apply NTD(lambda) for a whole game with outcome z, by the values in `episode.v`.
+    """Apply NTD(lambda) for a whole game with outcome z, using the values in `episode.v`.
 
     `memory` (`Memory`) is updated in place. Returns the sum of |delta V_t|.
     """
@@ -273,7 +273,7 @@ def learn_game(episode, z, alpha, learning, memory):
 
 @inline
 def _receiver(theta, optimiser, alpha):
-    """Return what the parts of the gradient are added to, and their factor: theta and alpha without an optimiser."""
+    """Return the array to add the gradient to, and the factor: theta and alpha without an optimiser."""
     if optimiser is None:
         return theta, alpha
     return optimiser.gradient, 1.0
@@ -283,9 +283,9 @@ def _receiver(theta, optimiser, alpha):
 def learn_game_unshared(episode, z, alpha, learning, table, learns, change_log):
     """Apply NTD(lambda) for a whole game to features without weight sharing, whose weights are the table itself.
 
-    table : of a feature set "none", where only the all-empty shapes are neutral
+    table : for a feature set "none", where only the all-empty shapes are neutral
     learns : uint8[W], 1 for the windows of the memory that learns; the others belong to another memory
-    change_log : a `ChangeLog` in which every change is noted; None for a single thread
+    change_log : a `ChangeLog` that records every change; None for a single thread
     """
     total = errors(episode, z, learning)
     to = Accumulator(table.black, None, None, change_log)
@@ -317,13 +317,13 @@ def errors(episode, z, learning):
 
 @njit
 def add_gradient(episode, scale, normalise, g, classes, to, n_touched):
-    """Sweep forward: each shape's weights get the sum of scale e_t / ||phi(s_t)||^2 over the shape's life.
+    """Sweep forward, adding the sum of scale e_t / ||phi(s_t)||^2 over each shape's lifetime to its weights.
 
-    scale : alpha where the weights themselves receive it, else 1
-    classes : of the shapes; without weight sharing, `learns` of `learn_game_unshared`
+    scale : alpha if the weights themselves are updated, otherwise 1
+    classes : classes of the shapes; without weight sharing, `learns` of `learn_game_unshared`
     to : `Accumulator`
-    Returns n_touched, increased by the number of weights touched, which to.scratch.touched lists, or of changes noted.
-    (Counting the occurrences costs 5 % of the games a second.)
+    Returns n_touched, increased by the number of weights touched, which to.scratch.touched lists, or of changes
+    recorded. (Counting occurrences costs 5 % of the games per second.)
     """
     norm = np.int64(0)
     for w in range(g.n_windows):
@@ -345,7 +345,7 @@ def add_gradient(episode, scale, normalise, g, classes, to, n_touched):
         episode.rate[np.uint64(t + 1)] = rate
         _set_mass(episode, t + 1, mass, to.optimiser)
         end = np.int64(episode.event_end[np.uint64(t + 1)]) if t + 1 < n else i
-        while i < end:  # the shapes that the move from s_t to s_t+1 removes and adds
+        while i < end:  # shapes removed and added by the move from s_t to s_t+1
             w = np.int64(episode.event_window[np.uint64(i)])
             configuration = np.int64(episode.event_configuration[np.uint64(i)])
             ld, li, n_touched = _end_life(episode, w, t + 1, g, to, n_touched)
@@ -364,7 +364,7 @@ def add_gradient(episode, scale, normalise, g, classes, to, n_touched):
 
 @inline
 def _end_life(episode, w, t, g, to, n_touched):
-    """Add what the shape in window w has gained from s_since to s_t-1; return its classes and the new n_touched."""
+    """Add the gain of the shape in window w from s_since to s_t-1; return its classes and the new n_touched."""
     since = np.int64(episode.since[np.uint64(w)])
     gained = episode.rate[np.uint64(t)] - episode.rate[np.uint64(since)]
     ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
@@ -398,10 +398,10 @@ def _add(c, gained, life, episode, to, n_touched):
 def _add_to(c, gained, length, weights, scratch, change_log, n_touched):
     """Do the work of `_add`.
 
-    There are no branches: neutral shapes add to weights[0], which is not a weight, and a weight already listed is
-    written past the end of the list.
+    There are no branches: neutral shapes add to weights[0], which is not a weight, and a weight already listed
+    is written past the end of the list.
     """
-    if scratch is None:  # without sharing there is no sign, and nothing to write through
+    if scratch is None:  # without sharing there are no signs and nothing to write through
         weights[np.uint64(c)] += np.float32(gained)
         if change_log is None:
             return n_touched
@@ -466,7 +466,7 @@ def begin_steps(sh, scratch):
 
 @njit
 def learn_step(t, v_next, alpha, learning, memory):
-    """Update V(s_t) towards v_next: V(s_t+1) or V(s_t+2) by the current weights, or z.
+    """Update V(s_t) towards v_next: V(s_t+1) or V(s_t+2) with the current weights, or z.
 
     e <- lambda e + phi(s_t) / ||phi(s_t)||^2; theta <- theta + alpha delta V_t e (TD paper, Section 3.3.4). For
     two-ply updates, e is the trace of the states of the same parity. s_t is in `scratch.recent[t % 3]`.

@@ -1,10 +1,10 @@
 """The value function V(s) = sigmoid(phi(s) . theta), and the values of all afterstates.
 
 Start reading at `best_afterstate`; from Python, use `ValueFunction`. TD paper, equation 9 and Section 3.2. V is always
-P(Black wins); gains are those of the colour that plays, see `incremental`.
+P(Black wins); gains are for the colour to play, see `incremental`.
 
-`incremental` keeps what V(s) is made of up to date with a board. Finding the best afterstate is then one pass over an
-array of gains.
+`incremental` keeps the components of V(s) up to date with the board. Finding the best afterstate is then one pass over
+an array of gains.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def sigma(x):
 def squash(kind, x):
     """Return V from x = phi(s) . theta: logistic (equation 9), or linear, 1/2 + x.
 
-    Without neutral shapes x is odd under colour inversion. A linear V therefore needs the 1/2 that sigma(0) gives the
+    Without neutral shapes x is odd under colour inversion, so a linear V needs to add the 1/2 that sigma(0) gives the
     logistic one.
     """
     return sigma(x) if kind == LOGISTIC else 0.5 + x
@@ -66,7 +66,7 @@ def _capture_gain(b, sh, table, p):
                     stone = np.int64(b.next[np.uint64(stone)])
                     if stone == chain:
                         break
-    # ... and sum what they change.
+    # ... and sum the changes.
     for i in range(n):
         w = sh.changed[np.uint64(i)]
         old = np.int64(sh.configuration[np.uint64(w)])
@@ -139,9 +139,9 @@ def _ordered(bits):
 
 @inline
 def keep_best(p, value, best, ties, choice, rng):
-    """Compare one more move with the best so far, and break exact ties uniformly (a reservoir of one).
+    """Compare one more move with the best so far, and break exact ties uniformly (reservoir sampling).
 
-    Begin with ties = 0. Returns the new (best value, moves that have it, the one of them that is chosen).
+    Begin with ties = 0. Returns the new (best value, number of moves with it, chosen move).
     """
     if ties == 0 or value > best:
         return value, 1, p
@@ -183,7 +183,7 @@ def best_afterstate(b, sh, table, rng):
 
 
 # ---------------------------------------------------------------------------------------------
-# For Python
+# Python interface
 # ---------------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Decisions: the moves of games as choices among described candidates, which patterns are learned from.
+"""Decisions: moves of games as choices among candidates with features, from which patterns are learned.
 
 Start reading at `describe_games`.
 """
@@ -18,14 +18,14 @@ _GAMES_AT_ONCE = 200
 
 
 class GameTable(NamedTuple):
-    """Games for compiled code; G games, S stones set up and T moves, one after another.
+    """Games for compiled code, concatenated; G games, S stones set up and T moves.
 
     Attributes
     ----------
-    first_setup, first_move : int64[G + 1], where each game's begin
+    first_setup, first_move : int64[G + 1], where each game's stones and moves begin
     setup_color, setup_point : int64[S]
     color, move : int64[T]; points or PASS
-    is_learned : uint8[T], whether the choice of a move is to be learned from
+    is_learned : uint8[T], whether to learn from the move
     """
 
     first_setup: np.ndarray
@@ -43,8 +43,8 @@ class Decisions(NamedTuple):
     Attributes
     ----------
     starts : int64[D + 1], where the candidates of each decision begin
-    chosen : int64[D], which candidate was played, counted from the decision's first
-    game, ply : int64[D], the game and the number of moves before
+    chosen : int64[D], index of the move played among the decision's candidates
+    game, ply : int64[D], the game and the number of earlier moves
     move : uint16[N], the candidates: points, or PASS
     features : uint8[N, N_GROUPS], see `move_features.FEATURES`
     shape : int32[N], the largest known shape
@@ -63,7 +63,7 @@ class Decisions(NamedTuple):
 
 
 def new_decisions(decisions: int, candidates: int) -> Decisions:
-    """Make room for decisions."""
+    """Allocate decisions."""
     chosen, game, ply = (np.zeros(decisions, np.int64) for _ in range(3))
     move, shape = np.zeros(candidates, np.uint16), np.zeros(candidates, np.int32)
     features = np.zeros((candidates, N_GROUPS), np.uint8)
@@ -83,7 +83,7 @@ def begin_game(b, games, g, zobrist):
 
 @njit
 def turn(b, color):
-    """Let a colour play, whoever played last."""
+    """Make it this colour's turn."""
     if b.to_play != color:
         b.to_play = color
         b.ko = 0
@@ -91,9 +91,9 @@ def turn(b, color):
 
 @njit(allocates=True)
 def describe_games(games, first, stop, tree, s, b, out):
-    """Describe all candidates of the moves to be learned from in games first to stop - 1.
+    """Compute the features of all candidates of the moves to learn from, in games first to stop - 1.
 
-    tree, s, b : `ShapeTree`, `Study` and a board record, of the games' board size
+    tree, s, b : `ShapeTree`, `Study` and a board record for the games' board size
     out : `Decisions` with enough room
 
     Returns the number of decisions. Moves that are not candidates, such as filling one's own eye, make none.
@@ -129,7 +129,7 @@ def describe_games(games, first, stop, tree, s, b, out):
 
 @njit(allocates=True)
 def see_games(games, growing, often, rings, s, b):
-    """Count the shapes around all candidates of the moves to be learned from; see `nested_shapes.see_shape`."""
+    """Count the shapes around all candidates of the moves to learn from; see `nested_shapes.see_shape`."""
     moves = np.empty(b.empties.shape[0] + 1, np.int64)
     for g in range(len(games.first_move) - 1):
         begin_game(b, games, g, s.zobrist)
@@ -143,7 +143,7 @@ def see_games(games, growing, often, rings, s, b):
 
 
 def grow_tree(games: GameTable, size: int, often: int, rings: int, room: int) -> GrowingTree:
-    """Find the shapes that were seen `often`, of up to so many rings; `room` limits the shapes that are counted."""
+    """Find the shapes of at most `rings` rings seen at least `often` times, counting at most `room` shapes."""
     growing = new_growing_tree(size, room)
     with compiling(f"patterns, {size}x{size}"):
         see_games(games, growing, often, rings, new_study(size), new_board(size))
@@ -151,7 +151,7 @@ def grow_tree(games: GameTable, size: int, often: int, rings: int, room: int) ->
 
 
 def decisions_of(games: GameTable, size: int, tree: ShapeTree) -> Decisions:
-    """Describe the candidates of all moves to be learned from."""
+    """Compute the features of the candidates of all moves to learn from."""
     s, b = new_study(size), new_board(size)
     parts: list[Decisions] = []
     n_games = len(games.first_move) - 1

@@ -1,6 +1,6 @@
-"""Liberties of chains, and ladders read out.
+"""Liberties of chains, and ladder reading.
 
-Start reading at `escapes`. A board record knows only whether a chain is in atari; `liberties_of` finds the liberties
+Start reading at `escapes`. A board record only shows whether a chain is in atari; `liberties_of` finds the liberties
 themselves. Ladders are read on a stack of board copies, because compiled code never undoes a move.
 """
 
@@ -13,23 +13,23 @@ import numpy as np
 from rlgo.base.jit import copy_record, njit
 from rlgo.go.board import EMPTY, is_legal, last_liberty, new_boards, play_stone
 
-MOST_NODES = 60  # positions that are read for a ladder; one with more of them counts as escaped
+MOST_NODES = 60  # most positions read for a ladder; beyond that the chain counts as escaped
 _STEPS = 62  # moves of each side in the longest ladder
 _MOST_REPLIES = 8
 # Columns of `LadderScratch.steps`.
 _N_REPLIES, _REPLY, _ATTACK, _FIRST, _SECOND = range(5)
-_NEXT_REPLY = 2  # as an attack: the reply has failed
+_NEXT_REPLY = 2  # in place of an attack: the reply has failed
 
 
 class LadderScratch(NamedTuple):
-    """What ladders are read on; numba cannot cache recursive functions, so this is the stack of one.
+    """An explicit stack for reading ladders, because numba cannot cache recursive functions.
 
     Attributes
     ----------
-    boards : board records: [2 i] has the owner of the chain to play in step i, [2 i + 1] its enemy
+    boards : board records: at [2 i] the owner of the chain is to play in step i, at [2 i + 1] its enemy
     replies : int64[_STEPS, 8], the owner's moves in each step
-    steps : int64[_STEPS, 5], their number, the one being tried, the enemy's attack being tried against it (0 or 1), and
-        the two liberties that it may attack from
+    steps : int64[_STEPS, 5], number of replies, current reply, current attack against it (0 or 1), and the two
+        liberties that the enemy may attack from
     nodes : int64[1], positions that may still be read
     """
 
@@ -69,7 +69,7 @@ def liberties_of(b, stone):
 def liberties_with(b, p, color):
     """Return the liberties, 3 for more, of the chain that a stone of `color` at empty point p would make.
 
-    Captures are not played out: the stones they would take off still stand.
+    Captures are not played out: captured stones stay on the board.
     """
     stride = b.stride
     first, second = 0, 0
@@ -112,12 +112,12 @@ def weakest_neighbour(b, stone, n_liberties):
 
 @njit
 def escapes(scratch, stone, only, zobrist):
-    """Return whether the chain at `stone`, in atari and its owner to play on boards[0], gets out of the ladder.
+    """Return whether the chain at `stone`, in atari with its owner to play on boards[0], escapes the ladder.
 
     The owner extends, or captures a chain in atari next to its own; the enemy then gives atari again. Three liberties
     are an escape, one is not. Ko is played by the rules of the board.
 
-    only : the one move that the owner may try first; 0 for any
+    only : the owner's only first move to try; 0 for any
     """
     steps = scratch.steps
     i = _begin_step(scratch, 0, stone, only)
@@ -172,7 +172,7 @@ def _try_reply(scratch, i, stone, zobrist):
 
 @njit
 def _try_attack(scratch, i, zobrist):
-    """Play the enemy's attack in step i; return whether the owner is to answer, which is step i + 1."""
+    """Play the enemy's attack in step i; return whether the owner must answer, in step i + 1."""
     p = scratch.steps[i, _FIRST + scratch.steps[i, _ATTACK]]
     if i + 1 == _STEPS or not is_legal(scratch.boards[2 * i + 1], p):
         return False
@@ -183,7 +183,7 @@ def _try_attack(scratch, i, zobrist):
 
 @njit
 def _list_replies(b, stone, replies):
-    """List what the owner of a chain in atari may try, and return how many moves there are."""
+    """List the replies of the owner of a chain in atari, and return their number."""
     n = 0
     p = last_liberty(b, np.int64(b.chain[np.uint64(stone)]))
     if is_legal(b, p):

@@ -1,7 +1,7 @@
 """Features of candidate moves: captures, ladders, fights, distances, and the shape around the move.
 
-Start reading at `study`, which looks at a position once, and `features_of`, which describes one move in it. A move has
-at most one feature of each group in `GROUPS`, and in addition its shape (`nested_shapes.py`). Moves are described so by
+Start reading at `study`, which analyses a position once, and `features_of`, which finds the features of one move. A
+move has at most one feature from each group in `GROUPS`, plus its shape (`nested_shapes.py`). The approach is that of
 Coulom 2007, "Computing Elo ratings of move patterns in the game of Go".
 """
 
@@ -25,7 +25,7 @@ from rlgo.moves.ladders import (
 )
 from rlgo.moves.nested_shapes import BORDER_NEAR, ENEMY_NEAR, OWN_NEAR
 
-# The groups of features and, of each, its features in words.
+# The groups of features, and the names of the features in each.
 GROUPS: dict[str, tuple[str, ...]] = {
     "captures": (
         "captures 1 stone", "captures 2 or 3 stones", "captures 4 stones or more",
@@ -69,15 +69,15 @@ _FAREST = 17
 
 
 class Study(NamedTuple):
-    """What `study` finds out about a position; P padded points.
+    """The results of `study` for a position; P padded points.
 
     Attributes
     ----------
     near, far : uint8[P], the code of each point in shapes (`nested_shapes.py`)
     n_liberties : uint8[P], of each chain at its representative; 3 for more
-    fate : uint8[P], of chains with one liberty: 1 if they escape when their owner plays. Of enemy chains with two: bits
-        0 and 1 say that a move at their first and second liberty catches them. Of own chains with two: 1 if the enemy
-        can catch them.
+    fate : uint8[P], for chains with one liberty: 1 if they escape when their owner plays. For enemy chains with two:
+        bits 0 and 1 are set if a move at their first or second liberty catches them. For own chains with two: 1 if the
+        enemy can catch them.
     liberties : int64[P, 2], two liberties of each chain at its representative
     rival : uint8[P], the fewest liberties of the enemies that touch a chain with one or two liberties
     features : int64[N_GROUPS], scratch of `features_of`
@@ -107,7 +107,7 @@ def new_study(size: int) -> Study:
 
 @njit
 def study(b, s):
-    """Look at a position: liberties, ladders and the codes of all points, for the colour to play."""
+    """Analyse a position for the colour to play: liberties, ladders and the codes of all points."""
     own = np.int64(b.to_play)
     for p in range(b.color.shape[0]):
         c = np.int64(b.color[np.uint64(p)])
@@ -132,7 +132,7 @@ def study(b, s):
 
 @inline_once
 def _read_chain(b, chain, is_own, s):
-    """Read what becomes of a chain with one or two liberties."""
+    """Read the fate of a chain with one or two liberties."""
     s.rival[chain] = weakest_neighbour(b, chain, s.n_liberties)
     if s.n_liberties[chain] == 1:
         s.fate[chain] = escapes_by(b, chain, 0, s.ladders, s.zobrist)
@@ -147,9 +147,9 @@ def _read_chain(b, chain, is_own, s):
 
 @njit
 def features_of(b, p, last_but_one, s):
-    """Find the features of a sensible move or a pass, one of each group: `s.features`, 0 where it has none.
+    """Put the features of a sensible move or a pass into `s.features`, one per group; 0 for none.
 
-    last_but_one : the move before the last one, PASS if there is none; `study` has looked at the position
+    Call `study` for the position first. last_but_one : the move before the last one, PASS if there is none
     """
     s.features[:] = 0
     if p == PASS:
@@ -168,7 +168,7 @@ def features_of(b, p, last_but_one, s):
 
 @inline
 def _distance(p, q, stride):
-    """Return the distance of two points, at least 2 (the stone may be gone, and p its point) and at most 17."""
+    """Return the distance between two points, at least 2 (the stone may be gone, and p its point) and at most 17."""
     dy, dx = abs(p // stride - q // stride), abs(p % stride - q % stride)
     return min(max(dx + dy + max(dx, dy), 2), _FAREST)
 

@@ -1,14 +1,14 @@
-"""Shapes around a move, nested in one another: the patterns of Stern, Herbrich & Graepel 2006, and of Coulom 2007.
+"""Nested shapes around a move: the patterns of Stern, Herbrich & Graepel 2006, and of Coulom 2007.
 
-Start reading at `shape_at`. A shape is what lies within some distance of an empty point, where the distance of (dx, dy)
-is |dx| + |dy| + max(|dx|, |dy|). It is described ring by ring, as one of its eight symmetric images, with "own" and
-"enemy" for colours. The first ring, the four neighbours, also knows how many liberties their chains have: one, two or
-more. The second completes the 3x3 square.
+Start reading at `shape_at`. A shape is all points within some distance of an empty point, where the distance of
+(dx, dy) is |dx| + |dy| + max(|dx|, |dy|). It is described ring by ring, as one of its eight symmetric images,
+with "own" and "enemy" for colours. The first ring, the four neighbours, also records how many liberties their chains
+have: one, two or more. The second completes the 3x3 square.
 
 Known shapes form a tree: a shape's parent is the same shape without its last ring. To find the largest known shape at
-a point, one walks down from the root while there is a child. This is the back-off: only shapes that were seen often
-enough become known, and large ones are only looked for where the smaller ones are known. Of the symmetric images, those
-with the smallest code of a ring go on to the next one, so that each shape has exactly one place in the tree.
+a point, walk down from the root while there is a child. This is the back-off: only shapes seen often enough become
+known, and large ones are only looked up where the smaller ones are known. Only the symmetric images with the smallest
+code for a ring are kept for the next one, so each shape has exactly one place in the tree.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from rlgo.base.settings import MOST_RINGS
 from rlgo.go.coords import from_row_col
 from rlgo.go.rules import n_points
 
-# Codes of a point: its state in the first ring, and in all others. Own and enemy stones in the first ring add the
-# number of liberties, 1 to 3.
+# Codes of a point: in the first ring, and in all others. In the first ring, the number of liberties, 1 to 3, is added
+# for own and enemy stones.
 EMPTY_NEAR, BORDER_NEAR, OWN_NEAR, ENEMY_NEAR = 0, 1, 1, 4
 OWN, ENEMY = 1, 2
 _NEAR_BITS, _FAR_BITS = 3, 2
-_CODE_BITS = np.uint64(24)  # of the widest ring
+_CODE_BITS = np.uint64(24)  # in the widest ring
 _NO_KEY = np.uint64(2**64 - 1)
 
 
@@ -49,7 +49,7 @@ RING_ENDS = np.cumsum([len(ring) for ring in RINGS])
 
 
 def _image(symmetry: int, dx: int, dy: int) -> tuple[int, int]:
-    """Return where a symmetry, 0 to 7, moves (dx, dy)."""
+    """Return the image of (dx, dy) under a symmetry, 0 to 7."""
     if symmetry & 4:
         dx, dy = dy, dx
     return (-dx if symmetry & 1 else dx), (-dy if symmetry & 2 else dy)
@@ -60,7 +60,7 @@ IMAGES = np.array([[_OFFSETS.index(_image(s, *at)) for at in _OFFSETS] for s in 
 
 @cache
 def places(size: int) -> np.ndarray:
-    """Return the points around each point, uint16[P, 72], ring by ring; 0, a border point, for those off the board."""
+    """Return the points around each point, uint16[P, 72], ring by ring; 0, a border point, if off the board."""
     around = np.zeros((n_points(size), len(_OFFSETS)), np.uint16)
     for row in range(size):
         for col in range(size):
@@ -91,8 +91,8 @@ class ShapeTree(NamedTuple):
 def make_tree(size: int, parents: np.ndarray, codes: np.ndarray, room: int = 0) -> ShapeTree:
     """Make the tree of some shapes for one board size.
 
-    parents, codes : int32[n], uint32[n], for shapes 1 to n: the shape inside it, and the code of its last ring
-    room : shapes that may be added
+    parents, codes : int32[n], uint32[n], for shapes 1 to n: the parent, and the code of the last ring
+    room : number of shapes that can be added
     """
     bits = max(4, int(2 * (len(parents) + room)).bit_length())
     tree = ShapeTree(
@@ -112,7 +112,7 @@ def _insert_all(tree, parents, codes):
 
 @inline
 def _slot_of(tree, parent, code):
-    """Return the place of a shape in the hash table, or where it would be inserted."""
+    """Return the slot of a shape in the hash table, or the slot to insert it."""
     key = np.uint64(parent) << _CODE_BITS | np.uint64(code)
     mask = np.uint64(len(tree.keys) - 1)
     mixed = key * np.uint64(0x9E3779B97F4A7C15)
@@ -148,7 +148,7 @@ def _ring_code(p, ring, alive, near, far, tree):
 def shape_at(p, near, far, tree):
     """Return the largest known shape around empty point p, 0 if there is none.
 
-    near, far : uint8[P], the code of each point for the first ring and for the others, see `move_features.study`
+    near, far : uint8[P], the code of each point in the first ring and in the others, see `move_features.study`
     """
     shape, alive = 0, 255
     for ring in range(MOST_RINGS):
@@ -161,12 +161,12 @@ def shape_at(p, near, far, tree):
 
 
 class GrowingTree(NamedTuple):
-    """A tree that learns which shapes there are, with room for N shapes.
+    """A tree that collects and counts shapes, at most N.
 
     Attributes
     ----------
     tree : `ShapeTree` with room for all
-    parents, codes, seen : int32[N + 1], uint32[N + 1], int64[N + 1] by shape; how often it was seen
+    parents, codes, seen : int32[N + 1], uint32[N + 1], int64[N + 1] by shape; `seen` counts occurrences
     used : int64[1], the number of shapes so far
     """
 
@@ -178,7 +178,7 @@ class GrowingTree(NamedTuple):
 
 
 def new_growing_tree(size: int, room: int) -> GrowingTree:
-    """Make a tree without shapes that may grow to `room` of them."""
+    """Make an empty tree that can grow to `room` shapes."""
     tree = make_tree(size, np.zeros(0, np.int32), np.zeros(0, np.uint32), room)
     n = room + 1
     parents, codes, seen = np.zeros(n, np.int32), np.zeros(n, np.uint32), np.zeros(n, np.int64)
@@ -187,7 +187,7 @@ def new_growing_tree(size: int, room: int) -> GrowingTree:
 
 @njit
 def see_shape(p, near, far, growing, often, rings):
-    """Count the shapes around point p, from the smallest on; a shape's children count once it was seen `often`."""
+    """Count the shapes around point p, smallest first; children count once their parent was seen `often` times."""
     shape, alive = 0, 255
     for ring in range(rings):
         code, alive = _ring_code(p, ring, alive, near, far, growing.tree)
@@ -207,7 +207,7 @@ def see_shape(p, near, far, growing, often, rings):
 
 
 def known_shapes(growing: GrowingTree, often: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the shapes that were seen often enough, numbered anew from 1, parents before children.
+    """Return the shapes seen at least `often` times, renumbered from 1, parents before children.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def rings_of(parents: np.ndarray) -> np.ndarray:
 
 
 def cells_of(shape: int, parents: np.ndarray, codes: np.ndarray) -> dict[tuple[int, int], int]:
-    """Return the code of each point of a shape, by (dx, dy): those of the first ring differ from all others."""
+    """Return the code of each point of a shape, by (dx, dy): codes in the first ring differ from the others."""
     chain = []
     while shape:
         chain.append(int(codes[shape - 1]))

@@ -1,4 +1,4 @@
-"""Patterns: how much each feature and each shape speaks for a move, learned from games; and the pattern file.
+"""Patterns: weights of move features and shapes, learned from games; and the pattern file.
 
 Start reading at `Patterns`, then `score_moves`. The probability that a player chooses a move is
 
@@ -35,11 +35,11 @@ FORMAT, VERSION = "rlgo-patterns", 1
 
 
 class Strengths(NamedTuple):
-    """What compiled code scores moves by.
+    """The weights by which compiled code scores moves.
 
     Attributes
     ----------
-    tree : `ShapeTree` of the board size
+    tree : `ShapeTree` for the board size
     shape_weights, feature_weights : float32[n + 1]; [0] is 0
     """
 
@@ -50,7 +50,7 @@ class Strengths(NamedTuple):
 
 @njit
 def score_moves(b, last_but_one, strengths, s, moves, x):
-    """Find x of all sensible moves and of a pass.
+    """Compute x for all sensible moves and a pass.
 
     b, last_but_one : the position, and the move before the last one (PASS if there is none)
     strengths, s : `Strengths` and `move_features.Study`
@@ -67,7 +67,7 @@ def score_moves(b, last_but_one, strengths, s, moves, x):
 
 @njit
 def score_move(b, p, last_but_one, strengths, s):
-    """Return x of a sensible move or a pass in a position that `move_features.study` has looked at."""
+    """Return x of a sensible move or a pass, after `move_features.study` of the position."""
     features_of(b, p, last_but_one, s)
     x = 0.0
     for group in range(N_GROUPS):
@@ -84,7 +84,7 @@ class Patterns:
     Attributes
     ----------
     parents, codes : int32[n], uint32[n], the known shapes 1 to n (`nested_shapes.make_tree`)
-    seen : int64[n], how often each was a candidate while shapes were being counted
+    seen : int64[n], how often each surrounded a candidate while shapes were counted
     shape_weights : float32[n + 1]; [0] is 0
     feature_weights : float32[len(FEATURES) + 1]; [0] is 0
     size : board size of the games
@@ -103,7 +103,7 @@ class Patterns:
         return f"<Patterns: {len(FEATURES)} features, {len(self.parents):,} shapes>"
 
     def strengths(self, size: int) -> Strengths:
-        """Return what compiled code needs on a board size."""
+        """Return the weights for compiled code on a board size."""
         return Strengths(make_tree(size, self.parents, self.codes), self.shape_weights, self.feature_weights)
 
     def probabilities(self, boards: Sequence[np.record], last_but_one: int = PASS) -> list[dict[int, float]]:
@@ -140,7 +140,7 @@ def save_patterns(path: str | Path, patterns: Patterns) -> None:
 
 
 def load_patterns(path: str | Path) -> Patterns:
-    """Read a pattern file. RlgoError if it is missing, damaged, no pattern file, or of other features."""
+    """Read a pattern file. RlgoError if it is missing, damaged, not a pattern file, or has other features."""
     meta, arrays = read_archive(path, "pattern file", FORMAT, VERSION)
     with intact(path, "a pattern file"):
         parents, codes, seen = arrays["parents"], arrays["codes"], arrays["seen"].astype(np.int64)
@@ -156,12 +156,12 @@ def load_patterns(path: str | Path) -> Patterns:
 
 
 def find_patterns(name: str | Path, size: int = DEFAULT_SIZE) -> Path:
-    """Find the pattern file that a user names.
+    """Find a pattern file by path or name.
 
     Parameters
     ----------
-    name : a path, or the name of shipped patterns, such as ``9x9``. Empty: the shipped patterns for boards of this
-        `size`, or for the nearest size that has any
+    name : a path, or the name of shipped patterns, such as ``9x9``. Empty: the shipped patterns for this board
+        `size`, or for the nearest one that has any
 
     Raises
     ------
@@ -177,7 +177,7 @@ def _with_zero(weights: np.ndarray) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------------------------------
-# For people
+# Display
 # ---------------------------------------------------------------------------------------------
 
 
@@ -196,8 +196,8 @@ def describe(patterns: Patterns) -> str:
 def show(patterns: Patterns, top: int = 10, unicode: bool = True) -> str:
     """Draw the strongest and the weakest shapes, and list the features by weight.
 
-    Own stones are Black's. * is the move, # is off the board; the captions have the weight, how often the shape was
-    seen, and the liberties of the stones next to the move where these are few: below, left, right, above.
+    Own stones are Black's; * is the move, # is off the board. Captions show the weight, how often the shape was seen,
+    and the liberties of stones next to the move if they are few: below, left, right, above.
     """
     order = np.argsort(-patterns.shape_weights[1:], kind="stable") + 1
     parts = []

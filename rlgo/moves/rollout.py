@@ -1,8 +1,8 @@
-"""Default policies: how a simulation is played out beyond what has been learned.
+"""Default policies, which play simulations to the end.
 
-Start reading at `playout`, then `mogo_move`. A policy that is learned is in `softmax_policy.py`. MoGo's is from Gelly,
-Wang, Munos & Teytaud 2006, "Modification of UCT with patterns in Monte-Carlo Go". It answers the opponent's last stone
-by the first of these that applies: save own stones just put into atari; play a pattern on one of the eight points
+Start reading at `playout`, then `mogo_move`. The learned policy is in `softmax_policy.py`. MoGo's is from Gelly, Wang,
+Munos & Teytaud 2006, "Modification of UCT with patterns in Monte-Carlo Go". It answers the opponent's last stone by the
+first of these rules that applies: save own stones just put into atari; play a pattern on one of the eight points
 around that stone; capture anything; play a uniformly random move.
 """
 
@@ -91,9 +91,9 @@ def check_kind(policy: DefaultPolicy) -> None:
 def rollout_dtype(size: int) -> np.dtype:
     """Return the record type of the default policies' scratch for one board (P padded points).
 
-    Fields of MoGo's; those of the softmax policy are in `softmax_policy.softmax_fields`
+    Fields for MoGo's policy; for those of the softmax policy see `softmax_policy.softmax_fields`
     ------
-    n_atari, atari[P] : one stone of each chain that was in atari when last seen; some may have gone since
+    n_atari, atari[P] : one stone of each chain in atari when last checked; some may be gone
     is_listed[P] : the stones in `atari`
     moves[P] : candidates
     """
@@ -173,9 +173,9 @@ def default_move(b, policy, r, rules, rng):
 
 @inline
 def is_hopeless(b, komi):
-    """Apply the mercy rule: over half the board is stones, and one side has under half the other's and loses.
+    """Apply the mercy rule: stones fill over half the board, and one side has under half the other's and loses.
 
-    With an ordinary komi such a side always loses; with a large one it might not.
+    With an ordinary komi such a side always loses; with a large one it may not.
     """
     black, white = np.int64(b.n_stones[1]), np.int64(b.n_stones[2])
     if 2 * (black + white) <= b.board_size * b.board_size or not (2 * black < white or 2 * white < black):
@@ -215,7 +215,7 @@ def mogo_candidates(b, policy, r, patterns):
 
 @inline
 def _saving_moves(b, r, last):
-    """List moves that save own chains which the stone at `last` put into atari: extensions and captures."""
+    """List moves that save own chains put into atari by the stone at `last`: extensions and captures."""
     n = 0
     stride = b.stride
     for q in (last - stride, last - 1, last + 1, last + stride):
@@ -239,7 +239,7 @@ def _saves(b, r, p, chain, n):
         for q in (stone - stride, stone - 1, stone + 1, stone + stride):
             if b.color[np.uint64(q)] == 3 - color:
                 taken = last_liberty(b, np.int64(b.chain[np.uint64(q)]))
-                # The same capture may be found from several stones: it is a candidate once.
+                # The same capture may be found from several stones; list it once.
                 if taken != 0 and taken != b.ko and not _is_candidate(r, taken, n):
                     r.moves[np.uint64(n)] = taken
                     n += 1
@@ -263,8 +263,8 @@ def _pattern_moves(b, policy, r, patterns, last):
     n = 0
     color = np.int64(b.to_play)
     stride = np.int64(b.stride)
-    # Read five rows of five colours, two bits each, once for all eight points. What lies two steps beyond the border is
-    # read too (or something else in its place), but no point on the board sees it.
+    # Read five rows of five colours, two bits each, once for all eight points. Points two steps beyond the border may
+    # read unrelated data, but no point on the board uses it.
     top = b.color.shape[0] - 1
     far = max(last - 2 * stride - 2, 0)
     row_0 = _row(b, far if far + 4 < top else 0)
@@ -304,7 +304,7 @@ def _row(b, start):
 
 @inline
 def _is_playable(b, policy, p, color):
-    # No pattern matches in an eye of the player's own.
+    # No pattern matches in an own eye.
     if not is_legal(b, p):
         return False
     return not policy.self_atari or liberties_after(b, p, color) != 1
@@ -312,7 +312,7 @@ def _is_playable(b, policy, p, color):
 
 @inline
 def _capturing_moves(b, r):
-    """List the moves that capture a chain in atari, and forget chains that no longer are."""
+    """List the moves that capture a chain in atari, and drop chains no longer in atari."""
     n = 0
     i = 0
     while i < r.n_atari:

@@ -1,12 +1,12 @@
-"""Softmax regression of the patterns: the weights under which the moves that were played are most probable.
+"""Softmax regression of the patterns: find the weights that make the moves played most probable.
 
 Start reading at `fit`. The penalised log-likelihood,
 
     sum over decisions of log P(the move played) - l2 / 2 * |w|^2,
 
-is concave, and L-BFGS climbs it. A shape's weight is the sum of its own part and of its parents'; the penalty is on the
-parts. So a shape that was seen rarely stays near the weight of the smaller shape inside it, and many-ringed shapes only
-speak up where there is evidence.
+is concave and is maximised by L-BFGS. A shape's weight is the sum of its own part and its parents' parts; the penalty
+is on the parts. So the weight of a rare shape stays near that of the smaller shape inside it, and large shapes only
+deviate where there is evidence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rlgo.moves.move_features import FEATURES, N_GROUPS
 
 @njit(allocates=True)
 def likelihood(decisions, feature_weights, shape_weights, feature_gradient, shape_gradient):
-    """Return the log-likelihood of the moves that were played, and add its gradient to the two arrays, float64."""
+    """Return the log-likelihood of the moves played, and add its gradient to the two arrays, float64."""
     total = 0.0
     p = np.zeros(MAX_SIZE * MAX_SIZE + 1)
     for d in range(len(decisions.chosen)):
@@ -58,7 +58,7 @@ def add_parents(parts, parents):
 
 @njit
 def add_children(gradient, parents):
-    """Turn the gradient by weights into that by parts: each adds its children's, in place."""
+    """Turn the gradient with respect to weights into that of parts, in place: each adds its children's."""
     for i in range(len(parents) - 1, -1, -1):
         gradient[parents[i]] += gradient[i + 1]
 
@@ -71,10 +71,10 @@ def fit(
 
     Parameters
     ----------
-    decisions : what to learn from
-    parents : int32[n], of the shapes
+    decisions : the decisions to learn from
+    parents : int32[n], the parents of the shapes
     l2 : the penalty
-    iterations : of L-BFGS, at most
+    iterations : maximum number of L-BFGS iterations
     report : called after each one with the mean log-likelihood
 
     Returns
@@ -107,11 +107,11 @@ def climb(
     likelihood: Callable[[np.ndarray], tuple[float, np.ndarray]], n: int, l2: float, iterations: int,
     report: Callable[[float], None], bounds: Sequence[tuple[float | None, float | None]] | None = None,
 ) -> np.ndarray:  # fmt: skip
-    """Find the weights that maximise a log-likelihood less l2 / 2 times their square, by L-BFGS from 0, float64[n].
+    """Maximise a log-likelihood minus l2 / 2 * |w|^2 over the weights w, float64[n], by L-BFGS from 0.
 
     likelihood : returns the log-likelihood of weights and its gradient
     report : called after each iteration with the latest log-likelihood
-    bounds : of each weight
+    bounds : bounds of each weight
     """
     from scipy.optimize import minimize  # slow to load
 

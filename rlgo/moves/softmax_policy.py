@@ -1,27 +1,27 @@
-"""A default policy that is learned: a softmax over local features, fast enough for simulations.
+"""A learned default policy: a softmax over local features, fast enough for simulations.
 
 From Silver & Tesauro 2009, "Monte-Carlo simulation balancing": P(a) = exp(x_a) / sum over all sensible moves b of
 exp(x_b), where x_a is the sum of the weights of a's features:
 
 * its *shape*: the 3x3 square around it, in which the four adjacent chains may be in atari;
-* next to the last move (the eight points around it): another weight for the same shape, as an *answer*;
+* on the eight points around the last move: another weight for the same shape, as an *answer*;
 * the flags of `FLAGS`, and self-atari.
 
 It is a negative result. The best of eight ways to learn the weights, REINFORCE, wins 50 % against MoGo's handcrafted
-policy with equal simulations, and 27.5 % (15.3 to 44.4) with equal time, as it plays less than half as many; nothing
-that was balanced won more than 42.5 % (docs/knowledge.md). MoGo's stays the default.
+policy with equal simulations, and 27.5 % (15.3 to 44.4) with equal time, as it plays less than half as many; no
+balanced policy won more than 42.5 % (docs/knowledge.md). MoGo's stays the default.
 
-Start reading at `draw_softmax`, then `_renew`; `SoftmaxPolicy` is what is learned and kept in files. Its gradient is in
-`rlgo/learning/balancing.py`, what learns and measures it in the package `train.playouts`.
+Start reading at `draw_softmax`, then `_renew`; `SoftmaxPolicy` holds the learned weights. The gradient is in
+`rlgo/learning/balancing.py`, training and evaluation in the package `train.playouts`.
 
 What makes it fast
 ------------------
-* A point's shape is a code of 20 bits, kept up to date move by move. Only an atari is not next to a changed point; a
-  chain in atari has one liberty, so it concerns one more point.
-* exp(x) of both colours, of every point, and their sums over blocks of 16 points stay up to date too. They are whole
-  numbers, so that sums stay exact. Only the few points with flags are weighed anew at each move.
-* Self-atari is looked for only where the draw falls, and then rejected with probability 1 - exp(x). That leaves exactly
-  the softmax, but takes a weight of 0 or less.
+* A point's shape is a code of 20 bits, updated move by move. Only ataris can change away from the changed points; a
+  chain in atari has one liberty, so this affects one more point.
+* exp(x) of both colours at every point, and its sums over blocks of 16 points, are updated too. They are integers, so
+  sums stay exact. Only the few points with flags are weighed again at each move.
+* Self-atari is only checked for the move drawn, which is then rejected with probability 1 - exp(x). This gives exactly
+  the softmax, but requires a weight of at most 0.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ from rlgo.go.mogo_patterns import neighbourhood
 FORMAT, VERSION = "rlgo-softmax-policy", 1
 NOT_SOFTMAX = -1
 
-# Flags of a move, which are features: bit i of a flag is FLAGS[i]. The first only selects the weights of answers.
+# Flags of a move, which are features: bit i is FLAGS[i]. The first only selects the weights of answers.
 FLAGS = ("next to the last move", "diagonal to it", "next to the last move but one", "saves", "recaptures")
 _NEAR, _DIAGONAL, _BEFORE, _SAVES, _RECAPTURES = 1, 2, 4, 8, 16
-OTHERS = (*FLAGS[1:], "self-atari")  # features that are no shapes
+OTHERS = (*FLAGS[1:], "self-atari")  # features that are not shapes
 _MOST_SPECIAL = 32  # points with flags, and the ko
 
 _CODES = 1 << 20
-_UNIT = 1 << 16  # what exp(0) is as a whole number
+_UNIT = 1 << 16  # exp(0) as an integer
 _MOST_X = 9.0  # limits of x in the tables, so that they and all sums stay whole numbers in range
 _MOST_WEIGHT = float(1 << 44)
 LEAST_SELF_ATARI = -5.0
 
 # The places of a code, from the lowest bits: the row below from left to right, left, right, the row above.
 _PLACES = tuple((dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if (dy, dx) != (0, 0))
-ADJACENT = (1, 3, 4, 6)  # whose ataris are bits 16 to 19
-# The place that each symmetry brings to each place.
+ADJACENT = (1, 3, 4, 6)  # bits 16 to 19 mark their ataris
+# By symmetry and place: the place that is moved there.
 SYMMETRIES = [
     [_PLACES.index((a * at[first], b * at[1 - first])) for at in _PLACES]
     for first in (0, 1)
@@ -73,7 +73,7 @@ SYMMETRIES = [
 
 
 class Shapes(NamedTuple):
-    """All shapes around a sensible move, alike under rotation and reflection.
+    """All shapes around a sensible move, up to rotation and reflection.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Shapes(NamedTuple):
 
 @cache
 def all_shapes() -> Shapes:
-    """List all shapes, for the player whose stones have the code of Black."""
+    """List all shapes, for a player whose own stones are coded as Black."""
     codes = np.arange(_CODES, dtype=np.uint32)
     colors = [codes >> 2 * i & 3 for i in range(8)]
     atari = [codes >> 16 + i & 1 for i in range(4)]
@@ -109,7 +109,7 @@ def all_shapes() -> Shapes:
 
 
 def _is_sensible(colors: list[np.ndarray], atari: list[np.ndarray]) -> np.ndarray:
-    """Return which codes are of points on a board where the colour of code 1 may sensibly play, but for ko."""
+    """Return which codes can occur on a board and are sensible moves for the colour of code 1, ko aside."""
     is_border = np.stack([c == BORDER for c in colors])
     side = {
         (axis, step): is_border[[i for i, at in enumerate(_PLACES) if at[axis] == step]].all(0)
@@ -136,14 +136,14 @@ def _is_sensible(colors: list[np.ndarray], atari: list[np.ndarray]) -> np.ndarra
 
 
 class Tables(NamedTuple):
-    """What simulations weigh moves by: exp(x) as whole numbers, where 65536 is 1.
+    """The weights of moves in simulations: exp(x) as integers, where 65536 is 1.
 
     Attributes
     ----------
-    shape : uint32[2^20], by the code that the player sees; 0 for codes that are no sensible moves
+    shape : uint32[2^20], by the code as the player sees it; 0 for codes that are not sensible moves
     answer : uint32[2^20], the same next to the last move
     flags : float64[32], the factor of each set of flags
-    self_atari : float64[1], the probability that a draw of a self-atari stands
+    self_atari : float64[1], the probability that a self-atari is accepted when drawn
     """
 
     shape: np.ndarray
@@ -154,11 +154,11 @@ class Tables(NamedTuple):
 
 @dataclass(frozen=True)
 class SoftmaxPolicy:
-    """The weights of a softmax policy; they fit boards of any size.
+    """The weights of a softmax policy, for boards of any size.
 
     Attributes
     ----------
-    theta : float32[K], of the shapes of `all_shapes`, of the same as answers, to be added, and of `OTHERS`
+    theta : float32[K], weights of the shapes of `all_shapes`, extra weights of the same as answers, and of `OTHERS`
     provenance : how they were learned: method, settings, targets, versions (JSON)
     """
 
@@ -166,7 +166,7 @@ class SoftmaxPolicy:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def tables(self) -> Tables:
-        """Return what simulations need. Weights beyond the range of the tables are cut off."""
+        """Return the tables for simulations. Weights beyond their range are clipped."""
         return make_tables(self.theta.astype(np.float64))
 
 
@@ -197,9 +197,9 @@ def softmax_fields(points: int) -> list[tuple[Any, ...]]:
     Fields
     ------
     weight[2, 16 n], block[2, n] : exp(x) by colour and point, and its sums over 16 points
-    code[P] : of each point; 20 bits
+    code[P] : the code of each point; 20 bits
     last, before : the last move, and the one before
-    n_special, special[], kept[] : the points with flags, and what `weight` was without them
+    n_special, special[], kept[] : the points with flags, and their `weight` without flags
     flags[P] : bits of `FLAGS`
     """
     blocks = -(-points // 16)
@@ -218,7 +218,7 @@ def softmax_fields(points: int) -> list[tuple[Any, ...]]:
 
 # ---------------------------------------------------------------------------------------------
 # Choosing a move. `rollout.py` calls `begin_softmax`, `draw_softmax` and `follow_softmax` for every default policy;
-# where there are no tables, the compiler leaves nothing of them.
+# without tables, they compile to nothing.
 # ---------------------------------------------------------------------------------------------
 
 
@@ -260,7 +260,7 @@ def is_self_atari(b, p):
 
 @njit
 def weigh_specials(b, tables, r):
-    """Change the weights of the colour to play where moves have flags, and take the ko away."""
+    """Apply flags to the weights of the colour to play, and exclude the ko."""
     r.n_special = 0
     if r.last != PASS:
         _flag_around(b, r, np.int64(r.last), _NEAR, _DIAGONAL)
@@ -339,7 +339,7 @@ def begin_softmax(b, tables, r):
     r.block[:] = 0
     r.flags[:] = 0
     r.last = np.int64(b.changed[0]) if b.n_changed > 0 else PASS
-    r.before = PASS  # a board does not know the last move but one
+    r.before = PASS  # a board does not record the last move but one
     for row in range(1, b.board_size + 1):
         for p in range(row * b.stride + 1, row * b.stride + 1 + b.board_size):
             r.code[np.uint64(p)] = neighbourhood(b, p)
@@ -386,7 +386,7 @@ def follow_softmax(b, tables, r):
 
 @inline
 def _free_chains(b, tables, r):
-    """Look again at all ataris after a capture, which may have saved chains far away."""
+    """Check all ataris again after a capture, which may have saved chains far away."""
     for i in range(b.n_empty):
         q = np.int64(b.empties[np.uint64(i)])
         if r.code[np.uint64(q)] > 0xFFFF:
@@ -408,7 +408,7 @@ def _renew_around(b, tables, r, p):
 
 @njit
 def _see_ataris(b, r, p):
-    """Write into the code of empty point p which adjacent chains are in atari."""
+    """Record in the code of empty point p which adjacent chains are in atari."""
     stride = np.int64(b.stride)
     bits = np.uint32(0)
     bit = np.uint32(1 << 16)
@@ -433,7 +433,7 @@ def _renew(b, tables, r, p):
 
 @inline
 def _set_weight(r, c, p, weight):
-    """Set the weight of a point for colour index c, and keep the sums."""
+    """Set the weight of a point for colour index c, and update the sums."""
     change = weight - r.weight[np.uint64(c), np.uint64(p)]
     r.weight[np.uint64(c), np.uint64(p)] = weight
     r.block[np.uint64(c), np.uint64(p >> 4)] += change
@@ -441,7 +441,7 @@ def _set_weight(r, c, p, weight):
 
 @inline
 def seen_by(color, code):
-    """Return a code as the player sees it, whose own stones look like Black's."""
+    """Return a code from the player's point of view: own stones as Black's."""
     if color == BLACK:
         return code
     own, enemy = code & np.uint32(0x5555), code >> np.uint32(1) & np.uint32(0x5555)
@@ -463,7 +463,7 @@ def save_softmax_policy(path: str | Path, policy: SoftmaxPolicy) -> None:
 
 
 def find_softmax_policy(name: str | Path) -> Path:
-    """Find the policy file that a user names: a path, or ``9x9``, the shipped one, for which an empty name stands, too.
+    """Find a policy file by its path; ``9x9`` or an empty name stands for the shipped one.
 
     Raises RlgoError if there is no such file.
     """
@@ -474,7 +474,7 @@ def find_softmax_policy(name: str | Path) -> Path:
 
 
 def load_softmax_policy(path: str | Path) -> SoftmaxPolicy:
-    """Read a policy file. RlgoError if it is missing, damaged, no policy file, or of other features."""
+    """Read a policy file. RlgoError if it is missing, damaged, not a policy file, or has other features."""
     meta, arrays = read_archive(path, "file of a softmax policy", FORMAT, VERSION)
     with intact(path, "a softmax policy"):
         shape, answer, last = arrays["shape"], arrays["answer"], arrays["weights_of_others"]

@@ -1,1 +1,1 @@
-"""Players and the sessions that they play in: the interface of a player, ownership, GTP."""
+"""Players and game sessions: the player interface, ownership, GTP."""

@@ -1,7 +1,7 @@
 """Ownership by playouts: the expected owner of each point, the dead stones, and the score without them.
 
-Start reading at `Ownership.of`. It serves people and servers that want to end a game before it is played out; search
-and learning count every stone on the board as alive.
+Start reading at `Ownership.of`. It allows users and servers to end a game before it is played out; search and learning
+count every stone on the board as alive.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ CERTAIN = 0.95  # a game counts as decided if one side wins this share of playou
 def play_out_owners(boards, policy, r, rules, n, rng, owned):
     """Run n playouts from boards[0], and add 1 to owned[p] (int64) where Black owns point p at the end, -1 for White.
 
-    The owner is the colour of the stone there at the end, or of all neighbours of an empty point. boards[1] is scratch.
-    Returns the sum of z.
+    The owner is the colour of the stone there at the end or, for an empty point, of all its neighbours. boards[1] is
+    scratch. Returns the sum of z.
     """
     b = boards[1]
     max_moves = 3 * boards[0].board_size * boards[0].board_size
@@ -49,7 +49,7 @@ def play_out_owners(boards, policy, r, rules, n, rng, owned):
 
 
 class Ownership:
-    """The outcome of many playouts of a position.
+    """Results of many playouts of a position.
 
     Attributes
     ----------
@@ -97,13 +97,13 @@ class Ownership:
         return list(chains.values())
 
     def dead(self) -> list[list[int]]:
-        """List the chains whose points mostly end up as the opponent's."""
+        """List the dead chains: those on points that mostly end up as the opponent's."""
         sign = {BLACK: -1, WHITE: 1}
         color = self._game.board.color
         return [c for c in self.chains if sign[int(color[c[0]])] * self._owned[c].mean() >= 2 * _DEAD - 1]
 
     def territory(self, color: int) -> list[int]:
-        """List the empty points that mostly end up as a colour's; for EMPTY, those that end up as nobody's."""
+        """List the empty points that mostly end up as a colour's; for EMPTY, as neutral."""
         empty = np.flatnonzero(self._game.board.color == EMPTY).tolist()
         return [p for p in empty if self._owner(p) == color]
 
@@ -111,7 +111,7 @@ class Ownership:
         return EMPTY if abs(self._owned[p]) < 2 * _DEAD - 1 else BLACK if self._owned[p] > 0 else WHITE
 
     def without_dead(self) -> Game:
-        """Return the position without its dead stones. Its score is that of a game that both sides agree to end."""
+        """Return the position without its dead stones. Its score is that of a game ended by agreement."""
         game = self._game
         rest = Game(game.size, game.komi)
         dead = self.dead()

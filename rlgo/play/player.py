@@ -1,4 +1,4 @@
-"""Players: the `Player` protocol, which sessions and matches are written against, and the two simplest players.
+"""Players: the `Player` protocol, used by sessions and matches, and the two simplest players.
 
 Start reading at `Player`.
 """
@@ -30,7 +30,7 @@ Seed = int | np.random.SeedSequence | None
 
 
 def name_of_move(move: int, size: int) -> str:
-    """Return the name of what `Player.genmove` answers: a vertex, ``pass`` or ``resign``."""
+    """Return the name of a result of `Player.genmove`: a vertex, ``pass`` or ``resign``."""
     return "resign" if move == RESIGN else to_vertex(move, size)
 
 
@@ -54,21 +54,21 @@ class Candidate(NamedTuple):
 
 
 class SearchStatistics(NamedTuple):
-    """What a player believes about one position, during a search or after it: the numbers behind its candidates.
+    """Statistics of a search, during or after it: the numbers behind the candidates of a position.
 
     Attributes
     ----------
-    kind : which columns there are: ``tree``, ``memory``, ``depth`` or ``values``
+    kind : the kind of columns: ``tree``, ``memory``, ``depth`` or ``values``
     moves : m points, or PASS, best first
-    columns : by name, float64[m], NaN where there is no number. ``value`` is what the player decides by; values are
+    columns : by name, float64[m], NaN where there is no number. The player decides by ``value``; values are
         P(Black wins)
-    lines : principal variations of the first moves, as far as the player knows any
-    done : simulations so far, or positions valued, according to `unit`
+    lines : principal variations of the first moves, as far as known
+    done : simulations so far, or positions valued; see `unit`
     unit : ``simulations`` or ``positions``
     depth : the longest path in the tree, the plies of the learned policy, or the last depth that is complete
     size : nodes of the tree, weights in use, or entries of the transposition table in use
-    n_bytes : the memory that they take
-    depths : of iterative deepening: its result at each depth (`deepening.AlphaBetaResult`)
+    n_bytes : their memory
+    depths : for iterative deepening: the result at each depth (`deepening.AlphaBetaResult`)
     """
 
     kind: str
@@ -231,7 +231,7 @@ class Player(Protocol):
 
 
 def statistics_of(candidates: list[Candidate]) -> SearchStatistics:
-    """Return what candidates alone tell: values, visits and principal variations."""
+    """Return the statistics that candidates contain: values, visits and principal variations."""
     columns = {
         "value": np.array([c.value for c in candidates]),
         "visits": np.array([c.visits for c in candidates], np.float64),
@@ -241,14 +241,14 @@ def statistics_of(candidates: list[Candidate]) -> SearchStatistics:
 
 
 def check_player(name: str, player: Any) -> Any:
-    """Return a player. RlgoError, ``name = player: expected ...``, for anything but an object of a subclass."""
+    """Return the player. RlgoError, ``name = player: expected ...``, unless it is an object of a subclass."""
     if Player not in type(player).__mro__:
         raise RlgoError(f"{name} = {shown(player)}: expected a player: a subclass of rlgo.Player, or from make_player")
     return player
 
 
 def check_size(player: Player, game: Game) -> None:
-    """Raise an RlgoError if the player does not support the board size of `game`, or if it is no game."""
+    """Raise an RlgoError if the player does not support the board size of `game`, or if `game` is not a game."""
     One(Game).check("game", game)
     if player.sizes is not None and game.size not in player.sizes:
         raise RlgoError(f"{player.name}: plays on {known_sizes(player.sizes)}, found {game.size}x{game.size}")
@@ -393,12 +393,12 @@ def ranked(game: Game, values: np.ndarray, visits: int = 1) -> list[Candidate]:
 
 
 def places_of(moves: list[int], size: int) -> list[int]:
-    """Return where the values of moves stand in an array by row * size + col, then PASS."""
+    """Return the indices of moves in an array ordered by row * size + col, then PASS."""
     return [-1 if p == PASS else int(np.dot(to_row_col(p, size), (size, 1))) for p in moves]
 
 
 def greedy_move(game: Game, values: np.ndarray, rng: np.random.Generator) -> int:
-    """Choose the sensible move with the best afterstate for the side to play, or PASS if there is nothing to try.
+    """Choose the sensible move with the best afterstate for the side to play; PASS if there is nothing to try.
 
     Exact ties are broken uniformly at random.
 

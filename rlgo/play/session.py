@@ -7,7 +7,7 @@ GTP, the terminal, the CGOS client and the web page are front ends to a session.
     point = session.genmove()
     print(to_vertex(point, 9), session.result())
 
-Start reading at `GameSession.genmove`. A session works with points and colours; the front ends turn them into text.
+Start reading at `GameSession.genmove`. A session works with points and colours; front ends convert them to text.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class GameSession:
         self._announced_end = False
         self._own_move_last = False  # whether the last change to the game was a move by the player
         self._make = make
-        self._made: dict[int, Player] = {}  # by board size: what a player has learned is there when its size returns
+        self._made: dict[int, Player] = {}  # by board size, so that learned weights survive changes of size
         self.game = Game(size, komi)
         self._made[size] = self._player_for(size)
         self._prepare(player, size)
@@ -177,7 +177,7 @@ class GameSession:
             self.player = player
             self.player.start_clock(self.clock.settings)
         n = min(len(game.moves), len(self.game.moves))
-        if n == 0 or game.moves[:n] != self.game.moves[:n]:  # not the same game, some moves later or taken back
+        if n == 0 or game.moves[:n] != self.game.moves[:n]:  # not the same game with moves added or taken back
             self._announced_end = False
         self.game = game.copy()
         self._own_move_last = False
@@ -297,7 +297,7 @@ class GameSession:
         if p in game.allowed:
             return p
         with self._player_at_work():
-            ranked = [c.move for c in self.player.candidates(game)]  # one that wants to pass may rank nothing else
+            ranked = [c.move for c in self.player.candidates(game)]  # a player that wants to pass may rank nothing else
         return next((q for q in (*ranked, *game.sensible_moves()) if q in game.allowed), PASS)
 
     def undo(self, n: int = 1) -> None:
@@ -430,10 +430,10 @@ class GameSession:
 
     @contextlib.contextmanager
     def _player_at_work(self) -> Iterator[None]:
-        """Turn a bug in the player into an RlgoError, and print its traceback."""
+        """Turn a bug in the player into an RlgoError, and print the traceback."""
         try:
             yield
-        except (RlgoError, BrokenPipeError):  # nobody reads the report of a search any more
+        except (RlgoError, BrokenPipeError):  # the reader of the reports is gone
             raise
         except Exception as error:
             print_bug()
@@ -469,7 +469,7 @@ class GameSession:
         return self.result() if self.game.is_over() else None
 
     def _settled(self, game: Game) -> Game:
-        """Return a game without its dead stones, unless all count as alive or somebody has resigned."""
+        """Return a game without its dead stones, unless all count as alive or a side has resigned."""
         return game if self.all_alive or game.resigned else Ownership.of(game).without_dead()
 
     def _may_end(self, game: Game) -> bool:
@@ -490,7 +490,7 @@ class GameSession:
         if all(game.board.color[chain[0]] == game.to_play for chain in Ownership.of(game).dead()):
             return self.player.genmove(game)
         while game.moves and game.moves[-1][1] == PASS:
-            game = game.copy()  # hide the pass: it might be answered with a pass
+            game = game.copy()  # hide the pass, which might be answered with a pass
             game.moves.pop()
         p = self.player.genmove(game)
         if p in (PASS, RESIGN):
@@ -499,7 +499,7 @@ class GameSession:
         return p
 
     def _announce_end(self) -> None:
-        """Notify the player if the game is over: once a game, even if the end is undone and reached again."""
+        """Notify the player if the game is over: once per game, even if the end is undone and reached again."""
         if self.game.is_over():
             self._announce(self.game)
 
@@ -509,7 +509,7 @@ class GameSession:
         self._announced_end = True
         try:
             self.player.end_game(game, self._settled(game).outcome)
-        except RlgoError as error:  # the move has been played: it does not fail
+        except RlgoError as error:  # the move has been played and must not fail
             print_note(str(error))
         except Exception:
             print_bug()
@@ -531,12 +531,12 @@ class _Reporter:
 
 
 def print_note(text: str) -> None:
-    """Print a line on standard error, if that can still be written."""
+    """Print a line on standard error, if it is still writable."""
     with contextlib.suppress(OSError, ValueError):
         print(f"rlgo: {text}", file=sys.stderr)
 
 
 def print_bug() -> None:
-    """Print the traceback of the exception being handled on standard error, if that can still be written."""
+    """Print the traceback of the current exception on standard error, if it is still writable."""
     with contextlib.suppress(OSError, ValueError):
         traceback.print_exc(file=sys.stderr)

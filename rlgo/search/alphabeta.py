@@ -1,8 +1,8 @@
 """Alpha-beta search on a value function, in compiled code. TD paper, Sections 3.3.5 and 6.1.
 
-Start reading at `negamax`. The search has full width, as the paper's, unless late moves are reduced. How it deepens, in
-one thread or several, is in `deepening.py`. Values are logits, x = phi(s) . theta, for the colour to play: they sort
-like V and need no sigmoid. A finished game is worth WON_LOGIT or -WON_LOGIT.
+Start reading at `negamax`. The search has full width, like the paper's, unless late moves are reduced. Iterative
+deepening, in one thread or several, is in `deepening.py`. Values are logits, x = phi(s) . theta, for the colour to
+play: they sort like V and need no sigmoid. A finished game is worth WON_LOGIT or -WON_LOGIT.
 
 What makes it fast
 ------------------
@@ -12,8 +12,8 @@ What makes it fast
   (`value.best_afterstate`).
 * Every enhancement that prunes more than plain alpha-beta can be switched off (`Options`). Only null moves and late
   move reductions, which are off by default, change the result.
-* Entries of the transposition table are written without locks, also where several threads share it: a torn one does not
-  fit its key (Hyatt and Mann 2002).
+* The transposition table is written without locks, even if several threads share it: a torn entry does not match its
+  key (Hyatt and Mann 2002).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ TABLE_BITS = Whole(ge=4, le=28)
 WON_LOGIT = 1e6  # far above any logit
 _WIDTH = 1e-9  # width of a null window: less than the grid of a fused table's weights, unless all are below 2^-11
 _EXACT, _LOWER, _UPPER = 1, 2, 3
-_NULL = -1  # the number of the null move, which a node tries before its moves 0, 1, ...
+_NULL = -1  # the null move, which a node tries before its moves 0, 1, ...
 _NULL_DEPTH = 3  # plies that a null move takes off the depth
-# Plies that a late move takes off the depth: an even number, so that the same colour has the last move before the leaf.
+# Plies that a late move takes off the depth: even, so that the same colour makes the last move before the leaf.
 _REDUCTION = 2
-_EARLY = 3  # moves of a node that are never reduced
+_EARLY = 3  # number of first moves of a node that are never reduced
 _HISTORY = 1e-3  # of a logit, for each squared depth
 
 
@@ -82,9 +82,9 @@ def entry_dtype() -> np.dtype:
 
     Fields
     ------
-    lock : the key of the position, exclusive-or both other words: it fits only words that were written together
-    value, bound, depth : its value or a bound of it, which of these, and at what depth
-    move : the best one
+    lock : the key of the position, exclusive-or both other words: it only matches words written together
+    value, bound, depth : its value or a bound of it, which of the two, and at what depth
+    move : the best move
     search : the number of the search that wrote it; entries of other searches are ignored, since weights may differ
     words[2] : the bits of all fields but the lock
     """
@@ -111,16 +111,16 @@ def state_dtype(size: int) -> np.dtype:
     Fields
     ------
     nodes : positions valued, inside the tree and at its leaves
-    search : its number, for the transposition table
-    ply : the current ply, so that the search can be interrupted anywhere
+    search : number of the search, for the transposition table
+    ply : the current ply, kept so that the search can be interrupted anywhere
     history[2, P] : by colour and point, the squared depths at which a move cut
     killers[D, 2] : by ply, the last two moves that cut
-    moves[D, N], order[D, N] : of the node at each ply: its moves, and how early they come
-    n[D], i[D] : number of moves, and the one being searched, from 0 or from `_NULL`
+    moves[D, N], order[D, N] : moves of the node at each ply, and their priorities
+    n[D], i[D] : number of moves, and the index of the current one, from 0 or from `_NULL`
     depth[D], alpha[D], beta[D], start[D] : remaining depth, the current window, and the initial alpha
     reduction[D] : plies taken off the depth of the move being searched
-    high[D] : the end of the window of the move being searched
-    best[D], best_move[D], after_null[D], key[D] : of the node at each ply
+    high[D] : upper end of the window of the move being searched
+    best[D], best_move[D], after_null[D], key[D] : by ply
     line[D, D], length[D] : by ply, the best line found from there on
     values[N] : values of the root moves searched so far
     """
@@ -149,7 +149,7 @@ class SearchMemory(NamedTuple):
     shapes: np.ndarray  # `shapes_dtype`[MAX_DEPTH + 1]
     state: np.record  # `state_dtype`
     entries: np.ndarray  # `entry_dtype`[2^k]: the transposition table, which all threads share
-    entry: np.ndarray  # `entry_dtype`[1]: a copy of one, which other threads do not change (numba takes no such record)
+    entry: np.ndarray  # `entry_dtype`[1]: a private copy of one (numba does not accept it as a record)
     stop: np.ndarray  # int64[1]: 1 ends the search; other threads may set it
     rng: np.ndarray  # uint64[1]
     table: Table  # the value function (`rewriting.fuse`)
@@ -164,10 +164,10 @@ class SearchMemory(NamedTuple):
 
 @njit
 def negamax(n_nodes, search):
-    """Search the moves of the root, which `begin_root` has listed, until done or until n_nodes more are valued.
+    """Search the root moves listed by `begin_root`, until done or until n_nodes more positions are valued.
 
-    Returns whether the search is done; if not, and it was not stopped, another call continues it. Written recursively,
-    for a node with a window (alpha, beta):
+    Returns whether the search is done; if not, and it was not stopped, call again to continue. Written recursively, for
+    a node with a window (alpha, beta):
 
         negamax(node, depth, alpha, beta):
             value a leaf, or a position in the table, at once             _enter
@@ -178,8 +178,8 @@ def negamax(n_nodes, search):
                 cut if alpha >= beta
             return best
 
-    A value is exact between alpha and beta; else it is a bound on that side. (numba cannot cache recursive functions,
-    and a recursion cannot be interrupted and continued.)
+    A value between alpha and beta is exact; otherwise it is a bound on that side. (numba cannot cache recursive
+    functions, nor can a recursion be interrupted and continued.)
     """
     s = search.state
     limit = s.nodes + n_nodes
@@ -249,7 +249,7 @@ def _enter(search):
         return True, sign * sh.x[0]
     if depth == 1:
         p, n = best_afterstate(b, sh, table, search.rng)
-        if n > 0:  # the leaves, all at once
+        if n > 0:  # all leaves at once
             s.nodes += n
             s.line[ply, 0] = p
             s.length[ply] = 1
@@ -311,10 +311,10 @@ def _take(search, value):
         _choose_next(ply, s, options)
         return False, 0.0
     if value > s.alpha[ply] and s.reduction[ply] > 0:
-        s.reduction[ply] = 0  # as good as the best, as far as a shallower search can see: search it in full
+        s.reduction[ply] = 0  # a shallower search finds it as good as the best: search to full depth
         return False, 0.0
     if value > s.alpha[ply] and value < s.beta[ply] and s.high[ply] != s.beta[ply]:
-        s.high[ply] = s.beta[ply]  # better than the best by more than the null window: by how much?
+        s.high[ply] = s.beta[ply]  # better than the best by more than the null window: find its value
         return False, 0.0
     p = np.int64(s.moves[ply, i])
     if ply == 0:
@@ -336,7 +336,7 @@ def _take(search, value):
 
 @njit
 def _store(search, p):
-    """Remember the finished node at s.ply: the move p that cut, and its value in the transposition table."""
+    """Store the finished node at s.ply: the move p that cut, and the value in the transposition table."""
     s = search.state
     ply = s.ply
     best, beta, depth = s.best[ply], s.beta[ply], np.int64(s.depth[ply])
@@ -358,7 +358,7 @@ def _store(search, p):
 
 @njit
 def _list_moves(search, first):
-    """List the sensible moves of the node at s.ply, or a pass, with how early to try each.
+    """List the sensible moves of the node at s.ply, or a pass, with the priority of each.
 
     The move `first` from the table comes first, then killers, then moves that often cut elsewhere, then large gains.
     """
@@ -388,7 +388,7 @@ def _list_moves(search, first):
 
 @njit
 def _choose_next(ply, s, options):
-    """Make the earliest of the remaining moves the next one, and set the window for it.
+    """Select the remaining move with the highest priority, and set its window.
 
     In principal variation search, all moves but the first must only be proved worse, by a null window.
     """

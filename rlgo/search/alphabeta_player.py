@@ -58,7 +58,7 @@ class AlphaBeta(Player):
         One(Weights).check("weights", weights)
         self.name, self.sizes = name, (weights.features.size,)
         self.result: AlphaBetaResult | None = None
-        self._position: tuple[int, ...] = ()  # whose result it is
+        self._position: tuple[int, ...] = ()  # the position that `result` belongs to
         self._table = weights.table(is_fused=True)
         self._values = ValueFunction(weights)
         self._map = np.full((weights.features.size, weights.features.size), np.nan)

@@ -1,8 +1,8 @@
 """Iterative deepening of alpha-beta, in one thread or several ("lazy SMP"). TD paper, Section 6.1.
 
 Start reading at `AlphaBetaSearch.search`, then `Deepening`; one depth is `alphabeta.negamax`. Several threads search
-the same position, every other one a ply deeper, and communicate only through the transposition table. How many
-positions they value, the line, and the choice among equal moves then differ from search to search.
+the same position, every other one a ply deeper, and communicate only through the transposition table. The number of
+positions valued, the line, and the choice among equal moves then vary from search to search.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from rlgo.search.alphabeta import (
     state_dtype,
 )
 
-_FIRST_NODES = 2_000  # of the first slice: a fraction of a millisecond
-_MOST_NODES = 1 << 62  # for threads that others stop
+_FIRST_NODES = 2_000  # in the first slice: a fraction of a millisecond
+_MOST_NODES = 1 << 62  # for threads that are stopped by others
 
 
 class AlphaBetaResult(NamedTuple):
@@ -69,23 +69,23 @@ def describe(result: AlphaBetaResult, size: int) -> str:
 
 
 def sigmoid(x: float) -> float:
-    """Return sigma(x), also where exp(-x) would overflow: far from 0, where a game is over, it is 0 or 1."""
+    """Return sigma(x), without overflow for large |x|, where a game is over and V is 0 or 1."""
     return 0.5 * (1 + math.tanh(x / 2))
 
 
 class Deepening:
     """Iterative deepening from one position: the next depth tries the best move of the last one first.
 
-    Threads with an odd number begin a ply ahead. Whoever is the first to finish a depth ends the others' searches of
-    that depth, and of lesser ones.
+    Odd-numbered threads begin a ply ahead. The first thread to finish a depth ends the others' searches of that and
+    lower depths.
 
     Parameters
     ----------
     searches : the memory of each thread; boards[0] and shapes[0] are the position
-    moves : moves of the root, int64[n], n > 0, in the order in which the first thread tries them
+    moves : moves of the root, int64[n], n > 0, in the order of the first thread
     budget : its depth limits the search, and results tell its time
-    order : draws the order in which other threads try all but the best move
-    results : to which the result at each complete depth is added
+    order : draws the order in which the other threads try moves after the best
+    results : list to which the result at each complete depth is appended
     """
 
     def __init__(
@@ -98,13 +98,13 @@ class Deepening:
     ):
         self._searches, self._moves, self._budget, self._order = searches, moves, budget, order
         self._results, self._most = results, budget.depth or MAX_DEPTH - 1
-        self._depths = [0] * len(searches)  # that each thread searches
+        self._depths = [0] * len(searches)  # current depth of each thread
         self._finished: tuple[np.ndarray, np.ndarray] = np.zeros(0, np.uint16), np.zeros(0)  # see `root`
         self._is_over = False
-        self._lock = Lock()  # of all that is here
+        self._lock = Lock()  # guards all attributes
 
     def run(self, k: int, slices: Iterator[int]) -> None:
-        """Search deeper and deeper as thread k, in slices of so many nodes, until they or all depths are done."""
+        """Search deeper and deeper as thread k, in slices of nodes, until slices or depths run out."""
         search, left = self._searches[k], 0
         while self._begin(k):
             is_done = False
@@ -113,7 +113,7 @@ class Deepening:
                     return
                 before = int(search.state.nodes)
                 is_done = bool(negamax(left, search))
-                left -= int(search.state.nodes) - before  # what is left of a slice goes to the next depth
+                left -= int(search.state.nodes) - before  # the rest of a slice is used for the next depth
             if is_done:
                 self._finish(k)
 
@@ -123,7 +123,7 @@ class Deepening:
             self._stop(MAX_DEPTH)
 
     def result(self) -> AlphaBetaResult:
-        """Return the result of the last complete depth, or what the first thread has found at the next."""
+        """Return the result of the last complete depth, or that of the first thread so far at the next."""
         if self._has_found_more():
             return self._read(0, self._reached())
         p = int(self._moves[0])
@@ -137,7 +137,7 @@ class Deepening:
         return self._finished
 
     def _has_found_more(self) -> bool:
-        """Whether the first thread has searched a move deeper than the last complete depth: it began with the best."""
+        """Whether the first thread has searched a move beyond the last complete depth; it begins with the best."""
         return self._depths[0] > self._reached() and self._searches[0].state.length[0] > 0
 
     def _reached(self) -> int:
@@ -158,7 +158,7 @@ class Deepening:
             return True
 
     def _finish(self, k: int) -> None:
-        """Take the result of thread k, which has finished its depth, unless another was there before."""
+        """Record the result of thread k, which has finished its depth, unless another thread was first."""
         with self._lock:
             depth = self._depths[k]
             if self._is_over or depth <= self._reached():
@@ -167,13 +167,13 @@ class Deepening:
             self._results.append(result)
             s, n = self._searches[k].state, len(self._moves)
             moves, values = self._finished = s.moves[0, :n].copy(), s.values[:n].copy()
-            # The best move first, the others by their bounds: the next depth then cuts most.
+            # Best move first, then the others by their bounds, which gives most cuts at the next depth.
             self._moves = moves[np.argsort(-values, kind="stable")].astype(np.int64)
             is_last = depth == self._most or abs(result.x) == WON_LOGIT
             self._stop(MAX_DEPTH if is_last else depth)
 
     def _stop(self, depth: int) -> None:
-        """End all searches of at most this depth; with MAX_DEPTH, that of the position."""
+        """End all searches of at most this depth; MAX_DEPTH ends the whole search."""
         self._is_over = self._is_over or depth == MAX_DEPTH
         for search, its_depth in zip(self._searches, self._depths, strict=True):
             if its_depth <= depth:
@@ -196,12 +196,12 @@ class AlphaBetaSearch:
     size : board size
     options : `Options`
     table_bits : the transposition table has 2^table_bits entries of 24 bytes
-    workers : number of threads. Several reach a depth sooner; without the table they are of no use
+    workers : number of threads. Several reach a depth sooner, but only with a transposition table
     seed : seed of the order in which equal root moves are tried; None draws a fresh one each time
 
     Attributes
     ----------
-    results : of the search that runs, or ran last: its result at each complete depth. Several threads may skip depths
+    results : the result at each complete depth of the current or last search. Several threads may skip depths
 
     Raises
     ------
@@ -242,18 +242,18 @@ class AlphaBetaSearch:
             for child in (sequence, *sequence.spawn(workers - 1))
         ]
         self._threads = ThreadPoolExecutor(workers - 1, "alpha-beta") if workers > 1 else None
-        self._deepening: Deepening | None = None  # of the search that runs
-        self._root: tuple[np.ndarray, np.ndarray] = np.zeros(0, np.uint16), np.zeros(0)  # of the one that ran last
+        self._deepening: Deepening | None = None  # the current search
+        self._root: tuple[np.ndarray, np.ndarray] = np.zeros(0, np.uint16), np.zeros(0)  # the last one
         self._result: AlphaBetaResult | None = None
 
     @property
     def nodes(self) -> int:
-        """Positions valued in the search that runs, or ran last."""
+        """Positions valued in the current or last search."""
         return sum(int(search.state.nodes) for search in self._searches)
 
     @property
     def n_entries(self) -> int:
-        """Entries of the transposition table; 1 without one."""
+        """Entries of the transposition table; 1 if there is none."""
         return len(self._searches[0].entries)
 
     def search(self, game: Game, table: Table, budget: Budget) -> AlphaBetaResult:
@@ -293,10 +293,10 @@ class AlphaBetaSearch:
         return self._result
 
     def searched(self, color: int) -> dict[int, float]:
-        """Return V of the root's moves as far as the depth of the result is searched, P(Black wins), by move.
+        """Return V of the root's moves searched at the depth of the result, P(Black wins), by move.
 
-        The best move's value is exact. Other values are bounds: the moves are no better than that for `color`, which
-        is to play.
+        The best move's value is exact. Other values are bounds: the moves are no better than that for `color`, the side
+        to play.
         """
         moves, values = self._root if self._deepening is None else self._deepening.root()
         sign = 1 if color == BLACK else -1
@@ -304,7 +304,7 @@ class AlphaBetaSearch:
         return {p: float(sigmoid(sign * x)) for p, x in pairs if x > -np.inf}
 
     def search_statistics(self, by_value: list[Candidate], color: int) -> SearchStatistics:
-        """Return the numbers of the search that runs, or ran last; see `player.SearchStatistics`.
+        """Return the statistics of the current or last search; see `player.SearchStatistics`.
 
         by_value : all moves, best first by V without search
         """
@@ -361,7 +361,7 @@ class AlphaBetaSearch:
 
 
 def best_first(candidates: list[Candidate], result: AlphaBetaResult | None) -> list[Candidate]:
-    """Put the move of a search first, with the value and the line that it found; the others stay ranked by V."""
+    """Put the move of a search first, with its value and line; the others stay ranked by V."""
     best = next((candidate for candidate in candidates if result is not None and candidate.move == result.move), None)
     if result is None or best is None:
         return candidates

@@ -1,16 +1,16 @@
 """Dyna-2: a long-term memory from training and a short-term memory from simulation. TD paper, Section 5, Algorithm 3.
 
 Start reading at `Dyna2`. The value of a position is V-bar(s) = sigma(phi . theta + phi-bar . theta-bar). Theta, the
-long-term memory, holds the weights of a file. Theta-bar, the short-term memory, is cleared at the start of each game
-and learns from simulations alone. Without a long-term memory this is TD search; without a short-term memory it is the
+long-term memory, comes from a weight file. Theta-bar, the short-term memory, is cleared at the start of each game and
+learns only from simulations. Without a long-term memory this is TD search; without a short-term memory it is the
 greedy player.
 
 Two ways to hold the memories
 -----------------------------
-*Together*: the short-term memory shares no weights between shapes, so that both memories fit into one table by shape,
-sign_LI * theta_LI + sign_LD * theta_LD + theta-bar[shape]. Searching is then TD search from a table that starts as the
-long-term memory (theta-bar <- theta in Section 5.4 of the paper). Window sizes may differ: windows that the short-term
-memory lacks do not learn.
+*Together*: the short-term memory shares no weights between shapes, so both memories fit into one table by shape,
+sign_LI * theta_LI + sign_LD * theta_LD + theta-bar[shape]. The search is then TD search from a table initialised with
+the long-term memory (theta-bar <- theta in Section 5.4 of the paper). Window sizes may differ: windows that the
+short-term memory lacks do not learn.
 
 *Apart*: for a short-term memory that shares weights. Each memory is updated separately during the simulation, at about
 a quarter of the speed.
@@ -51,7 +51,7 @@ from rlgo.learning.value import ValueFunction, all_afterstates, squash
 from rlgo.play.player import SearchStatistics, Seed, random_move
 from rlgo.search.td_search import LongTerm, TdSearch, count, play_simulation
 
-# How the long-term memory keeps learning from the games that are played.
+# How the long-term memory learns from the games played.
 LONG_LEARNING = Learning(alpha=0.1)
 # How the short-term memory learns: small steps correct a long-term memory best (docs/results.md, step_lambda).
 SHORT_LEARNING = Learning(alpha=0.1, alpha_half=1_000.0, games=10_000)
@@ -131,7 +131,7 @@ class Dyna2(TdSearch):
         if sizes is None:
             sizes = (long_term.features.sizes if long_term is not None else ()) or (1, 2)
         self.long_term = long_term
-        self._written_out: Weights | None = None  # whose weights `long_table` holds
+        self._written_out: Weights | None = None  # the weights in `long_table`
         self._sharing = sharing
         self._apart = apart or sharing != "none"
         self.long_learning, self.long_save = long_learning, long_save
@@ -276,7 +276,7 @@ class Dyna2(TdSearch):
 def simulate_apart(work, scratch, memory, long_term, settings, rules):
     """Run simulations with the memories apart: the short-term one learns as in training, with shared weights.
 
-    As `td_search.simulate`; memory : `td.Memory`; long_term : `LongTerm`, whose shapes[0] must match boards[0].
+    Like `td_search.simulate`; memory : `td.Memory`; long_term : `LongTerm`, whose shapes[0] must match boards[0].
     """
     for number in range(work[0], work[1]):
         copy_record(scratch.boards[0], scratch.boards[1])
@@ -290,7 +290,7 @@ def simulate_apart(work, scratch, memory, long_term, settings, rules):
 
 
 def check_long_learning(learning: Learning) -> None:
-    """Raise an RlgoError for what `learn_from_game` cannot do: a falling alpha, or updates after each move."""
+    """Raise an RlgoError for settings that `learn_from_game` lacks: a falling alpha, or updates after each move."""
     One(Learning).check("long_learning", learning)
     if learning.schedule != CONSTANT or learning.update != GAME:
         raise RlgoError('long_learning: expected schedule = "constant" and update = "game"')
@@ -299,10 +299,10 @@ def check_long_learning(learning: Learning) -> None:
 def learn_from_game(weights: Weights, game: Game, outcome: float, learning: Learning) -> Weights:
     """Return the weights after NTD(lambda) on the positions of a real game that is over (TD paper, Algorithm 3).
 
-    The algorithm changes theta after every real move. Here it stays the same during a game, and learns from all of it
+    The algorithm changes theta after every real move. Here it is constant during a game and learns from the whole game
     at the end, as in training.
 
-    outcome : of the game, z
+    outcome : z, the outcome of the game
     """
     check_long_learning(learning)
     features, value = weights.features, VALUES[weights.value]
@@ -323,7 +323,7 @@ def learn_from_game(weights: Weights, game: Game, outcome: float, learning: Lear
 
 
 def _check_save(path: str | Path, size: int) -> None:
-    """Raise an RlgoError if the long-term memory cannot be written here, or would replace one of another board size."""
+    """Raise an RlgoError if the long-term memory cannot be written, or would replace one of another board size."""
     OrNone(Place()).check("long_save", path)
     check_writable(path, "long_save = ")
     if Path(path).exists():

@@ -1,7 +1,7 @@
-"""TD search with table look-up instead of shapes, the other end of its spectrum. TD paper, Section 4.3.
+"""TD search with table look-up instead of shapes: the other end of the spectrum. TD paper, Section 4.3.
 
 Start reading at `simulate_by_table`. There is one feature I^{S,A} for each action A in each represented state S. Each
-simulation adds one state: the first on its path that is not represented yet. With lambda = 1 and the step size
+simulation adds one state: the first on its path not yet represented. With lambda = 1 and the step size
 alpha(s, a) = 1 / N(s, a), theta(S, A) is the mean outcome of the simulations that took A in S: this is greedy
 Monte-Carlo tree search. With lambda < 1 it bootstraps, which Monte-Carlo tree search cannot do.
 
@@ -66,14 +66,14 @@ class TableSettings(NamedTuple):
     default: DefaultPolicy = DefaultPolicy()
 
     def combine(self) -> None:
-        """Refuse a softmax policy, which needs V of all afterstates; here, only actions have values."""
+        """Refuse a softmax policy: it needs V of all afterstates, and here only actions have values."""
         if self.policy.kind == SOFTMAX:
             raise RlgoError('policy: expected kind = "epsilon_greedy" or "greedy"')
 
 
 @cache
 def tally_dtype() -> np.dtype:
-    """Return the record type of the totals of simulations: as `td_search.tally_dtype`, plus the states represented."""
+    """Return the record type of the totals of simulations: like `td_search.tally_dtype`, plus the number of states."""
     fields = [("simulations", "i8"), ("abandoned", "i8"), ("states", "i8"), ("wins", "f8")]
     return np.dtype((np.record, np.dtype(fields)))
 
@@ -82,7 +82,7 @@ def tally_dtype() -> np.dtype:
 def state_dtype(size: int) -> np.dtype:
     """Return the record type of a represented state (P padded points).
 
-    key : of the position (`board.position_key`)
+    key : key of the position (`board.position_key`)
     N[P], Q[P] : by action, PASS included: how often it was taken, and its value
     """
     points = padded_points(size)
@@ -91,10 +91,10 @@ def state_dtype(size: int) -> np.dtype:
 
 
 class States(NamedTuple):
-    """The represented states, numbered from 0, and where to find them; n states at most, T plies."""
+    """The represented states, numbered from 0, and their hash table; at most n states, T plies."""
 
     states: np.ndarray  # `state_dtype`[n]
-    places: np.ndarray  # int64[2^k]: a hash table, the number of a state by its key; -1 is free
+    places: np.ndarray  # int64[2^k]: hash table from keys to numbers of states; -1 is free
     visited: np.ndarray  # int64[T]: the represented states of the last simulation
 
 
@@ -110,7 +110,7 @@ def simulate_by_table(n, scratch, known, settings, max_moves, rules):
         copy_record(scratch.boards[0], b)
         n_known = 0
         t = 0
-        # Through represented states, greedily; the first that is not represented is added ...
+        # Greedily through represented states, up to the first that is not, which is added ...
         in_table = True
         while in_table and t < max_moves and b.n_passes < 2:
             place = _find(b, known)
@@ -129,7 +129,7 @@ def simulate_by_table(n, scratch, known, settings, max_moves, rules):
                 n_known += 1
             episode.moves[t] = p
             t += 1
-        # ... and from there by the default policy to the end.
+        # ... then by the default policy to the end.
         while t < max_moves and b.n_passes < 2:
             episode.moves[t] = step_rollout(b, settings.default, scratch.rollout, rules, scratch.rng)
             t += 1
@@ -183,7 +183,7 @@ def _best_action(b, state, policy, rng):
 
 @inline
 def _find(b, known):
-    """Find the place of this position in the hash table: where it is, or where it would go."""
+    """Find the slot of this position in the hash table, or the slot to insert it."""
     key = position_key(b)
     mask = len(known.places) - 1
     place = np.int64(key & np.uint64(mask))

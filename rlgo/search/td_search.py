@@ -1,9 +1,9 @@
 """TD search: TD learning in the game that starts from the current position. TD paper, Section 4, Algorithm 2.
 
 Start reading at `play_simulation` and `simulate`, then `TdSearch`. Each simulation starts at the root, plays T plies
-of the learned policy and continues by the default policy; then the value function learns from it. Features share no
-weights (simulations from one position break the symmetries of the board), so that theta-bar, the short-term memory,
-is its own look-up table. It is kept from move to move.
+by the learned policy and continues by the default policy; then the value function learns from it. Features share no
+weights (simulations from one position break the symmetries of the board), so theta-bar, the short-term memory, is its
+own look-up table. It is kept from move to move.
 
 The other end of the paper's spectrum (Section 4.3), table look-up instead of shapes, is in `table_search.py`.
 """
@@ -71,8 +71,8 @@ from rlgo.play.player import (
     won_by,
 )
 
-_CERTAIN = 1e-6  # values are no closer to 0 or 1 than this where they become logits
-_WAIT_SECONDS = 1e-4  # of a thread that is too far ahead of another
+_CERTAIN = 1e-6  # values are kept this far from 0 and 1 before conversion to logits
+_WAIT_SECONDS = 1e-4  # pause of a thread that is too far ahead of another
 THROUGHOUT = ALL_PLIES = MOST  # T: the learned policy to the end; learn_plies: learn from all states
 
 
@@ -108,7 +108,7 @@ class Simulation(NamedTuple):
     max_moves: Annotated[int, MOST_PLIES, Key("Abandon a longer simulation; 0: 3 * size * size plies.")] = 0
 
 
-DELAY = Whole(ge=0, le=1_000)  # own moves; each takes the memory of a value function
+DELAY = Whole(ge=0, le=1_000)  # own moves; each needs memory for a value function
 
 # The defaults of `TdSearch`, with MoGo's policy in place of Fuego's. The paper has epsilon = 0.1 (Section 4.4) and a
 # constant alpha = 0.1; docs/results.md: tdsearch_policy, tdsearch_alpha, step_lambda.
@@ -143,7 +143,7 @@ def tally_dtype() -> np.dtype:
 def play_simulation(scratch, table, settings, rules, long_term):
     """Simulate once on scratch.boards[1], which scratch.shapes[1] must match; scratch.episode records it.
 
-    long_term : `LongTerm` where it is kept apart; None without one, or where `table` holds both memories
+    long_term : `LongTerm` if it is kept apart; None without one, or if `table` holds both memories
     Returns (finished, z).
     """
     b, sh, episode, rng = scratch.boards[1], scratch.shapes[1], scratch.episode, scratch.rng
@@ -196,11 +196,11 @@ def _value(settings, sh, long_term):
 def simulate(work, scratch, table, learns, settings, rules, change_log):
     """Run simulations from boards[0], which shapes[0] must match.
 
-    work : int64[2], shared by all threads: the number of the next simulation, and of the first that is not to be run.
-        Setting the second to 0 ends the search
+    work : int64[2], shared by all threads: the number of the next simulation, and the number to stop at. Setting the
+        second to 0 ends the search
     table : this thread's own; it learns in the windows that `learns` marks (see `td.learn_game_unshared`)
     change_log : this thread's `ChangeLog`; None if there is only one thread
-    scratch.tally is added to. Returns whether simulations are left: the thread is too far ahead of another.
+    Adds to scratch.tally. Returns whether simulations are left, because the thread is too far ahead of another.
     """
     done = 0
     while True:
@@ -294,7 +294,7 @@ class TdSearch(Player):
     ):
         size = board_size(size)
         self.simulations, self.seconds = check_budget(simulations, seconds)
-        SearchSettings(policy, learning, simulation, default)  # which checks their types
+        SearchSettings(policy, learning, simulation, default)  # checks their types
         check_kind(default)
         if learning.update != GAME:
             raise RlgoError('learning.update = "step": expected "game"; a search learns from whole simulations')
@@ -320,9 +320,9 @@ class TdSearch(Player):
         self._forget_values()
 
     def _make_room(self) -> None:
-        """Make the copies that the threads learn in, and the change logs by which they exchange what they learn."""
+        """Allocate the copies of the memory for threads, and the change logs to synchronise them."""
         n, size, features = self.workers, self.features.size, self.features
-        older = min(self.delay + 1, 2 * size * size) if self.delay else 0  # a game has few more moves than that
+        older = min(self.delay + 1, 2 * size * size) if self.delay else 0  # hardly any game is longer
         events = len(self.scratch[0].episode.event_window)
         g = features.geometry
         usual = size * size * int(g.n_slots.max()) + int(g.n_cells[g.n_squares :].sum())
@@ -397,7 +397,7 @@ class TdSearch(Player):
         return self._statistics(game, self.theta_bar, {"short_term": self.evaluate(game)})
 
     def _statistics(self, game: Game, short_term: np.ndarray, parts: dict[str, np.ndarray]) -> SearchStatistics:
-        """Return the statistics of a memory, float32[K], given V after each move by parts of what the player knows."""
+        """Return the statistics of a memory, float32[K], with V after each move by each part."""
         candidates = self.candidates(game)
         places = places_of([c.move for c in candidates], self.features.size)
         columns = {"value": np.array([c.value for c in candidates])}
@@ -416,7 +416,7 @@ class TdSearch(Player):
         """Return the memory to move by: that of `delay` own moves ago, or the oldest so far."""
         if not self.delay:
             return self.theta_bar
-        while self._older and self._older[-1][0] >= len(game.moves):  # a move that was taken back, or not played
+        while self._older and self._older[-1][0] >= len(game.moves):  # moves that were taken back, or not played
             self._older.pop()
         self._older.append((len(game.moves), self.theta_bar.copy()))
         return self._older[0][1]
@@ -524,7 +524,7 @@ class TdSearch(Player):
         for copy in self.copies[1:]:
             copy[:] = self.theta_bar
         clear(self._change_logs)
-        # If one side is already hopeless, mercy would end every simulation at once.
+        # If one side is already hopeless, the mercy rule would end every simulation at once.
         default = self.default._replace(mercy=self.default.mercy and not is_hopeless(game.board, game.komi))
         self._settings = SearchSettings(self.policy, self.learning, self.simulation, default)
         for scratch in self.scratch:
@@ -550,9 +550,9 @@ class TdSearch(Player):
         budget.done += sum(int(scratch.tally.simulations + scratch.tally.abandoned) for scratch in self.scratch)
 
     def _take_part(self, worker: int, komi: float, work: np.ndarray) -> None:
-        """Simulate as this worker until no simulations are left."""
+        """Simulate as this worker until none are left."""
         while self.simulate(worker, komi, work):
-            time.sleep(_WAIT_SECONDS)  # lends the core to a thread that is behind
+            time.sleep(_WAIT_SECONDS)  # leaves the core to a thread that is behind
 
     def simulate(self, worker: int, komi: float, work: np.ndarray) -> bool:
         """Run simulations as this worker; see the function `simulate`."""
@@ -581,7 +581,7 @@ class TdSearch(Player):
 
 
 def stand_on(scratch: Scratch, game: Game, table: Table) -> None:
-    """Make the position of `game` the one that simulations start from, and clear the tally."""
+    """Start simulations from the position of `game`, and clear the tally."""
     scratch.boards[0] = game.board
     scratch.boards[0].n_passes = 0  # the search assumes that the game continues, even after two passes
     reset(scratch.boards[0], scratch.shapes[0], table)

@@ -1,4 +1,4 @@
-"""Two-phase search: TD search or Dyna-2, then alpha-beta on the value function that it learned. TD paper, Section 6.1.
+"""Two-phase search: TD search or Dyna-2, then alpha-beta on the learned value function. TD paper, Section 6.1.
 
 Start reading at `TwoPhase.genmove`. For Monte-Carlo tree search as the second phase, see mcts/.
 """
@@ -64,13 +64,13 @@ class TwoPhase(Player):
         if self.seconds is not None:
             first.seconds = self.seconds / 2
         self.result: AlphaBetaResult | None = None
-        self._position: tuple[int, ...] = ()  # whose result it is
+        self._position: tuple[int, ...] = ()  # the position that `result` belongs to
         self._is_warm = False
         self.second = AlphaBetaSearch(first.sizes[0], options, table_bits, workers, seed)
 
     def genmove(self, game: Game) -> int:
         """Learn, then search; see `Player.genmove`."""
-        if not self._is_warm:  # else the first move of a game would compile in its own time
+        if not self._is_warm:  # otherwise the first move would compile on the clock
             self.warm_up()
         both = Budget(seconds=shorter(self.seconds, self.limit))
         self.result, self._position = None, ()
@@ -82,7 +82,7 @@ class TwoPhase(Player):
             both.seconds = self.limit = 2 * budget.seconds
         memory = self.first.acting_memory(game)
         left = both.seconds_left()
-        if left == 0.0:  # making the table alone takes up to 80 ms on 19x19
+        if left == 0.0:  # just making the table takes up to 80 ms on 19x19
             return self.first.act(game, memory)
         table = self.first.fused_table(memory)
         self.first.keep_values(game, memory)

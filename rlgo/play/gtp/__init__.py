@@ -1,12 +1,12 @@
 """The Go Text Protocol, version 2, over a `GameSession`.
 
 - `protocol`: reads a line, finds its command, formats the answer. Start reading at `GtpEngine.handle`.
-- `commands`: the commands of the standard. `gnugo`, `gogui`, `kgs`, `cgos` and `analyze` (``lz-analyze``): those of
-  others.
-- `streams`: standard input and output, interrupts, thinking in the opponent's time.
-- `arguments`: what commands take.
+- `commands`: the standard commands. `gnugo`, `gogui`, `kgs`, `cgos` and `analyze` (``lz-analyze``): extensions of other
+  programs.
+- `streams`: standard input and output, interrupts, pondering.
+- `arguments`: parsers of arguments.
 
-A command of your own takes three lines; `list_commands` then names it:
+You can add a command in three lines; `list_commands` then includes it:
 
     @rlgo.play.gtp.command("my-stones")
     def count_stones(session, args):
@@ -17,7 +17,7 @@ behave as in GNU Go.
 """
 
 # isort: off
-from rlgo.play.gtp import commands, gnugo, gogui, kgs, cgos, analyze  # in the order in which `list_commands` names them
+from rlgo.play.gtp import commands, gnugo, gogui, kgs, cgos, analyze  # in the order of `list_commands`
 
 # isort: on
 from rlgo.play.gtp.protocol import GtpEngine, Stream, command

@@ -1,6 +1,6 @@
-"""``lz-analyze`` and its relatives, for Sabaki and Lizzie: the candidates of a search, reported while it runs.
+"""``lz-analyze`` and related commands, for Sabaki and Lizzie: report the candidates of a search while it runs.
 
-The form follows Leela Zero's.
+The format is Leela Zero's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def analyze(session: GameSession, args: list[str], stream: Stream) -> None:
 
 @command("genmove_analyze", "lz-genmove_analyze", streams=True)
 def genmove_analyze(session: GameSession, args: list[str], stream: Stream) -> None:
-    """Choose a move and play it, and report what the search finds."""
+    """Choose a move and play it, reporting candidates during the search."""
     color, every = parse_arguments(args, session.game.to_play)
     stream.write()
     p = session.genmove(color, _info_writer(stream), every)
@@ -48,7 +48,7 @@ def _info_writer(stream: Stream) -> Report:
 
 
 def parse_arguments(args: list[str], to_play: int) -> tuple[int, float]:
-    """Read ``[COLOR] [[interval] CENTISECONDS] [minmoves N] ...``: the colour, and the seconds between two reports."""
+    """Parse ``[COLOR] [[interval] CENTISECONDS] [minmoves N] ...``: the colour, and the seconds between two reports."""
     rest = [text.lower() for text in args]
     color = COLORS[rest.pop(0)] if rest and rest[0] in COLORS else to_play
     every = REPORT_SECONDS
@@ -68,15 +68,15 @@ def parse_arguments(args: list[str], to_play: int) -> tuple[int, float]:
 def info_line(candidates: Sequence[Candidate], game: Game) -> str:
     """Format candidates: ``info move D4 visits 321 winrate 5312 prior 900 lcb 4766 order 0 pv D4 E5 info move ...``.
 
-    winrate, prior and lcb are in 1/10,000, for the side to play. The prior is H, a win rate; Leela Zero's is the
-    probability of playing the move. lcb is the lower end of the 95 % interval if the value is a mean of `visits` games,
-    as in a tree search; for other players it says little.
+    winrate, prior and lcb are in 1/10,000, for the side to play. The prior is H, a win rate; in Leela Zero it is
+    the probability of playing the move. lcb is the lower end of the 95 % interval if the value is a mean of `visits`
+    games, as in a tree search; for other players it means little.
     """
     return " ".join(_info(c, order, game) for order, c in enumerate(candidates))
 
 
 def _info(candidate: Candidate, order: int, game: Game) -> str:
-    mine = min(1.0, max(0.0, won_by(game.to_play, candidate.value)))  # a linear value has no bounds
+    mine = min(1.0, max(0.0, won_by(game.to_play, candidate.value)))  # a linear value is unbounded
     low = max(0.0, mine - 1.96 * math.sqrt(mine * (1 - mine) / candidate.visits))
     name = to_vertex(candidate.move, game.size)
     parts = [f"info move {name} visits {candidate.visits} winrate {_per_10_000(mine)}"]

@@ -1,4 +1,4 @@
-"""Arguments of GTP commands: from text to points, colours and numbers.
+"""Parsers for the arguments of GTP commands: points, colours and numbers.
 
 Start reading at `take`. A parser takes a word and raises ValueError if it cannot parse it.
 """
@@ -16,7 +16,7 @@ from rlgo.go.coords import COLORS, to_vertex
 
 
 def take(args: list[str], names: str, *parsers: Callable[[str], Any]) -> list[Any]:
-    """Parse the leading arguments, one with each parser. Extra arguments are ignored, as in GNU Go.
+    """Parse the leading arguments, one per parser. Extra arguments are ignored, as in GNU Go.
 
     names : the arguments' names, for the error message: ``COLOR VERTEX``
 
@@ -31,21 +31,21 @@ def take(args: list[str], names: str, *parsers: Callable[[str], Any]) -> list[An
 
 
 def parse_color(text: str) -> int:
-    """Read ``b``, ``black``, ``w`` or ``white``, in upper or lower case."""
+    """Parse ``b``, ``black``, ``w`` or ``white``, in upper or lower case."""
     if text.lower() not in COLORS:
         raise ValueError
     return COLORS[text.lower()]
 
 
 def parse_integer(text: str) -> int:
-    """Read an integer of up to nine digits."""
+    """Parse an integer of up to nine digits."""
     if not re.fullmatch("-?[0-9]{1,9}", text):
         raise ValueError
     return int(text)
 
 
 def parse_count(text: str) -> int:
-    """Read an integer of at least 0."""
+    """Parse an integer of at least 0."""
     n = parse_integer(text)
     if n < 0:
         raise ValueError
@@ -53,14 +53,14 @@ def parse_count(text: str) -> int:
 
 
 def parse_number(text: str) -> float:
-    """Read a komi: plain digits, since `float` also accepts nan, 1_0 and the digits of other scripts."""
+    """Parse a komi: plain digits, since `float` also accepts nan, 1_0 and the digits of other scripts."""
     if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text) or not KOMI.admits(float(text)):
         raise ValueError
     return float(text)
 
 
 def parse_seconds(text: str) -> float:
-    """Read a time of at least 0. The standard has whole seconds; some controllers send fractions."""
+    """Parse a time of at least 0. The standard specifies integers; some controllers send fractions."""
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
         raise ValueError
     return float(text)

@@ -1,6 +1,6 @@
-"""GNU Go's own commands, as far as regression files and controllers use them and rlgo can answer them.
+"""GNU Go's own commands: those that regression files and controllers use and rlgo can answer.
 
-What they take and answer is in GNU Go's manual, "The Go Text Protocol".
+Their arguments and answers are described in GNU Go's manual, "The Go Text Protocol".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def restricted_genmove(session: GameSession, args: list[str]) -> str:
 
 
 def _gtp_1(name: str, run: Handler, color: str) -> None:
-    """Register a command of GTP 1, which has the colour in its name."""
+    """Register a GTP 1 command, which has the colour in its name."""
     command(name)(lambda session, args: run(session, [color, *args]))
 
 
@@ -52,7 +52,7 @@ def gg_undo(session: GameSession, args: list[str]) -> None:
 
 @command("clear_cache")
 def clear_cache(session: GameSession, _args: list[str]) -> None:
-    """Forget what the player found and learned in this game."""
+    """Forget what the player has found and learned in this game."""
     session.player.new_game()
 
 
@@ -108,7 +108,7 @@ def findlib(session: GameSession, args: list[str]) -> str:
 
 
 def _point(game: Game, args: list[str]) -> int:
-    """Read a vertex on the board."""
+    """Parse a vertex on the board."""
     (vertex,) = take(args, "VERTEX", str)
     p = from_vertex(vertex, game.size)
     if not p:
@@ -117,7 +117,7 @@ def _point(game: Game, args: list[str]) -> int:
 
 
 def _stone(game: Game, args: list[str]) -> int:
-    """Read the vertex of a stone."""
+    """Parse the vertex of a stone."""
     p = _point(game, args)
     if game.board.color[p] == EMPTY:
         raise RlgoError(f"vertex {to_vertex(p, game.size)}: must not be empty")

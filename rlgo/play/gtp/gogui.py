@@ -1,6 +1,6 @@
 """Commands for GoGui: move sequences, and drawings of a search and its weights.
 
-The forms of the drawings (``sboard``, ``dboard``, ``gfx``) are those of GoGui's documentation, "Analyze commands".
+For the formats of the drawings (``sboard``, ``dboard``, ``gfx``) see GoGui's documentation, "Analyze commands".
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _SHAPES = 10  # number of shapes drawn for a position
 
 @command("gogui-title")
 def title(session: GameSession, _args: list[str]) -> str:
-    """Return the title of GoGui's window."""
+    """Return the title for GoGui's window."""
     return f"rlgo {session.player.name}"
 
 
 @command("gogui-interrupt")
 def interrupt(_session: GameSession, _args: list[str]) -> None:
-    """Announce that ``# interrupt`` is understood."""
+    """Announce support for ``# interrupt``."""
 
 
 @command("gogui-play_sequence")
@@ -56,7 +56,7 @@ def setup_player(session: GameSession, args: list[str]) -> None:
 
 
 def _moves(session: GameSession, args: list[str]) -> list[tuple[int, int]]:
-    """Read pairs of a colour and a vertex."""
+    """Parse pairs of a colour and a vertex."""
     if len(args) % 2:
         raise RlgoError("syntax error: expected COLOR VERTEX ...")
     pairs = [take(args[i : i + 2], "COLOR VERTEX ...", parse_color, str) for i in range(0, len(args), 2)]
@@ -65,7 +65,7 @@ def _moves(session: GameSession, args: list[str]) -> list[tuple[int, int]]:
 
 @command("gogui-analyze_commands")
 def analyze_commands(session: GameSession, _args: list[str]) -> str:
-    """List what GoGui can draw for this player."""
+    """List the drawings that GoGui can request for this player."""
     maps = [f"sboard/{name[:1].upper()}{name[1:]}/rlgo-map {name}" for name in session.player.analyses()]
     rest = ["gfx/Principal variation/rlgo-variation", "dboard/Ownership/rlgo-ownership"]
     shapes = ["string/Strongest shapes/rlgo-shapes"] if session.player.value_weights() is not None else []
@@ -117,13 +117,13 @@ def report(session: GameSession, _args: list[str]) -> str:
 
 
 def sboard(values: np.ndarray) -> str:
-    """Format a map as GoGui's ``sboard``: a text for each point, the top row first, empty where the value is NaN."""
+    """Format a map as GoGui's ``sboard``: one text per point, top row first, empty where the value is NaN."""
     rows = np.flipud(values).tolist()
     return "\n" + "\n".join(" ".join('""' if math.isnan(v) else f"{v:.2f}" for v in row) for row in rows)
 
 
 def dboard(values: np.ndarray) -> str:
-    """Format a map of -1 (White) to 1 (Black) as GoGui's ``dboard``: numbers that it draws as squares."""
+    """Format a map from -1 (White) to 1 (Black) as GoGui's ``dboard``: numbers that it draws as squares."""
     return "\n" + "\n".join(" ".join(f"{v:.2f}" for v in row) for row in np.flipud(values).tolist())
 
 
@@ -133,8 +133,8 @@ def variation(candidates: Sequence[Candidate], searched: Game, game: Game) -> st
     Parameters
     ----------
     candidates : best first
-    searched : the position that they belong to
-    game : the position now; moves of the variation that have been played since are left out
+    searched : the position they belong to
+    game : the position now; moves of the variation played since then are left out
     """
     n = len(searched.moves)
     since = [p for _, p in game.moves[n:]]

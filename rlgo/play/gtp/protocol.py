@@ -1,6 +1,6 @@
-"""The GTP engine: it parses a line, looks up the command, and formats the answer.
+"""The GTP engine: parse a line, look up the command, and format the answer.
 
-Start reading at `GtpEngine.handle`. What commands do is in the other modules of this package.
+Start reading at `GtpEngine.handle`. The commands are in the other modules of this package.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ class Command(NamedTuple):
     """A registered command."""
 
     run: Handler  # (session, args) -> answer; with streams: (session, args, stream) -> None
-    streams: bool  # whether it writes its answer in parts while it runs
+    streams: bool  # whether it writes its answer piece by piece
 
 
-COMMANDS: dict[str, Command] = {}  # of every engine, by name
+COMMANDS: dict[str, Command] = {}  # by name, shared by all engines
 
 
 def command(*names: str, streams: bool = False) -> Callable[[Handler], Handler]:
-    """Register a function as a GTP command of every engine, under one or more names.
+    """Register a function as a GTP command of all engines, under one or more names.
 
     The function gets the `GameSession` and the list of arguments, and returns the text of the answer, or None.
     If it raises an RlgoError, the answer is a failure with its message.
 
     Parameters
     ----------
-    names : of the command; an existing command of the same name is replaced
+    names : names of the command; existing commands of these names are replaced
     streams : the function gets a third argument, a `Stream`, to which it writes its answer line by line
 
     Examples
@@ -61,7 +61,7 @@ def command(*names: str, streams: bool = False) -> Callable[[Handler], Handler]:
 
 
 class Stream:
-    """Where a command writes an answer that comes in parts.
+    """The output of a command that answers piece by piece.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Stream:
         return "".join(self._parts) + "\n"
 
     def fail(self, why: str) -> str:
-        """Return the rest of the answer of a failed command. If success was already announced, it just ends."""
+        """Return the rest of the answer of a failed command. If success was already announced, the answer just ends."""
         if self._began:
             print_note(why)
             return self.end()
@@ -159,7 +159,7 @@ class GtpEngine:
         return self.session.player
 
     def register(self, name: str, function: Handler, streams: bool = False) -> None:
-        """Add a command to this engine alone; see `command` for what the function gets and returns."""
+        """Add a command to this engine only; `command` explains the function's arguments and answer."""
         self._registered[name] = Command(function, streams)
 
     def handle(self, line: str, write: Write | None = None, number: int | None = None) -> str | None:
@@ -171,7 +171,7 @@ class GtpEngine:
         Parameters
         ----------
         line : with or without its end
-        write : receives the first parts of an answer that comes in parts; None: they are returned, too
+        write : receives all but the last part of an answer that comes in parts; None: they are returned, too
         number : line number, for `interrupt`; None: one more than the last
 
         Returns
@@ -190,7 +190,7 @@ class GtpEngine:
             answer = stream.fail(_one_line(str(error)))
         except MemoryError as error:
             answer = stream.fail(_one_line(f"not enough memory: {error}"))
-        except BrokenPipeError:  # the controller has gone away
+        except BrokenPipeError:  # the controller is gone
             raise
         except Exception as error:
             print_bug()

@@ -16,14 +16,14 @@ from rlgo.play.gtp.protocol import GtpEngine, format_answer, split_line
 
 _INTERRUPT = "# interrupt"  # GoGui sends it while a command runs
 _MAX_LINE = 1 << 20  # bytes
-_MOST_WAITING = 1_000  # lines read ahead, to see an interrupt; a controller that sends more must wait
+_MOST_WAITING = 1_000  # lines read ahead, to notice an interrupt; reading more has to wait
 _TOO_LONG = b"\n\n"  # replaces a longer line; no real line looks like this
 
 
 def run(engine: GtpEngine, source: BinaryIO | None = None, sink: BinaryIO | None = None) -> None:
     """Answer commands until ``quit`` or the end of the input.
 
-    source, sink : where commands come from and answers go; default: standard input and output
+    source, sink : streams of commands and answers; default: standard input and output
     """
     if source is None:
         # Not sys.stdin: a thread still waiting for it would block Python's shutdown.
@@ -40,7 +40,7 @@ def run(engine: GtpEngine, source: BinaryIO | None = None, sink: BinaryIO | None
 
     engine.has_input = has_input
     reader = threading.Thread(target=_read, args=(source, lines.put, engine.interrupt), daemon=True, name="gtp")
-    # Standard output belongs to GTP: what a player prints goes to standard error.
+    # Standard output is reserved for GTP: output of players goes to standard error.
     with contextlib.redirect_stdout(sys.stderr):
         reader.start()
         while not engine.done:

@@ -77,7 +77,7 @@ def test_a_full_disk_costs_the_machine_code_alone(monkeypatch, capsys) -> None:
 
     assert (double(2), double(2.5)) == (4, 5.0)
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith("machine code cannot be kept, and is compiled again next time: No space left on device")
+    assert line.endswith("machine code cannot be saved and will be compiled again next time: No space left on device")
 
 
 @pytest.mark.process

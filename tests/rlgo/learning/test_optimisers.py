@@ -181,7 +181,7 @@ def test_the_example_is_short_and_learns() -> None:
         ("idbd,mata=1", "learning.optimiser: unknown parameter mata; expected meta"),
         ("idbd,meta=x", "learning.optimiser: meta = x: expected a number"),
         ("normalised,alpha=1", "learning.optimiser: unknown parameter alpha; expected none"),
-        ("nowhere.py:mine", "learning.optimiser: nowhere.py: expected a file of Python"),
+        ("nowhere.py:mine", "learning.optimiser: nowhere.py: expected a Python file"),
         ("bad.py:mine", "learning.optimiser: bad.py cannot be run: ZeroDivisionError: division by zero"),
         ("few.py:mine", "learning.optimiser: few.py cannot be run: RlgoError: mine(g): expected (gradient, curvature"),
         ("none.py:mine", "learning.optimiser: no learning rule mine in none.py; expected one, or FILE.py:NAME"),
