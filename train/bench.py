@@ -1,10 +1,10 @@
 """The speed table: `rlgo bench`.
 
-Start reading at `main`. The process is pinned to one core. Each rate is the median of several runs, after one more to
-compile and to warm up. What a cold start takes, and memory, are measured once. Rates are per second of CPU time, which
-other processes disturb less than wall-clock time. Starting up and the scaling to two workers or threads, which needs
-two free cores, are measured in wall-clock time. Each measurement imports what it measures, so that `KEYS` can be read
-without loading numba.
+Start reading at `main`. The process is pinned to one core. Each rate is the median of several runs, after a warm-up run
+that also compiles. The cold start and memory are measured once. Rates are per second of CPU time, which other processes
+disturb less than wall-clock time. Start-up and the speed-up by a second worker or thread, which needs two free cores,
+are measured in wall-clock time. Each measurement imports the code that it measures, so that `KEYS` can be read without
+loading numba.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from train.provenance import cpu_name, versions
 RUNS = 5
 Numbers = Iterator[tuple[str, float]]
 _MISSING = {"scaling": "expected two cores or more", "web": "expected rlgo[web] to be installed"}
-_PLAYOUTS = 2_000  # in compiled code at a time, so that Ctrl-C is seen
+_PLAYOUTS = 2_000  # per call of compiled code, so that Ctrl-C is noticed
 
 # What each key measures, and the fastest C++ program that does the same, on one core of a comparable machine.
 KEYS: dict[str, tuple[str, str]] = {
@@ -63,7 +63,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "uct_mogo_sims_per_s": ("UCT, MoGo's policy", "Fuego 10,200"),
     "mcrave_mogo_sims_per_s": ("MC-RAVE, MoGo's policy", "Pachi 14,300"),
     "heuristic_mcrave_mogo_sims_per_s": ("the same with the prior `Q_rlgo`", "Fuego 8,300"),
-    "rlgo_sims_per_s": ("the default player, whose prior knows patterns as well", ""),
+    "rlgo_sims_per_s": ("the default player, with learned patterns in its prior", ""),
     "mcts_bytes_per_stored_move": ("memory of the tree", ""),
     "uct_uniform_19x19_sims_per_s": ("UCT on 19x19, uniformly random playouts", ""),
     "uct_mogo_19x19_sims_per_s": ("UCT on 19x19, MoGo's policy", ""),
@@ -77,7 +77,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "dyna2_scaling_2_threads": ("Dyna-2, 1x1 to 3x3: two threads against one", ""),
     "alphabeta_scaling_2_threads": ("alpha-beta to the same depth: two threads against one", ""),
     "mcts_scaling_2_threads": ("MC-RAVE on one tree: two threads against one", ""),
-    "web_search_share": ("heuristic MC-RAVE while a page watches it: simulations, as a share of those unwatched", ""),
+    "web_search_share": ("heuristic MC-RAVE shown in a browser: simulations, relative to an unwatched search", ""),
 }
 
 # Play one compiled episode, in a new interpreter.
@@ -97,7 +97,7 @@ player.warm_up()
 player.genmove(Game(9))
 """
 
-# Act as the page of `rlgo web`: let it search, watched and unwatched in turn, and print the simulations of each search.
+# Act as a page of `rlgo web`: start searches, watched and unwatched in turn, and print the simulations of each.
 _PAGE = """
 import json, sys
 from websockets.sync.client import connect
@@ -132,8 +132,8 @@ def main(scale: float = 1.0, player: str = "greedy", parts: Sequence[str] = ()) 
 
     Parameters
     ----------
-    scale : factor for the amount of work measured; below 1, the numbers are rough
-    player : the player whose first move, with all compiling, is measured; `rlgo bench` takes the default player
+    scale : factor for the amount of work; below 1, the numbers are rough
+    player : the player for the cold start, its first move with all compiling; `rlgo bench` takes the default player
     parts : what to measure, by the names of `parts_of`; empty: everything
 
     Returns
@@ -168,7 +168,7 @@ def main(scale: float = 1.0, player: str = "greedy", parts: Sequence[str] = ()) 
 
 
 def parts_of(scale: float, player: str, cpus: set[int]) -> dict[str, Numbers]:
-    """Return all that can be measured, by name, in the order of `KEYS`; cpus are the cores of the process."""
+    """Return all measurements by name, in the order of `KEYS`; cpus are the cores of the process."""
 
     def scaled(n: int) -> int:
         return max(1, round(n * scale))
@@ -210,7 +210,7 @@ def markdown_table(result: dict[str, Any]) -> str:
 def _rates(run: Callable[[], tuple[float, ...]]) -> list[float]:
     """Return the median rates, per second of CPU time, of what `run` counts.
 
-    One more run, before the RUNS that are measured, compiles and warms up.
+    A run before the RUNS that are measured compiles and warms up.
     """
     run()
     rates = []
@@ -343,7 +343,7 @@ def _alphabeta(n: int) -> Numbers:
     def run() -> tuple[float, ...]:
         search = AlphaBetaSearch(9, seed=1)
         search.search(game, table, Budget(depth=20, stop=lambda: search.nodes >= n))
-        return (search.nodes,)  # those of the depth that was not finished, too
+        return (search.nodes,)  # including those of the unfinished depth
 
     yield "alphabeta_nodes_per_s", _rates(run)[0]
 
@@ -386,7 +386,7 @@ def _tree_searches(size: int, n: int) -> Numbers:
         "uct_mogo": "uct",
         "mcrave_mogo": "mc_rave",
         "heuristic_mcrave_mogo": "heuristic_mc_rave",
-        **({"rlgo": "rlgo"} if size == 9 else {}),  # on 19x19 it would cost a minute of compiling for one figure more
+        **({"rlgo": "rlgo"} if size == 9 else {}),  # on 19x19, the figure is not worth a minute of compiling
     }
     stored = 0.0
     for key, spec in searches.items():
@@ -435,7 +435,7 @@ def _scaling(n: int, cpus: set[int]) -> Numbers:
 
 
 def _search_scaling(n: int, depth: int, cpus: set[int]) -> Numbers:
-    """Measure how much faster two threads search than one: simulations of TD search, Dyna-2 and MC-RAVE, and plies."""
+    """Measure the speed-up by a second thread: simulations of TD search, Dyna-2 and MC-RAVE, plies of alpha-beta."""
     from rlgo.features.weights import load_weights, shipped_weights
     from rlgo.go.game import Game
     from rlgo.search.alphabeta_player import AlphaBeta
@@ -488,7 +488,7 @@ def _start() -> Numbers:
 
 
 def _cold_start(spec: str) -> Numbers:
-    """Measure the seconds from a new interpreter to a player's first move, with an empty cache. It takes long: once."""
+    """Measure once, as it is slow, the seconds from a new interpreter to a player's first move, with an empty cache."""
     command = _python(_FIRST_MOVE, spec)
     with tempfile.TemporaryDirectory() as cache:
         start = time.perf_counter()
@@ -505,13 +505,13 @@ def _memory() -> Numbers:
 
 
 def _web(n: int, cpus: set[int]) -> Numbers:
-    """Measure how many simulations are left to a search while a page watches it.
+    """Measure what share of its simulations a search keeps while a page watches it.
 
-    The page is another process, on any core: what counts is the time of this one, which searches and serves.
+    The page is another process, on any core. Only the CPU time of this process, which searches and serves, counts.
     """
     try:
         from train.play.web.serve import in_background
-    except RlgoError:  # without the extra
+    except RlgoError:  # rlgo[web] is not installed
         return
     from train.play.web.options import Options
 

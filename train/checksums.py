@@ -1,4 +1,4 @@
-"""Checksums of small files that people may read: JSON and TOML. A single flipped bit is noticed, or changes nothing.
+"""Checksums of small, readable files: JSON and TOML. A single flipped bit is detected, or changes nothing.
 
 Start reading at `add_checksum`. Weights and states of runs are archives instead, see `rlgo.base.archive`.
 """
@@ -17,7 +17,7 @@ _LAST_LINE = re.compile(r"^# check: ([0-9a-f]{8})\n\Z", re.MULTILINE)
 def add_checksum(data: dict[str, Any], more: bytes = b"") -> dict[str, Any]:
     """Return a JSON object with one more key, "check": the CRC-32 of the object as JSON and of `more`.
 
-    more : bytes that the checksum covers, too, such as the other lines of the file
+    more : further bytes for the checksum to cover, such as the other lines of the file
     """
     return {**data, _KEY: _crc32(json.dumps(data).encode() + more)}
 
@@ -30,12 +30,12 @@ def verify(data: Any, more: bytes = b"") -> dict[str, Any]:
 
 
 def add_checksum_to_text(text: str) -> str:
-    """Return lines of TOML with one more, a comment: the CRC-32 of the lines before it."""
+    """Append a comment to lines of TOML: the CRC-32 of the lines before it."""
     return f"{text}# check: {_crc32(text.encode())}\n"
 
 
 def verify_text(text: str) -> str:
-    """Return the lines that `add_checksum_to_text` took; ValueError if they were changed. No checksum is fine."""
+    """Return the lines that `add_checksum_to_text` took; ValueError if they were changed. The checksum is optional."""
     match = _LAST_LINE.search(text)
     if match is None:
         return text

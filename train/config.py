@@ -1,7 +1,7 @@
 """Configs: frozen dataclasses, read from TOML, with ``--set section.key=value`` on top.
 
-Start reading at `RunConfig` to `PolicyConfig`, the sections: each key with its meaning, default and allowed values.
-Those of an algorithm are declared in its own settings (`rlgo.base.settings`), see `train.settings.group`. TD stands for
+Start reading at the sections, `RunConfig` to `PolicyConfig`: each key with its meaning, default and allowed values.
+Keys of an algorithm are declared in its own settings (`rlgo.base.settings`); see `train.settings.group`. TD stands for
 Silver, Sutton & Mueller 2012; settings, sections and equations refer to it.
 """
 
@@ -63,7 +63,7 @@ from train.settings import (
 
 
 def _up_to(value: Any) -> Any:
-    """Expand a number n of seeds to the seeds 1 to n; too large a number stays, for pydantic to refuse."""
+    """Expand a number n of seeds to the seeds 1 to n; a number that is too large is left for pydantic to reject."""
     if type(value) is int and value <= _MOST_SEEDS:
         return tuple(range(1, value + 1))
     return as_tuple(value)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_AGAIN_SECONDS = 0.05  # until a lost KeyboardInterrupt is repeated
+_AGAIN_SECONDS = 0.05  # before a lost KeyboardInterrupt is repeated
 _LINE_SECONDS = 30.0  # between two lines of progress where standard error is not a terminal
 
 # ---------------------------------------------------------------------------------------------
@@ -63,9 +63,9 @@ def signals_to(handler: Callable[[int], None], *numbers: int) -> Iterator[None]:
 
 
 class StopRequest:
-    """Let the first Ctrl-C or SIGTERM ask for an orderly end, and the second one raise KeyboardInterrupt.
+    """Request an orderly end on the first Ctrl-C or SIGTERM, and raise KeyboardInterrupt on the second.
 
-    Shells start background jobs with Ctrl-C ignored; inside this block it works for them, too.
+    Shells start background jobs with Ctrl-C ignored; inside this block it works for those, too.
 
     Use it as a context manager, and check `signal` between steps of the work.
 
@@ -107,7 +107,7 @@ class StopRequest:
         _requests.remove(self)
 
     def _unraisable(self, lost: Any) -> None:
-        """Repeat a KeyboardInterrupt that arose where Python must ignore it, such as in a finalizer of numba's."""
+        """Repeat a KeyboardInterrupt raised where Python must ignore it, such as in one of numba's finalizers."""
         if self and issubclass(lost.exc_type, KeyboardInterrupt):
             threading.Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), self.signal)).start()
         else:
@@ -122,14 +122,14 @@ class StopRequest:
             self._on_request(number)
 
 
-_requests: list[StopRequest] = []  # those whose blocks are running
+_requests: list[StopRequest] = []  # those with a running block
 
 
 def repeat_lost_interrupt() -> None:
-    """Raise the KeyboardInterrupt of a signal once more if something else may have been raised in its place.
+    """Raise the KeyboardInterrupt of a signal again if another exception may have replaced it.
 
-    Call it where any exception is caught. If a signal comes while numba converts an argument, its C code raises an
-    AttributeError instead.
+    Call it where any exception is caught. If a signal arrives while numba converts an argument, numba's C code raises
+    an AttributeError instead.
     """
     for request in _requests:
         if request and request.at_once:
@@ -138,9 +138,9 @@ def repeat_lost_interrupt() -> None:
 
 @contextlib.contextmanager
 def interruptible(player: Player, signals: Sequence[int] = (signal.SIGINT,)) -> Iterator[StopRequest]:
-    """Let the first of some signals end the player's search, and the second one raise KeyboardInterrupt.
+    """End the player's search on the first of some signals, and raise KeyboardInterrupt on the second.
 
-    A search that is ended this way returns the best move so far. `player.stop` is set inside the block and restored
+    A search stopped this way returns the best move so far. `player.stop` is set inside the block and restored
     afterwards.
     """
     before = player.stop
@@ -157,7 +157,7 @@ def interruptible(player: Player, signals: Sequence[int] = (signal.SIGINT,)) -> 
 # ---------------------------------------------------------------------------------------------
 
 _SIGPIPE = 13  # Windows does not define it
-# Errors of files that do not name one: standard output. Files that rlgo writes raise an RlgoError, see
+# Errors without a file name come from standard output. Files that rlgo writes raise an RlgoError; see
 # `rlgo.base.files`.
 _OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -165,13 +165,13 @@ _OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EI
 def exit_status(run: Callable[[], int | None]) -> int:
     """Run a command, and return the exit status of its process: what `run` returns, 0 for None.
 
-    Errors that the user can correct are printed on one line, and the status is 2: an `RlgoError`, any file that cannot
-    be read or written, standard output included, and a lack of memory. A closed output pipe gives 141. Any other
-    exception is a bug and keeps its traceback.
+    Errors that the user can correct are printed on one line, with status 2: an `RlgoError`, a file or standard output
+    that cannot be read or written, and lack of memory. A closed output pipe gives 141. Any other exception is a bug and
+    keeps its traceback.
 
-    Ctrl-C and SIGTERM become KeyboardInterrupt, with the signal's number as its argument. Where a command has something
-    to show by then, it catches it, prints that, and returns as usual. Either way, the status is 128 plus the number of
-    the signal, as shells have it: 130 after Ctrl-C, 143 after SIGTERM.
+    Ctrl-C and SIGTERM become KeyboardInterrupt, with the signal's number as its argument. A command that has results by
+    then catches it, prints them, and returns as usual. Either way, the status is 128 plus the number of the signal, as
+    in shells: 130 after Ctrl-C, 143 after SIGTERM.
     """
     status = _status_of(run)
     try:
@@ -218,7 +218,7 @@ def _fail(text: str) -> int:
 
 
 class _Messages(io.TextIOWrapper):
-    """Standard error that never ends the work: what a full disk or a closed terminal cannot take is lost."""
+    """Standard error that never raises: output to a full disk or a closed terminal is lost."""
 
     def write(self, text: str) -> int:
         with contextlib.suppress(OSError):
@@ -231,28 +231,28 @@ class _Messages(io.TextIOWrapper):
 
 
 def prepare_process() -> None:
-    """Make this process fit for its surroundings; call it once, at its start.
+    """Set up the encoding and the standard streams of this process; call it once, at its start.
 
-    In a locale that is not UTF-8 it starts again in Python's UTF-8 mode, since rlgo's files and most file names are
-    UTF-8. Closed streams lead nowhere, standard error never fails, and whatever standard output cannot encode is
-    printed as an escape.
+    In a locale that is not UTF-8, the process restarts in Python's UTF-8 mode, since rlgo's files and most file names
+    are UTF-8. Closed streams are opened on the null device, standard error never fails, and characters that standard
+    output cannot encode are printed as escapes.
     """
     if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
-        os.environ["PYTHONUTF8"] = "1"  # for its children, too
+        os.environ["PYTHONUTF8"] = "1"  # for child processes, too
         os.execv(sys.executable, sys.orig_argv)  # nosec B606  # this very command
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
             stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115 - stays open
             setattr(sys, name, stream)
-            setattr(sys, f"__{name}__", stream)  # which keeps it open when the other gets a successor below
+            setattr(sys, f"__{name}__", stream)  # keeps it open when sys.stderr is replaced below
     codecs.register_error("readable", _readable)
     sys.stdout.reconfigure(errors="readable")  # type: ignore[union-attr]  # it is Python's own
     sys.stderr = _Messages(sys.stderr.buffer, sys.stderr.encoding, "readable", line_buffering=True)
 
 
 def _readable(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Encode what an encoding lacks: the bytes of file names that are not UTF-8 as they are, all else as escapes."""
+    """Encode characters that an encoding lacks: bytes of file names that are not UTF-8 unchanged, others as escapes."""
     assert isinstance(error, UnicodeEncodeError)
     part = error.object[error.start : error.end]
     if all("\udc80" <= c <= "\udcff" for c in part):
@@ -291,7 +291,7 @@ def message(text: str) -> None:
 
 
 def command(program: str, *arguments: object) -> str:
-    """Return a command to type, quoted for the shell: `program` if it is on the PATH, else where it is installed."""
+    """Return a command to type, quoted for the shell: `program` if it is on PATH, else its installed path."""
     found = Path(sys.executable).with_name(program)  # scripts are installed next to the interpreter
     if shutil.which(program) is None and found.is_file():
         here = Path.cwd()
@@ -311,7 +311,7 @@ def optional_picture() -> Iterator[None]:
 class LogFile:
     """A log that is appended to, each line prefixed with the local date and time. Call it with a line.
 
-    Use it as a context manager. A full disk does not end the game that is logged: a message says so, once.
+    Use it as a context manager. A full disk does not end the game that is logged; it is reported once.
 
     Raises
     ------
@@ -331,7 +331,7 @@ class LogFile:
             self._file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n".encode("utf-8", "replace"))
         except OSError as error:
             if not self._is_full:
-                message(f"rlgo: {unwritable(self._path, error)}; going on without it")
+                message(f"rlgo: {unwritable(self._path, error)}; continuing without it")
             self._is_full = True
 
     def __enter__(self) -> Self:
@@ -376,7 +376,7 @@ class Progress:
 
     def _make_bar(self) -> Any:
         if _in_notebook():
-            from tqdm.auto import tqdm  # plain where the widgets are not installed
+            from tqdm.auto import tqdm  # a text bar if the widgets are not installed
         else:
             from tqdm import tqdm
         return tqdm(
@@ -416,7 +416,7 @@ class Progress:
     def set_postfix(self, text: str | Callable[[], str]) -> None:
         """Show `text` after the bar.
 
-        A function makes text that takes time; it is called at most once a second, and at the end.
+        Pass a function if the text is slow to make; it is called at most once a second, and at the end.
         """
         self._make_postfix = text if callable(text) else None
         if callable(text):
@@ -438,7 +438,7 @@ class Progress:
     def line(self) -> str:
         """Return the progress as one line of text: ``games: 50 of 200 (25%), 12.5/s, 0:00:12 left``.
 
-        The first step counts for the number, but not for the rate: it may have waited for a compiler.
+        The first step counts towards the number but not the rate, since it may include compilation.
         """
         start, n = self._start or (time.monotonic(), self.n)
         done, seconds = self.n - n, time.monotonic() - start
@@ -452,7 +452,7 @@ class Progress:
 
 
 def _in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this code; that `ipykernel` was imported does not say so."""
+    """Whether a Jupyter kernel runs this code; an imported `ipykernel` does not prove it."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return hasattr(shell, "kernel")
@@ -519,7 +519,7 @@ def markdown(rows: Sequence[Sequence[str]], align: str = "") -> str:
 
 
 def _stacked_table(lines: list[list[str]]) -> str:
-    """Lay out a table for a narrow window: a block for each row, with a line for each cell that holds something."""
+    """Lay out a table for a narrow window: a block for each row, with a line for each cell that is not empty."""
     header, *rows = lines
     width = max(map(len, header))
     blocks = [

@@ -1,4 +1,4 @@
-"""Locks: a file, or a folder, that one process at a time writes to."""
+"""Locks: only one process at a time writes to a file or a folder."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rlgo.base.files import unwritable
 def only_writer(path: Path, seconds: float = 0, why: str = "another process is writing to it") -> Iterator[None]:
     """Keep other processes from writing to a file or folder while the context lasts.
 
-    A process that dies releases its lock. The lock's own file stays, in the folder or next to the file.
+    A process that dies releases its lock. The lock file stays, in the folder or next to the file.
 
-    Raises RlgoError, which says `why`, if another process is still writing to `path` after some seconds, or if it
-    cannot be written.
+    Raises RlgoError with `why` as its reason if another process is still writing to `path` after some seconds, or if
+    `path` cannot be written.
     """
-    from filelock import FileLock, Timeout  # only who writes needs it
+    from filelock import FileLock, Timeout  # needed only for writing
 
     lock = FileLock(path / ".lock" if path.is_dir() else f"{path}.lock", timeout=seconds)
     try:

@@ -1,6 +1,6 @@
-"""What all pictures share: figures, colours and axes.
+"""Code shared by all pictures: figures, colours and axes.
 
-The pictures themselves are in the package whose results they draw. They need matplotlib, which comes
+Each picture is in the package that makes its results. Pictures need matplotlib, which comes
 with ``pip install 'rlgo[plot]'``. It is imported when a picture is drawn, because it is slow to load.
 """
 
@@ -83,16 +83,16 @@ def light_frame(ax: Any, axis: str = "both") -> None:
 
 
 def legend_below(ax: Any, columns: int, title: str = "", depth: float = 38.0) -> None:
-    """Put a legend below the axes, where it hides nothing; none if there is nothing to name.
+    """Put a legend below the axes, where it hides nothing; no legend if there is nothing to label.
 
-    depth : distance from the axes to the legend, for ticks and label, points
+    depth : distance from the axes to the legend in points, which leaves room for ticks and label
     """
     from matplotlib.transforms import ScaledTranslation  # slow to load
 
     handles, labels = ax.get_legend_handles_labels()
     if labels:
         is_key = [not len(getattr(handle, "get_xdata", lambda: [0])()) for handle in handles]
-        order = sorted(range(len(labels)), key=is_key.__getitem__)  # what only explains a mark comes last
+        order = sorted(range(len(labels)), key=is_key.__getitem__)  # entries that only explain a mark come last
         handles, labels = [handles[i] for i in order], [labels[i] for i in order]
         down = ScaledTranslation(0, -depth / 72, ax.figure.dpi_scale_trans)
         ax.legend(
@@ -102,7 +102,7 @@ def legend_below(ax: Any, columns: int, title: str = "", depth: float = 38.0) ->
 
 
 def name_levels(ax: Any, levels: Mapping[str, float]) -> None:
-    """Name horizontal lines at the right edge of the axes; names of lines close to each other move apart.
+    """Label horizontal lines at the right edge of the axes; labels of close lines are moved apart.
 
     Call it last: it reads the limits of the y axis.
     """

@@ -21,7 +21,7 @@ from rlgo.base.sources import sources_digest
 
 
 def versions(engines: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the versions of rlgo and of what computes its results, by name.
+    """Return the versions of rlgo and of the software that computes its results, by name.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def versions(engines: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def command_line() -> str:
-    """Return the command that this process runs, as it is typed in a shell; "" if it is none of rlgo's."""
+    """Return the command that this process runs, as it is typed in a shell; "" if it is not one of rlgo's."""
     program = Path(sys.argv[0])
     is_ours = program.name == "rlgo" or program.parts[-2:] == ("rlgo", "__main__.py")
     return shlex.join(["rlgo", *sys.argv[1:]]) if is_ours else ""
@@ -52,7 +52,7 @@ def commit() -> str:
     if not (root / ".git").exists():
         return ""
 
-    def git(*arguments: str) -> str:  # wherever PATH has it
+    def git(*arguments: str) -> str:  # found on PATH
         done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, timeout=10)  # nosec B607
         return done.stdout.strip()
 
@@ -63,7 +63,7 @@ def commit() -> str:
 
 
 def cpu_name() -> str:
-    """Return the name of the processor as the system gives it, or else its architecture."""
+    """Return the name of the processor as the system reports it, or else its architecture."""
     try:
         for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
             if line.startswith("model name"):

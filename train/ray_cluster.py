@@ -36,11 +36,11 @@ def fingerprint() -> str:
 
 
 def check_fingerprint(found: str, where: str, setting: str) -> None:
-    """Raise RlgoError if a machine of a cluster has another rlgo than this one.
+    """Raise RlgoError if a machine of a cluster runs a different rlgo from this one.
 
     Parameters
     ----------
-    found : what it says its `fingerprint` is; another program may say anything
+    found : the `fingerprint` that it reports; another program may report anything
     where, setting : the machine and the setting that names the cluster, for the message
     """
     if found != fingerprint():
@@ -85,7 +85,7 @@ def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -
     else:
         _check_reachable(setting, os.environ.get("RAY_ADDRESS", "") if cluster == "auto" else cluster)
     try:
-        # Ray has its workers look in the current folder first, where a train.py of the user's would hide ours.
+        # Ray's workers search the current folder first, where a user's train.py would hide ours.
         with _quiet_stderr(), _own_sigterm(), contextlib.chdir(Path(__file__).resolve().parents[1]):
             ray.init(**options)
     except ray.exceptions.AuthenticationError as error:
@@ -105,13 +105,13 @@ def cluster_setting(cluster: str) -> str:
 
 
 def short_error(error: Exception) -> str:
-    """Return one line for an error of Ray's: the last line of the traceback it contains, or its first sentence."""
+    """Return a Ray error as one line: the last line of the traceback it contains, or its first sentence."""
     ends = re.findall(r"^\s*([\w.]+(?:Error|Exception): .*)$", str(error), re.MULTILINE)
     return ends[-1] if ends else str(error).partition(". ")[0].strip()
 
 
 def was_killed(error: Exception) -> bool:
-    """Return whether an error of Ray's says that an actor's process or machine is gone, so that another may do better.
+    """Return whether a Ray error means that an actor's process or machine is gone, so that a new actor may succeed.
 
     False for an actor whose constructor failed: the next one would fail, too.
     """
@@ -145,7 +145,7 @@ def _check_reachable(setting: str, address: str) -> None:
 
 @contextlib.contextmanager
 def _own_sigterm() -> Iterator[None]:
-    """Keep our answer to SIGTERM, which Ray replaces by one that exits with status 15."""
+    """Keep our SIGTERM handler, which Ray replaces with one that exits with status 15."""
     if threading.current_thread() is not threading.main_thread():  # Ray leaves signals alone, too
         yield
         return

@@ -1,8 +1,8 @@
 """Settings: checked values, and one-line errors for wrong ones.
 
-Start reading at `section`, which makes a frozen class of pydantic fields whose values are checked, then `group`, which
-makes such fields of an algorithm's own settings. `config.py` has the settings of training runs, `players/keys.py` those
-of players. Errors take one of three forms::
+Start reading at `section`, which makes a frozen class of checked pydantic fields, then `group`, which makes such fields
+from an algorithm's own settings. `config.py` has the settings of training runs, `players/keys.py` those of players.
+Errors take one of three forms::
 
     FILE: learning.alpha = -1: expected a positive number
     FILE: unknown key run.log_evry; did you mean run.log_every?
@@ -95,7 +95,7 @@ def read_spec_value(text: str) -> str:
 
 
 def shorten(value: Any) -> str:
-    """Show a wrong value in an error message, as a file has it: on one line, in at most 60 characters."""
+    """Show a wrong value in an error message as in a file: on one line, in at most 60 characters."""
     return cut(to_toml_value(value)) if isinstance(value, str | bool) else shown(value)
 
 
@@ -119,13 +119,13 @@ def _kind_of(value: Any) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """What a value may be, for error messages and tables of keys, where bounds alone do not say it."""
+    """The allowed values in words, for error messages and tables of keys, where bounds are not enough."""
 
     text: str
 
 
 class Within:
-    """A number within the bounds of one of the algorithms' own settings, where pydantic has no words for them."""
+    """A number within the bounds of an algorithm's setting, where pydantic cannot express them."""
 
     def __init__(self, bounds: Number):
         self.bounds, self.le = bounds, bounds.le
@@ -157,12 +157,12 @@ def _whole(value: Any) -> Any:
 
 
 def as_tuple(value: Any) -> Any:
-    """Turn a list, as TOML has it, into a tuple; leave anything else for pydantic to refuse."""
+    """Turn a list, as TOML has it, into a tuple; leave anything else for pydantic to reject."""
     return tuple(value) if isinstance(value, list) else value
 
 
 def different(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the values, a list in a config; pydantic refuses one with the same value twice."""
+    """Return the values of a list in a config; pydantic rejects a list with duplicates."""
     if len(set(values)) < len(values):
         raise ValueError("not all different")
     return values
@@ -275,7 +275,7 @@ def _within_bounds(noun: str, notes: Iterable[Any]) -> str:
 
 
 def choices_of(field: FieldInfo) -> list[str]:
-    """List the words that a field accepts, such as ``none`` next to numbers; empty if it takes none in particular."""
+    """List the words that a field accepts, such as ``none`` next to numbers; empty if there are none."""
     return _choices(_unwrap(field.annotation, field.metadata))
 
 
@@ -311,7 +311,7 @@ def _types_of(kind: _Type) -> set[type]:
 
 
 class Group:
-    """Fields of a NamedTuple that are keys of a section, and what each is called there; see `group`."""
+    """Fields of a NamedTuple as keys of a section, with their names there; see `group`."""
 
     def __init__(self, start: Any, keys: Mapping[str, Key]):
         bounds = dict(bounds_of(type(start)))
@@ -326,7 +326,7 @@ class Group:
         return self if section is None else self.read(section)
 
     def read(self, section: Section, **others: Any) -> Any:
-        """Return the NamedTuple of a section's values, and of further fields that are no keys."""
+        """Return the NamedTuple of a section's values, and of further fields that are not keys."""
         try:
             return self.start._replace(**{field: getattr(section, key) for field, key in self.keys.items()}, **others)
         except RlgoError as error:  # about several fields, by their own names
@@ -336,7 +336,7 @@ class Group:
 
 
 def group(start: Any, *fields: str, without: Iterable[str] = (), **changes: Mapping[str, Any]) -> Any:
-    """Make keys of the fields of a NamedTuple of settings, in the place of an attribute that is the NamedTuple.
+    """Declare the fields of a NamedTuple of settings as keys of a section.
 
     In a section, ``rule: Learning = group(Learning())`` adds a key for each field that has a `Key`; the section's
     attribute `rule` is the `Learning` of its values.
@@ -344,8 +344,8 @@ def group(start: Any, *fields: str, without: Iterable[str] = (), **changes: Mapp
     Parameters
     ----------
     start : the NamedTuple with the section's defaults
-    fields, without : the fields to add, by default all that have a `Key`; those to leave out
-    changes : attributes of the `Key` of a field that are others in this section, such as its name
+    fields, without : the fields to add, by default all that have a `Key`, and those to leave out
+    changes : by field, attributes of its `Key` that differ in this section, such as its name
     """
     keys = {field: key for field, key in keys_of(type(start)).items() if field in (fields or start._fields)}
     return Group(
@@ -354,7 +354,7 @@ def group(start: Any, *fields: str, without: Iterable[str] = (), **changes: Mapp
 
 
 def key(default: Any, meaning: str, experiments: str = "", **others: Any) -> Any:
-    """Declare a key that is no algorithm's setting: its default, and what it means; see `Key` for the rest."""
+    """Declare a key that is not an algorithm's setting, with its default and meaning; see `Key` for the rest."""
     return _field(default, Key(meaning, experiments, **others))
 
 
@@ -363,7 +363,7 @@ def _field(default: Any, key: Key) -> Any:
 
 
 def note_of(field: FieldInfo) -> Key:
-    """Return what is declared about a field beside its type; for one that is no player's key, its meaning alone."""
+    """Return what is declared about a field besides its type; if it is not a player's key, only its meaning."""
     extra: Any = field.json_schema_extra or {"key": Key(str(field.description))}
     return extra["key"]
 
@@ -384,7 +384,7 @@ def _as_key(default: Any, kind: Any, key: Key) -> tuple[Any, Any]:
 
 
 def _expand(cls: type[Section]) -> None:
-    """Put the keys of each group in its place among the annotations of a section."""
+    """Replace each group in the annotations of a section by its keys."""
     annotations: dict[str, Any] = {}
     for name, hint in vars(cls).get("__annotations__", {}).items():
         found = vars(cls).get(name)
@@ -435,7 +435,7 @@ class Section(metaclass=_Checked):
 
 
 class GroupedSection(Section):
-    """A section with groups, whose keys type checkers cannot know."""
+    """A section with groups; type checkers do not know their keys."""
 
     if TYPE_CHECKING:
 
@@ -489,7 +489,7 @@ def refusal(field: FieldInfo, key: str, value: Any) -> str:
 
 
 def spelled(field: str) -> str:
-    """Spell a field's name as people do: ``lambda``, reserved by Python, is the field ``lambda_``."""
+    """Spell a field's name as users write it: ``lambda``, reserved by Python, is the field ``lambda_``."""
     return field.rstrip("_")
 
 

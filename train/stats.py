@@ -75,9 +75,9 @@ def design_effect(clusters: Sequence[Sequence[float]]) -> float:
         design effect                       d = v / (p (1 - p) / n)
 
     Two more openings are added to the data, one with both games won and one with both lost. So d exists for a single
-    opening, and stays positive; d tends to 2, the worst for many pairs, where all games were won or lost and the data
-    contain no information about it. Else d is about 2 where each opening was won or lost twice (3 for a single
-    opening), 1 for independent games, and less where colours decide or games are drawn. Source: Cameron & Miller 2015,
+    opening, and stays positive. If all games were won or lost, the data contain no information about d, and it tends to
+    2, the worst case for many pairs. Otherwise d is about 2 if each opening was won or lost twice (3 for a single
+    opening), 1 for independent games, and less if colours decide or games are drawn. Source: Cameron & Miller 2015,
     Section II.
     """
     sums = np.array([*map(sum, clusters), 2.0, 0.0], np.float64)
@@ -92,7 +92,7 @@ def clustered_interval(clusters: Sequence[Sequence[float]], level: float = 0.95)
     """Return a confidence interval of the mean score, where the games of one opening depend on each other.
 
     It is Wilson's interval with n / `design_effect` games, and Student's quantile with m + 1 degrees of freedom for
-    m openings, since the two that `design_effect` adds count. The interval has a width even where all games were won.
+    m openings, counting the two that `design_effect` adds. The interval has a width even if all games were won.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ MANNERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "illegal moves": ("print('= Z99\\n'); out.flush(); continue", ("expected a vertex",)),
     "occupied points": ("print('= ' + draw.choice('ABCDE') + '3\\n'); out.flush(); continue", ()),
     "refuses": ("print('? ' + 'no ' * 10_000 + '\\n'); out.flush(); continue", ("failed: no no",)),
-    "exits": ("sys.exit('tired')", ("ended with status 1; its last words: tired",)),
+    "exits": ("sys.exit('tired')", ("ended with status 1; last output: tired",)),
     "crashes": ("os.kill(os.getpid(), signal.SIGSEGV)", ("ended with status -11",)),
     "closes its output": ("os.close(1); time.sleep(3600)", ("ended with status -9",)),
     "10 MB of errors": ("err.write('trouble ' * 1_250_000); err.flush()", ()),

@@ -208,7 +208,7 @@ def test_a_full_disk_ends_no_game_that_is_logged(capsys: Any) -> None:
         log("= A1")
         log("= B1")
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == "rlgo: /dev/full: cannot be written: No space left on device; going on without it"
+    assert line == "rlgo: /dev/full: cannot be written: No space left on device; continuing without it"
 
 
 def test_a_log_in_no_folder(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def widened(result: PairResult, scatter: float) -> PairResult:
     scatter : standard deviation in Elo
     """
     design = design_effect(result.openings) if result.openings else result.design
-    p = (result.score + 1) / (result.games + 2)  # Laplace's: all games won are no certainty
+    p = (result.score + 1) / (result.games + 2)  # Laplace's estimate: winning all games is no certainty
     return dataclasses.replace(result, design=design + result.games * p * (1 - p) * (scatter / _ELO) ** 2, openings=())
 
 
@@ -190,10 +190,10 @@ def rate(results: Iterable[PairResult], anchors: Mapping[str, float] | None = No
 
     Returns
     -------
-    ratings in Elo, with 95 % intervals and a covariance as `_covariance` describes. An interval says how well a player
-    is placed among the others. Which of two players is stronger is answered by `los`, from the variance of their
-    difference: Phi((elo_i - elo_j) / sqrt(V_ii + V_jj - 2 V_ij)). If a player won or lost all games, the prior alone
-    limits the outer end of its interval.
+    ratings in Elo, with 95 % intervals and a covariance as `_covariance` describes. An interval shows how precisely a
+    player is placed among the others. To compare two players, use `los`, from the variance of their difference:
+    Phi((elo_i - elo_j) / sqrt(V_ii + V_jj - 2 V_ij)). If a player won or lost all games, the prior alone limits the
+    outer end of its interval.
 
     Raises
     ------
@@ -486,7 +486,7 @@ def _check_connected(pairs: _Pairs, anchored: np.ndarray, prior: float) -> None:
     def groups(edges: Iterable[tuple[np.ndarray, np.ndarray]], connection: str) -> list[list[str]]:
         # Anchors count as connected, because their ratings are given.
         loops = known, np.roll(known, 1)
-        # int32, for SciPy 1.11 finds no components in a graph of int64
+        # int32, because SciPy 1.11 finds no components in a graph of int64
         heads, tails = (np.concatenate(ends).astype(np.int32) for ends in zip(*edges, loops, strict=True))
         graph = coo_array((np.ones(len(heads)), (heads, tails)), (n, n))
         count, label = connected_components(graph, connection=connection)

@@ -57,7 +57,7 @@ def side_by_side(
 ) -> Generator[FastGames, None, None]:
     """Play several matches at a time on threads, and yield the games of each, in order.
 
-    Whatever ends the iteration, such as Ctrl-C, also ends the matches that are under way, within a tenth of a second.
+    If the iteration ends early, such as by Ctrl-C, the matches in progress end within a tenth of a second.
 
     Parameters
     ----------

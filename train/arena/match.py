@@ -3,7 +3,7 @@
 Start reading at `play_match`. A single game is `referee.play_game`; the interval is `stats.clustered_interval`.
 
 Every opening, a few random moves, is played twice with the colours swapped. So neither the openings nor the first move
-favour anyone.
+favour either side.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ class MatchSettings(NamedTuple):
     komi: Annotated[float, KOMI] = DEFAULT_KOMI
     seed: Annotated[int, SEED] = 1  # seed of the openings, and of players whose specs set none
     opening_plies: Annotated[int, COUNT_OR_0] = DEFAULT_OPENING_PLIES  # uniformly random sensible moves
-    max_moves: Annotated[int | None, OrNone(COUNT)] = None  # plies, with the opening, before a game is scored as it is
+    max_moves: Annotated[int | None, OrNone(COUNT)] = None  # plies, with the opening, before a game is scored as is
     time: Annotated[TimeSettings | None, OrNone(One(TimeSettings))] = None  # for each side; None: no clock
     sprt: Annotated[Sprt | None, OrNone(One(Sprt))] = None  # a test that ends the match once it is decided
     check_scores: bool = False  # ask engines for their final_score, and count where it differs from the referee's
-    skip: Annotated[int, COUNT_OR_0] = 0  # openings at the beginning that are not played: their games are elsewhere
+    skip: Annotated[int, COUNT_OR_0] = 0  # openings at the beginning to leave out, as they are played elsewhere
 
     def combine(self) -> None:
-        """Refuse openings that leave too little of a game, and too few of them."""
+        """Reject openings that leave too little of a game, or none to play."""
         check_opening(self.opening_plies, self.size, self.max_moves)
         if self.skip >= self.games // 2:
             raise RlgoError(f"skip = {self.skip}: expected fewer than the {self.games // 2} openings of the match")
@@ -311,7 +311,7 @@ class _Match:
     def check_sgf_folder(self, results: Path | None) -> None:
         """Raise RlgoError if a new match finds records in its folder.
 
-        A match with a results file has begun. Its records may be there even if no game is: they are written first.
+        A match with a results file has begun. It may have records before it has games, because they are written first.
         """
         is_new = results is None or not results.exists() or results.stat().st_size == 0
         if self.sgf is not None:
@@ -409,7 +409,7 @@ class _Openings:
             self.means.append(sum(scores) / 2)
 
     def decided(self, sprt: Sprt | None) -> int:
-        """Return how many openings decide a test; 0 if these do not, or if there is none."""
+        """Return the number of openings that decide a test; 0 if it is undecided or there is none."""
         while sprt is not None and not self._end and self._judged < len(self.means):
             self._judged += 1
             if judge(self.means[: self._judged], sprt).accepted:
@@ -425,7 +425,7 @@ def _seconds(games: Sequence[PlayedGame]) -> tuple[float, float]:
 
 
 def is_disputed(record: GameRecord) -> bool:
-    """Return whether an engine reported a different score from the referee's; no report is no dispute."""
+    """Return whether an engine reported a different score from the referee's; without a report, there is no dispute."""
     return any(_points(score) not in (None, _points(record.result)) for score in record.scores.values())
 
 

@@ -29,10 +29,10 @@ from train.arena.referee import GameRecord, GameRules, play_game
 from train.players import make_player
 from train.players.loading import files_loaded
 
-_MOST_DEATHS = 3  # deaths of processes during one game, or at their start, which must then be at fault
-_START_SECONDS = 300.0  # until a process of a cluster is ready to play
-_NOTICE_SECONDS = 10.0  # before a message says that it takes long
-_SAFE_PATH = "PYTHONSAFEPATH"  # keeps the current folder, whose names may hide ours, out of a new process
+_MOST_DEATHS = 3  # process deaths in one game, or at start-up, before giving up
+_START_SECONDS = 300.0  # to wait for a process of a cluster to be ready
+_NOTICE_SECONDS = 10.0  # before a message about the wait
+_SAFE_PATH = "PYTHONSAFEPATH"  # keeps the current folder, whose modules may hide ours, out of a new process
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class GameWorker:
         """
         self._players = players or {}
         self._engines: dict[tuple[str, int], Player] = {}  # by spec and copy
-        self._changed: dict[Path, int] = {}  # when the files that players are made from were last changed
+        self._changed: dict[Path, int] = {}  # modification times of the files that players are made from
 
     def play(self, task: GameTask) -> GameRecord:
         """Play one game. RlgoError for a bad spec, and for an engine that cannot be started."""
@@ -105,15 +105,15 @@ def _close(engines: Iterable[Player]) -> None:
 
 
 class WorkerDied(Exception):
-    """The process that played a game is gone, and the game with it."""
+    """Raised when the process that was playing a game is gone."""
 
 
 class GamePool:
     """Base class of pools: a number of places where games are played at the same time.
 
     `run` is common to all pools. A pool defines how a game is started in a place (`start`), how to wait for games
-    (`wait`), how to get a finished one (`result`), and how to replace a worker that died (`replace`). Where workers
-    take long to start, or never do, it says when they are ready (`readiness`, `admit`).
+    (`wait`), how to get a finished one (`result`), and how to replace a worker that died (`replace`). If workers are
+    slow to start, or may fail to, it also defines when they are ready (`readiness`, `admit`).
     """
 
     places: int  # numbered from 0
@@ -129,7 +129,7 @@ class GamePool:
         waiting, again, deaths = iter(tasks), deque[GameTask](), Counter[int]()
         busy: dict[Any, tuple[int, GameTask]] = {}
         starting: dict[Any, int] = {}
-        idle: list[int] = []  # while there is one, no game waits
+        idle: list[int] = []  # while there are any, no game is waiting
 
         def start_next(place: int) -> None:
             task = again.popleft() if again else next(waiting, None)
@@ -194,11 +194,11 @@ class GamePool:
         raise NotImplementedError
 
     def readiness(self, place: int) -> Any:  # noqa: ARG002 - a worker takes its first game while it starts
-        """Return a handle to wait for until the worker of a place can play; None: it can."""
+        """Return a handle to wait for until the worker of a place can play; None if it can already."""
         return None
 
     def admit(self, handle: Any) -> bool:
-        """Take in a worker whose `readiness` is over; return whether it is still there. RlgoError if it cannot play."""
+        """Accept a worker whose `readiness` is over; return whether it is still alive. RlgoError if it cannot play."""
         raise NotImplementedError
 
 
@@ -270,7 +270,7 @@ class ProcessPool(GamePool):
     def start(self, place: int, task: GameTask) -> Connection:
         """Send the game to the process of a place."""
         connection = self._workers[place][1]
-        with contextlib.suppress(OSError):  # the process is dead already, which `result` will find
+        with contextlib.suppress(OSError):  # the process is dead already; `result` will notice
             connection.send(task)
         return connection
 
@@ -310,11 +310,11 @@ class ProcessPool(GamePool):
 
 @contextlib.contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Hold back Ctrl-C for a moment, and from processes that are started in it until they let it in."""
+    """Block Ctrl-C inside the block, and in processes started there until they unblock it."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    resource_tracker.ensure_running()  # started later, it would let Ctrl-C in
+    resource_tracker.ensure_running()  # started later, it would unblock Ctrl-C
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -324,7 +324,7 @@ def _without_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _environment(name: str, value: str) -> Iterator[None]:
-    """Set a variable of the environment for a while."""
+    """Set an environment variable inside the block."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:
@@ -334,7 +334,7 @@ def _environment(name: str, value: str) -> Iterator[None]:
 
 
 def _restore(name: str, value: str | None) -> None:
-    """Set a variable of the environment; None: delete it."""
+    """Set an environment variable; None: delete it."""
     if value is None:
         os.environ.pop(name, None)
     else:
@@ -348,7 +348,7 @@ def _serve(connection: Connection, safe_path: str | None) -> None:
     """
     _restore(_SAFE_PATH, safe_path)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent process, which then ends this one
-    if hasattr(signal, "pthread_sigmask"):  # held back until now
+    if hasattr(signal, "pthread_sigmask"):  # blocked until now
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     worker = GameWorker()
@@ -366,7 +366,7 @@ def _serve(connection: Connection, safe_path: str | None) -> None:
         return
     finally:
         worker.close()
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # while Python cleans up, it would print a traceback
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a signal during cleanup would print a traceback
 
 
 class RayPool(GamePool):
@@ -383,7 +383,7 @@ class RayPool(GamePool):
         """
         self._name = f"--cluster {cluster}"
         self._ray, self._is_ours = ray_cluster.connect(cluster, n or 1, setting=self._name)
-        free = int(self._ray.available_resources().get("CPU", 0))  # with those of machines that have just died
+        free = int(self._ray.available_resources().get("CPU", 0))  # may include those of machines that have just died
         self.actors: list[Any] = []
         if not free:
             self.close()
@@ -402,7 +402,7 @@ class RayPool(GamePool):
     def wait(self, handles: list[Any]) -> list[Any]:
         """Wait for a game or a process that is starting, for a second at most, so that Ctrl-C is seen.
 
-        Raises RlgoError if nobody can play for minutes, because no CPU is free.
+        Raises RlgoError if no process can play for minutes, because no CPU is free.
         """
         over = list(self._ray.wait(handles, timeout=1.0)[0])
         waited = time.monotonic() - self._waits_since
@@ -412,7 +412,7 @@ class RayPool(GamePool):
             raise RlgoError(f"{self._name}: no process could start for {_START_SECONDS:g} s: are its CPUs free?")
         elif waited > _NOTICE_SECONDS and not self._has_told:
             self._has_told = True
-            console.message(f"rlgo: {self._name}: no process plays; waiting for a free CPU")
+            console.message(f"rlgo: {self._name}: no process can play; waiting for a free CPU")
         return over
 
     def result(self, handle: Any) -> GameRecord:
@@ -462,12 +462,12 @@ class RayPool(GamePool):
 class _Actor(GameWorker):
     """A `GameWorker` on any machine of a cluster.
 
-    folder : the current folder of the process that asks for games, which specs may name files in
+    folder : the current folder of the process that requests games, for relative paths in specs
     """
 
     def __init__(self, folder: str) -> None:
         super().__init__()
-        with contextlib.suppress(OSError):  # another machine need not have it
+        with contextlib.suppress(OSError):  # another machine may not have it
             os.chdir(folder)
 
     def fingerprint(self) -> str:

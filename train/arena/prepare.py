@@ -1,4 +1,4 @@
-"""Preparations for games: players are tried out, and random openings are made.
+"""Preparations for games: trying out players, and making random openings.
 
 Matches and tournaments share these.
 """
@@ -58,7 +58,7 @@ def try_players(players: Sequence[str | Player], size: int, komi: float) -> Trie
 
 
 def _name_of(file: Path) -> str:
-    """Return a file's name as users know it: as given, or from the folder of all shipped files on."""
+    """Return a file's name as users know it: as given, or relative to the shipped files."""
     shipped = checkpoints_dir()
     return file.relative_to(shipped.parent).as_posix() if file.is_relative_to(shipped) else str(file)
 
@@ -77,7 +77,7 @@ def check_opening(plies: int, size: int, max_moves: int | None) -> None:
 
 
 def make_openings(size: int, plies: int, seed: int) -> Iterator[tuple[int, ...]]:
-    """Yield random openings without end, always the same ones for a seed."""
+    """Yield an endless sequence of random openings, the same for the same seed."""
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
     while True:
         yield tuple(random_opening(size, plies, rng))

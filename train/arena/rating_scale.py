@@ -1,9 +1,9 @@
 """The rating scale: small players of known Elo, against which greedy players of any weights are rated.
 
 Start reading at `RatingScale.rate`. The reference players are in ``checkpoints/ladder.npz``, which
-`train.runs.make_rating_scale` makes; the weights that ship for a board size belong to them, too. One number therefore
-means one strength, in every run and on every machine: on 9x9, GNU Go 3.8 level 10 has 1800 Elo, as in the TD paper and
-in docs/results.md. On other boards the scale hangs on random play, which has the same Elo as on 9x9.
+`train.runs.make_rating_scale` makes; the shipped weights of a board size are reference players, too. A rating therefore
+means the same strength in every run and on every machine: on 9x9, GNU Go 3.8 level 10 has 1800 Elo, as in the TD paper
+and in docs/results.md. On other boards the scale is anchored to random play, which has the same Elo as on 9x9.
 
     rating = load_rating_scale(9).rate(load_weights("weights.npz"), games=1_000, seed=1)
     print(rating.elo, rating.ci95)
@@ -33,8 +33,8 @@ FORMAT, VERSION = "rlgo-ladder", 1
 FILE = "ladder.npz"
 RANDOM = "random"
 SCALE = "GNU Go level 10 has 1800 on 9x9"  # for messages
-NEAREST = 3  # reference players that a player meets in earnest
-_PROBE = 10  # the others get one game in this many, and at least two
+NEAREST = 3  # reference players that a player plays all games against
+_PROBE = 10  # every one gets one game in this many, at least two, to find the nearest
 
 Seed = int | np.random.SeedSequence
 
@@ -48,8 +48,8 @@ class RatingScale:
     size : board size
     players : weights by name; None is the random player
     elo : the reference players' ratings by name, on the scale of this module
-    scatter : standard deviation, in Elo, of what a pair of players scores around what ratings predict. Ratings are one
-        number for each player, but who beats whom also depends on style
+    scatter : standard deviation, in Elo, of the results of pairs of players around what ratings predict. A rating is
+        a single number, but results also depend on style
     """
 
     size: int
@@ -83,8 +83,8 @@ class RatingScale:
     ) -> list[PairResult]:
         """Play `weights` against the reference players, as `rate` does, and return the results of the player `name`.
 
-        A few games against all show where the player stands; then it plays its nearest neighbours, because games that
-        one side nearly always wins say little.
+        A few games against all of them place the player roughly; then it plays its nearest neighbours, because games
+        that one side nearly always wins carry little information.
         """
         features, (theta, *players) = on_common_features([weights, *self.players.values()], self.size)
         seeds = seed_sequence(seed).spawn(2 * len(players))

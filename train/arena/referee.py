@@ -35,11 +35,11 @@ class GameRules:
     time: TimeSettings | None = None  # for each side; None: no clock
     check_scores: bool = False  # also ask engines for their final_score
     sgf: bool = False  # write an SGF record
-    opinions: bool = False  # keep what the players thought of each position
+    opinions: bool = False  # keep the opinions of the players on each position
 
 
 class Opinion(NamedTuple):
-    """What a player thought of a position that it moved in."""
+    """A player's evaluation of a position in which it moved."""
 
     value: float  # P(Black wins) by its best move
     moves: tuple[int, ...]  # points or passes, best first
@@ -54,7 +54,7 @@ class GameRecord:
     z: float  # 1: Black won, 0: White won, 0.5: a draw
     result: str  # as in SGF: B+3.5, W+R, B+T, W+F ...
     capped: bool = False  # stopped after max_moves
-    forfeit: str = ""  # why the loser forfeited, in words; "": it did not
+    forfeit: str = ""  # why the loser forfeited, in words; "": no forfeit
     seconds: tuple[float, float] = (0.0, 0.0)  # total time of Black and of White
     longest: tuple[float, float] = (0.0, 0.0)  # longest move of Black and of White, in seconds
     scores: dict[str, str] = field(default_factory=dict)  # what engines report as the final score, by colour
@@ -165,7 +165,7 @@ class _Referee:
         return p
 
     def _ask_opinion(self, player: Player) -> None:
-        """Keep what a player thinks of the position in which it has just chosen a move, if it has an opinion."""
+        """Keep a player's opinion of the position in which it has just chosen a move, if it has one."""
         candidates = player.candidates(self.game)
         if candidates:
             moves, visits = tuple(c.move for c in candidates), tuple(c.visits for c in candidates)

@@ -26,7 +26,7 @@ from train.locks import only_writer
 
 FORMAT = 2
 _LONG = 60  # characters of a value in an error
-_ADDED: dict[str, Any] = {"check_scores": False}  # keys that older headers lack, and what they would have said
+_ADDED: dict[str, Any] = {"check_scores": False}  # keys that older headers lack, and their values then
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Results:
         return sorted((game for game in self.games if game.number <= n), key=lambda game: game.number)
 
     def add(self, game: PlayedGame) -> None:
-        """Keep a game. It is on the disk when this returns."""
+        """Keep a game. It is on disk when this returns."""
         self.games.append(game)
         if self._path is not None:
             append(self._path, _line(game.to_json(self._size)))
@@ -110,7 +110,7 @@ def play_into(
     Parameters
     ----------
     results : where the games are kept
-    pool : who plays them
+    pool : the pool that plays them
     tasks : the games to be played
     progress : advanced by each game
     sgf : path of the SGF records, with ``{}`` in its name for the number of the game; None writes none. A record is
@@ -227,7 +227,7 @@ def check_records(folder: Path, is_new: bool) -> None:
 
 
 def _first_difference(was: Any, now: Any) -> tuple[Any, Any]:
-    """Return two different values, or the first of their parts that differ, of lists of one length and of tables."""
+    """Return two different values; for tables, and for lists of equal length, the first parts that differ."""
     if isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
         return next((a, b) for a, b in zip(was, now, strict=True) if a != b)
     if isinstance(was, dict) and isinstance(now, dict):

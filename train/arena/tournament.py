@@ -62,7 +62,7 @@ class Plan:
     anchors: dict[str, float]  # Elo by name
     folder: Path  # for everything the tournament writes
     path: Path  # of the file
-    out: str | None = None  # the folder for the tournament's own one, where it is not the file's
+    out: str | None = None  # the folder that contains the tournament's, if not as in the file
 
     @property
     def command(self) -> str:
@@ -85,7 +85,7 @@ class Plan:
 
     @property
     def header(self) -> dict[str, Any]:
-        """What the header of its results says of the tournament; it also names the programs that played."""
+        """The tournament's part of the header of its results, which also names the programs that played."""
         s = self.settings
         keys = ("kind", "bias", "size", "komi", "opening_plies", "max_moves", "time", "seed")
         settings = {key: getattr(s, key) for key in keys}
@@ -176,7 +176,7 @@ def read_tournament(path: str | Path, out: str | None = None) -> Plan:
 
 
 def _read_plan(file: Path, out: str | None) -> Plan:
-    """Read a tournament's file; errors need not name it."""
+    """Read a tournament's file; errors do not name it."""
     data = read_toml(file)
     for key in data:
         if key not in ("tournament", "players", "anchors"):

@@ -136,8 +136,8 @@ def web(
 ) -> None:
     """Play, watch searches and see what they learn, in a browser.
 
-    Needs rlgo[web]. The page is at the address that is printed. Anyone who has it can run searches on this computer.
-    Ctrl-C ends the server.
+    Needs rlgo[web]. Open the address that is printed. Anyone who has it can run searches on this computer. Ctrl-C ends
+    the server.
     """
     checked = board(size, komi)
 
@@ -218,7 +218,7 @@ def cgos(
     """Play on a Computer Go Server (protocol e1) until stopped.
 
     The file names server, user, password and player; no address is built in. configs/cgos/example.toml explains every
-    key. Ctrl-C or SIGTERM leaves after the current game, and the second time at once.
+    key. Ctrl-C or SIGTERM leaves after the current game, a second one at once.
     """
     from train.play.cgos import main
 

@@ -48,7 +48,7 @@ def run(
     ] = None,
     played: Annotated[bool, option("--played", "Play nothing: write the results of the games played so far.")] = False,
     add: Annotated[
-        bool, option("--add", "Go on after the games that the results count, wherever they were played.")
+        bool, option("--add", "Continue after the games in the results, wherever they were played.")
     ] = False,
     only: Annotated[str, option("--only", "Only games of players with TEXT in their names.", metavar="TEXT")] = "",
     scale: _Scale = 1.0,
@@ -65,7 +65,7 @@ def run(
 
     experiments = [read_experiment(name, scale, out) for name in (list_experiments() if names == ["all"] else names)]
     folder = _folder(scale, out, results)
-    for e in experiments:  # before the first of them takes its time
+    for e in experiments:  # before hours of work on the first one
         check_run(e, folder, not played, add, only)
     check_report(_report(folder))
     for i, e in enumerate(experiments):
@@ -128,7 +128,7 @@ def _report(results: Path) -> Path:
 
 
 def _folder(scale: float, out: str, results: str | None) -> Path:
-    """Return the folder of raw results: the one named, or one below `out`. The published ones have to be named."""
+    """Return the folder of raw results: the one named, or one below `out`. The published ones must be named."""
     from train.experiments.config import folder_of
 
     below = folder_of(out, scale) / "results"  # also checks the scale

@@ -115,7 +115,7 @@ def match(
 
 
 def _goes_on(results: Path | None, sgf: Path | None, fast: bool) -> str:
-    """Say what the same command does after an interruption."""
+    """Describe what the same command does after an interruption."""
     if results is not None:
         return "the same command continues"
     again = f"the same command{' with another --sgf folder' if sgf is not None else ''} starts over"

@@ -1,4 +1,4 @@
-"""Commands about games and what is learned from them: rlgo games PLAYER, import, info; rlgo patterns."""
+"""Commands about games and patterns learned from them: rlgo games PLAYER, import, info; rlgo patterns."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from train.knowledge.methods import PatternSettings
 
 
 class _PlayByDefault(TyperGroup):
-    """Commands of which `play` is meant where none is named: ``rlgo games PLAYER``."""
+    """Commands of which `play` is the default: ``rlgo games PLAYER``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the name of the command where it is missing."""
+        """Insert the name of the default command if none is given."""
         if args and args[0] not in {*self.commands, "-h", "--help"}:
             from train.players.keys import PLAYERS
 
@@ -54,7 +54,7 @@ _Out = Annotated[Path, option("--out", "Folder for the games; one that exists is
 
 @games_app.command("play")
 def play(
-    player: Annotated[str, typer.Argument(metavar="PLAYER", autocompletion=player_names, help="Who plays itself.")],
+    player: Annotated[str, typer.Argument(metavar="PLAYER", autocompletion=player_names, help="Plays both sides.")],
     *,
     games: Annotated[int, option("--games", "Number of games.", count(1))],
     size: Size = DEFAULT_SIZE,
@@ -68,10 +68,10 @@ def play(
     sgf: Annotated[Path | None, option("--sgf", "Write a record of each game here.", metavar="DIR")] = None,
     out: _Out = Path("games"),
 ) -> None:
-    """Let a player play itself, and keep its games.
+    """Play a player against itself, and keep the games.
 
-    Every position goes with the visits and the value of its search. A tenth of the games is held out from learning. Run
-    the same command again to continue after an interruption.
+    Every position is stored with the visits and the value of its search. A tenth of the games is held out from
+    learning. Run the same command again to continue after an interruption.
     """
     checked = board(size, komi)
     check_folder(sgf)
@@ -98,7 +98,7 @@ def import_sgf(
 ) -> None:
     """Read the SGF files in a folder.
 
-    Files that cannot be used are listed, with the reason. A game that is there already is not added again.
+    Files that cannot be used are listed, with the reason. Games that are already there are not added again.
     """
     from train.config import BoardConfig
 
@@ -112,7 +112,7 @@ def import_sgf(
     result = import_games(source, out, size=size)
     for name, reason in result.bad.items():
         print(f"{name}: {reason}")
-    left_out = f"{result.copies:,} were there already, {len(result.bad):,} left out"
+    left_out = f"{result.copies:,} already there, {len(result.bad):,} left out"
     print(f"{out}: {result.games:,} games added; {left_out}")
 
 
@@ -138,9 +138,9 @@ patterns_app = typer.Typer(help="Learn patterns of good moves from games.")
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A pattern file, or shipped patterns by name: 9x9.")]
 _DEFAULTS = PatternSettings()
-_Seen = Annotated[int, option("--seen", "How often a shape must occur to become known.", count(1))]
+_Seen = Annotated[int, option("--seen", "Learn only shapes that occur at least this often.", count(1))]
 _L2 = Annotated[float, option("--l2", "Penalty of large weights.", number, metavar="X")]
-_Iterations = Annotated[int, option("--iterations", "Steps at most.", count(1))]
+_Iterations = Annotated[int, option("--iterations", "Maximum number of steps.", count(1))]
 
 
 @patterns_app.command("train")
@@ -169,7 +169,7 @@ def train(
     settings = PatternSettings(seen, rings, l2, iterations)
     collection = read_collection(folders)
     chosen = learning.game_table(collection, held_out=False, most=games)
-    learning.game_table(collection, held_out=True)  # or there is nothing to measure by, which is better known now
+    learning.game_table(collection, held_out=True)  # fails now, not after learning, if no games are held out
     with learning_progress(iterations) as report:
         patterns = learning.train_patterns(chosen, collection.size, settings, report)
     patterns = replace(patterns, provenance={**patterns.provenance, **origin_of(collection)})
@@ -182,7 +182,7 @@ def train(
 def measure(file: _File, folders: _Folders, png: PngFile = None, json_file: JsonFile = None) -> None:
     """Measure how well patterns predict moves of held-out games.
 
-    Beside them are uniform choice, Q_rlgo and the handcrafted heuristic.
+    Uniform choice, Q_rlgo and the handcrafted heuristic are measured beside them.
     """
     check_outputs(json_file, png)
 
@@ -209,7 +209,7 @@ def curve(
     png: PngFile = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure what more games to learn from are worth."""
+    """Measure what learning from more games is worth."""
     check_outputs(json_file, png)
 
     from train.knowledge.learning import curve_table, learning_curve

@@ -50,7 +50,7 @@ def configs(
     """List the shipped configs, or print one.
 
     With NAME, the config of a training run or a tournament is printed in full, each key with its meaning and its
-    default. A file of your own is checked as the command that takes it would.
+    default. A file of your own is checked as its command would check it.
     """
     from train.players import listing
 
@@ -65,7 +65,7 @@ def configs(
 
 
 def _check_own(kind: str, path: Path) -> None:
-    """Read a user's config as the command that takes it does; RlgoError if that cannot."""
+    """Read a user's config as its command does; RlgoError if that fails."""
     from rlgo.base.resources import config_path, list_configs
 
     if path.stem in list_configs(kind) and path == config_path(path.stem, kind):

@@ -1,7 +1,7 @@
 """The `rlgo` command: its groups of commands, and usage errors.
 
 Start reading at `main`. Every other module of this package has a group of commands, with each command's options next to
-its handler; `options.py` has what several share.
+its handler; `options.py` has what they share.
 
 Parsing imports nothing heavy: handlers import numba, scipy and the rest themselves, so that ``rlgo --help`` answers at
 once. Handlers return None for status 0, or a status: `rlgo weights diff` returns 1 for "different", as diff does.

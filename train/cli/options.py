@@ -124,9 +124,9 @@ def option(
     Parameters
     ----------
     names : "--out", or "-o --out"
-    words : what --help says of it
-    parser : of its value
-    metavar : what stands for the value in --help; N for one with a parser
+    words : the text in --help
+    parser : parses the value
+    metavar : name of the value in --help; N if there is a parser
     more : other keywords of `typer.Option`
     """
     metavar = metavar or ("N" if parser else "")
@@ -175,7 +175,7 @@ def refuse_unused(context: typer.Context, why: str, *unused: str) -> None:
 
     Parameters
     ----------
-    why : with which other option it has none, or without which
+    why : with or without which other option it has none: ``with --make``
     unused : parameters of the command
     """
     for parameter in context.command.params:
@@ -187,7 +187,7 @@ def refuse_unused(context: typer.Context, why: str, *unused: str) -> None:
 
 @contextlib.contextmanager
 def learning_progress(steps: int) -> Iterator[Callable[[float], None]]:
-    """Show the progress of learning: yield what to call with the mean log-likelihood after each of `steps`, at most."""
+    """Show the progress of learning; yield a function to call with the mean log-likelihood after each of `steps`."""
     with Progress(steps, "steps") as bar:
 
         def report(log_likelihood: float) -> None:
@@ -217,7 +217,7 @@ def check_different(*outputs: tuple[str, Path | None]) -> None:
 
 
 def check_folder(path: Path | None, option: str = "--sgf") -> None:
-    """Raise RlgoError now if `path` is no folder, and cannot become one, rather than after hours of work."""
+    """Raise RlgoError now if `path` is not a folder and cannot become one, rather than after hours of work."""
     if path is not None and path.exists() and not path.is_dir():
         raise RlgoError(f"{option} {path}: expected a folder")
 
@@ -233,7 +233,7 @@ def check_picture(path: Path | None, option: str = "--png") -> None:
 
 
 def check_outputs(json_file: Path | None, png: Path | None) -> None:
-    """Raise RlgoError now if what --json and --png name cannot be written, or is the same file."""
+    """Raise RlgoError now if the files of --json and --png cannot be written, or are the same."""
     check_writable(json_file)
     check_picture(png)
     check_different(("--json", json_file), ("--png", png))
@@ -247,7 +247,7 @@ def check_png(path: Path, option: str = "--png") -> None:
 
 
 def check_new(path: Path, force: bool, option: str = "-o") -> None:
-    """Raise RlgoError now if `path` exists, unless `force` says to overwrite it, or cannot be written."""
+    """Raise RlgoError now if `path` cannot be written, or exists and `force` is false."""
     if path.exists() and not force:
         raise RlgoError(f"{path}: already exists; use --force to overwrite it, or {option} to name another file")
     check_writable(path, option)
@@ -261,7 +261,7 @@ def write_json(path: Path | None, data: Any) -> None:
 
 @contextlib.contextmanager
 def report_stop(what: str) -> Iterator[None]:
-    """Say that Ctrl-C or SIGTERM came before anything was finished: before the end of `what`."""
+    """Report a Ctrl-C or SIGTERM before anything is finished, that is, before the end of `what`."""
     try:
         yield
     except KeyboardInterrupt:
@@ -270,5 +270,5 @@ def report_stop(what: str) -> Iterator[None]:
 
 
 def as_json(data: Any) -> str:
-    """Return `data` as the JSON text that every command writes."""
+    """Return `data` as JSON text, in the format of every command."""
     return json.dumps(data, indent=2)

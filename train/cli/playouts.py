@@ -89,7 +89,7 @@ def train(
     alpha: Annotated[float, option("--alpha", "Step size.", number, metavar="X")] = _DEFAULTS.alpha,
     epochs: Annotated[int, option("--epochs", "Number of passes over the positions.", count(1))] = _DEFAULTS.epochs,
     simulations: Annotated[
-        int, option("--simulations", "Simulations of a position, twice.", count(1))
+        int, option("--simulations", "Simulations of a position, for its outcome and again for its gradient.", count(1))
     ] = _DEFAULTS.simulations,
     iterations: Annotated[
         int, option("--iterations", "Steps of method games, at most.", count(1))
@@ -131,7 +131,7 @@ def train(
 def measure(
     file: _Targets,
     policies: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILE]...", help="Softmax policies, measured beside the others.")
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="Softmax policies to measure beside the others.")
     ] = None,
     simulations: Annotated[int, option("--simulations", "From each position.", count(2))] = 1_000,
     seed: Seed = 1,

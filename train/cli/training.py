@@ -53,7 +53,7 @@ class _SettingsCommand(TyperCommand):
 def _repeat_set(args: Sequence[str]) -> Iterator[str]:
     """Yield `args` with --set in front of every setting that follows another one.
 
-    A setting is what looks like ``section.key=value``; anything else, such as the name of the config, ends the list.
+    A setting looks like ``section.key=value``; anything else, such as the name of the config, ends the list.
     """
     is_setting, in_list = re.compile(r"[\w.]+\s*=").match, False
     rest = iter(args)
@@ -122,7 +122,7 @@ def train(
 
 
 def _changes(overrides: Sequence[str]) -> dict[str, Any]:
-    """Return the new ``run.games`` and ``run.cluster`` of a resumed run, all that --set may change."""
+    """Return the new ``run.games`` and ``run.cluster`` of a resumed run, the only keys that --set may change."""
     from train.config import config_from_dict, parse_override
 
     changes = {}
@@ -208,8 +208,8 @@ def evaluate(
 ) -> None:
     """Rate weights, or whole runs, in Elo.
 
-    A run takes part with all its checkpoints and its last weights, which gives a learning curve. The scale is that of
-    the rating scale (`rlgo ladder`), the same for all runs.
+    A run is rated at every checkpoint and with its last weights, which gives a learning curve. Ratings are on the
+    rating scale (`rlgo ladder`), the same for all runs.
     """
     check_outputs(json_file, png)
 
@@ -229,7 +229,7 @@ def ladder(
     context: typer.Context,
     size: Size = DEFAULT_SIZE,
     make: Annotated[
-        Path | None, option("--make", "Train and rate all reference players anew, half an hour's work.", metavar="FILE")
+        Path | None, option("--make", "Train and rate all reference players again (half an hour).", metavar="FILE")
     ] = None,
     check: Annotated[int | None, option("--check", "Rate N short runs on it and by their own games.", count(2))] = None,
     games: PairGames = 1_000,
@@ -239,10 +239,10 @@ def ladder(
     seed: Seed = 1,
     json: Annotated[bool, option("--json", "Print JSON instead.")] = False,
 ) -> None:
-    """Show the rating scale, by which weights are rated.
+    """Show the rating scale for weights.
 
-    --make repeats how the shipped file was made. --check trains runs that differ only in their seed, and tells how far
-    their ratings on the scale are from those of games between them. --games, --gnugo and --seed belong to these two.
+    --make repeats how the shipped file was made. --check trains runs that differ only in their seed, and compares their
+    ratings on the scale with those from games between them. --games, --gnugo and --seed need one of these two.
     """
     if make is not None and check is not None:
         raise RlgoError("--make cannot be combined with --check")

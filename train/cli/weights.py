@@ -95,13 +95,13 @@ def export(
     out: Annotated[Path | None, _out("FILE.w in this folder")] = None,
     force: Force = False,
     unshared: Annotated[
-        bool, option("--unshared", "Write the same values without weight sharing, one weight a shape.")
+        bool, option("--unshared", "Write the same values without weight sharing, one weight per shape.")
     ] = False,
 ) -> None:
     """Write a weight file for the original RLGO.
 
-    The format does not record komi, number of games and kind of value. What `rlgo weights import` read is written back
-    byte for byte.
+    The format does not record komi, number of games and kind of value. Files from `rlgo weights import` are written
+    back byte for byte.
     """
     from rlgo.features.formats import export_w, load_any, without_sharing
 

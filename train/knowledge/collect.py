@@ -1,7 +1,7 @@
-"""Where games to learn from come from: a player that plays itself, or SGF files.
+"""Collect games to learn from: a player against itself, or SGF files.
 
-Start reading at `play_games` and `import_games`. Both fill a folder of shards (`shards.py`), and go on where an earlier
-call ended.
+Start reading at `play_games` and `import_games`. Both fill a folder of shards (`shards.py`), and continue where an
+earlier call ended.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class GamesPlan(NamedTuple):
     size: Annotated[int, BOARD_SIZE] = DEFAULT_SIZE
     komi: Annotated[float, KOMI] = DEFAULT_KOMI
     seed: Annotated[int, SEED] = 1  # of the openings, and of players whose specs set none
-    opening_plies: Annotated[int, COUNT_OR_0] = 2  # random sensible moves at the start of each game; nobody learns them
+    opening_plies: Annotated[int, COUNT_OR_0] = 2  # random sensible moves at the start of each game; not learned
     max_moves: Annotated[int | None, OrNone(COUNT)] = None  # plies after which a game is scored as it is
 
     def combine(self) -> None:
-        """Refuse openings that leave too little of a game."""
+        """Reject openings that leave too little of a game."""
         check_opening(self.opening_plies, self.size, self.max_moves)
 
     @property
@@ -54,7 +54,7 @@ class GamesPlan(NamedTuple):
         return most_moves(self.size) if self.max_moves is None else self.max_moves
 
     def recipe(self, programs: dict[str, Any]) -> dict[str, Any]:
-        """Return what determines each game; the number of games does not.
+        """Return everything that determines each game, which excludes the number of games.
 
         programs : see `prepare.Tried`
         """
@@ -81,7 +81,7 @@ class GamesPlan(NamedTuple):
 def play_games(
     plan: GamesPlan, out: Path, *, jobs: int = 1, cluster: str = "", sgf: Path | None = None, progress: bool = True
 ) -> int:
-    """Let a player play itself, and keep its games with what it thought of each position.
+    """Play a player against itself, and keep the games with its opinion of each position.
 
     A game depends only on the plan and its number, not on which process plays it. Games that the folder holds already
     are not played again.
@@ -138,7 +138,7 @@ def _study_game(number: int, record: GameRecord) -> StudyGame:
 
 @dataclass
 class Imported:
-    """What `import_games` did."""
+    """The result of `import_games`."""
 
     games: int = 0  # added
     copies: int = 0  # of games that the folder holds already
@@ -199,7 +199,7 @@ def _read_game(path: Path, size: int, number: int) -> StudyGame:
 
 
 # ---------------------------------------------------------------------------------------------
-# What there is
+# Descriptions
 # ---------------------------------------------------------------------------------------------
 
 
@@ -236,12 +236,12 @@ def describe(games: Collection) -> str:
 
 
 def origin() -> dict[str, Any]:
-    """Return what a learned file says about the command that made it."""
+    """Return the part of a learned file's origin that describes the command that made it."""
     return {"command": provenance.command_line(), "versions": provenance.versions(), "commit": provenance.commit()}
 
 
 def origin_of(games: Collection) -> dict[str, Any]:
-    """Return what a file that is learned from a collection says about its making."""
+    """Return the origin that is stored in a file learned from a collection."""
     return {**origin(), "collection": games.recipes, "collected": games.provenance}
 
 

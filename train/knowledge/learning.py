@@ -1,8 +1,8 @@
 """Patterns learned from games, and how well they predict moves of games that were held out.
 
 Start reading at `train_patterns` and `compare`. Measured beside the patterns are uniform choice, Q_rlgo and the
-handcrafted heuristic. These are no probabilities of moves: each is turned into one by softmax, with the factor that
-makes the moves of training games most probable.
+handcrafted heuristic. Their scores are not probabilities: softmax turns each into one, with the factor that makes
+the moves of training games most probable.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from train.knowledge.methods import PatternSettings
 from train.knowledge.shards import Collection, is_held_out, take_games
 
 _MOST_COUNTED = 6_000_000  # shapes that are counted, known or not
-_SCALE_GAMES = 200  # to fit the factor of a score that is no probability
+_SCALE_GAMES = 200  # to fit the factor of a score that is not a probability
 _PHASES = {"moves 1-20": (0, 20), "moves 21-40": (20, 40), "moves 41-": (40, 10**9), "all": (0, 10**9)}
 _TOPS = (1, 5, 10)
 RANKS = 20  # ranks of which the cumulative probability is kept
@@ -38,7 +38,7 @@ RANKS = 20  # ranks of which the cumulative probability is kept
 def game_table(games: Collection, *, held_out: bool, most: int | None = None) -> GameTable:
     """Return the games to learn from, or those held out, for compiled code; the first `most` of them.
 
-    The moves to be learned are those that a search chose. In a game without any search, they are all.
+    The moves to learn are those that a search chose; in a game without any search, all moves.
     """
     chosen = np.flatnonzero(is_held_out(games.arrays["id"]) == held_out)[:most]
     if not len(chosen):
@@ -146,7 +146,7 @@ _Score = Callable[[np.record, np.ndarray], np.ndarray]
 
 
 def _scorers(size: int) -> dict[str, _Score]:
-    """Return what patterns are compared with: x of moves on a board, by name; Q_rlgo if there are shipped weights."""
+    """Return the predictors beside patterns by name, as functions of a board; Q_rlgo only with shipped weights."""
     patterns = mogo_patterns()
 
     def handcrafted(board: np.record, moves: np.ndarray) -> np.ndarray:

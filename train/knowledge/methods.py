@@ -19,7 +19,7 @@ PLAYOUT_METHODS = {"games": GAMES, "balance": BALANCE, "two_step": TWO_STEP, "re
 class PatternSettings(NamedTuple):
     """How patterns are learned. Raises `RlgoError` for a value out of range."""
 
-    seen: Annotated[int, COUNT] = 100  # how often a shape must have been seen to become known
+    seen: Annotated[int, COUNT] = 100  # only shapes seen at least this often are learned
     rings: Annotated[int, Whole(ge=1, le=MOST_RINGS)] = MOST_RINGS  # of the largest shapes
     l2: Annotated[float, POSITIVE] = 2.0  # penalty
     iterations: Annotated[int, COUNT] = 100  # of L-BFGS, at most
@@ -31,9 +31,9 @@ class PlayoutSettings(NamedTuple):
 
     method: Annotated[int, Choice(PLAYOUT_METHODS)] = BALANCE
     alpha: Annotated[float, POSITIVE] = 2.0  # step size of the gradient
-    epochs: Annotated[int, COUNT] = 5  # how often each position is learned from
+    epochs: Annotated[int, COUNT] = 5  # passes over the positions
     simulations: Annotated[int, COUNT] = 50  # for the mean outcome of a position, and again for its gradient
-    batch: Annotated[int, COUNT] = 10  # positions before the weights change
+    batch: Annotated[int, COUNT] = 10  # positions for each change of the weights
     l2: Annotated[float, AT_LEAST_0] = 1.0  # games: penalty
     iterations: Annotated[int, COUNT] = 100  # games: of L-BFGS
     seed: Annotated[int, SEED] = 1

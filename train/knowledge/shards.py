@@ -1,4 +1,4 @@
-"""Shards: files of games to learn from, each position with what a search thought of it.
+"""Shards: files of games to learn from, with the result of a search for each position.
 
 Start reading at `StudyGame`, then `ShardFolder`. A shard is an archive (see `rlgo.base.archive`) with a few hundred
 games of one board size. Its arrays hold one number after another: for each game, for each stone set up, for each move,
@@ -40,10 +40,10 @@ FORMAT, VERSION = "rlgo-games", 1
 HELD_OUT = 10  # one game in this many is held out
 _GAMES_PER_SHARD = 500
 _SAVE_SECONDS = 10.0
-_SAVE_SHARE = 0.02  # of the time, which saving may take in any case: games of slow players are saved as they come
+_SAVE_SHARE = 0.02  # share of the time that saving may always take, so that games of slow players are saved at once
 _NO_OPINION = Opinion(math.nan, (), ())
 
-# The arrays by what they have one number for, as in the table above.
+# The arrays by the unit that each number belongs to, as in the table above.
 _OF_GAMES = ("number", "id", "z", "n_setup", "n_moves")
 _OF_SETUP = ("setup_color", "setup_point")
 _OF_MOVES = ("color", "move", "value", "n_visited")
@@ -61,7 +61,7 @@ class StudyGame:
     z : 1 Black won, 0 White won, 0.5 a draw, NaN not known
     moves : (colour, point or PASS) each
     setup : stones set up at the start, (colour, point) each
-    opinions : what a search thought, by the number of moves before
+    opinions : results of searches, by the number of moves before
     """
 
     number: int
@@ -151,12 +151,12 @@ class ShardFolder:
         self._games: list[StudyGame] = []  # of the last shard
         self._n_shards = 1
         self._begun = self._saved = time.monotonic()
-        self._saving = 0.0  # seconds that it took so far
+        self._saving = 0.0  # seconds spent saving so far
         self._is_saved = True
         self._read()
 
     def _read(self) -> None:
-        """Read what is there. RlgoError for a damaged shard, or games of another recipe."""
+        """Read the existing shards. RlgoError for a damaged shard, or games of another recipe."""
         for path in shard_paths(self.path):
             meta, arrays = read_shard(path)
             check_recipe(path, meta["recipe"], self._recipe)
@@ -164,14 +164,14 @@ class ShardFolder:
             self.ids |= set(arrays["id"].tolist())
             self._n_shards = int(path.stem)
             self._games = unpack(arrays)
-            if meta["provenance"] != self._meta["provenance"]:  # a shard says where all its games come from
+            if meta["provenance"] != self._meta["provenance"]:  # all games of a shard share one provenance
                 self._games, self._n_shards = [], self._n_shards + 1
         self._start_next()
 
     def add(self, game: StudyGame) -> None:
-        """Add a game. It is on the disk when this returns, or with a later one, or after `save`.
+        """Add a game. It is on disk when this returns, or together with a later one, or after `save`.
 
-        A later one is there soon: only games that come so fast that saving each would take long have to wait.
+        Only games that come too fast to be saved one by one have to wait for a later one.
         """
         self._games.append(game)
         self.numbers.add(game.number)
@@ -236,7 +236,7 @@ def shard_paths(folder: Path) -> list[Path]:
 
 
 def read_shard(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read a shard: its metadata and its arrays. RlgoError if it is missing, damaged, or no shard."""
+    """Read a shard: its metadata and its arrays. RlgoError if it is missing, damaged, or not a shard."""
     meta, arrays = read_archive(path, "shard of games", FORMAT, VERSION)
     with intact(path, "a shard of games"):
         lengths = {len(arrays[name]) for name in _OF_GAMES}, {len(arrays[name]) for name in _OF_MOVES}

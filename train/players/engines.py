@@ -1,7 +1,7 @@
 """External engines as players, over the Go Text Protocol.
 
-Start reading at `GtpClient`. An engine can do no harm: it is given a limited time for each answer, no more is kept of
-what it writes than an answer can need, and it is killed together with its children.
+Start reading at `GtpClient`. An engine can do no harm: each answer has a time limit, no more of its output is kept than
+an answer can need, and it is killed together with its children.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ ANSWER_TIMEOUT = 60.0  # seconds that an engine may take for one answer
 GRACE_SECONDS = 5.0  # seconds that an engine may exceed its time before it is stopped; it has lost by then
 QUIT_SECONDS = 1.0  # seconds that an engine may take to quit before it is killed
 _STARTS = 3  # attempts to start a process
-_MOST_BYTES = 1 << 20  # that an engine may write before the end of its answer; real ones have some thousand
+_MOST_BYTES = 1 << 20  # of one answer of an engine; real answers have a few thousand
 _MOST_ERRORS = 1 << 12  # bytes kept of its standard error
 _MOST_TEXT = 200  # characters quoted of an answer
-_NO_LIMIT = TimeSettings(0, 1, 0)  # GTP's way to say that there is no clock
+_NO_LIMIT = TimeSettings(0, 1, 0)  # GTP's code for no clock
 
 
 class EngineError(RlgoError):
@@ -47,7 +47,7 @@ def find_program(name: str) -> str | None:
 class GtpClient(Player):
     """An external engine as a player, over its standard input and output.
 
-    Before each move the engine is sent what it has not received of the game yet: board size, komi and moves. Use the
+    Before each move the engine is sent the part of the game that it lacks: board size, komi and moves. Use the
     client in a ``with`` statement, or `close` it. After an EngineError the process may be gone; `new_game` starts
     another one.
 
@@ -161,7 +161,7 @@ class GtpClient(Player):
         return _quoted(self.send("final_score"))
 
     def stones(self, game: Game, color: int) -> set[int] | None:
-        """Return where the engine sees stones of a colour; None if it does not know ``list_stones``."""
+        """Return the points of a colour's stones on the engine's board; None if it does not know ``list_stones``."""
         self.send_game(game)
         if not self.knows("list_stones"):
             return None
@@ -339,7 +339,7 @@ class GtpClient(Player):
             process.wait(1)  # it may have closed its output a moment before its end
         self.close()
         last = self._errors.last_line()
-        words = f"; its last words: {_quoted(last, 100)}" if last else ""
+        words = f"; last output: {_quoted(last, 100)}" if last else ""
         raise EngineError(f"{self._label}: {command}: it ended with status {process.returncode}{words}")
 
 
@@ -353,7 +353,7 @@ class _SentGame(NamedTuple):
 
 
 def _whole(seconds: float) -> int:
-    """Round down to GTP's whole seconds, but never from more than 0 to 0."""
+    """Round down to GTP's whole seconds, but any positive time to at least 1."""
     return max(1, int(seconds)) if seconds else 0
 
 
@@ -362,7 +362,7 @@ def _color(color: int) -> str:
 
 
 def _quoted(text: str, most: int = _MOST_TEXT) -> str:
-    """Return an engine's words on one line, without control characters, of limited length."""
+    """Return an engine's output on one line, without control characters, of limited length."""
     words = " ".join(text[: 4 * most].split())
     return "".join(c if c.isprintable() else "?" for c in words[:most])
 
@@ -370,7 +370,7 @@ def _quoted(text: str, most: int = _MOST_TEXT) -> str:
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a process that leads a session, with those of its children that are left in it, and wait for its end."""
     if hasattr(os, "killpg"):
-        with contextlib.suppress(OSError):  # nobody is left
+        with contextlib.suppress(OSError):  # they have all ended
             os.killpg(process.pid, signal.SIGKILL)
     else:  # Windows
         process.kill()
@@ -378,14 +378,14 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Flood(Exception):
-    """More was written than an answer can need."""
+    """Raised when more was written than an answer can need."""
 
 
 class _Lines:
-    """The lines that come out of a pipe, at most `_MOST_BYTES` ahead of who takes them.
+    """The lines from a pipe, read at most `_MOST_BYTES` ahead.
 
-    Not every system can wait for a pipe with a timeout, so a thread reads it. It closes the pipe at its end, or as soon
-    as it holds too much.
+    Not every system can wait for a pipe with a timeout, so a thread reads it. The thread closes the pipe at its end, or
+    as soon as it has read too much ahead.
     """
 
     def __init__(self, pipe: IO[bytes]) -> None:
@@ -422,7 +422,7 @@ class _Lines:
 
 
 class _Tail:
-    """The last of what comes out of a pipe, which a thread empties so that its writer need not wait."""
+    """The last output of a pipe, which a thread empties so that its writer never has to wait."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._pipe, self._kept = pipe, b""

@@ -1,8 +1,8 @@
 """The keys of players, and the player that they make.
 
-Start reading at `Keys`, then `TdSearchKeys`. Keys are declared by the algorithms' own settings (see
-`train.settings.group`), and here where they are no setting of an algorithm. The tree search family is in
-`tree_keys.py`, and how a spec is written in `spec.py`. To add a player, derive a class from `Keys` and `register` it.
+Start reading at `Keys`, then `TdSearchKeys`. Keys that are settings of an algorithm are declared there (see
+`train.settings.group`), the others here. The tree search family is in `tree_keys.py`, the syntax of specs in `spec.py`.
+To add a player, derive a class from `Keys` and `register` it.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class Keys(GroupedSection):
     ----------
     name : the player's name
     limits : keys that end a search. If `seconds` is given, limits that are not given do not apply
-    by_size : by board size, values that take the place of defaults there
-    levels : by level of the key `strength`, the values that it stands for; neither they nor `limits` go beside it
+    by_size : by board size, values that replace the defaults there
+    levels : by level of the key `strength`, the values that it stands for; not to be set beside it, nor `limits`
     """
 
     name: ClassVar[str] = ""
@@ -175,7 +175,7 @@ class GreedyKeys(Keys):
 # TD search and Dyna-2
 # ---------------------------------------------------------------------------------------------
 
-NOT_OF_SEARCH = ("plies", "update", "normalise", "averaging")  # settings of `Learning` that are no keys of searches
+NOT_OF_SEARCH = ("plies", "update", "normalise", "averaging")  # settings of `Learning` that are not keys of searches
 
 
 @register("td_search")

@@ -10,7 +10,7 @@ from typing import Any
 
 _NO_KNOWLEDGE: dict[str, Any] = {"heuristic": "none", "leaf_value": 0.0}
 
-# From a beginner to all that the engine can do in about its normal time. Steps of equal Elo, more or less.
+# From a beginner to the full strength of the engine in about its normal time, in roughly equal steps of Elo.
 LEVELS: dict[int, dict[str, Any]] = {
     1: {"simulations": 20, **_NO_KNOWLEDGE},
     2: {"simulations": 50, **_NO_KNOWLEDGE},

@@ -32,14 +32,14 @@ _KINDS = {  # the folders of shipped configs, and the command for each
     "cgos": ("CGOS clients", "rlgo cgos --config FILE"),
 }
 
-_KIND_BY_KEY = {  # what only they have, the first that is found; the player of a CGOS client is a key there, too
+_KIND_BY_KEY = {  # the first that a file has decides, since a CGOS client has a player, too
     "tournament": "tournaments",
     "sweep": "sweeps",
     "experiment": "experiments",
     "host": "cgos",
     "player": "players",
 }
-# In the file of a CGOS client, with a value that may take several lines.
+# The password in the file of a CGOS client; its value may take several lines.
 _PASSWORD = re.compile(r"""^(\s*(["']?)password\2\s*=\s*)("{3}.*?"{3}|'{3}.*?'{3}|[^\n]*)""", re.MULTILINE | re.DOTALL)
 
 
@@ -49,7 +49,7 @@ class KeyRow(NamedTuple):
     name: str
     aliases: tuple[str, ...]  # shorter spellings
     default: str  # as a spec writes it
-    expected: str  # what it may be
+    expected: str  # allowed values
     meaning: str
     experiments: tuple[str, ...]  # that measured it
 
@@ -89,7 +89,7 @@ def player_keys(name: str) -> tuple[KeyRow, ...]:
 
 
 def _conditions(kind: type[Keys], key: str, note: Key) -> Iterator[str]:
-    """Say what a key needs, and what it implies."""
+    """Describe what a key needs and what it implies."""
     if note.needs is not None:
         yield f"Needs {note.needs.words}."
     implied = [f"{other} = {_written(value)}" for other, value in kind.implied.get(key, {}).items()]
@@ -206,9 +206,9 @@ def configs_text(name: str | None = None) -> str:
 
 
 def find_config(name: str) -> tuple[str, Path]:
-    """Find a config by its name, or a file of one's own: its folder below configs/, "" for training runs, and its path.
+    """Find a config by name or file: return its folder below configs/ ("" for training runs) and its path.
 
-    Raises RlgoError if there is no such config, or if it is no TOML file.
+    Raises RlgoError if there is no such config, or if it is not a TOML file.
     """
     if Path(name).is_file():
         return kind_of(Path(name)), Path(name)
@@ -226,7 +226,7 @@ def find_config(name: str) -> tuple[str, Path]:
 
 
 def kind_of(path: Path) -> str:
-    """Return of what kind a config is, by its tables and keys: its folder below configs/, "" for training runs."""
+    """Return the kind of a config, by its tables and keys: its folder below configs/, "" for training runs."""
     data = read_toml(path)
     return next((kind for key, kind in _KIND_BY_KEY.items() if key in data), "")
 

@@ -1,6 +1,6 @@
-"""The files that players and the web page use: each is loaded once, and those who play can ask which they were.
+"""Load the files of players and the web page, each file once.
 
-Start reading at `loaded`; `files_loaded` is for what records where games come from.
+Start reading at `loaded`; `files_loaded` lists the files in use, which matches record with their games.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
-_files: ContextVar[set[Path] | None] = ContextVar("files", default=None)  # those loaded, if anybody collects them
+_files: ContextVar[set[Path] | None] = ContextVar("files", default=None)  # collected inside `files_loaded`
 
 
 def loaded(load: Callable[..., _T], file: Path, *arguments: Any) -> _T:
-    """Load a file, or return what the last call made of it: a player is made for each game.
+    """Load a file, or return the cached result, since each game makes new players.
 
     load : called with the file and the arguments, which must be hashable
     """
@@ -27,12 +27,12 @@ def loaded(load: Callable[..., _T], file: Path, *arguments: Any) -> _T:
 
 
 @lru_cache(maxsize=16)
-def _load(load: Callable[..., Any], file: Path, changed: int, *arguments: Any) -> Any:  # noqa: ARG001 - else it is old
+def _load(load: Callable[..., Any], file: Path, changed: int, *arguments: Any) -> Any:  # noqa: ARG001 - a cache key
     return load(file, *arguments)
 
 
 def note_file(file: Path) -> None:
-    """Tell whoever collects them that a player is made from this file."""
+    """Add a file that a player is made from to the collection of `files_loaded`."""
     files = _files.get()
     if files is not None:
         files.add(file)
@@ -40,7 +40,7 @@ def note_file(file: Path) -> None:
 
 @contextmanager
 def files_loaded() -> Iterator[set[Path]]:
-    """Collect the files from which this thread makes players in the meantime."""
+    """Collect the files from which this thread makes players inside the block."""
     files: set[Path] = set()
     token = _files.set(files)
     try:

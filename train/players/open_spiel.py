@@ -6,7 +6,7 @@ differences:
 
 * A stone that recreates an earlier whole-board position is legal there, and ends the game as a draw. In `Game` it is
   illegal (positional superko): rlgo's own players never play it, but the other side may.
-* Nobody can resign, and a game ends after `max_game_length` moves, scored as it stands.
+* There is no resignation, and a game ends after `max_game_length` moves, scored as it stands.
 
 Importing this module raises an RlgoError if OpenSpiel is missing; install it with `pip install 'rlgo[open-spiel]'`.
 """
@@ -40,7 +40,7 @@ class PlayerBot(pyspiel.Bot):
 
     The bot keeps its own `Game`, which `step` brings up to date with the state's history, so it need not be
     informed of the other side's moves. It provides no policy, cannot be forced to an action, and cannot be cloned;
-    pyspiel.Bot says so by default.
+    this is the default of pyspiel.Bot.
 
     OpenSpiel has no resignation. If the player resigns, or its move is not legal in the state, the bot gives up: it
     passes for the rest of the game, and `gave_up` says why.

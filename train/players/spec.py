@@ -6,7 +6,7 @@ Start reading at `parse_spec`, then `make_player`. A spec is written
     FILE.toml[,key=value...]  the same from a file: `player = "NAME"` and keys, as in configs/players
     gtp:COMMAND               an external engine, for instance  gtp:gnugo --mode gtp --level 0
 
-A player within a spec (`prior_search`) has semicolons in place of commas. A value with commas or semicolons stands in
+A player within a spec (`prior_search`) has semicolons in place of commas. A value with commas or semicolons goes in
 double quotes: weights="a,b.npz"; a double quote within it is written twice. Lists are written with plus signs, 1+2+3;
 switches are on or off; 10_000 and 1e4 are integers. ``gtp:COMMAND`` is split as a shell would, but no shell runs it.
 The keys themselves are declared in `keys.py` and `tree_keys.py`.
@@ -71,7 +71,7 @@ def parse_spec(text: str) -> Spec:
     if given.get("seconds") or "strength" in given:  # a time or a level given here replaces the limits in the file
         values = {key: value for key, value in values.items() if key not in kind.limits}
     values = _at_level(kind, values | given)
-    _refuse_without_effect(kind, values, written)  # a key of the file may lose its effect: one given here rules
+    _refuse_without_effect(kind, values, written)  # keys given here may make those of the file ineffective
     return Spec(name, values)
 
 
@@ -185,9 +185,9 @@ def _checked(name: str, given: Iterable[tuple[str, Any]]) -> tuple[dict[str, str
 
 
 def _refuse_without_effect(kind: type[Keys], values: dict[str, Any], written: dict[str, str]) -> None:
-    """Raise RlgoError for a key that has no effect beside the others.
+    """Raise RlgoError for a key that has no effect given the others.
 
-    written : the keys to check, by full names, as they are written
+    written : the keys to check as they are written, by full names
     """
     keys = kind(**_with_implied(kind, values))
     for field, key in written.items():
@@ -197,7 +197,7 @@ def _refuse_without_effect(kind: type[Keys], values: dict[str, Any], written: di
 
 
 def _at_level(kind: type[Keys], values: dict[str, Any]) -> dict[str, Any]:
-    """Return a player's values, those that its `strength` stands for in its place."""
+    """Return a player's values, with `strength` replaced by those that it stands for."""
     if "strength" not in values:
         return values
     decided = {*kind.limits, *itertools.chain.from_iterable(kind.levels.values())}

@@ -1,7 +1,7 @@
 """The keys of the tree search family: flat Monte-Carlo, UCT, RAVE, MC-RAVE and their variants (MC-RAVE paper).
 
 Start reading at `TreeKeys`, then `_register_algorithm`. The keys are declared in `mcts.settings`; the algorithms of
-`ALGORITHMS` differ in which of them they have, and in the defaults.
+`ALGORITHMS` differ in the keys that they have, and in their defaults.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class SimulationKeys(Keys):
     """The keys shared by the whole family."""
 
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
-    best_weights: ClassVar[dict[int, str]] = {}  # by board size, where they are not those of the best greedy player
+    best_weights: ClassVar[dict[int, str]] = {}  # by board size, if not those of the best greedy player
 
     simulations: CountOrNone = key(default_of(TreeSearch, "simulations"), SIMULATIONS, aliases="sims")
     seconds: Seconds = key(0.0, SECONDS)
@@ -107,7 +107,7 @@ class SimulationKeys(Keys):
         return None
 
     def _load_weights(self, size: int) -> Weights | None:
-        """Load the weights that the search needs, if any. RlgoError for a file that is named in vain."""
+        """Load the weights that the search needs, if any. RlgoError for a file that has no use."""
         if self._needs_weights():
             return weights_for(self.weights or self.best_weights.get(size, ""), size)
         if self.weights:
@@ -158,11 +158,11 @@ class TreeKeys(SimulationKeys):
 
 @section
 class EngineKeys(TreeKeys):
-    """The keys of the player that Go players meet."""
+    """The keys of the default engine, `rlgo`."""
 
     levels: ClassVar[dict[int, dict[str, Any]]] = LEVELS
     best_weights: ClassVar[dict[int, str]] = {9: "9x9-liberties-5M"}
-    # Who sets simulations wants no time limit beside them, and who names weights wants them used.
+    # A number of simulations replaces the time limit, and weights that are named are used.
     implied: ClassVar[dict[str, dict[str, Any]]] = {
         "simulations": {"seconds": 0.0},
         "weights": {"heuristic": "rlgo_patterns", "leaf_value": ALGORITHMS["rlgo"].leaf_value},

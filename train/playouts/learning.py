@@ -1,4 +1,4 @@
-"""Softmax policies for simulations: learned from games and targets, and how far their outcomes are from the targets.
+"""Softmax policies for simulations: learn them from games or targets, and measure their outcomes against targets.
 
 Start reading at `learn_targets` and `measure_all`.
 """
@@ -45,7 +45,7 @@ from train.playouts.targets import Targets
 def learn_games(
     games: Collection, settings: PlayoutSettings, report: Callable[[float], None] = lambda _: None
 ) -> SoftmaxPolicy:
-    """Learn a policy from the moves of games; `report` gets the mean log-likelihood after each step."""
+    """Learn a policy from the moves of games; `report` is called with the mean log-likelihood after each step."""
     table = game_table(games, held_out=False)
     theta, moves = balancing.fit_games(table, games.size, settings.l2, settings.iterations, report)
     made = {"method": "games", "l2": settings.l2, "iterations": settings.iterations}
@@ -62,13 +62,13 @@ def learn_targets(
 ) -> SoftmaxPolicy:
     """Learn a policy from targets, by balancing or by reinforcement.
 
-    It is the mean of the weights after all steps, of which step t counts t (t + 1) times: that takes away most of the
+    The result is the mean of the weights after all steps, with weight t (t + 1) for step t, which removes most of the
     noise (Polyak & Juditsky 1992).
 
     Parameters
     ----------
-    targets : those that are not held out are learned from
-    settings : how
+    targets : the policy learns from those that are not held out
+    settings : how to learn
     start : the policy to start from; None: all weights 0, which is uniformly random play
     weights : the value function of two-step balancing
     progress : show progress on standard error
@@ -93,7 +93,7 @@ def learn_targets(
                 score.gradient[:] = 0
                 errors = [add(tables, i) for i in batch]
                 theta += settings.alpha / len(batch) * shared(score.gradient)
-                theta[[0, (len(theta) - len(OTHERS)) // 2]] = 0.0  # stand for no shape
+                theta[[0, (len(theta) - len(OTHERS)) // 2]] = 0.0  # belong to no shape
                 theta[-1] = np.clip(theta[-1], LEAST_SELF_ATARI, 0.0)
                 steps += 1
                 mean += averaging_rate(steps, 2) * (theta - mean)
@@ -114,7 +114,7 @@ def first_policy(name: str) -> SoftmaxPolicy | None:
 
 @cache
 def kinds_of_shapes() -> np.ndarray:
-    """Return the kind of each shape, int64[n + 1]: shapes with the same adjacent points, in any order, are of one."""
+    """Return the kind of each shape, int64[n + 1]: shapes with the same adjacent points, in any order, share one."""
     codes = all_shapes().codes.astype(np.int64)
     states = [(codes >> 2 * i & 3) + 4 * (codes >> 16 + k & 1) for k, i in enumerate(ADJACENT)]
     kinds = np.unique(np.sort(states, axis=0), axis=1, return_inverse=True)[1] + 1
@@ -123,10 +123,10 @@ def kinds_of_shapes() -> np.ndarray:
 
 
 def shared(gradient: np.ndarray) -> np.ndarray:
-    """Return a gradient in which each shape has also learned what all shapes of its kind have.
+    """Add to each shape's gradient the sum over all shapes of its kind.
 
-    That is the gradient for weights that are the sum of a shape's own and one of its kind. The second do most of the
-    learning: most shapes are too rare for the few positions.
+    This is the gradient for weights that are the sum of a shape's own and its kind's. The weights of kinds do most of
+    the learning, because most shapes are too rare in the few positions.
     """
     kinds = kinds_of_shapes()
     n = len(kinds)
@@ -186,7 +186,7 @@ class Measured(NamedTuple):
     positions: int
     bias: float  # the mean of V - V*
     absolute: float  # the mean of |V - V*|
-    squared: float  # the mean of (V - V*)^2, without what is due to chance
+    squared: float  # the mean of (V - V*)^2, less the part due to chance
     outcome: float  # the mean of (z - V*)^2, of single outcomes
     correlation: float | None  # of V and V*; None if either is the same everywhere
     per_second: float  # simulations in a second of one core
@@ -218,7 +218,7 @@ def _measure(
     size = games[0].size
     boards, r, rng = new_boards(2, size), new_rollout(size), make_rng(seed)
     mean, seconds = np.zeros(len(games)), 0.0
-    playouts(boards, policy, r, make_rules(size, games[0].komi), 1, rng)  # which compiles it
+    playouts(boards, policy, r, make_rules(size, games[0].komi), 1, rng)  # compiles it
     for i, game in enumerate(games):
         boards[0] = game.board
         began = time.process_time()

@@ -39,8 +39,8 @@ class Targets:
     Attributes
     ----------
     recipe, provenance : what determined the positions and their values; command, versions and commit
-    n_setup, n_moves : int64[n], the stones set up and the moves of each position, one position after another in
-    color, move : int64[m]
+    n_setup, n_moves : int64[n], numbers of stones set up and of moves of each position
+    color, move : int64[m], the stones and then the moves, one position after another
     value : float64[n], P(Black wins)
     held_out : bool[n]
     """
@@ -86,8 +86,8 @@ def search_targets(
 ) -> Targets:
     """Choose positions of games at random, let a player search them, and keep their values in a file.
 
-    Values that the file has already, from the same call, are not searched again. Each position has random numbers of
-    its own, so that an interruption changes nothing.
+    Values that are already in the file, from the same call, are not searched again. Each position has its own random
+    numbers, so that an interruption changes nothing.
 
     Parameters
     ----------
@@ -132,12 +132,12 @@ def _value_of(game: Game, player: str, seed: int, number: int) -> float:
 
 
 def _choose(games: Collection, n: int, seed: int) -> np.ndarray:
-    """Return the numbers of some moves, one after another in all games, before which the positions are."""
+    """Choose positions; return the number of the move after each, counting the moves of all games in order."""
     a = games.arrays
     starts = np.cumsum(a["n_moves"]) - a["n_moves"]
     searched = a["n_visited"] > 0
     has_search = np.add.reduceat(np.append(searched, False), starts) > 0  # the last game may have no moves
-    # A search asks the board whose turn it is, and that is Black's before the first move, whatever the game says.
+    # A search takes the turn from the board: before the first move it is Black's, even if White moved first.
     is_first = np.zeros(len(searched), bool)
     is_first[starts[a["n_moves"] > 0]] = True
     has_turn = ~is_first | (a["color"] == BLACK)
@@ -153,7 +153,7 @@ def _unsearched(games: Collection, chosen: np.ndarray, recipe: dict[str, Any]) -
     ends = np.cumsum(a["n_moves"])
     game = np.searchsorted(ends, chosen, side="right")
     n_moves = chosen - (ends - a["n_moves"])[game]
-    # The player on the move may not be the one whose turn it would be after the last move; a search asks the board.
+    # The side to move need not be the opponent of the last one that moved; a search takes it from the board.
     first_stone = (np.cumsum(a["n_setup"]) - a["n_setup"])[game]
     color, move = [], []
     for t, k, s, m in zip(chosen, n_moves, first_stone, a["n_setup"][game], strict=True):

@@ -137,7 +137,7 @@ def test_the_commands(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert json.loads(capsys.readouterr().out)["games"] == 3
     assert main(["games", "import", str(files), "--size", "5", "--out", str(tmp_path / "read")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1].endswith("3 games added; 1 were there already, 4 left out")
+    assert lines[-1].endswith("3 games added; 1 already there, 4 left out")
     assert "empty.sgf: no moves" in lines
 
 

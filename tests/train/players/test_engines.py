@@ -82,7 +82,7 @@ def test_an_engine_is_sent_what_it_lacks(engine: str, log: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ("DIE", "genmove black: it ended with status 1; its last words: killed by a test"),
+        ("DIE", "genmove black: it ended with status 1; last output: killed by a test"),
         ("HANG", "genmove black: no answer within 0.3 s"),
         ("FAIL", "genmove black: failed: do not want"),
         ("RUBBISH", "genmove black: expected a GTP answer, found 'hello'"),
@@ -137,7 +137,7 @@ for line in sys.stdin:
         ("out.write('? ' + 'no ' * 1000 + '\\x1b[2J')", "failed: " + ("no " * 67)[:200]),
         (
             "err.write('x' * 10_000_000 + '\\nlast \\x1b[2Jwords'); sys.exit(3)",
-            "3; its last words: last ?[2Jwords",
+            "3; last output: last ?[2Jwords",
         ),
         ("os.close(1); time.sleep(60)", "ended with status -9"),
     ],
