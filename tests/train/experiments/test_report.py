@@ -135,7 +135,7 @@ def test_every_claim_has_a_verdict_and_they_add_up(text, results):
 
 def test_the_report_says_what_would_decide_the_rest(text):
     _, (_, *summary), (head, *needed), *_ = tables(text)
-    assert head == ["paper", "claim", "experiment", "times as many", "in all"]
+    assert head == ["paper", "claim", "experiment", "factor", "total"]
     assert Counter((row[0], row[1], row[2]) for row in needed) == Counter(
         (row[0], row[2], row[6]) for row in summary if row[5] == OPEN
     )
