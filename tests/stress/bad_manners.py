@@ -112,7 +112,7 @@ def _match(place: Path, name: str, does: str, told: tuple[str, ...], seed: int) 
 STRESS_TEST = StressTest(
     "bad_manners",
     f"matches of {GAMES} games against engines that are late, silent, endless, garbled, dying or deaf",
-    "forfeits that say why, no hang, no process left, not even a zombie",
+    "forfeits with a reason, no hang, no process left over, not even a zombie",
     unit="games",
     count=len(MANNERS) * GAMES,
     trials=trials,

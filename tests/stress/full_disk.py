@@ -301,8 +301,8 @@ def _wrong(command: Command, status: int, printed: str, home: Path, calm: Calm) 
 
 STRESS_TEST = StressTest(
     "full_disk",
-    "a disk that is full at a random byte of any file a command writes",
-    "one line and status 2; old files whole; with room again, it ends with the files of an undisturbed command",
+    "a disk that fills up at a random byte of any file a command writes",
+    "a one-line error and status 2; old files intact; with free space again, the same files as without the fault",
     unit="trials",
     count=1_000,
     trials=trials,

@@ -193,7 +193,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
 
 
 STRESS_TEST = StressTest(
-    "gtp_games", "games over GTP against GNU Go, 1 s to 60 s a side, byo-yomi, an independent referee",
+    "gtp_games", "games over GTP against GNU Go, 1 s to 60 s per side, byo-yomi, an independent referee",
     "no illegal move, no loss on time, no disagreement on the board", unit="games", count=2_000, trials=trials,
 )  # fmt: skip
 

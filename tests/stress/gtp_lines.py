@@ -227,7 +227,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
 
 STRESS_TEST = StressTest(
     "gtp_lines", "GTP lines: random, mutated from sessions, with clocks and with interrupts",
-    "one well-formed answer each, in order; no traceback; memory stays", unit="lines", count=1_000_000, trials=trials,
+    "one well-formed answer each, in order; no traceback; no memory growth", unit="lines", count=1_000_000, trials=trials,
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
 
 
 STRESS_TEST = StressTest(
-    "sgf_records", "random game records, and real ones with damage", "read, or refused in one line; no traceback",
+    "sgf_records", "random game records, and real ones with damage", "read, or a one-line error; no traceback",
     unit="records", count=100_000, trials=trials,
 )  # fmt: skip
 

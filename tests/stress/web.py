@@ -123,7 +123,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
 STRESS_TEST = StressTest(
     "web",
     "random messages on the WebSocket of the page",
-    "one answer each, no traceback, and the tab goes on",
+    "one answer each, no traceback, and the tab keeps working",
     unit="messages",
     count=10_000,
     trials=trials,

@@ -316,7 +316,7 @@ def test_the_shipped_pictures_are_those_of_the_shipped_results(name):
 def test_the_systems_are_those_of_the_raw_results():
     """Every score is counted again from the file that is linked next to it, and nothing is shown that has no file."""
     (table,) = tables(systems_table(RESULTS, MATCHES, ROOT / "README.md"))
-    assert table[0] == ["system", "against", "the paper", "rlgo, as many simulations", "rlgo, equal time"]
+    assert table[0] == ["system", "against", "the paper", "rlgo, equal simulations", "rlgo, equal time"]
     systems = ("TD learning", "TD search", "Dyna-2", "two-phase", "UCT", "MC-RAVE", "heuristic MC-RAVE")
     assert all(any(row[0].startswith(system) for row in table[1:]) for system in systems)
     checked = 0
