@@ -1,4 +1,4 @@
-"""Slow oracle of windows that see liberties: every window looked at by itself, every symmetry tried.
+"""Slow oracle of windows that see liberties: each window on its own, trying every symmetry.
 
 A point is (row, col), both from 0 at A1, as in `naive.py`. A shape is a set of (point, state): EMPTY, "edge" for a
 point off the board, or (colour, liberty class).

@@ -1,4 +1,4 @@
-"""Engines with bad manners, each in matches of 50 games: the match tells, goes on, and leaves no process behind."""
+"""Misbehaving engines, each in matches of 50 games: the match reports it, continues, and leaves no process behind."""
 
 from __future__ import annotations
 

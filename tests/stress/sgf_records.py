@@ -1,6 +1,7 @@
-"""Game records that nobody would write, and real ones with damage.
+"""Random game records, and real ones with damage.
 
-Each is read, or refused in one line. What is read is written and read again: the same moves.
+Each is read, or refused with a one-line error. Records that were read are written and read again: the moves stay the
+same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random messages on the WebSocket of the page: well-formed, nearly so, and not at all.
+"""Random messages on the WebSocket of the page: well-formed, almost well-formed, and malformed.
 
 python tests/stress/web.py --count 10000 --seed 1 --json results/stress/web.json
 """

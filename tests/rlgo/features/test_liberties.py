@@ -1,4 +1,4 @@
-"""Windows that see liberties: their weights against every symmetry tried, and the value function against recounts."""
+"""Windows that see liberties: their weights against all symmetries, and the value function against recounts."""
 
 from __future__ import annotations
 

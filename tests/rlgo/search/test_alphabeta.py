@@ -1,4 +1,4 @@
-"""Alpha-beta against plain minimax, whatever is switched on; fused weights against the weights that they come from.
+"""Alpha-beta against plain minimax, with all options; fused weights against the original weights.
 
 Start reading at `test_search_equals_minimax`.
 """

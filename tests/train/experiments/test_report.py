@@ -1,4 +1,4 @@
-"""The report: that it lists everything, and says what the results say; the table of the papers' systems."""
+"""The report: it lists everything and matches the results; the table of the papers' systems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rlgo analyze --game`: the curve of a game, and where it turned."""
+"""`rlgo analyze --game`: the curve of a game, and its turning points."""
 
 from __future__ import annotations
 

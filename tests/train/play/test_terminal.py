@@ -1,4 +1,4 @@
-"""`rlgo play`: what is written in answer to a person's lines, and what is recorded."""
+"""`rlgo play`: the output for each line of input, and the game record."""
 
 from __future__ import annotations
 
