@@ -1,6 +1,6 @@
 """Games over GTP against GNU Go, on running clocks.
 
-The referee is independent of rlgo's: its own client, clocks and board (`tests/oracles/naive.py`). It either behaves like
+The referee is independent of rlgo's: its own client, clocks and board (`tests/oracles/naive.py`). It behaves like
 GoGui's twogtp, which never sends the time left, or like servers, which send it before each move.
 """
 
