@@ -1,6 +1,6 @@
 """Draw the pictures of docs/concepts.md into docs/concepts: `python studies/concepts_pictures.py`.
 
-Start reading at the end. Needs matplotlib; takes some ten seconds once everything is compiled. All seeds are fixed.
+Start reading at the end. Needs matplotlib; takes about ten seconds once everything is compiled. All seeds are fixed.
 """
 
 from __future__ import annotations

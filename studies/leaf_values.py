@@ -1,8 +1,8 @@
-"""Measure what V and playouts know of leaves: `python studies/leaf_values.py GAMES` prints a table by number of stones.
+"""Measure how well V and playouts predict leaves: `python studies/leaf_values.py GAMES` prints a table by stones.
 
 GAMES is a folder of games of `rlgo games` on 9x9. Leaves are nodes drawn from the trees of short searches of these
-games' positions. A long search without values of leaves tells what each is worth. Least squares find the shares of the
-playouts' mean outcome and of V = sigma(phi . theta + tempo), - tempo if White is to play, that come closest to it.
+games' positions. A long search without leaf values gives the target of each. Least squares fit to it the shares of the
+playouts' mean outcome and of V = sigma(phi . theta + tempo), - tempo if White is to play.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rlgo.play.player import moves_to_try
 from train.knowledge.shards import Collection, read_collection
 from train.players import make_player
 
-SHORT, LONG, PLAYOUTS = 300, 2_000, 40  # simulations of a tree that leaves are drawn from and of a target; playouts
+SHORT, LONG, PLAYOUTS = 300, 2_000, 40  # simulations for the leaves, and for the targets; playouts
 LEAVES, SEED = 3_000, 3
 STONES = (0, 12, 24, 36, 48, 60, 81)
 TEMPOS = np.arange(0.0, 2.1, 0.1)
@@ -92,7 +92,7 @@ def measure(games: Collection) -> np.ndarray:
 
 
 def shares(rows: np.ndarray) -> tuple[float, float, float, float]:
-    """Return, of the best fit, the shares of playouts and of V, the tempo, and the part of the variance it explains."""
+    """Return the best fit: the shares of playouts and of V, the tempo, and the explained part of the variance."""
     _, sign, target, mean, x = rows.T
     found = []
     for tempo in TEMPOS:

@@ -23,7 +23,7 @@ RESULTS = Path(__file__).resolve().parents[1] / "results" / "strength.json"
 # The games of `rlgo,sims=3000`, which is level 9; see docs/strength.md.
 LEVEL_9 = RESULTS.with_name("rlgo_level_10_fade.json")
 GNUGO = {"GNU Go level 0": 0, "GNU Go level 10": 10}
-TIMED = {9: 10, 19: 4}  # moves of which the time is taken, by board size
+TIMED = {9: 10, 19: 4}  # number of timed moves, by board size
 
 
 class Pair(NamedTuple):
@@ -79,7 +79,7 @@ def seconds_a_move(level: int, size: int) -> float:
 
 
 def main(folder: Path) -> None:
-    """Play all matches, take the times, and write the results."""
+    """Play all matches, measure the times, and write the results."""
     make_folder(folder)
     pairs = [*(play(pair, folder) for pair in PAIRS), counted_elsewhere()]
     times = {str(size): {str(level): seconds_a_move(level, size) for level in LEVELS} for size in TIMED}

@@ -1,4 +1,4 @@
-"""Board cases as data; `test_board.py` runs each of them turned 8 ways and with the colours swapped.
+"""Board cases as data; `test_board.py` runs each in all 8 orientations and with the colours swapped.
 
 Diagrams: X Black, O White, `.` empty, the highest row first. A1 is the lower left corner.
 """

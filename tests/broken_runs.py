@@ -1,6 +1,6 @@
-"""Commands that run in forked children of this process, where they can be broken; and what a training run leaves.
+"""Commands in forked children of this process, with injected faults; and the files of a training run.
 
-A child has everything imported and compiled that its parent has: so hundreds of runs can be broken in a minute.
+A child inherits everything imported and compiled by its parent, so that hundreds of faults take a minute.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where GNU Go is."""
+"""The path of GNU Go."""
 
 from __future__ import annotations
 

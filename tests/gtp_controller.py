@@ -1,4 +1,4 @@
-"""A GTP controller for tests, and players that do as they are told. Start reading at `Controller`."""
+"""A GTP controller for tests, and scripted players. Start reading at `Controller`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person may pass to a function by mistake."""
+"""Values that may be passed to a function by mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random games to learn patterns from, and what is learned from them."""
+"""Random games to learn patterns from, and the patterns."""
 
 from __future__ import annotations
 

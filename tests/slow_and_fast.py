@@ -1,4 +1,4 @@
-"""The same random game on the fast board and on the slow one."""
+"""The same random game on the fast and the slow board."""
 
 from __future__ import annotations
 

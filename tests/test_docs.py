@@ -1,4 +1,4 @@
-"""README and documentation: links lead somewhere, code runs, figures are those of the raw results."""
+"""README and documentation: links work, code runs, and figures match the raw results."""
 
 from __future__ import annotations
 

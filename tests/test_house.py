@@ -1,4 +1,4 @@
-"""The shape of the house: which room may import which, no circles, functions that fit on a page."""
+"""The structure of the code: which layer may import which, no cycles, functions that fit on a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""rlgo as it is installed, and where it is used: wheels, folders, locales, missing packages."""
+"""Installation and environment: wheels, folders, locales, missing packages."""
 
 from __future__ import annotations
 

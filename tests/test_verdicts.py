@@ -1,4 +1,4 @@
-"""The table of verdicts on the page Results, in a real browser: it sorts and filters, and shows every claim without."""
+"""The table of verdicts on the page Results, in a real browser: sorting, filtering, and all claims without filters."""
 
 from __future__ import annotations
 

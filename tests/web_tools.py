@@ -1,4 +1,4 @@
-"""What the tests of the web server share: a server in this process, tabs, and players that do as they are told."""
+"""Helpers for the tests of the web server: a server in this process, tabs, and scripted players."""
 
 from __future__ import annotations
 

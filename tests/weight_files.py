@@ -1,4 +1,4 @@
-"""Weights to write into files, and what is expected of files that cannot be read."""
+"""Weights to write into files, and the errors for unreadable files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Let the API reference understand rlgo's docstrings: a Griffe extension, named in mkdocs.yml.
+"""A Griffe extension that translates rlgo's docstrings for the API reference; mkdocs.yml names it.
 
-rlgo writes ``name : meaning``, since types stand in the annotations. numpydoc reads the text after the colon as a type.
+rlgo writes ``name : meaning``, since types are in the annotations. numpydoc reads the text after the colon as a type.
 So ``name : meaning`` becomes a line with the name and an indented one with the meaning in sections that numpydoc knows,
 and an item of a list elsewhere.
 
@@ -16,11 +16,11 @@ import griffe
 
 _ENTRY = re.compile(r"^([`\w][\w`., \[\]()*:-]*?) : (.*)$")
 _KNOWN = {"Parameters", "Other Parameters", "Attributes"}
-_OTHER = {"Returns", "Raises", "Yields"}  # as they are
+_OTHER = {"Returns", "Raises", "Yields"}  # left unchanged
 
 
 def readable(text: str) -> str:
-    """Return the docstring as numpydoc wants it."""
+    """Return the docstring in numpydoc's format."""
     lines, section = [], ""
     source = text.split("\n")
     first = next((i for i, line in enumerate(source) if line.startswith(">>> ")), None)

@@ -1,6 +1,6 @@
 """Rewrite the generated parts of the documentation: `python tools/generate.py`.
 
-They stand between ``<!-- NAME -->`` and ``<!-- /NAME -->`` and come from the raw results in `results` and
+They are between ``<!-- NAME -->`` and ``<!-- /NAME -->``, and come from the raw results in `results` and
 `results/experiments`. `docs/players.md` is generated whole. A test runs this with ``--check``: nothing may change.
 """
 
@@ -23,7 +23,7 @@ class Strength(NamedTuple):
     """A row of `strength_table`: a player, and where its games against GNU Go are."""
 
     player: str
-    budget: str  # a move, on one core
+    budget: str  # per move, on one core
     speed: str = ""  # the measure in bench.json; "" if there is none: the simulations of the games in their time
     level: int = 0  # of GNU Go
     source: str = ""  # raw results of a match or an experiment
@@ -57,7 +57,7 @@ STRENGTHS = (
 
 
 def generated_pages() -> dict[Path, str]:
-    """Return the text of every page that holds something generated, as it should be."""
+    """Return the up-to-date text of every page with generated parts."""
     from players_page import players_page
     from systems import systems_table
 
@@ -86,7 +86,7 @@ def strength_table(bench: dict[str, Any]) -> str:
     from train.stats import in_percent
 
     links = analyze(RESULTS / "experiments", LINK_EXPERIMENT).pairs
-    rows = [["player", "a move", "simulations a second", "GNU Go", "won", "Elo", "games"]]
+    rows = [["player", "time per move", "simulations per second", "GNU Go", "won", "Elo", "games"]]
     for s in STRENGTHS:
         result, interval, speed = _against_gnugo(s)
         speed = bench[f"{s.speed}_sims_per_s"] if s.speed else speed
@@ -110,7 +110,7 @@ def _against_gnugo(s: Strength) -> tuple[PairResult | None, tuple[float, float],
     opponent, file = f"GNU Go level {s.level}", ROOT / s.source
     if s.source and not s.point:
         match = json.loads(file.read_text("utf-8"))
-        if "scores" in match:  # an early match has its total alone
+        if "scores" in match:  # an early match recorded only its total
             result = PairResult.of_openings(s.player, opponent, match["scores"])
         else:
             result = PairResult(s.player, opponent, match["wins"], match["games"])
@@ -138,7 +138,7 @@ def stress_table(folder: Path) -> str:
         command = f"`python tests/stress/{r['stress_test']}.py`"
         hours = f"{r['machine_seconds'] / 3600:.2f}"
         rows.append([r["subject"], r["promise"], tried, f"{r['failures']:,}", hours, command])
-    return markdown([["what", "promised", "tried", "failures", "hours", "command"], *rows], align="lllrrl")
+    return markdown([["test", "promise", "tried", "failures", "run time (h)", "command"], *rows], align="lllrrl")
 
 
 def levels_table(path: Path) -> str:
@@ -155,13 +155,13 @@ def levels_table(path: Path) -> str:
     below = {r.b: f"{r.games - r.score:g} of {r.games}" for r in results}
     rows = []
     for level, keys in raw["levels"].items():
-        as_rlgo = "as `rlgo`, without values of leaves" if keys.get("leaf_value") == 0 else "as `rlgo`"
+        as_rlgo = "as `rlgo`, without leaf values" if keys.get("leaf_value") == 0 else "as `rlgo`"
         knowledge = "none" if "heuristic" in keys else as_rlgo
         elo, (low, high) = ratings[level].elo, ratings[level].ci95
         rating = [f"{elo:,.0f}", f"{low:,.0f} to {high:,.0f}"]
         times = [f"{raw['seconds_a_move'][size][level]:.2g} s" for size in ("9", "19")]
         rows.append([level, f"{keys['simulations']:,}", knowledge, below.get(level, ""), *rating, *times])
-    columns = ["level", "simulations", "knowledge", "won against the level below", "Elo", "95 %", "a move", "on 19x19"]
+    columns = ["level", "simulations", "knowledge", "won against level below", "Elo", "95 %", "per move", "on 19x19"]
     return markdown([columns, *rows], align="rrlrrrrr")
 
 

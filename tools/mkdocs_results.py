@@ -1,4 +1,4 @@
-"""A hook of MkDocs: the pages link to raw results and pictures, which stand in `results` and not under `docs`."""
+"""A MkDocs hook: the pages link to raw results and pictures, which are in `results`, not under `docs`."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Let the links of a page lead to the site's copies."""
+    """Point the links of a page to the site's copies."""
     return markdown.replace("](../results/", "](results/")

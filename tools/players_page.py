@@ -67,10 +67,10 @@ A player is written `NAME[,KEY=VALUE...]`: `random`, `dyna2,sims=5_000`, `mc_rav
 - A path to your own TOML file works in place of a name. It contains `player = "NAME"` and the keys that you want to
   set, as in `configs/players`. Append `,KEY=VALUE` to override them.
 - A key may have a shorter spelling, listed next to its name.
-- A key that implies others sets those that you do not give.
+- A key that implies others sets those that you leave out.
 - If you give `seconds`, other limits apply only if you give them, too.
-- A player within a spec (`prior_search`) has semicolons in place of commas.
-- A value with commas or semicolons stands in double quotes, `weights="a,b.npz"`, which a shell wants quoted as a whole:
+- A player within a spec (`prior_search`) uses semicolons in place of commas.
+- Put a value with commas or semicolons in double quotes, `weights="a,b.npz"`, and quote the whole spec for the shell:
   `'greedy,weights="a,b.npz"'`.
 - `rlgo players NAME` shows the keys of one player in the terminal.
 """

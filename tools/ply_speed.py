@@ -57,7 +57,7 @@ def learn(n, episode, memory, learning):
 
 @njit
 def weigh(n, sh, table):
-    """Begin n simulations: their root gets its values by weights that have changed."""
+    """Begin n simulations, each of which evaluates its root with changed weights."""
     for _ in range(n):
         reweigh(sh, table)
 

@@ -1,7 +1,7 @@
 """Show where the time of a search goes, by module, function and line: python tools/profile_search.py PLAYER.
 
-perf takes samples of the compiled code, and addr2line finds the line behind each, through all that was inlined. Needs
-Linux with perf and binutils. Everything is compiled anew with debug information, which takes minutes and changes the
+perf samples the compiled code, and addr2line finds the line behind each sample, even in inlined functions. Needs
+Linux with perf and binutils. Everything is recompiled with debug information, which takes minutes and changes the
 speed by a few percent.
 """
 

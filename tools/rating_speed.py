@@ -1,4 +1,4 @@
-"""How long it takes to rate many games of 50 players: ``python tools/rating_speed.py --games 10000``."""
+"""Time the rating of many games of 50 players: ``python tools/rating_speed.py --games 10000``."""
 
 from __future__ import annotations
 

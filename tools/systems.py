@@ -1,4 +1,4 @@
-"""The table of the papers' systems against GNU Go, made of raw results. `generate.py` calls `systems_table`."""
+"""The table of the papers' systems against GNU Go, from raw results. `generate.py` calls `systems_table`."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def systems_table(results: Path, matches: Path, page: Path) -> str:
 
     Raises RlgoError if results are missing.
     """
-    rows = [("system", "against", "the paper", "rlgo, as many simulations", "rlgo, equal time")]
+    rows = [("system", "against", "the paper", "rlgo, equal simulations", "rlgo, equal time")]
     for system in SYSTEMS:
         if system.match:
             file = matches / system.match
@@ -98,7 +98,7 @@ def _match_scores(file: Path) -> list[tuple[float, ...]]:
 
 
 def _scores_against(file: Path, opponent: str, player: str) -> list[tuple[float, ...]]:
-    """Return the scores, in each opening, of all players whose name begins like this, from an experiment's results."""
+    """Return the scores, by opening, of all players with this prefix in their names, from an experiment's results."""
     raw = read_raw(file)
     lines = [] if raw is None else raw.of("pair")
     scores = [scores_of(line) for line in lines if line["pair"][0].startswith(player) and line["pair"][1] == opponent]

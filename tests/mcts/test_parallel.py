@@ -1,4 +1,4 @@
-"""Several threads: on one tree, and with a tree each."""
+"""Several threads: on one tree, and with one tree each."""
 
 from __future__ import annotations
 

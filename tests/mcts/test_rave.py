@@ -1,4 +1,4 @@
-"""RAVE: the formulas, and every statistic of a tree against what recorded simulations say."""
+"""RAVE: the formulas, and every statistic of a tree against recorded simulations."""
 
 from __future__ import annotations
 

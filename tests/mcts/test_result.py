@@ -1,4 +1,4 @@
-"""What a search found: the order of moves, the principal variation, and maps of the board."""
+"""Results of a search: the order of moves, the principal variation, and maps of the board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search keeps of the last tree."""
+"""Reuse of the last tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tree search tells about the root's moves, against its own selection and the trees' counts."""
+"""Root statistics of a tree search, against its own selection and the trees' counts."""
 
 from __future__ import annotations
 

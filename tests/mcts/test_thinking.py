@@ -1,4 +1,4 @@
-"""All searches on a clock, pondering, and asked for their candidates: the same tests for every family.
+"""Clocks, pondering and candidates: the same tests for every family of searches.
 
 They use 5x5 boards because other tests compile the same kernels.
 """

@@ -1,4 +1,4 @@
-"""The tree in memory: its statistics, its limits, and what it holds."""
+"""The tree in memory: its statistics, its limits, and its contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UCB1, and what UCT converges to."""
+"""UCB1, and the limit of UCT."""
 
 from __future__ import annotations
 

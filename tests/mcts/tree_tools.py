@@ -1,4 +1,4 @@
-"""What the tests of tree search share: small boards, weights, and searches that can be taken step by step."""
+"""Helpers for the tests of tree search: small boards, weights, and searches that run step by step."""
 
 from __future__ import annotations
 

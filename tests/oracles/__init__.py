@@ -1,1 +1,1 @@
-"""Slow oracles: what the fast kernels answer, worked out from the definitions in plain Python."""
+"""Slow oracles: the results of the fast kernels, computed from the definitions in plain Python."""

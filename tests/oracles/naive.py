@@ -1,7 +1,7 @@
-"""Slow oracles: what the fast kernels answer, worked out from the definitions in plain Python.
+"""Slow oracles: the results of the fast kernels, computed from the definitions in plain Python.
 
 One section per subject. Nothing here is compiled, incremental or shared with the code under test, except
-for the names of the colours, and for minimax, at the end. Each section says how its points are named.
+for the names of the colours, and for minimax, at the end. Each section states how its points are named.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a person may pass by mistake to any public function or class is refused in one line, and nothing is changed."""
+"""Wrong values for any public function or class raise a one-line error, and change nothing."""
 
 from __future__ import annotations
 

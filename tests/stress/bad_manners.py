@@ -1,4 +1,4 @@
-"""Engines with bad manners, each in matches of 50 games: the match tells, goes on, and leaves no process behind."""
+"""Misbehaving engines, each in matches of 50 games: the match reports it, continues, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _match(place: Path, name: str, does: str, told: tuple[str, ...], seed: int) 
 STRESS_TEST = StressTest(
     "bad_manners",
     f"matches of {GAMES} games against engines that are late, silent, endless, garbled, dying or deaf",
-    "forfeits that say why, no hang, no process left, not even a zombie",
+    "forfeits with a reason, no hang, no process left over, not even a zombie",
     unit="games",
     count=len(MANNERS) * GAMES,
     trials=trials,

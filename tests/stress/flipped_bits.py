@@ -139,7 +139,7 @@ def _outcome(name: str, path: Path, expected: Any, bit: int) -> Outcome:
 STRESS_TEST = StressTest(
     "flipped_bits",
     "a flipped bit in weights, run states, configs of runs, provenance, games, raw results and shards",
-    "noticed in one line that names the file, or read as the same data",
+    "a one-line error that names the file, or the data is unchanged",
     unit="bits",
     count=1_000 * len(KINDS),
     trials=trials,

@@ -1,7 +1,7 @@
-"""A disk that is full at a random byte of whatever a command writes; then the same command with room again.
+"""A disk that fills up at a random byte of any file a command writes; then the same command with free space.
 
-Two kinds of full disks take turns: a limit on the length of a file, at any byte, and, where this process may mount one,
-a small file system of its own with a random number of free pages.
+Two kinds of full disks alternate: a limit on the length of a file, at any byte, and, where this process may mount one,
+a small separate file system with a random number of free pages.
 """
 
 from __future__ import annotations
@@ -301,8 +301,8 @@ def _wrong(command: Command, status: int, printed: str, home: Path, calm: Calm) 
 
 STRESS_TEST = StressTest(
     "full_disk",
-    "a disk that is full at a random byte of any file a command writes",
-    "one line and status 2; old files whole; with room again, it ends with the files of an undisturbed command",
+    "a disk that fills up at a random byte of any file a command writes",
+    "a one-line error and status 2; old files intact; with free space again, the same files as without the fault",
     unit="trials",
     count=1_000,
     trials=trials,

@@ -1,7 +1,7 @@
-"""Games over GTP against GNU Go, on clocks that run.
+"""Games over GTP against GNU Go, on running clocks.
 
-The referee is independent of rlgo's: its own client, clocks and board (`tests/naive.py`). It speaks as GoGui's twogtp
-does, which never says what time is left, or as servers do, which say it before each move.
+The referee is independent of rlgo's: its own client, clocks and board (`tests/oracles/naive.py`). It behaves like
+GoGui's twogtp, which never sends the time left, or like servers, which send it before each move.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
 
 
 STRESS_TEST = StressTest(
-    "gtp_games", "games over GTP against GNU Go, 1 s to 60 s a side, byo-yomi, an independent referee",
+    "gtp_games", "games over GTP against GNU Go, 1 s to 60 s per side, byo-yomi, an independent referee",
     "no illegal move, no loss on time, no disagreement on the board", unit="games", count=2_000, trials=trials,
 )  # fmt: skip
 

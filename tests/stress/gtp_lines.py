@@ -1,7 +1,7 @@
 """GTP lines: random bytes, words in any order, and lines of real sessions with damage, with clocks and interrupts.
 
 Most go through `rlgo.play.gtp.run` in this process, every eighth session through the command. Each line that is not
-blank or a comment gets one well-formed answer, in order; no traceback; memory stays where it is.
+blank or a comment gets one well-formed answer, in order; no traceback; memory does not grow.
 """
 
 from __future__ import annotations
@@ -227,7 +227,8 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
 
 STRESS_TEST = StressTest(
     "gtp_lines", "GTP lines: random, mutated from sessions, with clocks and with interrupts",
-    "one well-formed answer each, in order; no traceback; memory stays", unit="lines", count=1_000_000, trials=trials,
+    "one well-formed answer each, in order; no traceback; no memory growth",
+    unit="lines", count=1_000_000, trials=trials,
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What all stress tests share: arguments, progress, a tally of outcomes and a JSON record.
+"""The framework of all stress tests: arguments, progress, a tally of outcomes and a JSON record.
 
 A stress test tries one promise of the program thousands of times, at random. It is a file of this folder with a
 `StressTest`, whose `trials` yield one `Outcome` after another:
@@ -17,8 +17,8 @@ A stress test tries one promise of the program thousands of times, at random. It
     if __name__ == "__main__":
         sys.exit(main(STRESS_TEST))
 
-``python tests/stress/NAME.py --count N --seed S --json results/stress/NAME.json`` runs it, and adds to a record that is
-there already: a stress test of a million trials need not be had in one day. `tests/stress/test_stress.py` runs a few
+``python tests/stress/NAME.py --count N --seed S --json results/stress/NAME.json`` runs it, and adds to an existing
+record: a stress test of a million trials can be spread over several days. `tests/stress/test_stress.py` runs a few
 trials of each. Import this module before anything else: it makes rlgo and the helpers of the tests importable.
 """
 

@@ -63,7 +63,7 @@ def left(place: Path) -> Any:
 STRESS_TEST = StressTest(
     "kill_experiment",
     "kill -9 at random moments of an experiment, then the same command",
-    "each game once, the raw results of an undisturbed experiment, no process left",
+    "each game once, the same raw results as without kills, no process left over",
     unit="kills",
     count=300,
     trials=functools.partial(

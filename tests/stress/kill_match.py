@@ -42,7 +42,7 @@ def left(place: Path) -> Any:
 STRESS_TEST = StressTest(
     "kill_match",
     "kill -9 at random moments of a match, then the same command",
-    "each game once, the result of an undisturbed match, no engine left",
+    "each game once, the same result as without kills, no engine left over",
     unit="kills",
     count=300,
     trials=functools.partial(trials_of, {"one game at a time": match_with(1), "two games at a time": match_with(2)}),

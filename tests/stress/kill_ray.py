@@ -208,7 +208,7 @@ class _Tournament(_Trial):
 STRESS_TEST = StressTest(
     "kill_ray",
     "kill -9 of workers, nodes and the driver of a Ray cluster, in training and in a tournament",
-    "it goes on, or continues; every game and merge accounted for",
+    "it carries on, or can be resumed; every game and merge accounted for",
     unit="kills",
     count=100,
     trials=trials,

@@ -59,7 +59,7 @@ def left(place: Path) -> Any:
 STRESS_TEST = StressTest(
     "kill_sweep",
     "kill -9 at random moments of a sweep of four runs, then the same command",
-    "the runs, bit for bit, and the ranks of an undisturbed sweep, no run left at work",
+    "runs bit-identical to those without kills, the same ranks, no run left running",
     unit="kills",
     count=300,
     trials=functools.partial(trials_of, {"four runs": Variant(write, left, faults=(fork_fleets, often))}),

@@ -54,7 +54,7 @@ def left(place: Path) -> Any:
 STRESS_TEST = StressTest(
     "kill_tournament",
     "kill -9 at random moments of a tournament, then the same command",
-    "each game once, the ratings of an undisturbed tournament, no engine left",
+    "each game once, the same ratings as without kills, no engine left over",
     unit="kills",
     count=300,
     trials=functools.partial(

@@ -37,7 +37,7 @@ def run_with(workers: int) -> Variant:
 STRESS_TEST = StressTest(
     "kill_training",
     "kill -9 at random moments of a training run, then --resume",
-    "weights, checkpoints and logs of an undisturbed run, bit for bit",
+    "weights, checkpoints and logs bit-identical to those without kills",
     unit="kills",
     count=1_000,
     trials=functools.partial(trials_of, {"1 worker": run_with(1), "2 workers": run_with(2)}),

@@ -1,4 +1,4 @@
-"""Commands that are killed again and again, and processes that may outlive them.
+"""Commands that are killed repeatedly, and processes that may outlive them.
 
 Start reading at `trials_of`.
 """

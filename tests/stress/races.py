@@ -145,7 +145,7 @@ def _in(home: Path) -> Fault:
 STRESS_TEST = StressTest(
     "races",
     "two processes in one run, results file, tournament, sweep or cache",
-    "one of them is refused in one line, or both end well; results as of one alone",
+    "a one-line error for one of them, or both succeed; the same results as from one alone",
     unit="races",
     count=500,
     trials=trials,

@@ -1,6 +1,6 @@
-"""The board against three rules oracles: a flood fill (`tests/naive.py`), OpenSpiel and GNU Go.
+"""The board against three rules oracles: a flood fill (`tests/oracles/naive.py`), OpenSpiel and GNU Go.
 
-They share no line with the board, or with each other. After each move of a random game: the stones, the legal points,
+They share no code with the board, or with each other. After each move of a random game: the stones, the legal points,
 the colour to play, the captured stones; with GNU Go, superko too.
 """
 

@@ -1,6 +1,7 @@
-"""Game records that nobody would write, and real ones with damage.
+"""Random game records, and real ones with damage.
 
-Each is read, or refused in one line. What is read is written and read again: the same moves.
+Each is read, or refused with a one-line error. Records that were read are written and read again: the moves stay the
+same.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
 
 
 STRESS_TEST = StressTest(
-    "sgf_records", "random game records, and real ones with damage", "read, or refused in one line; no traceback",
+    "sgf_records", "random game records, and real ones with damage", "read, or a one-line error; no traceback",
     unit="records", count=100_000, trials=trials,
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Training, a match and an engine at work together for hours: their memory and their open files stay what they are."""
+"""Training, a match and an engine running together for hours: their memory and open files do not grow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frame of all stress tests."""
+"""The framework of all stress tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random messages on the WebSocket of the page: well-formed, nearly so, and not at all.
+"""Random messages on the WebSocket of the page: well-formed, almost well-formed, and malformed.
 
 python tests/stress/web.py --count 10000 --seed 1 --json results/stress/web.json
 """
@@ -123,7 +123,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
 STRESS_TEST = StressTest(
     "web",
     "random messages on the WebSocket of the page",
-    "one answer each, no traceback, and the tab goes on",
+    "one answer each, no traceback, and the tab keeps working",
     unit="messages",
     count=10_000,
     trials=trials,

@@ -1,4 +1,4 @@
-"""Twenty tabs that search at once, against a server in a process of its own.
+"""Twenty tabs that search at once, with the server in a separate process.
 
     python tests/stress/web_tabs.py --count 200 --seed 1 --json results/stress/web_tabs.json
 

@@ -1,4 +1,4 @@
-"""The speed table: which numbers it holds, not how large they are."""
+"""The speed table: which numbers it contains, not how large they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checksums: a changed bit is noticed, or changes nothing."""
+"""Checksums: a changed bit is detected, or changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configs: what is read, what is refused and in which words, and that the written form reads back."""
+"""Configs: what is read, what is refused with which error, and that written configs read back."""
 
 from __future__ import annotations
 

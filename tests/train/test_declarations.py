@@ -1,4 +1,4 @@
-"""A setting is declared once: in the algorithm's own NamedTuple, of which configs, specs and tables are made."""
+"""A setting is declared once: in the algorithm's own NamedTuple, from which configs, specs and tables are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all pictures share: figures, and what happens without matplotlib."""
+"""Code shared by all pictures: figures, and the error without matplotlib."""
 
 from __future__ import annotations
 

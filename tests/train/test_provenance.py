@@ -1,4 +1,4 @@
-"""What a result says about where it comes from."""
+"""The provenance of results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: counts, and in which words a wrong value is refused."""
+"""Settings: counts, and the errors for wrong values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person may pass by mistake to the documented functions of `train` is refused in one line."""
+"""Wrong arguments to the documented functions of `train` raise one-line errors."""
 
 from __future__ import annotations
 

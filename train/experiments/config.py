@@ -96,13 +96,13 @@ class SeriesConfig(Section):
 class StatedConfig(Section):
     """Numbers of a paper's figure that its text states, drawn beside our own in the picture of an experiment."""
 
-    series: Line = Field(default="", description="The series, runs or player that they stand beside.")
+    series: Line = Field(default="", description="The series, runs or player that they are drawn beside.")
     where: Line = Field(default="", description="Their place in the paper.")
-    by: Line = Field(default="the paper", description="Whose numbers they are.")
-    x: Coordinates = Field(default=(), description="Where they stand on the x axis. Empty: on all of it.")
+    by: Line = Field(default="the paper", description="The source of the numbers.")
+    x: Coordinates = Field(default=(), description="Their places on the x axis. Empty: all of it.")
     y: Coordinates = Field(default=(), description="The numbers, one for each x.")
-    up_to: Coordinates = Field(default=(), description="If each is a range, from y: where it ends.")
+    up_to: Coordinates = Field(default=(), description="If each is a range, from y: its upper end.")
     of: Annotated[str, OneOf("elo", "won")] = Field(
         default="elo", description="elo: ratings, or with `b` differences of ratings; won: shares of the games won."
     )
-    b: Line = Field(default="", description="The player, or the series, whose rating or whose share is the other one.")
+    b: Line = Field(default="", description="The other player or series, for differences of ratings and for shares.")

@@ -1,7 +1,7 @@
 """Pictures of experiments. They need matplotlib, which comes with ``pip install 'rlgo[plot]'``.
 
-Start reading at `experiment_picture`. What the paper's text states about a figure stands in the same picture
-(`stated`): hollow marks, broad bars for ranges, and dotted lines.
+Start reading at `experiment_picture`. Numbers that the paper's text states about a figure are drawn in the
+same picture (`stated`): hollow marks, broad bars for ranges, and dotted lines.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from train.plots import (
 _MOST_STYLES = len(PALETTE)  # panels with more labels show steps of one setting
 _DODGE = 0.012  # distance between players that have the same x, as a share of the axis
 _TICK = 0.06  # least distance between two labels of the x axis, as a share of it
-_STATED_MARKS = "DhpH"  # of whoever states a number: the paper, and others
+_STATED_MARKS = "DhpH"  # one for each source of stated numbers: the paper, and others
 
 
 def experiment_picture(path: str | Path, e: Experiment, analysis: Analysis) -> None:
@@ -101,7 +101,7 @@ def _curves(e: Experiment, analysis: Analysis) -> tuple[Any, str]:
     for ax in axes[:, 0]:
         ax.set_ylabel("Elo (GNU Go level 10 = 1800)" if analysis.is_anchored else "Elo (mean 0)")
     several = any(len(runs) > 1 for runs in analysis.runs.values())
-    seeds = " Thick lines with several seeds: their mean; thin lines: single seeds." if several else ""
+    seeds = " With several seeds, thick lines show their mean and thin lines single seeds." if several else ""
     return figure, f"Bands: 95 % intervals of the games.{seeds}"
 
 
@@ -170,7 +170,7 @@ class _Panel:
     x, y : names of the axes
     players : the players to draw
     measure : returns a player's y; None if it has none
-    opponents : of whom y is a share of games won; empty if y is Elo
+    opponents : y is the share of games won against these; empty if y is Elo
     """
 
     x: str
@@ -233,7 +233,7 @@ def _draw_fixed(ax: Any, e: Experiment, analysis: Analysis) -> dict[str, float]:
 
 
 def _set_x_axis(ax: Any, xs: Sequence[float]) -> None:
-    """Put ticks where there are points, on a log scale if they lie far apart, and room around them."""
+    """Put ticks at the points, leave room around them, and use a log scale if they lie far apart."""
     least, most = min(xs), max(xs)
     if least > 0 and most >= 8 * least:
         room = (most / least) ** 0.06
@@ -327,7 +327,7 @@ def _draw_stated(ax: Any, s: StatedConfig, places: Sequence[Span], colour: Any, 
 
 
 def _key_of_stated(ax: Any, e: Experiment, stated: Sequence[StatedConfig]) -> None:
-    """Name in the legend whose numbers stand in the axes."""
+    """List the sources of the stated numbers in the legend."""
     for s in {s.by: s for s in stated}.values():
         ax.plot([], [], color=INK, label=s.by, **_hollow(_mark(e, s)))
 
@@ -340,7 +340,7 @@ def _hollow(mark: str) -> dict[str, Any]:
 
 
 def _mark(e: Experiment, s: StatedConfig) -> str:
-    """Return the marker of whoever states these numbers."""
+    """Return the marker for the source of these numbers."""
     return _STATED_MARKS[list(dict.fromkeys(t.by for t in e.stated)).index(s.by) % len(_STATED_MARKS)]
 
 

@@ -3,7 +3,7 @@
 Start reading at `analyze` and `Analysis.measure`.
 
 Intervals account for the number of games (`elo.rate`), and for the fact that two runs with the same settings differ
-(`Repeats`). The second cannot be learned from one run of each setting; the experiment `SCALE_EXPERIMENT` repeats one
+(`Repeats`). The second cannot be estimated from one run of each setting; the experiment `SCALE_EXPERIMENT` repeats one
 setting eight times, and its scatter is used for all settings (the TD paper, Section 3.3, makes the same argument with
 its 100 Elo).
 """
@@ -49,7 +49,7 @@ class Measured:
     ----------
     value, low, high : the number, and the ends of its interval
     variance : the variance behind the interval if the number is a rating, Elo squared; else 0
-    fixed : the part of it that more games and seeds of the same experiment leave as it is
+    fixed : the part of it that more games and seeds of the same experiment would not reduce
     """
 
     value: float
@@ -71,10 +71,10 @@ class Measured:
         return NOT_HELD if self.high < low or self.low > high else OPEN
 
     def times_to_decide(self, low: float, high: float) -> float:
-        """Return how many times as many games and seeds would decide between these bounds, if the number stays.
+        """Return the factor by which games and seeds would have to grow to decide, if the number stays the same.
 
-        They shrink the interval with the square root of their number, except for what is `fixed`, until it contains
-        neither bound. Infinite if the number lies on a bound, or too close to it for what is fixed.
+        The interval shrinks with the square root of the factor, except for the part that is `fixed`, until it contains
+        neither bound. Infinite if the number lies on a bound, or too close to it for the fixed part.
         """
         times, fixed = 1.0, normal_half_width(self.fixed) ** 2
         for bound in (low, high):
@@ -111,7 +111,7 @@ class Repeats:
         ----------
         games : age of the checkpoint, in games of self-play
         before : an earlier age, for the gain of the same run since then. Where the nearest age is the same, the scatter
-            of the gain is unknown: then it is that of two runs, an upper bound
+            of the gain is unknown, and that of two runs is used, an upper bound
         """
         if before is not None and (not self.elo or self._nearest(games) == self._nearest(before)):
             return 2 * self.variance(games) if games != before else 0.0
@@ -152,7 +152,7 @@ class Analysis:
 
     @property
     def checksum(self) -> str:
-        """A checksum of all results behind the analysis: a picture that has another one is out of date."""
+        """A checksum of all results behind the analysis: a picture with a different one is out of date."""
         given = {name: round(elo, 1) for name, elo in {**self.anchors, **self.levels}.items()}
         pairs = [(pair.a, pair.b, pair.openings) for pair in self.links]
         return f"{zlib.crc32(json.dumps([self.raw.lines, pairs, given]).encode()):08x}"
@@ -179,13 +179,13 @@ class Analysis:
     def of_claim(self, claim: Claim) -> Analysis:
         """Return the analysis of the games that were played for a claim, or of all others if there are none.
 
-        Its own games alone decide a claim. What the others say is why it asked for some, so that together they would
-        seem to say more than they do.
+        Only its own games decide a claim. They were added because of how the others came out, so pooling both would
+        overstate the evidence.
         """
         own = [line for line in self.lines_of_claims if set(line["pair"]) == {claim.a, claim.b}]
         if not claim.games or not own:
             return self
-        # Without their seed, they are all that there is.
+        # Without the key "seed", they count as ordinary games of the new analysis.
         alone = [{key: value for key, value in line.items() if key != "seed"} for line in own]
         return Analysis(RawResults(self.raw.header, alone))
 
@@ -255,9 +255,9 @@ class Analysis:
         return sum(run["state"] == "diverged" for run in self.runs.get(label, []))
 
     def players(self, point: str) -> list[int]:
-        """Return the places in `ratings` of the players whose mean a point is; empty if nobody played.
+        """Return the indices in `ratings` of the players that a point is the mean of; empty if none have played.
 
-        For a label these are its seeds.
+        For a label, these are its seeds.
         """
         label = point.partition("@")[0]
         if label not in self.runs:
@@ -347,7 +347,7 @@ class Analysis:
 
     @cached_property
     def speeds(self) -> dict[str, float]:
-        """Simulations a second of each player whose spec sets the simulations per move, as if it made all of them.
+        """Simulations per second of each player with a set number per move, as if it made all of them.
 
         A tree search stops early once no other move can become the most visited one.
         """
@@ -427,7 +427,7 @@ def analyze(folder: Path, name: str) -> Analysis | None:
 
 
 def _on_the_scale_of(scale: Analysis, raw: RawResults) -> Analysis:
-    """Analyze results with the last weights of the reference run where the same weights stand in `scale`."""
+    """Analyze results, with the reference run's last weights at their rating in `scale`."""
     here, there = reference(Analysis(raw)), reference(scale)
     if not here or not there or here[1] != there[1] or not scale.is_anchored or not scale.can_rate:
         return Analysis(raw, repeats=scale.repeats)

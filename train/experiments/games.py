@@ -1,7 +1,7 @@
 """Play the games of an experiment, and collect their results.
 
 Start reading at `run`. Games go to files as they are played, from which an interrupted experiment continues; `collect`
-turns the files into raw results. `matches` says who plays whom.
+turns the files into raw results. `matches` decides who plays whom.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _Counted = dict[tuple[str, str, int], dict[str, Any]]
 # Games of two players, each with whether the first was Black, and the versions of external engines.
 _Played = tuple[list[tuple[PlayedGame, bool]], dict[str, str]]
 
-# Games of a pair before the next pair plays, or a tenth of all if that is more: so all pairs have about as many when
-# the games are stopped.
+# Games of a pair before the next pair plays, or a tenth of all if that is more: so all pairs have about equally many
+# if the games are stopped.
 _PORTION = 20
 
 
@@ -54,8 +54,8 @@ def games_left(e: Experiment, before: RawResults | None = None, only: str = "") 
 def check(e: Experiment, before: RawResults | None, play: bool, add: bool, only: str) -> None:
     """Check the parameters of `run` and of `running.run_experiment`.
 
-    Raises RlgoError for a name that no player has, and where the new results would count fewer games than those before:
-    games that were played elsewhere are kept by `add` alone.
+    Raises RlgoError for a name that no player has, and if the new results would count fewer games than the old ones:
+    only `add` keeps games that were played elsewhere.
     """
     if only and not add and swiss_games(e):
         raise RlgoError(f"{e.name}: in a Swiss tournament, all players have to play")
@@ -112,7 +112,7 @@ def run(
 
 
 def _play_matches(e: Experiment, chosen: list[PlannedMatch], counted: _Counted, jobs: int, progress: bool) -> None:
-    """Play the games of some matches that are left, a portion of each in turn."""
+    """Play the remaining games of some matches, a portion of each in turn."""
     most = max((match.games for match in chosen), default=0)
     step = max(_PORTION, most // 20 * 2)
     for portion in range(step, most + step, step):
@@ -134,7 +134,7 @@ def _chosen(e: Experiment, only: str) -> list[PlannedMatch]:
 def _counted(e: Experiment, before: RawResults) -> _Counted:
     """Return the lines of raw results that count games of this experiment.
 
-    Those of a Swiss tournament are all of them: its pairs depend on every single game, so that no others can follow.
+    In a Swiss tournament all lines count: its pairings depend on every game, so no further games can be added.
     Games of claims stay even if no claim asks for them any more.
     Raises RlgoError for results of other players or openings.
     """
@@ -185,7 +185,7 @@ def _openings_in(counted: _Counted, match: PlannedMatch) -> int:
 
 
 def _play(e: Experiment, match: PlannedMatch, games: int, skip: int, jobs: int, progress: bool) -> None:
-    """Play a match up to a number of games, without some openings at the beginning."""
+    """Play a match up to a number of games, skipping some openings at the beginning."""
     s = e.settings
     if progress:
         message(f"{match.a.name} against {match.b.name}: up to game {games:,} of {match.games:,}")
@@ -270,7 +270,7 @@ def _pair_line(
 
 
 def _tournament(e: Experiment) -> Iterator[tuple[PlannedMatch, _Played]]:
-    """Yield each pair that has met in the Swiss tournament, with its games so far."""
+    """Yield each pair that has played in the Swiss tournament, with its games so far."""
     s, (games, versions) = e.settings, _swiss_games(e)
     place = {c.name: i for i, c in enumerate(e.contestants)}
     met: dict[tuple[int, int], list[tuple[PlayedGame, bool]]] = {}
@@ -295,7 +295,7 @@ def _games_of(e: Experiment, match: PlannedMatch) -> tuple[list[PlayedGame], dic
 
 
 def _finished_openings(games: list[PlayedGame], first: int) -> list[PlayedGame]:
-    """Return the games of the openings from the first on, up to one that is not finished.
+    """Return the games of all openings before the first unfinished one.
 
     So the openings that are counted are always the first ones.
     """

@@ -40,7 +40,7 @@ class PlannedMatch:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What tells it from all other matches of the experiment."""
+        """What distinguishes it from all other matches of the experiment."""
         return self.a.name, self.b.name, self.seed
 
 
@@ -86,8 +86,8 @@ def _pairs(e: Experiment) -> list[tuple[Contestant, Contestant]]:
 def _of_claims(e: Experiment) -> list[PlannedMatch]:
     """Return the matches that claims ask for: one for each pair of players.
 
-    They have a seed of their own, so that the tournament's openings are not played once more. The players come in the
-    order of the file, whichever of them the claim names first.
+    They have a seed of their own, so that they do not repeat the tournament's openings. The players come in the
+    order of the file, not of the claim.
     """
     found: dict[frozenset[str], PlannedMatch] = {}
     for claim in e.claims:

@@ -38,7 +38,7 @@ class Claim:
     diverged : number of seeds of `a` that diverged
     number : the number of that name in the raw results
 
-    With `games`, so many are played between `a` and `b` for this claim alone: see `matches`.
+    With `games`, that many are played between `a` and `b` for this claim alone: see `matches`.
 
     A point is a label of [runs], at its end or after a number of games (``2x2@1000``); or a player. Players of a
     series are called LABEL X: ``depth 6``.

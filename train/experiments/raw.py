@@ -1,6 +1,6 @@
 """Raw results of an experiment: a file with a header, then one line for each training run, pair of players, or number.
 
-Everything that a report says is computed from these files; see `findings`.
+Reports are computed from these files alone; see `findings`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class RawResults:
 
     Attributes
     ----------
-    header : name, kind, scale, date, machine and versions; for an experiment of the user's own, its file, relative to
-        the folder of results
-    lines : the results; the first key of each says what it is: "run", "pair", "number" or "histogram"
+    header : name, kind, scale, date, machine and versions; for a user's own experiment, its file, relative to the
+        folder of results
+    lines : the results; the first key of each is its type: "run", "pair", "number" or "histogram"
     """
 
     header: dict[str, Any]
@@ -117,7 +117,7 @@ def turned(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def sum_of_lines(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return one line for the different games of several lines that `pair_line` made of the same players."""
+    """Merge lines that `pair_line` made of different games of the same players."""
     games = [games_of(line) for line in lines]
     openings = sum((Counter(line["openings"]) for line in lines), Counter[str]())
     moves = sum(n * line["moves"] for n, line in zip(games, lines, strict=True)) / sum(games)

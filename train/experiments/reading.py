@@ -29,7 +29,7 @@ Start reading at `read_experiment`. A file in configs/experiments has a table [e
     a = "2x2@1000"
     b = "3x3@1000"
     low = 0
-    games = 500                       # games: so many between these two, for this claim
+    games = 500                       # games: that many between these two, for this claim
 
     [[stated]]                        # numbers of the paper's figure, for the picture; see `config.StatedConfig`
     series = "2x2"

@@ -1,7 +1,7 @@
-"""The report on all experiments, docs/results.md, which comes from raw results.
+"""The report on all experiments, docs/results.md, generated from raw results.
 
-Start reading at `report`. Only the texts about the papers and the differences
-are written by hand, in the experiments' files. Every number and every verdict is computed.
+Start reading at `report`. Only the texts about the papers and the differences are written by hand, in the
+experiments' files. Every number and every verdict is computed.
 """
 
 from __future__ import annotations
@@ -37,38 +37,38 @@ from train.experiments.stated import stated_rows
 from train.experiments.tables import results_table
 
 OURS = "ours"
-PAPERS = ("TD", "MC-RAVE", OURS)  # who claims something, as `place_of` names them
+PAPERS = ("TD", "MC-RAVE", OURS)  # sources of claims, as `place_of` names them
 
 _INTRODUCTION = """# The papers, reproduced
 
 This page compares the claims of Silver, Sutton & Müller 2012 (**TD**) and Gelly & Silver 2011 (**MC-RAVE**) with what
 rlgo measures. `rlgo experiment report` generates it from the raw results in `{results}`, which contain every
-score behind it; the verdicts are computed, too. `rlgo experiment run NAME` repeats one experiment:
-training runs come out bit-identical on the same type of CPU, and so do games without external engines and clocks.
+score; the verdicts are computed, too. `rlgo experiment run NAME` repeats one experiment. On the same type of CPU,
+training runs are bit-identical, and so are games without external engines or clocks.
 
 **How to read it.** A claim is a number within bounds. It *holds* if the whole 95 % interval lies within the bounds, and
 *does not hold* if the whole interval lies outside; otherwise it is *undecided*. Ratings are Bradley-Terry ratings in
 Elo, on a scale where GNU Go 3.8 level 10 has 1800 (the papers used 3.7.10): the runs of {scale} play
-against level 0, which plays against level 10 in {link}. All other runs are placed on this scale by the
-first of those runs. Where a tournament left a claim undecided, games between its two players may have been added for
-it; then these alone decide it. Intervals allow for the fact that another seed gives another run: {scatter}.
+against level 0, which plays against level 10 in {link}. All other runs are placed on this scale
+through the first of those runs. Where a tournament left a claim undecided, games between its two players may have been
+added; then only these decide it. Intervals allow for the differences between seeds: {scatter}.
 
 Ratings from games between related programs exaggerate the differences, because each program has learned what to expect
-from the others. A tournament among searches is placed on GNU Go's scale by the players that met GNU Go; it mainly shows
-who is ahead of whom. The papers' tournaments were of this kind, too.
+from the others. A tournament among searches is placed on GNU Go's scale by the players that played GNU Go; it mainly
+shows who is stronger than whom. The papers' tournaments were of this kind, too.
 
-**The papers' curves** exist as pictures only, but the text beside them names some of their points. These stand in our
-pictures, as hollow marks, broad bars and dotted lines; each section lists them with their places. Shares of games won
-are turned into Elo, and back, where our axis asks for it. Nothing else of the papers' curves is drawn.
+**The papers' curves** are published only as pictures, but the text states some of their points. Our pictures show these
+as hollow marks, broad bars and dotted lines; each section lists them with their places in the papers. Win rates are
+converted to Elo, or Elo to win rates, to match our axes. Nothing else of the papers' curves is drawn.
 """
 
-_TOO_MANY = 100  # times as many: the number found is too close to a bound
+_TOO_MANY = 100  # a factor above this: the number found is too close to a bound
 _HOW_TO_DECIDE = f"""### What would decide the rest
 
-The interval of a claim shrinks with the square root of the number of games, and of seeds where runs are compared. If
-the number found stays where it is, this many times as many decide an undecided claim: the seeds of each setting, the
-games of the pair or of the claim, or those of the whole tournament. Where it says more than {_TOO_MANY}, the number
-lies too close to a bound; or the common scale, which other experiments set, is too uncertain.
+The interval of a claim shrinks with the square root of the number of games, and of seeds where runs are compared. The
+table shows by what factor they would have to grow to decide each claim if the measured number stays the same: the seeds
+of each setting, the games of the pair or of the claim, or those of the whole tournament. More than {_TOO_MANY} means
+that the number lies too close to a bound, or that the common scale, set by other experiments, is too uncertain.
 """
 
 
@@ -97,8 +97,8 @@ def report(results: Path, path: Path) -> str:
     scatter = (
         f"the standard deviation between the {len(next(iter(repeated.runs.values())))} runs of {scale} is "
         f"{repeats.deviation(1_000):.0f} Elo after a thousand games and {repeats.deviation(1_000_000):.0f} after a "
-        "million, and is used for all settings. In games between players, weights count as they are: those of another "
-        "run may play better or worse by as much"
+        "million, and is used for all settings. Games between players rate the weights of one run only: "
+        "those of another run may be better or worse by as much"
         if repeated is not None and repeats.elo
         else f"{repeats.deviation(1):.0f} Elo, as in the paper, because {SCALE_EXPERIMENT} has not run here"
     )
@@ -152,7 +152,7 @@ def write_report(results: Path, path: Path) -> None:
 
 
 def check_report(path: Path) -> None:
-    """Raise an RlgoError if this is another file than a report, which `write_report` would overwrite."""
+    """Raise an RlgoError if `write_report` would overwrite a file that is not a report."""
     first = _INTRODUCTION.partition("\n")[0]
     if path.exists() and read_file(path).partition(b"\n")[0].decode("utf-8", "replace") != first:
         raise RlgoError(f"{path}: not a report on experiments; name another file")
@@ -199,7 +199,7 @@ def _undecided(experiments: list[Experiment], analyses: Mapping[str, Analysis]) 
                 found.append((times, place_of(e, claim)[0], e, claim))
     if not found:
         return ""
-    rows = [("paper", "claim", "experiment", "times as many", "in all")]
+    rows = [("paper", "claim", "experiment", "factor", "total")]
     for times, paper, e, claim in sorted(found, key=lambda row: row[0]):
         text = claim.text.removeprefix(f"({OURS}) ")
         if times > _TOO_MANY:
@@ -212,7 +212,7 @@ def _undecided(experiments: list[Experiment], analyses: Mapping[str, Analysis]) 
 
 
 def games_to_decide(analysis: Analysis, claim: Claim, times: float) -> str:
-    """Describe how many games, or seeds, are this many times as many as those that a claim rests on."""
+    """Describe `times` as many games, or seeds, as a claim rests on."""
     labels = [point.partition("@")[0] for point in (claim.a, claim.b)]
     seeds = [len(analysis.runs[label]) for label in dict.fromkeys(labels) if label in analysis.runs]
     if seeds and claim.of == "elo":
@@ -223,7 +223,7 @@ def games_to_decide(analysis: Analysis, claim: Claim, times: float) -> str:
 
 
 def place_of(e: Experiment, claim: Claim) -> tuple[str, str]:
-    """Return whose claim it is, one of `PAPERS`, and the section and figure of the paper that it is about."""
+    """Return the source of a claim, one of `PAPERS`, and the section and figure of the paper that it is about."""
     cited = re.search(r"\b(TD|MC-RAVE) paper, ([^;]*)", e.settings.source)
     paper, place = (cited[1], cited[2]) if cited else (OURS, "")
     return (OURS, ", ".join(filter(None, (paper, place)))) if claim.text.startswith(f"({OURS})") else (paper, place)
@@ -258,7 +258,7 @@ def _format(claim: Claim, m: Measured) -> str:
 
 def _status(experiments: list[Experiment], analyses: Mapping[str, Analysis]) -> str:
     """Return the experiments that have run, and with how many games."""
-    note = "Time adds up the training runs and the players' thinking. The machine had other work to do meanwhile.\n"
+    note = "Time is the sum of training and the players' thinking. The machine was also doing other work.\n"
     rows = [("experiment", "source", "games", "run", "time")]
     for e in experiments:
         analysis = analyses[e.name]
@@ -311,7 +311,7 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
     if h["scale"] != 1:
         parts.append(f"**Scale {h['scale']:g}**: this fraction of the games; not comparable with the paper.\n")
     if e.stated:
-        parts.append(f"**In the picture from elsewhere.**\n\n{markdown(stated_rows(e))}")
+        parts.append(f"**Published numbers in the picture.**\n\n{markdown(stated_rows(e))}")
     found = results_table(e, analysis) if _is_rated(e, analysis) else f"{_UNRATED.capitalize()}.\n"
     parts.append(f"**Found.** {found}")
     parts.append(
@@ -348,7 +348,7 @@ def show(e: Experiment, results: Path) -> str:
 
 
 def _is_rated(e: Experiment, analysis: Analysis) -> bool:
-    """Whether there are the ratings that tables and pictures show; in a gauntlet, not all players are connected."""
+    """Whether there are ratings for tables and pictures; in a gauntlet, not all players are connected."""
     is_gauntlet = e.settings.kind == "games" and e.settings.pairing == "gauntlet"
     return is_gauntlet or not analysis.pairs or analysis.can_rate
 
@@ -380,7 +380,7 @@ def _analysis_of(e: Experiment, results: Path) -> Analysis:
 def overview(results: Path, stream: TextIO | None = None) -> str:
     """Return a table of the experiments: whether they have run, and what they are about.
 
-    They are those that ship with rlgo, and the user's own with results in the folder, whose files it names.
+    It lists those that ship with rlgo, and the user's own that have results in the folder, with their files.
 
     stream : where it will be printed, see `console.table`
     """

@@ -1,6 +1,6 @@
 """Run experiments: tables and figures of the papers.
 
-Start reading at `run_experiment`. An experiment leaves one file of raw results, NAME.jsonl (`raw.RawResults`), from
+Start reading at `run_experiment`. An experiment writes one file of raw results, NAME.jsonl (`raw.RawResults`), from
 which its picture and the report can be made at any time. An interrupted experiment continues when the same command is
 run again.
 
@@ -39,7 +39,7 @@ def run_experiment(
     jobs : training runs, or games, at a time; None: as many as there are processors, divided by the workers of a run
     progress : show progress on standard error
     play : if False, play nothing and use the games between players so far
-    add : go on after the games that the raw results count, and add to them, instead of playing all of them
+    add : continue after the games in the raw results, and add to them, instead of playing all of them
     only : play only pairs with a player whose name contains this
 
     Raises
@@ -96,12 +96,12 @@ def check_run(
 
 
 def _file_of(e: Experiment, results: Path) -> str:
-    """Return the file of a user's own experiment, relative to the results: lists and reports find it by this."""
+    """Return the file of a user's own experiment, relative to the results: so lists and reports find it."""
     return "" if e.argument == e.name else Path(os.path.relpath(e.path, results)).as_posix()
 
 
 def left_to_do(e: Experiment, results: str | Path, add: bool = False, only: str = "") -> str:
-    """Say how much of an experiment is left, of training runs and of games; "" if nothing is.
+    """Describe the remaining training runs and games of an experiment; "" if there are none.
 
     The parameters are those of `run_experiment`.
     """
@@ -156,7 +156,7 @@ def _header(e: Experiment, seconds: float) -> dict[str, Any]:
 
 
 def _earlier(before: dict[str, Any], now: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return where and with what the games were played to which others were added, unless it was as now."""
+    """Return the machines and versions of games that others were added to, other than the current ones."""
     keys = ("machine", "versions")
     found = [*before.get("earlier", []), {key: before[key] for key in keys}]
     return [one for i, one in enumerate(found) if one not in found[:i] and one != {key: now[key] for key in keys}]

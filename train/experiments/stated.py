@@ -1,7 +1,7 @@
-"""What papers state about their figures, on the scales of our pictures.
+"""Numbers that the papers state about their figures, on the scales of our pictures.
 
-The papers' curves exist as pictures only, but their text names some of the numbers. Each stands once, in the file of
-the experiment that repeats the figure (`train.experiments.config.StatedConfig`), with its place in the paper.
+The papers' curves exist only as pictures, but their text states some of the numbers. Each is listed once, in the file
+of the experiment that repeats the figure (`train.experiments.config.StatedConfig`), with its place in the paper.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Span = tuple[float, float]  # the two ends of a range, or twice the same number
 
 
 def elo_from_share(won: float) -> float:
-    """Return the difference in Elo at which a player wins this share of its games: `expected_score` the other way."""
+    """Return the difference in Elo at which a player wins this share of its games: the inverse of `expected_score`."""
     return 400 * math.log10(won / (1 - won))
 
 
@@ -52,8 +52,8 @@ def _converted(s: StatedConfig, of: str) -> list[Span]:
 
 
 def stated_rows(e: Experiment) -> list[tuple[str, str, str, str, str]]:
-    """Return a table of all stated numbers of an experiment: whose, of what, at which x, how much, and where."""
-    rows = [("whose", "of", "at", "number", "place")]
+    """Return a table of the stated numbers of an experiment: source, series, x, value and place."""
+    rows = [("source", "series", "x", "number", "place")]
     for s in e.stated:
         name = next((c.legend for c in e.contestants if c.series == s.series and c.legend), s.series)
         for x, (low, high) in zip(s.x or ("",), spans(s), strict=True):

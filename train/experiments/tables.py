@@ -83,9 +83,9 @@ def _curves(e: Experiment, analysis: Analysis) -> str:
     if analysis.is_anchored:
         scatter += ", and the uncertainty of the scale"
     return (
-        f"Each rating is the mean of the seeds, from {least:,.0f} games or more. The end is after a million games, "
-        f"unless the cell says otherwise; its intervals include {scatter}. In the picture, bands are the intervals of "
-        f"the games alone, and thin lines are single runs.\n\n{markdown(rows)}"
+        f"Each rating is the mean of the seeds, from at least {least:,.0f} games. The end is after a million games "
+        f"unless the cell gives another number; its intervals include {scatter}. In the picture, bands are "
+        f"the intervals of the games alone, and thin lines are single runs.\n\n{markdown(rows)}"
     )
 
 
@@ -195,11 +195,11 @@ def _how_played(e: Experiment, analysis: Analysis) -> str:
         claims = "of a claim" if len(own) == 1 else f"of each of {len(own)} claims"
         text.append(f"In addition, {_range(own)} games between the two players {claims}{so_far}.")
     if e.settings.pairing != "gauntlet":
-        text.append("The intervals of ratings are those of the difference to the mean of all players.")
+        text.append("Rating intervals are those of the difference from the mean of all players.")
     text.append("Seconds are thinking time.")
     names = {parse_spec(spec).name for line in analysis.lines for spec in line.get("specs", ())}
     if analysis.speeds and names & set(ALGORITHMS):
-        text.append("A tree search may end before its last simulation; the table counts all as made.")
+        text.append("A tree search may stop before its last simulation; the table counts them all.")
     return " ".join(text)
 
 

@@ -1,1 +1,1 @@
-"""Where players meet people, servers and other programs: terminal, CGOS, analysis, PettingZoo."""
+"""Players for people, servers and other programs: terminal, web page, CGOS, analysis, PettingZoo."""

@@ -44,7 +44,7 @@ def analysis_picture(path: str | Path, analysis: Analysis, top: int = 10) -> Non
 
 
 def _draw_map(ax: Any, analysis: Analysis, values: np.ndarray) -> None:
-    """Draw a board with its coordinates and a map of values, in the same colours whatever the position."""
+    """Draw a board with its coordinates and a map of values, in the same colours for every position."""
     from matplotlib.patches import Circle  # slow to load
 
     colors = colors_of(analysis.game.board)
@@ -106,6 +106,6 @@ def curve_picture(path: str | Path, curve: Curve, top: int = 10) -> None:
     percent(ax.yaxis)
     light_frame(ax)
     ax.set_title(
-        f"As {curve.player} sees it; circles: moves that lost much, in the colour that played them", loc="left"
+        f"Evaluated by {curve.player}; circles: moves that lost much, in the colour that played them", loc="left"
     )
     save_figure(figure, path)

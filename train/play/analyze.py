@@ -1,4 +1,4 @@
-"""A player's opinion of a position: `rlgo analyze`.
+"""A player's analysis of a position: `rlgo analyze`.
 
 Start reading at `analyze`.
 """
@@ -100,7 +100,7 @@ def describe_map(name: str) -> str:
 
 
 def analyze(game: Game, player: Player) -> Analysis:
-    """Let a player choose a move in the position of `game`, and collect its opinion.
+    """Let a player choose a move in the position of `game`, and collect its analysis.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The curve of a game: what a player thinks of it after each move, and where it turned: `rlgo analyze --game`.
+"""The curve of a game: a player's evaluation after each move, and the turning points: `rlgo analyze --game`.
 
 Start reading at `curve_of`.
 """
@@ -24,7 +24,7 @@ class Step(NamedTuple):
     color: int
     point: int
     value: float  # P(Black wins) after it
-    best: int  # what the player would have played in its place: a point, PASS or RESIGN
+    best: int  # the player's choice in its place: a point, PASS or RESIGN
 
 
 class Turn(NamedTuple):
@@ -42,7 +42,7 @@ class Curve:
     Attributes
     ----------
     game : the whole game
-    player : the name of the player that was asked
+    player : the name of the player that evaluated it
     start : P(Black wins) before the first move
     steps : the moves, up to the last one before the end of the game
     """
@@ -136,7 +136,7 @@ def _drawn(values: list[float], turns: set[int], unicode: bool) -> str:
 def curve_of(game: Game, player: Player, request: StopRequest | None = None) -> Curve:
     """Let a player search every position of a game, and collect its values.
 
-    A position is worth what the player's best move there is worth. Positions after the end of the game are left out.
+    The value of a position is that of the player's best move there. Positions after the end of the game are left out.
 
     request : a request to stop: the curve then ends early
 
@@ -164,5 +164,5 @@ def _opinion(position: Game, player: Player) -> tuple[float, int]:
     move = player.genmove(position)
     candidates = player.candidates(position)
     if not candidates:
-        raise RlgoError(f"{player.name} has no opinion of positions: expected a player that searches or evaluates")
+        raise RlgoError(f"{player.name} does not evaluate positions: expected a player that searches or evaluates")
     return candidates[0].value, move

@@ -1,6 +1,6 @@
 """Play against an engine in the terminal: `rlgo play`.
 
-Start reading at `TerminalGame.handle`: it takes a line and writes text. `play_in_terminal` connects it to a terminal.
+Start reading at `TerminalGame.handle`: it handles one line of input. `play_in_terminal` connects it to a terminal.
 The engine is a `GameSession`, which manages its time, knows when to pass, and decides what is dead at the end.
 """
 
@@ -154,7 +154,7 @@ class TerminalGame:
         return self.session.player.name
 
     def run(self) -> None:
-        """Play until the person leaves. The record is kept up to date in every case.
+        """Play until the person leaves. The record is kept up to date throughout.
 
         RlgoError if the engine fails; KeyboardInterrupt for Ctrl-C.
         """
@@ -307,7 +307,7 @@ class TerminalGame:
 
     def _map(self, name: str) -> None:
         if self._think() == PASS:
-            raise RlgoError(f"{self._name} would pass, and has no opinion of other moves")
+            raise RlgoError(f"{self._name} would pass, and has no values for other moves")
         maps = self.session.player.analyses()
         if not maps:
             raise RlgoError(f"{self._name} has no map")

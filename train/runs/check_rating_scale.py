@@ -1,4 +1,4 @@
-"""Do the intervals of the rating scale hold? Ratings on it, compared with those of games between the players rated.
+"""Check the intervals of the rating scale against games that the rated players play with each other.
 
 Start reading at `check_rating_scale`. `rlgo ladder --check N` is its command.
 """
@@ -29,9 +29,9 @@ AGES = (1_000, 5_000, 20_000)  # games of self-play after which runs are compare
 class Agreement(NamedTuple):
     """How well two ways to rate the same players agree; all in Elo."""
 
-    games: int  # of self-play
+    games: int  # games of self-play
     spread: float  # best minus worst player, on the scale
-    direct_spread: float  # the same in games between the players
+    direct_spread: float  # the same, from games between the players
     difference: float  # root mean square of the ratings' differences, without a common shift
     claimed: float  # mean standard deviation behind the scale's intervals
 
@@ -39,13 +39,13 @@ class Agreement(NamedTuple):
 def check_rating_scale(
     runs: int, games: int, seed: int, size: int = DEFAULT_SIZE, *, progress: bool = True
 ) -> list[Agreement]:
-    """Train runs of the default settings that differ only in their seed, and rate them in both ways.
+    """Train runs of the default settings that differ only in their seed, and rate them both ways.
 
     Parameters
     ----------
     runs : at least 2
-    games : an even number, against each of the nearest reference players, and of each pair of runs
-    seed : of the first run; the others follow
+    games : games against each of the nearest reference players and between each pair of runs, an even number
+    seed : seed of the first run; the others follow
     size : board size
 
     Raises

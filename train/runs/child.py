@@ -1,6 +1,6 @@
 """The process of one run of a fleet: what ``python -m train.runs.child train ...`` runs.
 
-It takes the arguments of `rlgo train` that start or resume a run, and ends like it, with the same last
+It takes the arguments of `rlgo train` that start or resume a run, and ends the same way, with the same last
 line on standard error and the same exit status. Unlike `rlgo train`, it saves the run and stops when its standard
 input is closed, so that no run outlives its fleet. This module is an entry point: nothing imports it.
 """

@@ -1,4 +1,4 @@
-"""Two training runs compared: games between their weights, at the end and at equal numbers of games.
+"""Compare two training runs by games between their weights, at the end and at equal numbers of games.
 
 Start reading at `compare`. A weight file can take the place of a run: it plays all checkpoints of the other run.
 """
@@ -25,7 +25,7 @@ from train.runs.folder import RunFolder
 from train.runs.run import current_weights
 from train.stats import clustered_interval, in_percent
 
-_OWN_NAMES = ("run.name", "run.out")  # differ between any two runs and mean nothing
+_OWN_NAMES = ("run.name", "run.out")  # differ between any two runs, without effect
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Side:
     """One side of a comparison: a run or a weight file."""
 
     name: str
-    weights: Weights  # its last ones
+    weights: Weights  # the last ones
     checkpoints: dict[int, Path] = field(default_factory=dict)  # by number of games; a file has none
     config: dict[str, Any] = field(default_factory=dict)  # by section.key, as far as known
     metrics: list[dict[str, float]] = field(default_factory=list)  # the lines of metrics.jsonl
@@ -116,7 +116,7 @@ def compare(a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, pro
     Raises
     ------
     RlgoError : if a side is neither a run nor a weight file, is damaged, or has another board size.
-    KeyboardInterrupt : if Ctrl-C comes before the last weights have met, which they do first.
+    KeyboardInterrupt : if Ctrl-C comes during the games between the last weights, which are played first.
     """
     games, seed = FAST_GAMES.check("games", games), SEED.check("seed", seed)
     a, b = Place().check("a", a), Place().check("b", b)
@@ -146,7 +146,7 @@ def compare(a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, pro
 
 
 def weights_of_file(path: str | Path) -> Weights:
-    """Read a weight file where the folder of a run was possible, too. RlgoError if it is neither."""
+    """Read a weight file given in place of a run folder. RlgoError if it is neither."""
     path = Path(path)
     if path.is_dir():
         raise RlgoError(f"{path}: expected the folder of a training run, or a weight file")

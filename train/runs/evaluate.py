@@ -1,6 +1,6 @@
-"""Ratings of checkpoints, weight files and whole runs on the rating scale, from games with it and with each other.
+"""Rate checkpoints, weight files and whole runs by games against the reference players and each other.
 
-Start reading at `evaluate`, then `pairs_of`, which decides who else plays whom.
+Start reading at `evaluate`, then `pairs_of`, which chooses the pairs that do not include a reference player.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NEIGHBOURS = 3  # earlier checkpoints of its run that each set of weights plays
 class Entrant:
     """Weights to be rated, which play greedily."""
 
-    name: str  # the run and its number of games, or the file as given; unlike those of all reference players
+    name: str  # the run and its number of games, or the file as given; never that of a reference player
     weights: Weights
     run: str = ""  # name of the run, if they belong to one
     is_last: bool = False  # whether they are the last weights of a run
@@ -45,14 +45,14 @@ class Evaluation:
     """The result of `evaluate`."""
 
     entrants: tuple[Entrant, ...]
-    # Of the entrants by name, of the reference players (anchors), and of `GNUGO_NAME` if it played.
+    # Of the entrants, by name, of the reference players (the anchors), and of `GNUGO_NAME` if it played.
     ratings: Ratings
     results: tuple[PairResult, ...]
     games: int  # per pair
     size: int
     komi: float
     seed: int
-    interrupted: bool = False  # by Ctrl-C: not everyone has met
+    interrupted: bool = False  # by Ctrl-C: some pairs have not played
 
     def curves(self) -> dict[str, list[tuple[int, str]]]:
         """Return, for each run, the number of games and the name of each of its weights, ascending."""
@@ -81,11 +81,11 @@ class Evaluation:
         los = len(self.ratings.players) <= 10
         lines = [
             f"{self.size}x{self.size}, komi {self.komi:g}, {self.games:,} games a pair, seed {self.seed}. {SCALE};",
-            "+ and - give the 95 % interval. Reference players have known ratings, without one."
+            "+ and - give the 95 % interval. Ratings of reference players are fixed."
             + (" LOS is the likelihood that one is stronger." if los else ""),
         ]
         if self.interrupted:
-            lines.append(f"Interrupted: {len(self.results)} pairs have met. The same command starts over.")
+            lines.append(f"Interrupted after {len(self.results)} pairs. The same command starts over.")
         return "\n".join([*lines, "", table(self.ratings, los)])
 
 
@@ -112,13 +112,13 @@ def evaluate(
     Returns
     -------
     Evaluation
-        After Ctrl-C, it is that of the pairs that have met, marked `interrupted`.
+        After Ctrl-C, it covers the pairs that have played, and is marked `interrupted`.
 
     Raises
     ------
     RlgoError : if a target is missing, damaged, or neither a run nor a weight file; for different board sizes or komi;
         for odd numbers of games; if GNU Go is needed and not installed
-    KeyboardInterrupt : after Ctrl-C, if too few pairs have met to rate everyone
+    KeyboardInterrupt : after Ctrl-C, if too few pairs have played to rate all entrants
     """
     games, gnugo = FAST_GAMES.check("games", games), EVEN_COUNT.check("gnugo", gnugo)
     seed, komi = SEED.check("seed", seed), OrNone(KOMI).check("komi", komi)
@@ -173,7 +173,7 @@ def pairs_of(entrants: Sequence[Entrant]) -> list[tuple[int, int]]:
     """Return who plays whom besides the reference players, as pairs of numbers of entrants.
 
     Each set of weights of a run plays the `NEIGHBOURS` before it; the last weights of all runs play each other. A file
-    plays everyone.
+    plays all other entrants.
     """
     pairs: set[tuple[int, int]] = set()
     by_run: dict[str, list[int]] = {}

@@ -31,7 +31,7 @@ from train.runs.run import SAVED
 from train.runs.status import DAMAGED, FINISHED, INTERRUPTED, inspect
 
 FAILED = "failed"
-# Not -m, which looks in the current folder first, where a train.py of the user's would hide ours.
+# Not -m: it searches the current folder first, where a user's train.py would hide ours.
 _START = "import runpy, sys; sys.path[:] = {path!r}; runpy.run_module({child!r}, run_name='__main__', alter_sys=True)"
 CHILD = "train.runs.child"  # the module that each process runs; it imports this package, never the reverse
 _LONGEST_NAME = 150  # file systems allow 255 characters
@@ -70,7 +70,7 @@ class RunStatus:
 
     @property
     def has_diverged(self) -> bool:
-        """Whether it failed because its weights grew without bound: a result, too."""
+        """Whether it failed because its weights grew without bound, which counts as a result."""
         return self.state == FAILED and self.reason.startswith("diverged")
 
 
@@ -129,7 +129,7 @@ def check_folders(specs: Iterable[RunSpec], hint: str, besides: Sequence[str] = 
 
 
 def warm_up(config: Config) -> None:
-    """Compile once what all runs need, so that they do not all compile it."""
+    """Compile what all runs need, once for all of them."""
     learner = make_learner(config, 0)
     learner.compile()
     compile_matches(learner.features)
@@ -302,7 +302,7 @@ class _Process:
         return reason or f"exit status {exit_status}"
 
     def came_too_late(self) -> bool:
-        """Whether another process took the run first; then it is as if this one had never begun."""
+        """Whether another process took the run first; then this one counts as never started."""
         run = self.run
         taken = tuple(f"{run.spec.folder.path}: {why}" for why in (IN_USE, EXISTS))
         if run.state != FAILED or not run.reason.startswith(taken):

@@ -3,7 +3,7 @@
 Start reading at `RunFolder`. A run is resumed from `state.npz`, a checksummed archive that is replaced as a whole. The
 state records the length of every file of numbers that the run appends to. Anything appended later is cut off before the
 run continues, and is then written again. So a run that was killed at any moment, even by ``kill -9``, ends with the
-same weights, checkpoints and logged numbers as an uninterrupted one. Only log.txt keeps what every session said.
+same weights, checkpoints and logged numbers as an uninterrupted one. Only log.txt keeps the messages of every session.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class RunFolder:
         Parameters
         ----------
         begin : the byte to read from; if the log is shorter, because the run was resumed from an earlier state: 0
-        most_bytes : how much to read; -1: to the end
+        most_bytes : number of bytes to read; -1: to the end
         """
         try:
             with self.metrics.open("rb") as file:
@@ -143,7 +143,7 @@ class RunFolder:
         return only_writer(self.path, 0.5, IN_USE)
 
     def in_use(self) -> bool:
-        """Return whether a process is using the run, without writing anything or keeping anyone out."""
+        """Return whether a process is using the run, without writing anything or locking others out."""
         try:
             import fcntl
         except ImportError:  # Windows, where a lock can only be tested by taking it

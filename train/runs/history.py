@@ -1,6 +1,6 @@
-"""What a folder of training runs has logged, for people to look at while it grows.
+"""The logs of a folder of training runs, for display while they grow.
 
-Start reading at `RunHistory`. Nothing is written, and a run that trains does not notice.
+Start reading at `RunHistory`. Nothing is written, and runs in progress are not disturbed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class RunHistory:
 
     Parameters
     ----------
-    folder : may be a run itself, whose name is then that of the folder
+    folder : a folder of runs, or a single run, which is then named after its folder
 
     Raises
     ------
@@ -78,7 +78,7 @@ class RunHistory:
         Returns
         -------
         ``curves``, by metric: a list of [games, value]; ``after``, the byte where they begin: 0 if the log is shorter
-        than it was; and ``next``, the byte where to continue.
+        than it was; and ``next``, the byte to continue from.
         """
         lines, begin, end = self.find(name).read_metrics(after, _MOST_BYTES)
         curves: dict[str, list[list[float | None]]] = {}
@@ -89,7 +89,7 @@ class RunHistory:
         return {"after": begin, "next": end, "curves": curves}
 
     def learned(self, name: str) -> tuple[Weights, np.ndarray]:
-        """Return the weights that a run would export as it was last saved, and how often each one's shapes occurred.
+        """Return the weights that a run would export, as last saved, and how often the shapes of each occurred.
 
         Returns
         -------

@@ -1,10 +1,10 @@
-"""How the rating scale is made: small players are trained, meet each other on every board size, and are rated.
+"""Make the rating scale: train small players, let them play each other on every board size, and rate them.
 
 Start reading at `make_rating_scale`. `rlgo ladder --make FILE` is its command; `train.arena.rating_scale` uses
 the file.
 
 GNU Go fixes the scale on 9x9: the three best players play its level 0, which has `GNUGO_0_ELO` where level 10 has 1800.
-On other boards random play has the rating that it has on 9x9.
+On other boards, random play has the same rating as on 9x9.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from train.runs.strength import GNUGO_NAME, need_gnugo, play_gnugo
 # On the scale of the experiments (learning_runs in docs/results.md), where level 10 has 1800; the interval is 1688 to
 # 1764.
 GNUGO_0_ELO = 1726.0
-# Self-play on 9x9 after which players are taken. With this step size most win 55 % to 85 % against the one before.
+# Games of self-play on 9x9 after which players are taken. With this step size most win 55 % to 85 % against the one
+# before.
 GAMES_LEARNED = (50, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_500, 8_000, 20_000, 100_000)
 LEARNING = Learning(alpha=0.01)
-_REACH = 4  # they meet those up to this many places away
+_REACH = 4  # they play those up to this many places away
 
 
 def make_rating_scale(path: Path, games: int, gnugo: int, seed: int, *, progress: bool = True) -> dict[str, Any]:
@@ -46,14 +47,14 @@ def make_rating_scale(path: Path, games: int, gnugo: int, seed: int, *, progress
 
     Parameters
     ----------
-    path : of the file
-    games : an even number, per pair and board size
-    gnugo : an even number, of each of the three best reference players on 9x9 against GNU Go level 0
-    seed : of the training and of all games
+    path : the file to write
+    games : games per pair and board size, an even number
+    gnugo : games of each of the three best reference players on 9x9 against GNU Go level 0, an even number
+    seed : seed of the training and of all games
 
     Returns
     -------
-    the header of the file, which says how it was made and what every reference player is worth on every board size
+    the header of the file: how it was made, and the rating of every reference player on every board size
 
     Raises
     ------
@@ -113,7 +114,7 @@ def _shipped(size: int) -> list[str]:
 def _meet(
     players: dict[str, Weights | None], size: int, games: int, seed: np.random.SeedSequence, progress: bool
 ) -> list[PairResult]:
-    """Let each player meet those up to `_REACH` places away."""
+    """Let each player play those up to `_REACH` places away."""
     features, thetas = on_common_features(list(players.values()), size)
     names = list(players)
     pairs = [(i, j) for i, j in itertools.combinations(range(len(names)), 2) if j - i <= _REACH]
@@ -136,7 +137,7 @@ def _against_gnugo(name: str, weights: Weights, games: int, seed: int, progress:
 
 
 def _entry(rated: Ratings, results: Sequence[PairResult]) -> dict[str, Any]:
-    """Return what the file says about one board size."""
+    """Return the entry of one board size in the file."""
     pairs = [{"a": r.a, "b": r.b, "score": r.score, "games": r.games} for r in results]
     elo = {name: round(value, 1) for name, value in rated.elo.items() if name != GNUGO_NAME}
     return {"elo": elo, "scatter": round(pair_scatter(rated, _fast(results)), 1), "pairs": pairs}

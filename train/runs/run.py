@@ -1,4 +1,4 @@
-"""A training run: self-play, learn, measure, log, save; and resume.
+"""A training run: self-play, learning, measuring, logging, saving and resuming.
 
 Start reading at `train`, then `_Run.go`. `folder.RunFolder` lists the files of a run.
 
@@ -43,7 +43,7 @@ from train.settings import spec_value
 
 SAVE_SECONDS = 10.0  # between two saved states
 LONG_SECONDS = 0.5  # Ctrl-C does not wait for the end of a round that takes longer
-SAVED = "; saved up to "  # in errors: between what went wrong and what is left
+SAVED = "; saved up to "  # in errors, between the problem and how much is saved
 _MAX_WEIGHT = 1e12  # beyond this, learning has diverged, and logged numbers would be meaningless
 _MAY_CHANGE = ("run.name", "run.out", "run.games", "run.cluster", "run.cluster_timeout")  # when a run is resumed
 _RESULTS = ("seconds", "sessions", "lost", "strength", "elo")  # added to run.json at the end
@@ -186,7 +186,7 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> 
             with Monitor(folder.path, done.sessions) as monitor, folder.log.open("a", encoding="utf-8") as log_file:
                 run = _Run(config, folder, learner, monitor, stop, log_file, done)
                 return run.go(progress)
-        except _Diverged as error:  # and would again
+        except _Diverged as error:  # and would again if resumed
             raise RlgoError(f"{error}{_saved(folder)}") from None
         except (OSError, RlgoError) as error:
             what = f"{folder.path}: cannot be written: {error.strerror}" if isinstance(error, OSError) else error
@@ -199,13 +199,13 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> 
 
 
 def _saved(folder: RunFolder) -> str:
-    """Return the part of an error message that says what is saved."""
+    """Return the part of an error message about what is saved."""
     _, saved = folder.load()
     return f"{SAVED}{saved['games']:,} games"
 
 
 def _how_to_resume(folder: RunFolder) -> str:
-    """Return the end of a message about a run that can go on."""
+    """Return the end of a message about a run that can be resumed."""
     return f"resume with: {folder.resume_command()}"
 
 
@@ -258,13 +258,13 @@ class _Run:
     stop: StopRequest
     log_file: TextIO
     done: _Progress
-    slice_seconds: float = math.inf  # what the last slice took
+    slice_seconds: float = math.inf  # duration of the last slice
 
     def go(self, progress: bool) -> Result:
         """Play, learn, measure and save until the last game."""
         learner, games, done = self.learner, self.config.run.games, self.done
         self.introduce()
-        if learner.games >= games and done.measured != learner.games:  # it was resumed to end where it stands
+        if learner.games >= games and done.measured != learner.games:  # it was resumed only to end here
             done.measures_due = True
         self.compile()
         start, saved = time.perf_counter() - done.seconds, time.perf_counter()
@@ -282,7 +282,7 @@ class _Run:
                     break
                 else:
                     n = (pause := self.next_stop()) - learner.games
-                    if self.config.run.workers == 1:  # several merge after each slice, so clocks must not set it
+                    if self.config.run.workers == 1:  # several merge after each slice, so no clock may set it
                         n = min(n, slice_games)
                     seconds = self.play(n)
                     slice_games = max(2, int(n * min(4.0, BATCH_SECONDS / max(seconds, 1e-9))))
@@ -327,13 +327,13 @@ class _Run:
     def play(self, n: int) -> float:
         """Play and learn from n games, count them, and return how many seconds they took."""
         done, begun = self.done, time.perf_counter()
-        # Stopped in the middle, a round of several workers is lost, and all since the last saved state with it.
+        # Stopping a round of several workers loses it, and everything since the last saved state.
         is_long = self.slice_seconds > LONG_SECONDS or bool(self.config.run.cluster)
         self.stop.at_once = self.config.run.workers > 1 and is_long
         try:
             tally = self.learner.learn(n)
         except KeyboardInterrupt:
-            if not self.stop.at_once:  # the second Ctrl-C, which will not wait
+            if not self.stop.at_once:  # the second Ctrl-C does not wait
                 raise
             self.interrupt_round()
         finally:

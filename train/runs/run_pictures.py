@@ -31,8 +31,8 @@ def comparison_picture(path: str | Path, found: Comparison) -> None:
     """
     logged = {
         "learning/mean_abs_delta": "mean |δV|",
-        "selfplay/game_length": "moves of a game",
-        "selfplay/black_win_rate": "Black won in self-play",
+        "selfplay/game_length": "moves per game",
+        "selfplay/black_win_rate": "Black's wins in self-play",
     }
     figure, axes = make_figure(2, 2, 9, 6.5, sharex=True)
     _draw_curve(axes[0, 0], found)

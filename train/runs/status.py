@@ -1,7 +1,6 @@
 """The training runs in a folder, and the status of each.
 
-Start reading at `inspect`. Everything is read from the run folders: nothing is written, and no run has to
-wait.
+Start reading at `inspect`. It only reads the run folders; no run has to wait.
 """
 
 from __future__ import annotations

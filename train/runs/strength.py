@@ -74,7 +74,7 @@ def win_rates(config: Config, folder: RunFolder, weights: Weights) -> dict[str, 
 
 
 def elo(config: Config, weights: Weights) -> Rating:
-    """Rate `weights` on the rating scale, which gives one scale to all runs (`train.arena.rating_scale`)."""
+    """Rate `weights` on the rating scale, the common scale of all runs (`train.arena.rating_scale`)."""
     seed = _seed(config, weights.games, 0, _ELO)
     return load_rating_scale(config.board.size).rate(weights, config.run.eval_games, seed=seed, komi=config.board.komi)
 
@@ -94,16 +94,16 @@ def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: b
     RlgoError : if GNU Go is not installed or does not start.
     KeyboardInterrupt : after Ctrl-C before the end of the first game.
     """
-    from train.arena.match import play_match  # with all players, which few runs need: 0.1 s
+    from train.arena.match import play_match  # loads all players, which few runs need: 0.1 s
 
     player = GreedyPlayer(ValueFunction(weights), seed)
-    engine = f"gtp:{GNUGO} --seed {seed % 2**31}"  # or GNU Go would play differently each time
+    engine = f"gtp:{GNUGO} --seed {seed % 2**31}"  # otherwise GNU Go plays differently each time
     return play_match(player, engine, games, size=weights.features.size, komi=komi, seed=seed, progress=progress)
 
 
 def has_gnugo() -> bool:
     """Return whether GNU Go is installed."""
-    from train.players.engines import find_program  # with all players
+    from train.players.engines import find_program  # loads all players
 
     return find_program("gnugo") is not None
 
@@ -126,7 +126,7 @@ def _shipped(features: FeatureSet) -> tuple[str, np.ndarray] | None:
 
 
 def _scores(config: Config, weights: Weights, theta: np.ndarray, opponent: int, what: int) -> np.ndarray:
-    """Play `weights` against the opponent with this number, who plays with `theta`; return the scores by opening."""
+    """Play `weights` against the opponent with this number, which plays with `theta`; return the scores by opening."""
     seed = _seed(config, weights.games, opponent, what)
     games, komi = config.run.eval_games, config.board.komi
     return play_fast(weights.features, weights.theta, theta, games, seed, komi).scores

@@ -418,7 +418,7 @@ def mean_of_seeds(outcomes: Iterable[Outcome], metric: str) -> dict[str, float]:
 
 
 def setting(spec: RunSpec) -> str:
-    """Return the parameters of a run as a key for dictionaries."""
+    """Return the parameters of a run as a dictionary key."""
     return json.dumps(spec.values)
 
 

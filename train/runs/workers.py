@@ -105,7 +105,7 @@ class ClusterWorker:
         return worker.rng, tally
 
     def _with_state(self, learned: tuple[np.ndarray, np.ndarray], rng: np.ndarray) -> LearnWorker:
-        # A copy, because arrays from Ray are read-only: for numba another type, which it would compile again.
+        # A copy, because arrays from Ray are read-only, a different type for which numba would compile again.
         self._worker.adopt(np.array(learned[0]), learned[1])
         self._worker.rng[:] = rng
         return self._worker
@@ -177,7 +177,7 @@ class RayWorkers(LearnWorkers):
         self.log(f"connecting to Ray ({cluster}) ...")
         self._ray, self._is_ours = connect(cluster, len(per_worker), features.n_weights)
         try:
-            self.log(f"starting {len(per_worker)} workers, which compile if this version of rlgo is new to them ...")
+            self.log(f"starting {len(per_worker)} workers, which compile if this version of rlgo is new there ...")
             self._start_all()
         except BaseException:
             self.close()

@@ -1,4 +1,4 @@
-"""Archives: written as a whole or not at all, and every flipped bit is noticed."""
+"""Archives: written as a whole or not at all, and every flipped bit is detected."""
 
 from __future__ import annotations
 

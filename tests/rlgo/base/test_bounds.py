@@ -1,4 +1,4 @@
-"""What values may be, and settings that check themselves."""
+"""Bounds of values, and settings that check themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Budgets: what ends a search, and how it is cut into slices. The clock is a number that the tests turn."""
+"""Budgets: what ends a search, and how it is cut into slices. The tests set the clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files: replaced as a whole, appended to or left alone, and every error names the file in one line."""
+"""Files: replaced as a whole, appended to or left alone, and every error is one line that names the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where machine code is kept, and what is left alone."""
+"""The cache of machine code, and what it leaves alone."""
 
 from __future__ import annotations
 

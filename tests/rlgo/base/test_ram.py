@@ -1,4 +1,4 @@
-"""Memory: much of it is announced, and more than there is refused."""
+"""RAM: large requests are announced, and impossible ones refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads of a search: none goes on when it is over."""
+"""Threads of a search: none outlives it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Local shape features: how many there are, which share a weight, and where the weights stand."""
+"""Local shape features: how many there are, which share a weight, and the index of each weight."""
 
 from __future__ import annotations
 

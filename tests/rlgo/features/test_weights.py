@@ -1,4 +1,4 @@
-"""Weight files: what is saved is loaded, what is damaged is noticed."""
+"""Weight files: saving and loading, and detecting damage."""
 
 from __future__ import annotations
 

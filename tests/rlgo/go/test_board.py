@@ -1,6 +1,6 @@
 """The board against cases worked out by hand, against the slow oracle, and against its own symmetries.
 
-Start reading at `compare`: everything that must be true of a board at any time.
+Start reading at `compare`: all invariants of a board.
 """
 
 from __future__ import annotations

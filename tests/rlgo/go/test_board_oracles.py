@@ -1,7 +1,7 @@
 """The board against programs by other people: GNU Go, OpenSpiel, sgfmill.
 
-They share no line with the board or with `naive.py`. Repetition is another matter to each: GNU Go forbids any
-(positional superko), OpenSpiel ends the game there as a draw, and the board knows simple ko only.
+They share no code with the board or with `naive.py`. Each handles repetition differently: GNU Go forbids any
+(positional superko), OpenSpiel ends the game as a draw, and the board knows simple ko only.
 """
 
 from __future__ import annotations

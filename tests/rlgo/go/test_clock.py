@@ -1,4 +1,4 @@
-"""Clocks: what is left, when time is over, and what the next move gets."""
+"""Clocks: the time left, running out of time, and the time for the next move."""
 
 from __future__ import annotations
 

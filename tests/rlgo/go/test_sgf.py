@@ -1,4 +1,4 @@
-"""Game records: what is read, what is refused, and in which words."""
+"""Game records: what is read, what is refused, and the error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients of a softmax policy: against finite differences, and against means over all ways to play a tiny position.
+"""Gradients of a softmax policy: against finite differences, and against means over all playouts of a tiny position.
 
 Start reading at `test_simulations_estimate_the_gradient_of_the_mean_outcome`.
 """

@@ -1,4 +1,4 @@
-"""What threads that learn together tell each other, step by step."""
+"""Change logs between threads that learn together, step by step."""
 
 from __future__ import annotations
 

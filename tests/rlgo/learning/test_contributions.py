@@ -1,4 +1,4 @@
-"""The value of a position taken apart, against the definitions: window by window, and as a sum."""
+"""Contributions to the value of a position, against the definitions: window by window, and as a sum."""
 
 from __future__ import annotations
 

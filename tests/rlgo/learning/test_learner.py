@@ -1,4 +1,4 @@
-"""Learning many games at a time: the mean of the weights, several workers, counts, and going on from a saved state."""
+"""Learning from many games: the mean of the weights, several workers, counts, and continuing from a saved state."""
 
 from __future__ import annotations
 

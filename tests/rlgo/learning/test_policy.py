@@ -1,4 +1,4 @@
-"""Policies: `draws` asks one many times in one position, and chi-square says whether the answers fit."""
+"""Policies: `draws` samples one many times in one position, and a chi-square test compares the moves."""
 
 from __future__ import annotations
 

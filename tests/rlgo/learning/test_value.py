@@ -1,4 +1,4 @@
-"""The value function against recounts and dense phi . theta; the policies against what they should choose."""
+"""The value function against recounts and dense phi . theta; the policies against the moves they should choose."""
 
 from __future__ import annotations
 

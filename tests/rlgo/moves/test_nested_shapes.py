@@ -1,4 +1,4 @@
-"""Nested shapes: symmetric surroundings have one shape, others another, and the largest known one wins."""
+"""Nested shapes: only symmetric surroundings share a shape, and the largest known one wins."""
 
 from __future__ import annotations
 

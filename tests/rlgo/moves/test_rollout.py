@@ -1,6 +1,6 @@
-"""MoGo's default policy against a slow oracle that says which moves each rule finds, and whole playouts.
+"""MoGo's default policy against a slow oracle that lists the moves each rule finds, and whole playouts.
 
-Start reading at `candidates`. Positions come from games of the policy itself, a random move now and then among them.
+Start reading at `candidates`. Positions come from games of the policy itself, with occasional random moves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Game sessions: what GTP, the terminal and CGOS have in common, without their words."""
+"""Game sessions: what GTP, the terminal and CGOS have in common, without their protocols."""
 
 from __future__ import annotations
 

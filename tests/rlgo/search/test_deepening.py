@@ -1,4 +1,4 @@
-"""Iterative deepening: several threads, time and other limits, and what people can watch.
+"""Iterative deepening: several threads, time and other limits, and progress reports.
 
 Start reading at `test_whoever_is_first_to_finish_a_depth`.
 """

@@ -1,4 +1,4 @@
-"""Dyna-2: its identities, its two ways to hold the memories, learning from real games, and the paper's Figure 12."""
+"""Dyna-2: its identities, its two ways to store the memories, learning from real games, and the paper's Figure 12."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spectrum's other end: table look-up, lambda = 1 and step 1 / N are greedy Monte-Carlo tree search."""
+"""The other end of the spectrum: table look-up with lambda = 1 and step 1 / N is greedy Monte-Carlo tree search."""
 
 from __future__ import annotations
 

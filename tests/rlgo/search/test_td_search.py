@@ -1,4 +1,4 @@
-"""TD search: what a simulation teaches, against dense TD; and the search as a player."""
+"""TD search: the updates of a simulation, against dense TD; and the search as a player."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ratings against cases worked by hand, choix, simulated tournaments, and what must not matter."""
+"""Ratings against cases worked by hand, choix and simulated tournaments; and invariances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many games at a time: whoever plays them, the results are the same, and what dies is replaced."""
+"""Many games at a time: all pools give the same results, and replace what dies."""
 
 from __future__ import annotations
 

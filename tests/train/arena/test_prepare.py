@@ -1,4 +1,4 @@
-"""Preparations: openings, players that are tried out, digests of the files they use."""
+"""Preparations: openings, trial runs of players, digests of their files."""
 
 from __future__ import annotations
 

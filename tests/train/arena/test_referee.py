@@ -1,4 +1,4 @@
-"""One game: legality, superko, resignation, clocks, and what is wrong with engines."""
+"""One game: legality, superko, resignation, clocks, and faulty engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results files: they last, are continued, and are not mixed up with others."""
+"""Results files: they persist, can be continued, and are not confused with others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `rlgo` command: what it imports, and how it meets bad input."""
+"""The `rlgo` command: what it imports, and how it handles bad input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that several of these tests read: trained ones, and some made by hand."""
+"""Results that several of these tests share: from training, and made by hand."""
 
 from __future__ import annotations
 

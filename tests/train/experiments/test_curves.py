@@ -1,4 +1,4 @@
-"""Learning curves: which checkpoints play each other, and that their games depend on nobody else."""
+"""Learning curves: which checkpoints play each other, and that their games do not depend on other players."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training runs of experiments: what is recorded of them, what is trained again, and what is refused."""
+"""Training runs of experiments: what is recorded, what is trained again, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What raw results say: ratings, measures and verdicts against hand formulas; one scale for all."""
+"""Analysis of raw results: ratings, measures and verdicts against hand formulas; the common scale."""
 
 from __future__ import annotations
 

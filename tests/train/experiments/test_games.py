@@ -1,4 +1,4 @@
-"""Games of experiments: who plays whom, what is kept of them, and that they continue where they were stopped."""
+"""Games of experiments: who plays whom, what is kept, and that they continue where they stopped."""
 
 from __future__ import annotations
 

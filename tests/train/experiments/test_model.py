@@ -1,4 +1,4 @@
-"""Experiments: their games at a scale, their command, and whether there is anything to draw."""
+"""Experiments: their games at a scale, their command, and whether they have a picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of raw results: what is written comes back, and other files are refused."""
+"""Files of raw results: they read back as written, and other files are refused."""
 
 from __future__ import annotations
 

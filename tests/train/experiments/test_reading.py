@@ -1,4 +1,4 @@
-"""What the files of experiments may hold, shipped and others; what is refused, and in which words."""
+"""Files of experiments, shipped and others: what they may contain, and the errors for the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report: that it lists everything, and says what the results say; the table of the papers' systems."""
+"""The report: it lists everything and matches the results; the table of the papers' systems."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_every_claim_has_a_verdict_and_they_add_up(text, results):
 
 def test_the_report_says_what_would_decide_the_rest(text):
     _, (_, *summary), (head, *needed), *_ = tables(text)
-    assert head == ["paper", "claim", "experiment", "times as many", "in all"]
+    assert head == ["paper", "claim", "experiment", "factor", "total"]
     assert Counter((row[0], row[1], row[2]) for row in needed) == Counter(
         (row[0], row[2], row[6]) for row in summary if row[5] == OPEN
     )
@@ -316,7 +316,7 @@ def test_the_shipped_pictures_are_those_of_the_shipped_results(name):
 def test_the_systems_are_those_of_the_raw_results():
     """Every score is counted again from the file that is linked next to it, and nothing is shown that has no file."""
     (table,) = tables(systems_table(RESULTS, MATCHES, ROOT / "README.md"))
-    assert table[0] == ["system", "against", "the paper", "rlgo, as many simulations", "rlgo, equal time"]
+    assert table[0] == ["system", "against", "the paper", "rlgo, equal simulations", "rlgo, equal time"]
     systems = ("TD learning", "TD search", "Dyna-2", "two-phase", "UCT", "MC-RAVE", "heuristic MC-RAVE")
     assert all(any(row[0].startswith(system) for row in table[1:]) for system in systems)
     checked = 0

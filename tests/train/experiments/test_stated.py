@@ -1,4 +1,4 @@
-"""What papers state about their figures: how it is read, and where it stands on our scales."""
+"""Numbers that papers state about their figures: reading them, and placing them on our scales."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collecting games: self-play that goes on after an interruption, and other people's SGF files."""
+"""Collecting games: self-play that continues after an interruption, and SGF files from elsewhere."""
 
 from __future__ import annotations
 

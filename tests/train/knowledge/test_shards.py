@@ -1,4 +1,4 @@
-"""Shards: what goes in comes out, and what is damaged is noticed."""
+"""Shards: writing and reading, and detecting damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rlgo analyze`: what it tells, draws and refuses."""
+"""`rlgo analyze`: what it prints, draws and refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rlgo analyze --game`: the curve of a game, and where it turned."""
+"""`rlgo analyze --game`: the curve of a game, and its turning points."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_end_of_the_game_is_left_out() -> None:
 
 
 def test_a_player_without_an_opinion() -> None:
-    with pytest.raises(RlgoError, match="random has no opinion of positions"):
+    with pytest.raises(RlgoError, match="random does not evaluate positions"):
         curve_of(played("D4"), RandomPlayer(1))
 
 

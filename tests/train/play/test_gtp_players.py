@@ -1,4 +1,4 @@
-"""Real players behind GTP: a clock changes no move that it leaves time for, and a GUI may change the size."""
+"""Real players behind GTP: with enough time, a clock changes no move; and a GUI may change the size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rlgo play`: what is written in answer to a person's lines, and what is recorded."""
+"""`rlgo play`: the output for each line of input, and the game record."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_a_hint_is_of_the_position_on_the_board() -> None:
 def test_a_pass_is_a_hint_without_candidates() -> None:
     played = Played("hint", "map")
     assert "scripted would pass" in played.written
-    assert "scripted would pass, and has no opinion of other moves" in played.written
+    assert "scripted would pass, and has no values for other moves" in played.written
     assert played.moves == ""
 
 

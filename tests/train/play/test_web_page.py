@@ -1,4 +1,4 @@
-"""The page of `rlgo web`: its build, and what it does in a real browser."""
+"""The page of `rlgo web`: its build, and its behaviour in a real browser."""
 
 from __future__ import annotations
 

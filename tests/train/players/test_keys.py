@@ -1,4 +1,4 @@
-"""The keys of players: defaults are the algorithms' own, and every key reaches what it names."""
+"""The keys of players: defaults are the algorithms' own, and every key sets what it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levels of strength: what a level stands for, and what cannot stand beside it."""
+"""Levels of strength: what a level stands for, and which keys it cannot be combined with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of players and configs, and the document that is made of them."""
+"""Lists of players and configs, and the page generated from them."""
 
 from __future__ import annotations
 

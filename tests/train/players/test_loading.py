@@ -1,4 +1,4 @@
-"""Files that players are made from: loaded once, loaded anew when they change, and told to who asks."""
+"""Files that players are made from: loaded once, reloaded when they change, and listed on request."""
 
 from __future__ import annotations
 

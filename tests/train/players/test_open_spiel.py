@@ -1,4 +1,4 @@
-"""rlgo's players as OpenSpiel bots: where the points are, whose rules hold, and games against its tree search."""
+"""rlgo's players as OpenSpiel bots: coordinates, rules, and games against its tree search."""
 
 from __future__ import annotations
 

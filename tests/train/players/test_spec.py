@@ -1,4 +1,4 @@
-"""Player specs: how they are written, and in which words a bad one is refused."""
+"""Player specs: how they are written, and the errors for bad ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of the tree searches: what is refused, and the search that learns before them."""
+"""The keys of the tree searches: what is refused, and the prior search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets of default policies, policies learned from them, and the commands about both."""
+"""Targets of default policies, policies learned from them, and the commands for both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rlgo compare`: games between two runs, now and at equal ages, and what differs in their configs."""
+"""`rlgo compare`: games between two runs, now and at equal ages, and differences of their configs."""
 
 from __future__ import annotations
 

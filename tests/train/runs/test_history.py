@@ -1,4 +1,4 @@
-"""What a folder of runs has logged: names, curves that grow, and what was learned."""
+"""The logs of a folder of runs: names, growing curves, and weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run shows in TensorBoard, whether it was interrupted or not."""
+"""TensorBoard logs of runs, interrupted or not."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Runs that are killed, interrupted, or run out of disk: nothing is lost, and they end as if nothing had happened.
+"""Runs that are killed, interrupted, or run out of disk: nothing is lost, and they end like undisturbed runs.
 
-Start reading at `broken_runs.attempt`. Most faults strike in a forked child of this process, which has everything
-imported and compiled already, at any call of any function. Some strike processes from outside.
+Start reading at `broken_runs.attempt`. Most faults hit a forked child of this process, which has everything
+imported and compiled already, at any call of any function. Some hit processes from outside.
 """
 
 from __future__ import annotations

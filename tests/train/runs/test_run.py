@@ -1,4 +1,4 @@
-"""Training runs: what they leave in their folder, what they refuse, and that they make players stronger."""
+"""Training runs: the files they write, what they refuse, and that players become stronger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rlgo runs`: the state of every run in a folder, whatever that is, and nothing touched."""
+"""`rlgo runs`: the state of every run in a folder, damaged or not, without changing anything."""
 
 from __future__ import annotations
 

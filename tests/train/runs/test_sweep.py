@@ -1,4 +1,4 @@
-"""Sweeps: what their files may hold, what they train, and that they go on after whatever happens."""
+"""Sweeps: what their files may contain, what they train, and that they continue after any interruption."""
 
 from __future__ import annotations
 

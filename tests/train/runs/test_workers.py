@@ -1,4 +1,4 @@
-"""Training on a Ray cluster: a real one, of two nodes on this machine, which asks for a token."""
+"""Training on a Ray cluster: a real one, of two nodes on this machine, with token authentication."""
 
 from __future__ import annotations
 

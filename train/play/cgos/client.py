@@ -41,7 +41,7 @@ def run_cgos(config: CgosConfig) -> None:
     Raises
     ------
     RlgoError : for a refused login, a player that cannot be made, or files that cannot be written.
-    KeyboardInterrupt : after a signal, once the game is over; after a second one at once, in the middle of the game.
+    KeyboardInterrupt : after a signal, once the game is over; after a second one at once, even in the middle of a game.
     """
     with contextlib.ExitStack() as players:
 

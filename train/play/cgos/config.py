@@ -1,4 +1,4 @@
-"""The config of the CGOS client: where to play, as whom, and with which player.
+"""The config of the CGOS client: server, account and player.
 
 Start reading at `load_cgos`.
 """
@@ -29,7 +29,7 @@ AnyPath = Annotated[Line, Expected("a path, or nothing")]
 
 @section
 class CgosConfig(Section):
-    """Where to play, as whom, and with which player. See configs/cgos/example.toml for every key."""
+    """The server, the account and the player. See configs/cgos/example.toml for every key."""
 
     host: Annotated[Line, Field(pattern=r"^\S+$"), Expected("the address of a CGOS server")] = Field(
         default="", description="Address of the server."

@@ -90,7 +90,7 @@ class Connection:
         self._ended = False
         try:
             self._socket = socket.create_connection((host, port), CONNECT_TIMEOUT)
-        except (OSError, UnicodeError) as error:  # UnicodeError: not a possible host name
+        except (OSError, UnicodeError) as error:  # UnicodeError: not a valid host name
             raise Lost(f"cannot connect: {getattr(error, 'strerror', None) or error}") from None
         self._socket.settimeout(timeout)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

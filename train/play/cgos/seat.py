@@ -1,4 +1,4 @@
-"""Our seat at the server's table: a session kept in sync with the server's game.
+"""A session kept in sync with the server's game.
 
 Start reading at `Seat.genmove`.
 """
@@ -19,7 +19,7 @@ _COLORS = {"b": BLACK, "w": WHITE}
 
 
 class Seat:
-    """A session that plays the server's games. If it loses track of one, it is sent the whole game again.
+    """A session that plays the server's games. If it loses track of one, it replays the whole game.
 
     Attributes
     ----------

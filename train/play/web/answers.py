@@ -1,6 +1,6 @@
-"""What the server answers: every message of the WebSocket and every answer to an HTTP request, for the documentation.
+"""Models of every WebSocket message and every answer to an HTTP request, for the documentation.
 
-Start reading at `Game` and `Search`. Tests hold what the server really sends against these.
+Start reading at `Game` and `Search`. Tests check what the server sends against these models.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Hello(Model):
     version: str
     size: int
     komi: float
-    player: str = Field(description="the spec that seats and searches have by default")
+    player: str = Field(description="the default spec of seats and searches")
     sizes: tuple[int, int] = Field(description="the smallest and the largest board")
     limits: LimitsOf
     has_runs: bool
@@ -64,7 +64,7 @@ class Hello(Model):
 
 
 class ClockOf(Model):
-    """What an engine has left."""
+    """The time an engine has left."""
 
     seconds: float
     stones: int = Field(description="moves to make in that time, or periods left; 0 in main time")
@@ -122,7 +122,7 @@ class Depth(Model):
 
 
 class Search(Model):
-    """What a search believes so far, or in the end."""
+    """The statistics of a search, so far or at its end."""
 
     type: Literal["search"]
     id: int | None = None
@@ -201,7 +201,7 @@ class Refusal(Model):
 
 
 class SliderRange(Model):
-    """The range of a key that is worth trying."""
+    """The useful range of a key."""
 
     low: float
     high: float
@@ -262,7 +262,7 @@ class Files(Model):
 
 
 class WindowOf(Model):
-    """What a window adds to the logit."""
+    """The contribution of a window to the logit."""
 
     vertex: str
     row: int
@@ -274,7 +274,7 @@ class WindowOf(Model):
 
 
 class BlockOf(Model):
-    """What the windows of a block add to the logit."""
+    """The contribution of the windows of a block to the logit."""
 
     block: str
     size: int
@@ -286,7 +286,7 @@ class BlockOf(Model):
 
 
 class Probe(Model):
-    """V of a position, opened up."""
+    """V of a position, taken apart."""
 
     weights: str
     value: float

@@ -40,12 +40,12 @@ def create_app(options: Options, token: str, runs: RunSource | None = None) -> A
     Parameters
     ----------
     options : see `Options`
-    token : what every request must know, see `guard.new_token`
+    token : the token that every request must contain, see `guard.new_token`
     runs : the training runs to show, if any, such as `train.runs.history.RunHistory`
 
     Raises
     ------
-    RlgoError : for a player that is not one, and for folders that do not exist.
+    RlgoError : for an invalid player, and for folders that do not exist.
     """
     for folder in (*options.weights, *options.sgf):
         if not folder.is_dir():

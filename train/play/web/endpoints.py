@@ -1,7 +1,7 @@
 """The HTTP half of the API: one method for each request.
 
 Start reading at `Endpoints.routes`. Answers are computed in worker threads, a few at a time. GET requests have
-threads of their own, so that they need not wait for searches.
+their own threads, so that they need not wait for searches.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Json = dict[str, Any]
 
 
 class RunSource(Protocol):
-    """Where training runs come from; `train.runs.history.RunHistory` is one."""
+    """A source of training runs, such as `train.runs.history.RunHistory`."""
 
     def describe(self) -> _Json:
         """Return the answer to ``GET /api/runs``."""
@@ -72,8 +72,8 @@ class Endpoints:
 
     Parameters
     ----------
-    options : of the server
-    commons : what searches share
+    options : the options of the server
+    commons : shared by all searches
     weights, records : the files that requests may name
     runs : the training runs to show, if any
     """

@@ -1,7 +1,7 @@
-"""Files that the page may use: weight files and game records, in folders that the command named.
+"""Files that the page may use: weight files and game records, in folders given on the command line.
 
-Start reading at `confined`. A request never contains a path that is used as it is: names are looked up below a folder,
-and what a link leads out of it does not count as below.
+Start reading at `confined`. Paths in requests are never used directly: names are looked up below a folder, and links
+must not lead out of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def confined(folder: Path, name: str) -> Path:
     try:
         top, path = folder.resolve(), (folder / name).resolve()
         path.exists()
-    except (OSError, ValueError, RuntimeError):  # a null byte, a circle of links, a name that is too long
+    except (OSError, ValueError, RuntimeError):  # a null byte, a loop of links, a name that is too long
         raise RlgoError(f"{name!r}: expected the name of a file") from None
     if not name or Path(name).is_absolute() or not path.is_relative_to(top) or path == top:
         raise RlgoError(f"{name!r}: expected a name below the folder {folder}")
@@ -49,7 +49,7 @@ def names_below(folder: Path, suffix: str) -> list[str]:
 
 
 class WeightFile(NamedTuple):
-    """A weight file under the name that requests use."""
+    """A weight file, with the name that requests use."""
 
     name: str
     path: Path
@@ -138,7 +138,7 @@ class Records:
             raise RlgoError(f"file {name!r}: expected a name that ends with .sgf")
         if path.is_dir() or (path.exists() and not overwrite):
             raise RlgoError(f"file {name!r}: exists already; send overwrite = true to replace it")
-        read_sgf(record)  # whatever is written can be read again
+        read_sgf(record)  # so that every saved record can be read again
         try:
             make_folder(path.parent)
             write_atomically(path, record)

@@ -1,8 +1,8 @@
-"""Who may talk to the server: the token, the Host and Origin headers, and the headers of every answer.
+"""Access to the server: the token, the Host and Origin headers, and the headers of every answer.
 
-Start reading at `Guard.__call__`. A page of another site can make a browser send requests here, even under a name of
-its own that leads to 127.0.0.1 (DNS rebinding). It cannot know the token, and the browser states its name in the
-headers, so that both are checked before anything else happens.
+Start reading at `Guard.__call__`. A page of another site can make a browser send requests here, even under its own
+domain name if that resolves to 127.0.0.1 (DNS rebinding). But it does not know the token, and the browser puts its
+name in the headers. So both are checked first.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Guard:
 
     Parameters
     ----------
-    app : what is guarded
-    token : what requests must know
+    app : the application to guard
+    token : the token that requests must contain
     host : the address that the server is bound to, or a name it is known by
     most_bytes : size of the largest request body
     """
@@ -119,7 +119,7 @@ class Guard:
             return _forbidden("the token is missing or wrong: open the address that rlgo web printed")
         if in_url and scope["path"] == "/" and scope["type"] == "http":
             answer = RedirectResponse("/", 303)  # so that the token does not stay in the address bar
-            if self._is_token(in_url):  # not if it is an old bookmark's, and the cookie was right
+            if self._is_token(in_url):  # not if it comes from an old bookmark, and only the cookie is right
                 answer.set_cookie(cookie_name(host), in_url, httponly=True, samesite="lax")
             return answer
         return None
@@ -128,7 +128,7 @@ class Guard:
         return hmac.compare_digest(given.encode(), self.token.encode())
 
     def _is_our_name(self, name: str) -> bool:
-        """Whether a name in a Host header cannot be one of another site that leads here."""
+        """Whether a name in a Host header cannot be that of another site that resolves to this server."""
         if name in _LOOPBACK or name == self.host:
             return True
         if self.host in _LOOPBACK:

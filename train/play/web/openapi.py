@@ -1,4 +1,4 @@
-"""The description of the API, made of the models that check requests: ``GET /api/openapi.json``.
+"""The description of the API, made from the models that check requests: ``GET /api/openapi.json``.
 
 Start reading at `openapi`.
 """

@@ -1,4 +1,4 @@
-"""What the command line decides, and what a tab may use.
+"""Settings of the server from the command line, and the limits of a tab.
 
 Start reading at `Options`.
 """
@@ -12,7 +12,7 @@ from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
 
 
 class Limits(NamedTuple):
-    """Bounds that keep one tab from taking the machine from the others."""
+    """Limits that keep one tab from starving the others."""
 
     tabs: int = 32  # connections at a time
     players: int = 48  # players at a time, of all tabs together
@@ -29,8 +29,8 @@ class Options(NamedTuple):
 
     Attributes
     ----------
-    player : the spec that seats and searches have by default. It is trusted: only the page's own specs are checked
-    size, komi : of the first game
+    player : the default spec of seats and searches. It is trusted: only specs from the page are checked
+    size, komi : board size and komi of the first game
     host : the address that the server is bound to, or the name that it is known by
     weights, sgf : folders whose weight files and game records the page may use; saved records go to the first of `sgf`
     tensorboard : the address of a TensorBoard that shows the runs, for links

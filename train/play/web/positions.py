@@ -63,7 +63,7 @@ def setup_of(game: Game) -> dict[str, list[str]]:
 
 
 def describe_game(game: Game, shown: Game) -> dict[str, Any]:
-    """Return what a ``game`` message says about a game and about the position of it that is shown."""
+    """Return the fields of a ``game`` message for a game and the position shown."""
     size, ko = game.size, int(shown.board.ko)
     return {
         "size": size,

@@ -1,6 +1,6 @@
-"""The value of a position, opened up: which windows make it, and what a move changes.
+"""The value of a position, taken apart by window, and what a move changes.
 
-Start reading at `probe`. The sums are `rlgo.learning.contributions`'; here they are only written as JSON.
+Start reading at `probe`. `rlgo.learning.contributions` computes the sums; this module only writes them as JSON.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def shapes(weights: Weights, occurrences: np.ndarray | None, block: str, sort: s
 
     Parameters
     ----------
-    weights : what was learned
+    weights : the weights
     occurrences : int64[n_weights + 1], how often each weight's shapes occurred; None: unknown
     block : its name; empty: the last block
     sort : ``weight`` or ``occurrences``

@@ -1,7 +1,7 @@
-"""What a tab and other programs may ask: every request of the WebSocket and every body of an HTTP request.
+"""Models of every WebSocket request and every body of an HTTP request.
 
 Start reading at `read_request`. Types are strict, unknown fields are refused, and every text and list has a largest
-length. docs/web-api.md says what each request does.
+length. docs/web-api.md describes each request.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HUMAN = "human"
 
 
 class Model(BaseModel):
-    """A strict object without surprises."""
+    """A strict object without unknown fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
@@ -222,7 +222,7 @@ def read_request(text: str) -> AnyRequest:
 
 
 class Analysis(Model):
-    """Ask for a player's opinion of a position."""
+    """Ask for a player's analysis of a position."""
 
     position: Position
     player: PlayerSpec | None = Field(None, description="by default the server's player")
@@ -230,7 +230,7 @@ class Analysis(Model):
 
 
 class Probe(Model):
-    """Ask for the value of a position, opened up."""
+    """Ask for the value of a position, taken apart."""
 
     position: Position
     weights: WeightName | None = Field(None, description="by default the best shipped file of that size")
@@ -289,7 +289,7 @@ def read_query(model: type[_Model], query: dict[str, str]) -> _Model:
 
 
 class MalformedError(RlgoError):
-    """A request that is not what it should be, whatever the state of the game."""
+    """A request that is malformed, regardless of the state of the game."""
 
 
 def _read(adapter: TypeAdapter[Any], text: str | bytes) -> Any:

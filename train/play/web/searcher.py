@@ -1,7 +1,7 @@
-"""A thread that searches: for an engine's move, or for people who want to know.
+"""A thread that searches, for an engine's move or for analysis.
 
-Start reading at `Searcher._run`. A tab has one searcher for each role. The newest job replaces an older one: its search
-ends between two slices, and nobody hears of its result.
+Start reading at `Searcher._run`. A tab has one searcher for each role. A new job replaces the old one, whose
+search ends between two slices, and whose result is dropped.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ DOINGS = ("idle", "preparing", "waiting", "searching")
 
 
 class Commons:
-    """What all tabs of a server share.
+    """State that all tabs of a server share.
 
     Attributes
     ----------
     specs : makes players
     limits, turns : see `options.Limits` and `turns.Turns`
-    places : taken by each player that is alive
+    places : each live player takes one
     """
 
     def __init__(self, specs: Specs, limits: Limits, turns: Turns) -> None:
@@ -48,10 +48,10 @@ class Job:
     ----------
     spec : the player
     game : the position; it must not change
-    number : of the search, within its tab
-    plays : whether a move is wanted, against the clock, rather than an opinion
+    number : number of the search within its tab
+    plays : whether to play a move on the clock, rather than analyse
     seconds : limit of the search
-    game_number, time_settings : of the game; a player forgets the last game when its number changes
+    game_number, time_settings : those of the game; a player forgets the last game when its number changes
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class Job:
 
 
 class Listener(NamedTuple):
-    """Who hears of a searcher; called from its thread.
+    """Callbacks of a searcher, called from its thread.
 
     Attributes
     ----------
-    send : a message as JSON, and a key: a later message of the same key may replace it. None: it must arrive
-    say : what the searcher is doing, one of DOINGS
-    done : the job and its move, once the search is over
+    send : takes a message as JSON, and a key: a later message of the same key may replace it. None: it must arrive
+    say : takes what the searcher is doing, one of DOINGS
+    done : takes the job and its move, once the search is over
     """
 
     send: Callable[[str, str | None], None]
@@ -99,8 +99,8 @@ class Searcher:
     Parameters
     ----------
     role : game, analysis, a or b
-    commons : what all tabs share
-    listener : who hears of it
+    commons : shared by all tabs
+    listener : its callbacks
     """
 
     def __init__(self, role: str, commons: Commons, listener: Listener) -> None:
@@ -145,7 +145,7 @@ class Searcher:
                 self._job = None
 
     def watch(self, on: bool) -> None:
-        """Take and send frames, or do not."""
+        """Switch taking and sending frames on or off."""
         self._watches = on
         if self._watch is not None:
             self._watch.is_on = on
@@ -155,7 +155,7 @@ class Searcher:
         return [] if self._watch is None else list(self._watch.frames)
 
     def subject(self) -> Subject | None:
-        """Return what the frames are about."""
+        """Return the subject of the frames."""
         return None if self._watch is None else self._watch.subject
 
     def clock_left(self, color: int, game_number: int) -> tuple[float, int] | None:
@@ -166,7 +166,7 @@ class Searcher:
         return session.clock.left(color)
 
     def close(self) -> None:
-        """Cancel the search, and let thread and player go."""
+        """Cancel the search, and release the thread and the player."""
         self.cancel()
         self._worker.submit(self._drop_player)
         self._worker.close()
@@ -174,7 +174,7 @@ class Searcher:
     # --- in the thread ---
 
     def _try(self, job: Job, run: Callable[[Job], object]) -> None:
-        """Run a job, and tell of what went wrong."""
+        """Run a job, and report any error."""
         try:
             if not job.is_cancelled:
                 run(job)
@@ -213,7 +213,7 @@ class Searcher:
         self._listener.done(job, move)
 
     def _stop_of(self, job: Job, watch: Watch, turn: Turn) -> Callable[[], bool]:
-        """Return what the search asks between two slices."""
+        """Return the function that stops the search; it is called between two slices."""
         most = self._commons.limits.seconds
         ends = time.monotonic() + min(most, job.seconds or most)
 

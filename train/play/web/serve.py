@@ -30,7 +30,7 @@ from train.play.web.guard import new_token
 from train.play.web.options import Options
 
 PORT = 8000
-_PING_SECONDS = 10.0  # after which a browser that went away without a word is noticed
+_PING_SECONDS = 10.0  # after which a browser that vanished is noticed
 _GRACE_SECONDS = 1
 
 
@@ -91,7 +91,7 @@ def _make_server(options: Options, listening: socket.socket, runs: RunSource | N
     config = uvicorn.Config(
         create_app(options, token, runs),
         ws="websockets-sansio",
-        ws_max_size=2 * options.limits.message_bytes,  # up to here, a tab is told what was expected
+        ws_max_size=2 * options.limits.message_bytes,  # up to this size, a tab gets an error message
         ws_ping_interval=_PING_SECONDS,
         ws_ping_timeout=_PING_SECONDS,
         lifespan="off",
@@ -122,6 +122,6 @@ def _listen(host: str, port: int | None) -> socket.socket:
 
 
 def _address(host: str, port: int) -> str:
-    # To be shown, not to be listened on.
+    # For display, not for listening.
     name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)  # nosec B104
     return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"

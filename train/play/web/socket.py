@@ -1,7 +1,7 @@
-"""The WebSocket of a tab: requests in, answers and news out.
+"""The WebSocket of a tab: requests in, answers and updates out.
 
-Start reading at `serve_tab`. Reading and sending are tasks, and handling is a thread: the end of a connection is
-noticed while a request is handled, and a slow browser holds up nobody but itself.
+Start reading at `serve_tab`. Reading and sending are tasks, and requests are handled in a thread. So a closed
+connection is noticed even while a request is handled, and a slow browser delays only itself.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Outbox:
         self.is_overfull = False
 
     def send(self, text: str, key: str | None = None) -> None:
-        """Send a message; one of the same key that still waits is replaced. From any thread, at any time."""
+        """Send a message; one of the same key that still waits is replaced. Thread-safe at any time."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: the server has ended
             self._loop.call_soon_threadsafe(self._put, text, key)
 
@@ -63,9 +63,9 @@ async def serve_tab(socket: WebSocket, most_bytes: int, make_tab: Any) -> None:
 
     Parameters
     ----------
-    socket : not accepted yet
-    most_bytes : of a request
-    make_tab : makes the `Tab`, given what sends messages
+    socket : the WebSocket, not accepted yet
+    most_bytes : size of the largest request
+    make_tab : makes the `Tab`, given the function that sends messages
     """
     await socket.accept()
     outbox = Outbox(asyncio.get_running_loop())
@@ -100,7 +100,7 @@ async def _send_all(socket: WebSocket, outbox: Outbox) -> None:
 
 
 async def _receive_all(socket: WebSocket, most_bytes: int, tab: Tab, outbox: Outbox, worker: Workers) -> None:
-    """Pass requests to the tab's thread until the connection ends; there it is noticed even while a request waits."""
+    """Pass requests to the tab's thread until the connection ends, which is noticed even while a request waits."""
     loop, room = asyncio.get_running_loop(), asyncio.Semaphore(_MOST_PENDING)
 
     def work(text: str) -> None:

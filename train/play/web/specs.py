@@ -1,7 +1,7 @@
-"""Player specs from the page: what they may ask for, and menus of what there is.
+"""Player specs from the page: their limits, and menus of players and keys.
 
-Start reading at `Specs.check`. On the command line, a spec may run a program, read and write any file and take as much
-memory as it likes, because the person at the keyboard may. A request may not.
+Start reading at `Specs.check`. On the command line, a spec may run a program, read and write any file and use any
+amount of memory, as its user may anyway. A request may not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from train.settings import accepted_types, choices_of, nested_spec, spelled, spl
 _WEIGHTS = ("weights", "long_term")  # keys that name a weight file
 _NO_FILES = ("", "none")
 _PRIOR_SEARCHES = ("td_search", "dyna2")
-# The largest value of keys that take memory, or that a search does not look at the clock for.
+# The largest values of keys that take memory, or during which a search does not check the clock.
 _MOST: dict[str, dict[str, int]] = {
     "": {"workers": 1, "table_bits": 20, "delay": 10, "max_moves": 10_000},
     "table_search": {"simulations": 20_000},
@@ -35,7 +35,7 @@ class Specs:
 
     Parameters
     ----------
-    options : of the server; its own spec is trusted
+    options : those of the server; its own spec is trusted
     weights : the weight files that specs may name
     """
 
@@ -103,7 +103,7 @@ def _expect_at_most(most: float, name: str, key: str, values: dict[str, Any]) ->
 
 
 class Slider(NamedTuple):
-    """The range of a key that is worth trying."""
+    """The useful range of a key."""
 
     low: float
     high: float

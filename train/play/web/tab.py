@@ -1,6 +1,6 @@
 """A browser tab: a game, its players, and the searches that run for it.
 
-Start reading at `Tab.handle`, which answers one request. It runs in the tab's own thread; searches run in theirs, and
+Start reading at `Tab.handle`, which answers one request. It runs in the tab's own thread; searches have their own, and
 report back through `_searched`. One lock guards the game.
 """
 
@@ -32,7 +32,7 @@ from train.play.web.searcher import DOINGS, Commons, Job, Listener, Searcher
 from train.play.web.watch import describe, describe_curve
 
 Answer = dict[str, Any]
-_PACE_SECONDS = 0.2  # between two moves of engines that play each other, so that people can follow
+_PACE_SECONDS = 0.2  # between two moves of engines that play each other, so that you can follow
 
 
 class Tab:
@@ -40,8 +40,8 @@ class Tab:
 
     Parameters
     ----------
-    options : of the server
-    commons : what all tabs share
+    options : those of the server
+    commons : shared by all tabs
     records : the game records that it may use
     send : called with a message as JSON, and a key: a later message of the same key may replace it. From any thread
     has_runs : whether the server has training runs to show
@@ -208,7 +208,7 @@ class Tab:
         return self.at == len(self.game.moves) and self.game.is_over()
 
     def _changed(self) -> None:
-        """Tell the tab about the game as it is now, and let the next engine move."""
+        """Send the current game to the tab, and let the next engine move."""
         for name in COLORS:
             if name in self._searchers:
                 self._searchers[name].cancel()
@@ -255,7 +255,7 @@ class Tab:
         return self._searchers[key]
 
     def _say(self, key: str, role: str, doing: str) -> None:
-        """Tell what a role is doing. Called from the searchers' threads."""
+        """Send what a role is doing. Called from the searchers' threads."""
         self._doing[key] = role, doing
         doings = [known for other, known in list(self._doing.values()) if other == role]
         message = {"type": "state", "role": role, "doing": max(doings, key=DOINGS.index)}

@@ -16,9 +16,9 @@ _T = TypeVar("_T")
 
 
 class Workers:
-    """Daemon threads that run what they are given, in turn; each starts when it is first needed.
+    """Daemon threads that run functions in turn; each starts when it is first needed.
 
-    n : of them; what is given to a single one runs one thing after another
+    n : number of threads; a single one runs one function after another
     """
 
     def __init__(self, name: str, n: int = 1) -> None:
@@ -28,7 +28,7 @@ class Workers:
         self._threads: list[threading.Thread] = []
 
     def submit(self, function: Callable[[], _T]) -> Future[_T]:
-        """Run `function` in a thread, in the order of submission, unless the future is cancelled until then."""
+        """Run `function` in a thread, in the order of submission, unless the future is cancelled before then."""
         future: Future[_T] = Future()
 
         def run() -> None:

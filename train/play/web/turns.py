@@ -1,7 +1,7 @@
 """Fair shares: as many searches run at a time as there are cores, and they take turns.
 
-Start reading at `Turn.offer`. A search calls it about every ten milliseconds, and gives its place to the search that
-has waited longest once it has had its share of time.
+Start reading at `Turn.offer`. A search calls it about every ten milliseconds. After its share of time, it gives its
+place to the search that has waited longest.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 QUANTUM = 0.02  # seconds of a turn
-_LOOK_SECONDS = 0.05  # between two looks of a waiting search at whether it is still wanted
+_LOOK_SECONDS = 0.05  # between two checks of a waiting search whether it is still wanted
 
 
 class Turns:
@@ -24,7 +24,7 @@ class Turns:
     ----------
     n : places
     quantum : seconds that a search keeps its place while others wait
-    clock : tells the seconds
+    clock : returns seconds
     """
 
     def __init__(self, n: int, quantum: float = QUANTUM, clock: Callable[[], float] = time.monotonic) -> None:

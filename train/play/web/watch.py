@@ -1,7 +1,7 @@
-"""What people see of a search: ten looks a second, and a history for the slider.
+"""Views of a running search: ten updates a second, and a history for the slider.
 
-Start reading at `Watch.look`. Looking costs the search time, because it happens between two of its slices. So the next
-look waits until this one has cost less than two per cent of the time since.
+Start reading at `Watch.look`. A look costs search time, because it happens between two slices. So the next look waits
+until this one has cost less than two per cent of the time since.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DIGITS = 4
 
 
 class Frame(NamedTuple):
-    """What a search believed at one moment."""
+    """The statistics of a search at one moment."""
 
     statistics: SearchStatistics
     seconds: float
@@ -39,21 +39,21 @@ class Subject(NamedTuple):
     """What is searched, and for whom."""
 
     role: str
-    number: int  # of the search, within its tab
+    number: int  # number of the search within its tab
     spec: str
     game: Game
 
 
 class Watch:
-    """Looks at a search, and keeps what it saw.
+    """Takes frames of a search, and keeps them.
 
     Parameters
     ----------
     subject : what is searched
-    player : who searches
+    player : the player that searches
     send : called with each message, as JSON
     most : frames to keep; when there are more, every second one is dropped
-    clock : tells the seconds
+    clock : returns seconds
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Watch:
         return {**describe(self.subject, frame), "final": True, "chosen": chosen, "report": self._player.report()}
 
     def _keep(self, frame: Frame) -> None:
-        """Keep a frame, unless the last one is younger than frames of so long a search may be."""
+        """Keep a frame, unless the last one is too recent for a search of this length."""
         if self.frames and frame.seconds - self.frames[-1].seconds < self._every:
             return
         self.frames.append(frame)
@@ -105,7 +105,7 @@ class Watch:
 
 
 def _compact(statistics: SearchStatistics) -> SearchStatistics:
-    """Copy an statistics into little memory: hundreds are kept."""
+    """Copy statistics compactly: hundreds of copies are kept."""
     columns = {name: column.astype(np.float32) for name, column in statistics.columns.items()}
     return statistics._replace(columns=columns, lines=[line[:_LINE_MOVES] for line in statistics.lines[:_LINES]])
 

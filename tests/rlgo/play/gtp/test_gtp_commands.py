@@ -1,4 +1,4 @@
-"""The commands of the standard: what is answered to what."""
+"""The commands of the standard, and their answers."""
 
 from __future__ import annotations
 

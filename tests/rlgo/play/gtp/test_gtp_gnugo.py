@@ -1,4 +1,4 @@
-"""GNU Go's own commands: what they answer, and that GNU Go answers the same."""
+"""GNU Go's own commands: their answers, compared with those of GNU Go."""
 
 from __future__ import annotations
 

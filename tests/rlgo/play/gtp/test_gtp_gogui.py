@@ -1,4 +1,4 @@
-"""What GoGui asks for, and draws."""
+"""GoGui's commands, and the data it draws."""
 
 from __future__ import annotations
 

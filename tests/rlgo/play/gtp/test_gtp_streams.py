@@ -1,4 +1,4 @@
-"""GTP over streams: reading ahead, interrupts, pondering, any bytes at all."""
+"""GTP over streams: reading ahead, interrupts, pondering, arbitrary bytes."""
 
 from __future__ import annotations
 

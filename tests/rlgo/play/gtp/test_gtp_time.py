@@ -1,4 +1,4 @@
-"""Clocks over GTP: what time the player gets, and the settings of KGS."""
+"""Clocks over GTP: the time the player gets, and the settings of KGS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may talk to the server, and what every answer says to the browser."""
+"""Access to the server, and the headers of every answer."""
 
 from __future__ import annotations
 

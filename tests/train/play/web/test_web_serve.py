@@ -1,4 +1,4 @@
-"""The server as a process: its address, its end, and what it says when it cannot begin."""
+"""The server as a process: its address, its shutdown, and its errors at startup."""
 
 from __future__ import annotations
 

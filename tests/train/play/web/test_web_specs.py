@@ -1,4 +1,4 @@
-"""Player specs from a page: what a request may not ask for, and the menu of what it may."""
+"""Player specs from a page: what a request may not use, and the menu of what it may."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fair shares, frames and threads, with clocks that the tests turn."""
+"""Fair shares, frames and threads, with clocks set by the tests."""
 
 from __future__ import annotations
 
