@@ -64,11 +64,11 @@ from train.settings import spec_value
 OUT = "experiments"
 # Shipped experiments in the order of the papers; any others follow by name.
 _ORDER = (
-    "shape_counts", "learning_runs", "shape_frequency", "shape_sets", "step_size", "plies", "lambda", "updates", "learning_rules",
-    "longer", "alphabeta_depth", "gnugo", "tdsearch_policy", "tdsearch_shapes", "tdsearch_alpha", "tdsearch_lambda",
-    "step_lambda", "temporality", "board_sizes", "large_boards", "dyna2", "two_phase", "two_phase_mcts", "rave_k",
-    "rave_readings", "rave_schedule", "rave_bias", "heuristics", "exploration", "scaling", "equal_time_td",
-    "equal_time_mc",
+    "shape_counts", "learning_runs", "shape_frequency", "shape_sets", "step_size", "plies", "lambda", "updates",
+    "learning_rules", "longer", "alphabeta_depth", "gnugo", "tdsearch_policy", "tdsearch_shapes", "tdsearch_alpha",
+    "tdsearch_lambda", "step_lambda", "temporality", "board_sizes", "large_boards", "dyna2", "two_phase",
+    "two_phase_mcts", "rave_k", "rave_readings", "rave_schedule", "rave_bias", "heuristics", "exploration", "scaling",
+    "equal_time_td", "equal_time_mc",
 )  # fmt: skip
 # Runs do not measure themselves unless [run] asks for it: the games between checkpoints are more precise.
 _RUN = {"eval_every": 0, "eval_games": 200, "gnugo_games": 0}
