@@ -1,6 +1,6 @@
 """A learning rule of your own: RMSprop (Hinton 2012), on the weights that a game touches.
 
-    rlgo train quick --set learning.optimiser=docs/examples/own_rule.py:rmsprop learning.alpha=0.02
+    rlgo train quick --set learning.optimiser=docs/examples/own_rule.py:rmsprop learning.alpha=0.0003
 
 See docs/learning_rules.md.
 """

@@ -124,7 +124,9 @@ def _again(context: typer.Context, names: list[str]) -> str:
 
 
 def _report(results: Path) -> Path:
-    return results.parent / "results.md"
+    """Return the path of the report; that of the published results stands among the documents."""
+    is_published = results == Path("results", "experiments") and Path("docs").is_dir()
+    return Path("docs", "results.md") if is_published else results.parent / "results.md"
 
 
 def _folder(scale: float, out: str, results: str | None) -> Path:

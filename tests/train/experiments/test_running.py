@@ -143,6 +143,7 @@ def test_where_results_go(tmp_path, monkeypatch, capsys):
     """Next to the experiment's runs, even in a source tree, whose published results stay as they are."""
     monkeypatch.chdir(tmp_path)
     Path("results/experiments").mkdir(parents=True)
+    Path("docs").mkdir()
     name = "shape_counts"
     for argv, path in (
         ([], "experiments/results"),
