@@ -85,7 +85,6 @@ def _keep_latest(folder: Path, prefix: str) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-@cache
 def _folder_for(what: str, digest: str) -> Path:
     """Return the folder for what is built from sources with this digest."""
     folder = CACHE_DIR / f"{what}-{digest}"

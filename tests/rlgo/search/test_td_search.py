@@ -31,7 +31,8 @@ def game_after(*vertices: str, size: int = 5, komi: float = 0.5) -> Game:
 def places(search: TdSearch, game: Game) -> set[int]:
     """The places in theta_bar of the shapes in a position, all-empty ones left out."""
     f, out = search.features, set()
-    for w, (k, row, col) in enumerate(f.windows):
+    for w, (name, row, col) in enumerate(f.windows):
+        k = int(name[0])
         points = [to_core(f.size, (row + j, col + i)) for j in range(k) for i in range(k)]
         cells = tuple(int(game.board.color[p]) for p in points)
         if any(cells):

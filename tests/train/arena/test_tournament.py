@@ -251,7 +251,7 @@ def test_players_that_were_changed_are_named(tmp_path: Path) -> None:
 def test_a_table_can_be_read_by_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_of(tmp_path)
     standing = run_tournament(plan, progress=False)
-    monkeypatch.setattr("rlgo.base.sources.sources_digest", lambda: "newer")
+    monkeypatch.setattr("train.provenance.sources_digest", lambda: "newer")
     assert str(standing_of(plan)) == str(standing)
     with pytest.raises(RlgoError, match=r'sources is \S+, not "newer"; move the file away to start over'):
         run_tournament(plan, progress=False)

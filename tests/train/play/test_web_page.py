@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import subprocess
 import sys
@@ -286,7 +287,7 @@ def test_a_record_that_is_too_large_is_refused(page, tmp_path):
 
 
 def test_nobody_moves_for_an_engine_that_thinks(page):
-    begin(page, settings="sims=20000")
+    begin(page, white="td_search", settings="sims=500000")  # it makes them all
     click(page, "C3")
     wait_for_moves(page, "1/1")
     page.keyboard.press("p")
@@ -441,9 +442,9 @@ def test_compare_two_players(page):
 def test_a_slider_changes_a_setting_and_searches_again(page):
     begin(page, white="human")
     show(page, "compare")
-    page.get_by_label("Player A", exact=True).select_option("mc_rave")
+    page.get_by_label("Player A", exact=True).select_option("td_search")  # which makes all its simulations
     settings, side = page.get_by_label("Settings of Player A"), page.get_by_role("region", name="Side A")
-    settings.fill("sims=300,bias=0.05")
+    settings.fill("sims=300,alpha=0.2")
     settings.blur()
     page.get_by_role("button", name="Search both").click()
     count = side.locator("dd").nth(2)
@@ -455,7 +456,7 @@ def test_a_slider_changes_a_setting_and_searches_again(page):
     page.keyboard.press("End")
     sims = int(re.search(r"simulations=(\d+)", settings.input_value())[1])
     assert sims > 300
-    assert "bias=0.05" in settings.input_value()
+    assert "alpha=0.2" in settings.input_value()
     count.filter(has_not_text=before).wait_for()
 
 
@@ -502,21 +503,23 @@ def test_reload_keeps_the_moves_if_not_the_player(page):
     begin(page, white="human")
     click(page, "C3")
     wait_for_moves(page, "1/1")
-    page.evaluate(_STORED, {"seats": {"black": "human", "white": "greedy,weights=elsewhere.npz"}})
-    page.reload()
+    reload_with(page, {"seats": {"black": "human", "white": "greedy,weights=elsewhere.npz"}})
     page.get_by_role("alert").get_by_text(re.compile("elsewhere")).wait_for()
     cell(page, "C3", "black").wait_for(state="attached")
     assert "White: human" in page.get_by_role("region", name="Players").inner_text()
-    page.evaluate(_STORED, {"seats": {"black": "human", "white": "uct,sims=10"}, "time": "60+3x10", "paused": True})
-    page.reload()
+    reload_with(page, {"seats": {"black": "human", "white": "uct,sims=10"}, "time": "60+3x10", "paused": True})
     page.get_by_label("White's time").wait_for()
-    page.evaluate(_STORED, {"size": 99})
-    page.reload()
+    reload_with(page, {"size": 99})
     wait_until_ready(page)
     wait_for_moves(page, "0/0")
 
 
-# Changes the game that the tab has stored.
+def reload_with(page, changes: dict) -> None:
+    """Reload the page, and change the game that the tab has stored before the page reads it."""
+    page.add_init_script(f"({_STORED})({json.dumps(changes)})")
+    page.reload()
+
+
 _STORED = """(changes) => {
     const stored = JSON.parse(sessionStorage.getItem("rlgo-game"));
     sessionStorage.setItem("rlgo-game", JSON.stringify({ ...stored, ...changes }));

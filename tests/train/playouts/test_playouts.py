@@ -193,7 +193,7 @@ def test_a_single_target_has_no_correlation(targets: Targets):
     (found,) = measure_all(one, {"uniform": DefaultPolicy(UNIFORM)}, 20, progress=False)
     assert (found.positions, found.correlation) == (1, None)
     assert balance_table([found]).splitlines()[-1].split()[-2] == "-"
-    with pytest.raises(RlgoError, match="seed = -1: expected an integer of at least 0"):
+    with pytest.raises(RlgoError, match="seed = -1: expected an integer from 0 to"):
         PlayoutSettings(seed=-1)
 
 
