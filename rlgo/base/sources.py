@@ -43,12 +43,24 @@ def kernel_digest(module: str | None = None) -> str:
     Machine code contains its callees and the constants it reads, so it depends on every module that its own
     module imports, directly or not: `mcts.search` on `rlgo.go.board`, but neither of them on `rlgo.play.session`.
     """
-    return digest_of_kernels(sources(), module)
+    return _digest_of(sources(), _own_graph(), module)
+
+
+@cache
+def _own_graph() -> dict[str, set[str]]:
+    return _graph_of(sources())
 
 
 def digest_of_kernels(texts: Mapping[str, str], module: str | None = None) -> str:
     """Return the digest that `kernel_digest` would return for these sources."""
-    graph = {name: _imports(text, texts) for name, text in texts.items()}
+    return _digest_of(texts, _graph_of(texts), module)
+
+
+def _graph_of(texts: Mapping[str, str]) -> dict[str, set[str]]:
+    return {name: _imports(text, texts) for name, text in texts.items()}
+
+
+def _digest_of(texts: Mapping[str, str], graph: dict[str, set[str]], module: str | None) -> str:
     starts = [name for name, others in graph.items() if _DECORATORS in others] if module is None else [module]
     return _digest({name: texts[name] for name in _reachable(starts, graph)})
 
